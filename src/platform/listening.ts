@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+
+/** An address that is taken or may not be taken, said in one line. */
+export class AddressError extends Error {
+  override readonly name = 'AddressError';
+}
+
+/** A port that is already ours; an http.Server takes it over with `listen(bound.socket)`. */
+export interface BoundPort {
+  readonly socket: Server;
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Binds `host:port` (0 picks a free one) before anything that must know the number is made. Rejects with an
+ * AddressError that names `variable`, the setting to change.
+ */
+export async function bindPort(host: string, port: number, variable: string): Promise<BoundPort> {
+  const socket = createServer();
+  socket.listen({ host, port });
+  try {
+    await once(socket, 'listening');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const why = code === 'EADDRINUSE' ? 'is already in use' : `can't be listened on (${code})`;
+    throw new AddressError(`${host}:${port} ${why}. Free it, or set ${variable} to another port.`, {
+      cause: error,
+    });
+  }
+  return { socket, host, port: (socket.address() as AddressInfo).port };
+}

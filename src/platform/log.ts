@@ -1,0 +1,40 @@
+import { pino } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
+
+export type { Logger };
+
+/**
+ * JSON lines on standard output (or `destination`). Errors are reduced to type, message, code and stack: their
+ * other members may hold requests, answers or tokens, and are never written.
+ */
+export function createLog(level: string, destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: null,
+    messageKey: 'msg',
+    serializers: { err: (error: unknown) => toLoggedError(error) },
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly stack?: string;
+  readonly cause?: LoggedError;
+}
+
+/** What a log line says of an error, three causes deep. */
+function toLoggedError(error: unknown, depth = 0): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: 'not an Error' };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return {
+    type: error.name,
+    message: error.message,
+    ...(code !== undefined && { code }),
+    ...(error.stack !== undefined && depth === 0 && { stack: error.stack }),
+    ...(error.cause !== undefined && depth < 3 && { cause: toLoggedError(error.cause, depth + 1) }),
+  };
+}

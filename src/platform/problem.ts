@@ -1,0 +1,31 @@
+import type { ServerResponse } from 'node:http';
+import type { AppError } from './errors.ts';
+import { requestId } from './request-id.ts';
+
+/**
+ * Answers with `application/problem+json` (RFC 9457). `type` is `about:blank`-like: the stable name is `code`.
+ * Does nothing but cut the connection where an answer has begun: half an answer must not look whole.
+ */
+export function sendProblem(res: ServerResponse, error: AppError): void {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  const body = JSON.stringify({
+    type: 'about:blank',
+    title: error.title,
+    status: error.status,
+    code: error.code,
+    detail: error.detail,
+    requestId: requestId(res),
+    ...error.extensions,
+  });
+  res.writeHead(error.status, {
+    ...error.headers,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  res.end(res.req.method === 'HEAD' ? undefined : body);
+}

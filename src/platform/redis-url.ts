@@ -1,0 +1,87 @@
+interface RedisLogin {
+  readonly username?: string;
+  readonly password?: string;
+  readonly db: number;
+}
+
+export interface RedisNode {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where Redis is, parsed from `REDIS_URL`. */
+export type RedisTarget =
+  | ({ readonly kind: 'single'; readonly tls: boolean } & RedisNode & RedisLogin)
+  | ({ readonly kind: 'socket'; readonly path: string } & RedisLogin)
+  | ({ readonly kind: 'sentinel'; readonly sentinels: readonly RedisNode[]; readonly master: string } & RedisLogin)
+  | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & RedisLogin);
+
+const SHAPE =
+  /^(?<scheme>redis|rediss|redis\+sentinel|redis\+cluster|redis\+unix):\/\/(?:(?<login>[^@/?#]*)@)?(?<nodes>[^/?#]*)(?<path>\/[^?#]*)?(?:\?(?<query>[^#]*))?$/;
+
+/**
+ * Parses `redis://`, `rediss://`, `redis+sentinel://h1:26379,h2:26379/mymaster?db=0`,
+ * `redis+cluster://h1:6379,h2:6379` and, for a Redis on the same host, `redis+unix:///path/to/redis.sock`.
+ * Throws an Error whose message says what is wrong without repeating the URL, which may hold a password.
+ */
+export function parseRedisUrl(url: string): RedisTarget {
+  const { scheme = '', login = '', nodes = '', path = '', query = '' } = SHAPE.exec(url)?.groups ?? {};
+  if (scheme === '') {
+    throw new Error('must start with redis://, rediss://, redis+sentinel:// or redis+cluster:// and name a host');
+  }
+  const options = new URLSearchParams(query);
+  const unknown = [...options.keys()].find((name) => name !== 'db');
+  if (unknown !== undefined) throw new Error('has an option other than "db"');
+  const segment = decode(path.slice(1));
+  const where = { ...parseLogin(login), db: parseDb(options.get('db') ?? '0') };
+
+  switch (scheme) {
+    case 'redis+unix':
+      if (nodes !== '' || segment === '') throw new Error('must give the path of a socket: redis+unix:///path');
+      return { kind: 'socket', path: `/${segment}`, ...where };
+    case 'redis+sentinel':
+      if (segment === '') throw new Error('must name the master: redis+sentinel://host:26379/mymaster');
+      return { kind: 'sentinel', sentinels: parseNodes(nodes, 26379), master: segment, ...where };
+    case 'redis+cluster':
+      if (segment !== '' || where.db !== 0) throw new Error('a cluster has database 0 only');
+      return { kind: 'cluster', nodes: parseNodes(nodes, 6379), ...where };
+    default: {
+      const [node, ...more] = parseNodes(nodes, 6379);
+      if (node === undefined || more.length > 0) throw new Error('must name exactly one host');
+      const db = segment === '' ? where.db : parseDb(segment);
+      return { kind: 'single', tls: scheme === 'rediss', ...node, ...where, db };
+    }
+  }
+}
+
+function parseLogin(login: string): { username?: string; password?: string } {
+  const colon = login.indexOf(':');
+  const username = decode(colon < 0 ? login : login.slice(0, colon));
+  const password = colon < 0 ? '' : decode(login.slice(colon + 1));
+  return { ...(username && { username }), ...(password && { password }) };
+}
+
+function parseNodes(text: string, defaultPort: number): RedisNode[] {
+  return text.split(',').map((part) => {
+    const { host6, host4, port = String(defaultPort) } =
+      /^(?:\[(?<host6>[0-9a-fA-F:.]+)\]|(?<host4>[^\s:[\]]+))(?::(?<port>\d{1,5}))?$/.exec(part)?.groups ?? {};
+    const host = host6 ?? host4;
+    if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
+      throw new Error('has a host that is not of the form host or host:port');
+    }
+    return { host, port: Number(port) };
+  });
+}
+
+function parseDb(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new Error('has a database that is not a number');
+  return Number(text);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error('has a malformed percent-encoding');
+  }
+}

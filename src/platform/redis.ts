@@ -1,0 +1,89 @@
+import { Cluster, Redis } from 'ioredis';
+import { StoreUnavailableError } from './errors.ts';
+import type { RedisTarget } from './redis-url.ts';
+
+/** A connection to one Redis, a Sentinel-watched one or a cluster: the commands are the same. */
+export type RedisClient = Redis | Cluster;
+
+/**
+ * The contract answers 503 within 2 s while Redis is away. One command may take this long (ms), and nothing
+ * queues behind a lost connection, so that even the slowest "no" leaves time to say it.
+ */
+const COMMAND_TIMEOUT_MS = 1_500;
+const RECONNECT_AT_MOST_MS = 1_000;
+
+/**
+ * Connects to Redis in the background, for ever: it may come later and go at any time. Commands fail at once
+ * while it is away. `onError` hears of connection errors (never of a URL or password).
+ */
+export function createRedis(target: RedisTarget, onError: (error: Error) => void): RedisClient {
+  const client = connect(target);
+  client.on('error', onError);
+  return client;
+}
+
+function connectionOptions(target: RedisTarget) {
+  return {
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: COMMAND_TIMEOUT_MS,
+    // A peer that vanished without a word leaves a socket that only this ends.
+    socketTimeout: 2 * COMMAND_TIMEOUT_MS,
+    keepAlive: 10_000,
+    retryStrategy: reconnectDelay,
+    // A replica that was the master until now answers READONLY: ask again who the master is.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+    ...(target.username !== undefined && { username: target.username }),
+    ...(target.password !== undefined && { password: target.password }),
+    db: target.db,
+  };
+}
+
+function connect(target: RedisTarget): RedisClient {
+  const options = connectionOptions(target);
+  switch (target.kind) {
+    case 'single':
+      return new Redis({ ...options, host: target.host, port: target.port, ...(target.tls && { tls: {} }) });
+    case 'socket':
+      return new Redis({ ...options, path: target.path });
+    case 'sentinel':
+      return new Redis({
+        ...options,
+        sentinels: target.sentinels.map((node) => ({ ...node })),
+        name: target.master,
+        sentinelRetryStrategy: reconnectDelay,
+      });
+    case 'cluster':
+      return new Cluster(
+        target.nodes.map((node) => ({ ...node })),
+        {
+          enableAutoPipelining: true,
+          enableOfflineQueue: false,
+          clusterRetryStrategy: reconnectDelay,
+          redisOptions: options,
+        },
+      );
+  }
+}
+
+function reconnectDelay(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_AT_MOST_MS) * (0.75 + Math.random() / 2);
+}
+
+/** Runs a Redis command; whatever fails in it becomes a StoreUnavailableError. */
+export async function fromStore<T>(command: Promise<T>): Promise<T> {
+  try {
+    return await command;
+  } catch (error) {
+    throw new StoreUnavailableError(error);
+  }
+}
+
+/** Whether Redis refused a write because it is full (`maxmemory` with `noeviction`). */
+export function isOutOfMemory(error: unknown): boolean {
+  const cause = error instanceof StoreUnavailableError ? error.cause : error;
+  return cause instanceof Error && /\bOOM\b/.test(cause.message);
+}
