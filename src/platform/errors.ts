@@ -1,3 +1,10 @@
+/** A way on for a person, shown as a link on an error page. */
+export interface ErrorAction {
+  /** A path of ours. */
+  readonly href: string;
+  readonly label: string;
+}
+
 /** What of an error may leave the house, beside its status: nothing here is secret or internal. */
 export interface ErrorDetails {
   /** One sentence for the person or program that asked; defaults to the title. */
@@ -6,6 +13,8 @@ export interface ErrorDetails {
   readonly extensions?: Readonly<Record<string, string>>;
   /** Response headers, e.g. `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The way on; error pages find one themselves where it is absent. */
+  readonly action?: ErrorAction;
   /** What lies behind it: for the log only. */
   readonly cause?: unknown;
 }
@@ -24,6 +33,7 @@ export class AppError extends Error {
   readonly detail: string;
   readonly extensions: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
+  readonly action: ErrorAction | undefined;
 
   constructor(status: number, code: string, title: string, details: ErrorDetails = {}) {
     super(title, { cause: details.cause });
@@ -33,6 +43,7 @@ export class AppError extends Error {
     this.detail = details.detail ?? title;
     this.extensions = details.extensions ?? {};
     this.headers = details.headers ?? {};
+    this.action = details.action;
   }
 }
 
@@ -42,7 +53,8 @@ export class StoreUnavailableError extends AppError {
 
   constructor(cause: unknown) {
     super(503, 'session_store_unavailable', 'The session store is unavailable', {
-      detail: 'Sign-in sessions can’t be read or written right now. You are still signed in; try again in a moment.',
+      detail:
+        'Sign-in sessions can’t be read or written right now. You are still signed in; try again in a moment.',
       headers: { 'retry-after': '2' },
       cause,
     });

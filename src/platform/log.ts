@@ -32,7 +32,8 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   return {
     type: error.name,
-    message: error.message,
+    // The parser's message quotes what it could not read.
+    message: error instanceof SyntaxError ? 'malformed input' : error.message,
     ...(code !== undefined && { code }),
     ...(error.stack !== undefined && depth === 0 && { stack: error.stack }),
     ...(error.cause !== undefined && depth < 3 && { cause: toLoggedError(error.cause, depth + 1) }),

@@ -1,10 +1,12 @@
+import { isIPv6 } from 'node:net';
+
 interface RedisLogin {
   readonly username?: string;
   readonly password?: string;
   readonly db: number;
 }
 
-export interface RedisNode {
+interface RedisNode {
   readonly host: string;
   readonly port: number;
 }
@@ -13,11 +15,20 @@ export interface RedisNode {
 export type RedisTarget =
   | ({ readonly kind: 'single'; readonly tls: boolean } & RedisNode & RedisLogin)
   | ({ readonly kind: 'socket'; readonly path: string } & RedisLogin)
-  | ({ readonly kind: 'sentinel'; readonly sentinels: readonly RedisNode[]; readonly master: string } & RedisLogin)
+  | ({
+      readonly kind: 'sentinel';
+      readonly sentinels: readonly RedisNode[];
+      readonly master: string;
+    } & RedisLogin)
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & RedisLogin);
 
 const SHAPE =
   /^(?<scheme>redis|rediss|redis\+sentinel|redis\+cluster|redis\+unix):\/\/(?:(?<login>[^@/?#]*)@)?(?<nodes>[^/?#]*)(?<path>\/[^?#]*)?(?:\?(?<query>[^#]*))?$/;
+
+const ENCODE = 'special characters in its user and password must be percent-encoded';
+
+/** What Sentinel takes as a name. */
+const MASTER_NAME = /^[\w.-]+$/;
 
 /**
  * Parses `redis://`, `rediss://`, `redis+sentinel://h1:26379,h2:26379/mymaster?db=0`,
@@ -27,20 +38,22 @@ const SHAPE =
 export function parseRedisUrl(url: string): RedisTarget {
   const { scheme = '', login = '', nodes = '', path = '', query = '' } = SHAPE.exec(url)?.groups ?? {};
   if (scheme === '') {
-    throw new Error('must start with redis://, rediss://, redis+sentinel:// or redis+cluster:// and name a host');
+    throw new Error(`must start with redis://, rediss://, redis+sentinel:// or redis+cluster://; ${ENCODE}`);
   }
   const options = new URLSearchParams(query);
   const unknown = [...options.keys()].find((name) => name !== 'db');
   if (unknown !== undefined) throw new Error('has an option other than "db"');
   const segment = decode(path.slice(1));
-  const where = { ...parseLogin(login), db: parseDb(options.get('db') ?? '0') };
+  const databases = options.getAll('db');
+  if (databases.length > 1) throw new Error('gives the database twice');
+  const where = { ...parseLogin(login), db: parseDb(databases[0] ?? '0') };
 
   switch (scheme) {
     case 'redis+unix':
-      if (nodes !== '' || segment === '') throw new Error('must give the path of a socket: redis+unix:///path');
+      if (nodes !== '' || segment === '') throw new Error('must be of the form redis+unix:///path/to/socket');
       return { kind: 'socket', path: `/${segment}`, ...where };
     case 'redis+sentinel':
-      if (segment === '') throw new Error('must name the master: redis+sentinel://host:26379/mymaster');
+      if (!MASTER_NAME.test(segment)) throw new Error('must name the master: redis+sentinel://host/mymaster');
       return { kind: 'sentinel', sentinels: parseNodes(nodes, 26379), master: segment, ...where };
     case 'redis+cluster':
       if (segment !== '' || where.db !== 0) throw new Error('a cluster has database 0 only');
@@ -48,6 +61,7 @@ export function parseRedisUrl(url: string): RedisTarget {
     default: {
       const [node, ...more] = parseNodes(nodes, 6379);
       if (node === undefined || more.length > 0) throw new Error('must name exactly one host');
+      if (segment !== '' && databases.length > 0) throw new Error('gives the database twice');
       const db = segment === '' ? where.db : parseDb(segment);
       return { kind: 'single', tls: scheme === 'rediss', ...node, ...where, db };
     }
@@ -58,18 +72,23 @@ function parseLogin(login: string): { username?: string; password?: string } {
   const colon = login.indexOf(':');
   const username = decode(colon < 0 ? login : login.slice(0, colon));
   const password = colon < 0 ? '' : decode(login.slice(colon + 1));
+  // It would connect without either.
+  if (username !== '' && password === '') throw new Error('has a user without a password');
   return { ...(username && { username }), ...(password && { password }) };
 }
 
+const NODE = /^(?:\[(?<host6>[^\]]+)\]|(?<name>[\w.-]+))(?::(?<port>\d{1,5}))?$/;
+
+/** Hosts are judged narrowly: the rest of a password with a raw "@" in it must not pass for one, and be logged. */
 function parseNodes(text: string, defaultPort: number): RedisNode[] {
   return text.split(',').map((part) => {
-    const { host6, host4, port = String(defaultPort) } =
-      /^(?:\[(?<host6>[0-9a-fA-F:.]+)\]|(?<host4>[^\s:[\]]+))(?::(?<port>\d{1,5}))?$/.exec(part)?.groups ?? {};
-    const host = host6 ?? host4;
-    if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
-      throw new Error('has a host that is not of the form host or host:port');
+    const groups = NODE.exec(part)?.groups ?? {};
+    const host = groups['name'] ?? groups['host6'];
+    const port = Number(groups['port'] ?? defaultPort);
+    if (host === undefined || (groups['name'] === undefined && !isIPv6(host)) || port < 1 || port > 65_535) {
+      throw new Error(`has a host that is not of the form host or host:port; ${ENCODE}`);
     }
-    return { host, port: Number(port) };
+    return { host, port };
   });
 }
 

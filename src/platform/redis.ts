@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Cluster, Redis } from 'ioredis';
 import { StoreUnavailableError } from './errors.ts';
 import type { RedisTarget } from './redis-url.ts';
@@ -86,4 +87,11 @@ export async function fromStore<T>(command: Promise<T>): Promise<T> {
 export function isOutOfMemory(error: unknown): boolean {
   const cause = error instanceof StoreUnavailableError ? error.cause : error;
   return cause instanceof Error && /\bOOM\b/.test(cause.message);
+}
+
+const READY_WITHIN_MS = 5_000;
+
+/** Resolves once commands can be sent. Rejects with the first connection error, or after five seconds. */
+export async function redisReady(client: RedisClient): Promise<void> {
+  if (client.status !== 'ready') await once(client, 'ready', { signal: AbortSignal.timeout(READY_WITHIN_MS) });
 }

@@ -1,23 +1,29 @@
-/** What the service granted: never leaves the server, and stands in Redis only sealed. */
-export interface Grant {
-  readonly accessToken: string;
+import { z } from 'zod';
+
+const grantSchema = z.object({
+  accessToken: z.string(),
   /** When the access token is spent, in ms since the epoch by our clock. */
-  readonly expiresAt: number;
-  /** Whole life of the access token in ms, from the moment it was asked for. */
-  readonly lifetimeMs: number;
+  expiresAt: z.number(),
+  /** Whole life of the access token in ms, counted from when it was asked for. */
+  lifetimeMs: z.number(),
   /** Absent where the service gave none: then the session ends with its access token. */
-  readonly refreshToken?: string;
-  readonly scopes: readonly string[];
-}
+  refreshToken: z.string().optional(),
+  scopes: z.array(z.string()),
+});
+
+const recordSchema = z.object({
+  grant: grantSchema,
+  /** When the user signed in, in ms since the epoch. */
+  createdAt: z.number(),
+  /** When the grant was last renewed, in ms since the epoch; absent until then. */
+  renewedAt: z.number().optional(),
+});
+
+/** What the service granted: never leaves the server, and stands in Redis only sealed. */
+export type Grant = Readonly<z.infer<typeof grantSchema>>;
 
 /** What is sealed into a session's value in Redis. */
-export interface SessionRecord {
-  readonly grant: Grant;
-  /** When the user signed in, in ms since the epoch. */
-  readonly createdAt: number;
-  /** When the grant was last renewed, in ms since the epoch; absent until then. */
-  readonly renewedAt?: number;
-}
+export type SessionRecord = Readonly<z.infer<typeof recordSchema>>;
 
 /** A session as one request read it. */
 export interface Ticket {
@@ -26,4 +32,10 @@ export interface Ticket {
   /** The very value in Redis that was opened: what a replacement is compared with. */
   readonly sealed: string;
   readonly record: SessionRecord;
+}
+
+/** Null where the text, though sealed by us, is not a record of this version. */
+export function parseRecord(text: string): SessionRecord | null {
+  const parsed = recordSchema.safeParse(JSON.parse(text));
+  return parsed.success ? parsed.data : null;
 }

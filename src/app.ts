@@ -1,0 +1,66 @@
+import type { RequestListener } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import express from 'express';
+import type { Express, Request, Response } from 'express';
+import { requireSession, requiredTicket, signInAgain } from './auth/require-session.ts';
+import { HOME } from './auth/return-to.ts';
+import { createAuthRouter } from './auth/routes.ts';
+import { createGateway } from './gateway/gateway.ts';
+import { createErrorPages, pageNotFound } from './platform/error-pages.ts';
+import { createHealthRouter } from './platform/health.ts';
+import { logRequest } from './platform/request-log.ts';
+import { createSecurityHeaders } from './platform/security-headers.ts';
+import type { Services } from './services.ts';
+import { createSessions, ticketOf } from './session/sessions.ts';
+import { createWorkspacesRouter } from './workspaces/routes.ts';
+
+const PUBLIC = fileURLToPath(new URL('../public', import.meta.url));
+const ASSETS_KEPT = 'public, max-age=300';
+
+/**
+ * The Express app: whole by itself, the gateway included, so that it can be tested and mounted anywhere. Its parts in
+ * the order in which a request meets them.
+ */
+export function createApp(
+  services: Services,
+  gateway: RequestListener = createGateway(services),
+  isDraining: () => boolean = () => false,
+): Express {
+  const { config, log, render, cookie, redis, listPage } = services;
+  const https = config.publicOrigin.startsWith('https:');
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('trust proxy', config.trustProxy);
+  // What a browser sees is PUBLIC_URL, whatever the last hop before us speaks: or a proxy that is not configured
+  // would make express-session withhold the cookie without a word.
+  Object.defineProperty(app.request, 'secure', { get: () => https });
+
+  const readSession = createSessions({ ...services, prefix: config.redisPrefix });
+
+  app.use('/api', gateway);
+  app.use((req, res, next) => {
+    logRequest(log, req, res, req.originalUrl);
+    next();
+  });
+  app.use(createSecurityHeaders({ https }));
+  app.use(createHealthRouter(redis, isDraining));
+  app.use(
+    '/assets',
+    express.static(PUBLIC, {
+      index: false,
+      redirect: false,
+      setHeaders: (res) => res.setHeader('cache-control', ASSETS_KEPT),
+    }),
+  );
+  app.get('/', readSession, (req: Request, res: Response) => {
+    if (ticketOf(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));
+    else res.redirect(303, HOME);
+  });
+  app.use('/auth', createAuthRouter(services, readSession));
+  app.use('/workspaces', readSession, requireSession);
+  app.use(createWorkspacesRouter({ listPage, render, ticketOf: requiredTicket, pageSize: config.pageSize }));
+  app.use(pageNotFound);
+  app.use(signInAgain);
+  app.use(createErrorPages({ render, log, isSignedIn: (req) => cookie.read(req.headers.cookie) !== null }));
+  return app;
+}

@@ -1,0 +1,61 @@
+import type { CustomFetch } from 'openid-client';
+
+/** RFC 6749 §5.1 leaves the lifetime open; the service's documented default is 15 minutes. */
+const DEFAULT_EXPIRES_IN_SECONDS = 900;
+/** No token answer is larger; a hostile one shall not fill the memory. */
+const MOST_ANSWER_BYTES = 256 * 1024;
+
+/** The token endpoint answered in a way that no dialect explains. Says nothing of the answer's content. */
+class MalformedAnswerError extends Error {
+  override readonly name = 'MalformedAnswerError';
+}
+
+/**
+ * The only place that knows how the service departs from RFC 6749 (contract, section 6): rewrites an answer of its
+ * token endpoint into the one that openid-client expects. A missing `token_type` is `bearer`, a missing `expires_in`
+ * 900 s, and an `error` string is that OAuth error at whatever status. Members that OAuth does not know are dropped.
+ */
+export function speakDialect(fetch: CustomFetch): CustomFetch {
+  return async (url, options) => {
+    const answer = await fetch(url, options);
+    const body = parseObject(await readText(answer));
+    if (typeof body?.['error'] === 'string') {
+      const { error, error_description: description } = body;
+      return json(400, { error, ...(typeof description === 'string' && { error_description: description }) });
+    }
+    if (answer.status !== 200) throw new MalformedAnswerError(`the token endpoint answered ${answer.status}`);
+    if (body === null) throw new MalformedAnswerError('the token endpoint answered no JSON object');
+    return json(200, {
+      access_token: body['access_token'],
+      token_type: body['token_type'] ?? 'bearer',
+      expires_in: body['expires_in'] ?? DEFAULT_EXPIRES_IN_SECONDS,
+      refresh_token: body['refresh_token'] ?? undefined,
+      scope: body['scope'] ?? undefined,
+    });
+  };
+}
+
+function json(status: number, body: object): Response {
+  return Response.json(body, { status });
+}
+
+async function readText(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MOST_ANSWER_BYTES) throw new MalformedAnswerError('the token endpoint’s answer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null; // the parser's error quotes the text, which may hold a token
+  }
+}

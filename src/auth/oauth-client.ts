@@ -1,0 +1,125 @@
+import * as openid from 'openid-client';
+import { AppError } from '../platform/errors.ts';
+import type { Grant } from '../session/record.ts';
+import { speakDialect } from './dialect.ts';
+import { AUTHORIZATION_PATH } from './service-paths.ts';
+
+/** The service's authorization server, as a confidential client sees it. */
+export interface OAuthClient {
+  /** Where the browser goes to sign in (RFC 6749 §4.1.1, RFC 7636 §4.3). */
+  authorizationUrl(state: string, verifier: string): Promise<URL>;
+  /**
+   * Exchanges the code in a callback's query (RFC 6749 §4.1.3). Rejects with GrantRefusedError or
+   * TokenEndpointError.
+   */
+  exchangeCode(query: URLSearchParams, state: string, verifier: string): Promise<Grant>;
+  /**
+   * A new access token for a grant (RFC 6749 §6); keeps the refresh token where the answer has none. Rejects like
+   * exchangeCode.
+   */
+  renew(grant: Grant, refreshToken: string): Promise<Grant>;
+}
+
+/** The token endpoint answered with an OAuth error (RFC 6749 §5.2). */
+export class GrantRefusedError extends Error {
+  override readonly name = 'GrantRefusedError';
+  readonly error: string;
+
+  constructor(error: string) {
+    super(`the token endpoint refused the grant: ${error.slice(0, 64)}`);
+    this.error = error;
+  }
+}
+
+/** The token endpoint can't be reached, is too slow, or answers nonsense: the grant may well be good. */
+export class TokenEndpointError extends AppError {
+  override readonly name = 'TokenEndpointError';
+
+  constructor(cause: unknown) {
+    super(503, 'token_endpoint_unavailable', 'The service can’t renew your access right now', {
+      detail: 'You are still signed in. Try again in a moment.',
+      headers: { 'retry-after': '2' },
+      cause,
+    });
+  }
+}
+
+export interface OAuthClientOptions {
+  readonly publicOrigin: string;
+  readonly serviceOrigin: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Space-separated. */
+  readonly scopes: string;
+  /** For one call of the token endpoint. */
+  readonly timeoutSeconds: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** openid-client for the service: client credentials in the form body, PKCE S256 and `state` always. */
+export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
+  const endpoint = `${options.serviceOrigin}${AUTHORIZATION_PATH}`;
+  const callback = `${options.publicOrigin}/auth/callback`;
+  const configuration = new openid.Configuration(
+    { issuer: options.serviceOrigin, authorization_endpoint: `${endpoint}/`, token_endpoint: `${endpoint}/token` },
+    options.clientId,
+    {},
+    openid.ClientSecretPost(options.clientSecret),
+  );
+  configuration.timeout = options.timeoutSeconds;
+  configuration[openid.customFetch] = speakDialect(async (url, init) => fetch(url, init as RequestInit));
+  // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
+  if (options.serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
+
+  /** Counts the lifetime from before the question, so that a slow answer shortens it. */
+  const ask = async (call: () => Promise<openid.TokenEndpointResponse>, before?: Grant) => {
+    const askedAt = options.now();
+    try {
+      return toGrant(await call(), askedAt, before?.scopes ?? options.scopes.split(' '), before?.refreshToken);
+    } catch (error) {
+      if (error instanceof openid.ResponseBodyError) throw new GrantRefusedError(error.error);
+      throw new TokenEndpointError(error);
+    }
+  };
+
+  return {
+    async authorizationUrl(state, verifier) {
+      return openid.buildAuthorizationUrl(configuration, {
+        redirect_uri: callback,
+        scope: options.scopes,
+        state,
+        code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+    },
+    exchangeCode: async (query, state, verifier) =>
+      ask(async () =>
+        openid.authorizationCodeGrant(configuration, new URL(`${callback}?${query.toString()}`), {
+          expectedState: state,
+          pkceCodeVerifier: verifier,
+        }),
+      ),
+    renew: async (grant, refreshToken) =>
+      ask(async () => openid.refreshTokenGrant(configuration, refreshToken), grant),
+  };
+}
+
+function toGrant(
+  answer: openid.TokenEndpointResponse,
+  askedAt: number,
+  scopesBefore: readonly string[],
+  refreshTokenBefore: string | undefined,
+): Grant {
+  const { access_token: accessToken, expires_in: expiresIn = 0, token_type: tokenType } = answer;
+  // What goes into a header must be one (RFC 6750 §2.1); "dpop" is none of ours.
+  if (tokenType !== 'bearer' || !/^[\x21-\x7e]+$/.test(accessToken)) throw new Error('not a bearer token');
+  const refreshToken = answer.refresh_token ?? refreshTokenBefore;
+  return {
+    accessToken,
+    expiresAt: askedAt + expiresIn * 1_000,
+    lifetimeMs: expiresIn * 1_000,
+    ...(refreshToken !== undefined && { refreshToken }),
+    scopes: answer.scope?.split(' ').filter(Boolean) ?? [...scopesBefore],
+  };
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { fromStore } from '../platform/redis.ts';
+import type { RedisClient } from '../platform/redis.ts';
+import { hashId } from '../session/session-records.ts';
+
+/** Held by one process at a time for one session; each method rejects with StoreUnavailableError. */
+export interface HeldLock {
+  /** Lets the next one in. */
+  release(): Promise<void>;
+  /** Lets nobody in for a second or a little more, after a renewal that failed: no herd when the service is down. */
+  coolDown(): Promise<void>;
+}
+
+/** One renewal per session over all processes. */
+export interface RenewalLocks {
+  /** The lock; or `taken` while another holds it; or `cooling` just after a renewal failed. */
+  acquire(sessionId: string): Promise<HeldLock | 'taken' | 'cooling'>;
+}
+
+/** A holder that was killed is forgotten after this long; one that lives extends it three times as often. */
+const LOCK_MS = 5_000;
+const COOLING = 'cooling';
+const COOLING_MS = 1_000;
+const JITTER_MS = 500;
+
+const IF_OWNER = (then: string) => `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end ${then} return 1`;
+const EXTEND = IF_OWNER(`redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
+const RELEASE = IF_OWNER(`redis.call('DEL', KEYS[1])`);
+const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`);
+
+/** Locks in Redis: `SET NX PX` with an owner, extended while held, released only by the owner. */
+export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalLocks {
+  return {
+    async acquire(sessionId) {
+      const key = `${prefix}renewal:${hashId(sessionId)}`;
+      const owner = randomUUID();
+      const [taken, holder] = await fromStore(
+        Promise.all([redis.set(key, owner, 'PX', LOCK_MS, 'NX'), redis.get(key)]),
+      );
+      if (taken === null) return holder === COOLING ? 'cooling' : 'taken';
+
+      const extending = setInterval(() => {
+        // Lost with its Redis, the lock is not missed: the compare-and-set after it decides.
+        redis.eval(EXTEND, 1, key, owner, LOCK_MS).catch(() => {});
+      }, LOCK_MS / 3);
+      extending.unref();
+
+      const finish = async (script: string, ms: number) => {
+        clearInterval(extending);
+        await fromStore(redis.eval(script, 1, key, owner, ms));
+      };
+      return {
+        release: async () => finish(RELEASE, 0),
+        coolDown: async () => finish(COOL, Math.round(COOLING_MS + Math.random() * JITTER_MS)),
+      };
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/** Where sign-in leads when it was not told, or told to leave the site. */
+export const HOME = '/workspaces';
+
+const LONGEST = 2_048;
+
+/**
+ * The path on this site that a `return_to` means, with its query and fragment; HOME where it is missing, malformed or
+ * leads off the site or back into sign-in. What it returns is safe in a `Location` header.
+ */
+export function toReturnPath(value: unknown, publicOrigin: string): string {
+  if (typeof value !== 'string' || value.length > LONGEST || !/^\/(?![/\\])[^\p{Cc}\\]*$/u.test(value)) return HOME;
+  if (!URL.canParse(value, publicOrigin)) return HOME;
+  const url = new URL(value, publicOrigin);
+  // "/.//other.example" resolves to a path that a browser would take for another host.
+  if (url.origin !== publicOrigin || url.pathname.startsWith('//')) return HOME;
+  if (/^\/auth(?:\/|$)/i.test(url.pathname)) return HOME;
+  return url.pathname + url.search + url.hash;
+}
+
+/** The address that begins sign-in and comes back to a path on this site. */
+export function loginUrl(returnTo: string): string {
+  return `/auth/login?return_to=${encodeURIComponent(returnTo)}`;
+}

@@ -1,0 +1,34 @@
+import { Router } from 'express';
+import type { RequestHandler } from 'express';
+import type { Config } from '../config.ts';
+import type { Render } from '../platform/templates.ts';
+import type { SessionRecords } from '../session/session-records.ts';
+import type { TicketCookie } from '../session/ticket-cookie.ts';
+import { createCallback } from './callback.ts';
+import type { OAuthClient } from './oauth-client.ts';
+import { createSessionStatus } from './session-status.ts';
+import type { SignInAttempts } from './sign-in-attempts.ts';
+import { createSignIn } from './sign-in.ts';
+import { createSignOut, refuseOtherMethods } from './sign-out.ts';
+
+/** What the routes of sign-in and sign-out work with. */
+export interface AuthDeps {
+  readonly config: Config;
+  readonly oauth: OAuthClient;
+  readonly attempts: SignInAttempts;
+  readonly records: SessionRecords;
+  readonly cookie: TicketCookie;
+  readonly render: Render;
+  readonly now: () => number;
+}
+
+/** `/auth/*` (contract, section 3). `readSession` puts the session on the request where a route needs it. */
+export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]): Router {
+  const router = Router();
+  router.get('/login', createSignIn(deps));
+  router.get('/callback', readSession, createCallback(deps));
+  router.get('/session', createSessionStatus(deps));
+  router.post('/logout', createSignOut(deps));
+  router.all('/logout', refuseOtherMethods);
+  return router;
+}

@@ -1,0 +1,74 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { parse, serialize } from 'cookie';
+import { z } from 'zod';
+import { fromStore } from '../platform/redis.ts';
+import type { RedisClient } from '../platform/redis.ts';
+import type { Sealer } from '../session/sealing.ts';
+
+/** How long a user may take at the service's pages. */
+const ATTEMPT_SECONDS = 600;
+
+const attemptSchema = z.object({
+  verifier: z.string(),
+  returnTo: z.string(),
+  /** Hash of the cookie of the browser that began it. */
+  browser: z.string(),
+});
+
+/** A sign-in that is under way at the service. */
+export type SignInAttempt = z.infer<typeof attemptSchema>;
+
+/** Sign-ins under way; each call rejects with StoreUnavailableError while Redis is away or full. */
+export interface SignInAttempts {
+  /** Keeps an attempt for ten minutes; returns the `Set-Cookie` value that ties it to the browser. */
+  begin(state: string, attempt: Omit<SignInAttempt, 'browser'>, cookieHeader: string | undefined): Promise<string>;
+  /** Takes the attempt of a `state`, once; null where there is none, or another browser began it. */
+  consume(state: string, cookieHeader: string | undefined): Promise<SignInAttempt | null>;
+}
+
+/**
+ * Attempts in Redis under a hash of their `state`, sealed under the `state` itself. One cookie ties all attempts of a
+ * browser to it, so that tabs can sign in side by side and cookies don't pile up (RFC 9700 §4.7.1: a `state` must be
+ * bound to the user agent).
+ */
+export function createSignInAttempts(deps: {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+  readonly sealer: Sealer;
+  readonly https: boolean;
+}): SignInAttempts {
+  const { redis, sealer } = deps;
+  const cookieName = deps.https ? '__Host-Http-cloakroom-signin' : 'cloakroom-signin';
+  const keyOf = (state: string) => `${deps.prefix}signin:${hash(state)}`;
+
+  const browserOf = (cookieHeader: string | undefined) => {
+    const value = cookieHeader === undefined ? undefined : parse(cookieHeader)[cookieName];
+    return value !== undefined && /^[\w-]{43}$/.test(value) ? value : null;
+  };
+
+  return {
+    async begin(state, attempt, cookieHeader) {
+      const browser = browserOf(cookieHeader) ?? randomBytes(32).toString('base64url');
+      const key = keyOf(state);
+      const sealed = sealer.seal(JSON.stringify({ ...attempt, browser: hash(browser) }), state, key);
+      await fromStore(redis.set(key, sealed, 'EX', ATTEMPT_SECONDS));
+      // Lax even where the session cookie is strict: the service sends the browser back from another site.
+      const attributes = { path: '/', httpOnly: true, secure: deps.https, sameSite: 'lax' } as const;
+      return serialize(cookieName, browser, { ...attributes, maxAge: ATTEMPT_SECONDS });
+    },
+    async consume(state, cookieHeader) {
+      const browser = browserOf(cookieHeader);
+      if (browser === null) return null;
+      const key = keyOf(state);
+      const sealed = await fromStore(redis.getdel(key));
+      const opened = sealed === null ? null : sealer.open(sealed, state, key);
+      if (opened === null) return null;
+      const attempt = attemptSchema.parse(JSON.parse(opened.text));
+      return attempt.browser === hash(browser) ? attempt : null;
+    },
+  };
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}

@@ -1,0 +1,16 @@
+import type { RequestHandler } from 'express';
+import { randomPKCECodeVerifier, randomState } from 'openid-client';
+import { toReturnPath } from './return-to.ts';
+import type { AuthDeps } from './routes.ts';
+
+/** `GET /auth/login`: remembers the attempt and sends the browser to the service. */
+export function createSignIn({ config, oauth, attempts }: AuthDeps): RequestHandler {
+  return async (req, res) => {
+    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin);
+    const state = randomState();
+    const verifier = randomPKCECodeVerifier();
+    const url = await oauth.authorizationUrl(state, verifier);
+    res.append('Set-Cookie', await attempts.begin(state, { verifier, returnTo }, req.headers.cookie));
+    res.redirect(302, url.href);
+  };
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { ConfigError, loadConfig, withPort } from './config.ts';
+import { LocalServiceConfigError, loadLocalServiceConfig } from './local-service/local-service-config.ts';
+import type { LocalServiceConfig } from './local-service/local-service-config.ts';
+import { createLocalService } from './local-service/local-service.ts';
+import { AddressError, bindPort } from './platform/listening.ts';
+import type { BoundPort } from './platform/listening.ts';
+import { createLog } from './platform/log.ts';
+import type { Logger } from './platform/log.ts';
+import { startPrivateRedis } from './platform/private-redis.ts';
+import { parseRedisUrl } from './platform/redis-url.ts';
+import { createRedis, redisReady } from './platform/redis.ts';
+import { startServer } from './server.ts';
+import { createServices } from './services.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const DRAIN_MS = 2_000;
+const LOOK_FOR_PARENT_MS = 500;
+
+/** A private Redis, the local service and Cloakroom wired to it, in one process, until `ended`. */
+async function demo(env: Env, ended: Promise<void>): Promise<void> {
+  const local = loadLocalServiceConfig(env);
+  const log = createLog(env['LOG_LEVEL'] || 'warn');
+  const servicePort = await bindPort(local.host, local.port, 'LOCAL_SERVICE_PORT');
+  await using privateRedis = env['REDIS_URL'] ? null : await startPrivateRedis();
+  const redisUrl = privateRedis?.url ?? env['REDIS_URL'] ?? '';
+
+  const loaded = loadConfig(wire(env, local, servicePort, redisUrl));
+  const appPort = await bindPort(loaded.host, loaded.port, 'PORT');
+  const config = withPort(loaded, appPort.port);
+
+  await using serviceRedis = await connect(redisUrl, log);
+  const service = createLocalService(registering(local, env, config.publicOrigin), serviceRedis.client, log);
+  await using _service = serve(service, servicePort);
+  await using services = createServices(config, log);
+  const running = await startServer(services, appPort);
+  await redisReady(services.redis);
+
+  console.log(`
+  Cloakroom is ready.
+
+    Open      ${config.publicOrigin}
+    Sign in   demo / demo
+
+  The local service answers at ${config.serviceOrigin}. Ctrl-C ends everything.
+`);
+  await ended;
+  await running.drain(DRAIN_MS);
+}
+
+/** Cloakroom's own configuration: whatever is set, less what the demo brings itself. */
+function wire(env: Env, local: LocalServiceConfig, servicePort: BoundPort, redisUrl: string): Env {
+  return {
+    ...env,
+    NODE_ENV: 'development',
+    SERVICE_URL: toOrigin(servicePort),
+    CLIENT_ID: local.clientId,
+    CLIENT_SECRET: local.clientSecret,
+    CLIENT_SECRET_FILE: undefined,
+    SCOPES: env['SCOPES'] || local.scopes.join(' '),
+    REDIS_URL: redisUrl,
+    REDIS_URL_FILE: undefined,
+    SESSION_KEYS: env['SESSION_KEYS'] || randomBytes(32).toString('base64url'),
+    SESSION_KEYS_FILE: undefined,
+  };
+}
+
+/** Unless told otherwise the local service knows Cloakroom under the address that it really has. */
+function registering(local: LocalServiceConfig, env: Env, publicOrigin: string): LocalServiceConfig {
+  if (env['LOCAL_SERVICE_REDIRECT_URIS']) return local;
+  return { ...local, redirectUris: [`${publicOrigin}/auth/callback`] };
+}
+
+async function connect(redisUrl: string, log: Logger) {
+  const client = createRedis(parseRedisUrl(redisUrl), (error) => log.warn({ err: error }, 'redis connection'));
+  await redisReady(client);
+  return { client, [Symbol.asyncDispose]: async () => client.disconnect() };
+}
+
+function serve(listener: RequestListener, bound: BoundPort): AsyncDisposable {
+  const server = createServer(listener).listen(bound.socket);
+  return {
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function toOrigin({ host, port }: BoundPort): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Resolves on Ctrl-C, on SIGTERM, when the terminal goes, and when whoever started us was killed. */
+function untilEnded(): Promise<void> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+    // A parent that is killed tells nobody: its child only finds that it has another one.
+    const watch = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(watch);
+      resolve();
+    }, LOOK_FOR_PARENT_MS).unref();
+  });
+}
+
+const expected = [ConfigError, LocalServiceConfigError, AddressError];
+try {
+  await demo(process.env, untilEnded());
+} catch (error) {
+  if (!expected.some((known) => error instanceof known)) throw error;
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

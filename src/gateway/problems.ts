@@ -1,0 +1,32 @@
+import { AppError } from '../platform/errors.ts';
+import type { ErrorDetails } from '../platform/errors.ts';
+
+/** The gateway's own answers (contract, section 4); `token_endpoint_unavailable` and others come with their cause. */
+function problem(status: number, code: string, title: string) {
+  return (details: ErrorDetails = {}) => new AppError(status, code, title, details);
+}
+
+const CLOSE = { connection: 'close' };
+
+export const signInRequired = problem(401, 'sign_in_required', 'Sign in to call the API');
+export const sessionExpired = problem(401, 'session_expired', 'Your session has ended');
+export const pathNotAllowed = problem(404, 'path_not_allowed', 'This path is not part of the API');
+export const methodNotAllowed = problem(405, 'method_not_allowed', 'This method is not allowed');
+export const badRequestTarget = problem(400, 'bad_request_target', 'This address is malformed');
+export const serviceUnreachable = problem(502, 'service_unreachable', 'The service can’t be reached');
+export const serviceTimeout = problem(504, 'service_timeout', 'The service did not answer in time');
+const bodyTooLargeWith = problem(413, 'body_too_large', 'The request body is too large');
+const tooManyHeadersWith = problem(431, 'too_many_headers', 'The request has too many header fields');
+const drainingWith = problem(503, 'draining', 'This server is shutting down');
+
+export function bodyTooLarge(mostBytes: number): AppError {
+  return bodyTooLargeWith({ detail: `At most ${mostBytes} bytes are forwarded.`, headers: CLOSE });
+}
+
+export function tooManyHeaders(most: number): AppError {
+  return tooManyHeadersWith({ detail: `At most ${most} are taken.`, headers: CLOSE });
+}
+
+export function draining(): AppError {
+  return drainingWith({ detail: 'Try again: another one answers.', headers: { ...CLOSE, 'retry-after': '1' } });
+}

@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { ConfigError, loadConfig, withPort } from './config.ts';
+import { AddressError, bindPort } from './platform/listening.ts';
+import { createLog } from './platform/log.ts';
+import { startServer } from './server.ts';
+import { createServices } from './services.ts';
+
+/** Starts, serves until a signal, drains. Resolves with the exit code. */
+async function main(): Promise<number> {
+  if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
+  const loaded = loadConfig(process.env);
+  const bound = await bindPort(loaded.host, loaded.port, 'PORT');
+  const config = withPort(loaded, bound.port);
+
+  const log = createLog(config.logLevel);
+  if (Number(process.versions.node.split('.')[0]) < 22) {
+    log.warn({ node: process.version }, 'Node 20 gets no more fixes: use Node 24');
+  }
+  const services = createServices(config, log);
+  const running = await startServer(services, bound);
+  log.info({ url: running.url, publicUrl: config.publicOrigin }, 'listening');
+
+  const signal = await firstSignal();
+  log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
+  const inTime = await running.drain(config.shutdownSeconds * 1_000);
+  await services[Symbol.asyncDispose]();
+  log.info({ inTime }, 'stopped');
+  return inTime ? 0 : 1;
+}
+
+/** The first SIGTERM or SIGINT; a second one ends the process at once, as it does by default. */
+function firstSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!(error instanceof ConfigError) && !(error instanceof AddressError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

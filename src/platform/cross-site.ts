@@ -1,0 +1,23 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from './errors.ts';
+
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/**
+ * Whether a call may come from a page of ours, by Fetch Metadata and `Origin` (contract, section 4). Both are set by
+ * the browser, out of a page's reach; what sends neither must set a header that another site's form can't.
+ */
+export function isSameSite(method: string, headers: IncomingHttpHeaders, publicOrigin: string): boolean {
+  const { origin, 'sec-fetch-site': fetchSite } = headers;
+  const isSafe = SAFE_METHODS.has(method);
+  if (origin !== undefined && origin !== publicOrigin) return false;
+  if (fetchSite !== undefined && fetchSite !== 'same-origin' && !(fetchSite === 'none' && isSafe)) return false;
+  return isSafe || origin !== undefined || fetchSite !== undefined || headers['x-requested-with'] !== undefined;
+}
+
+/** The answer to a call that fails isSameSite. */
+export function crossSiteRequest(): AppError {
+  return new AppError(403, 'cross_site_request', 'This request came from another site', {
+    detail: 'Only pages of this site may make it. A client without a browser sends an X-Requested-With header.',
+  });
+}

@@ -1,0 +1,114 @@
+import { createOAuthClient } from './auth/oauth-client.ts';
+import type { OAuthClient } from './auth/oauth-client.ts';
+import { createRenewalLocks } from './auth/renewal-lock.ts';
+import { createSignInAttempts } from './auth/sign-in-attempts.ts';
+import type { SignInAttempts } from './auth/sign-in-attempts.ts';
+import { createTokenKeeper } from './auth/token-keeper.ts';
+import type { TokenKeeper } from './auth/token-keeper.ts';
+import type { Config } from './config.ts';
+import type { Logger } from './platform/log.ts';
+import { createRedis } from './platform/redis.ts';
+import type { RedisClient } from './platform/redis.ts';
+import { createServiceClient } from './platform/service-client.ts';
+import type { ServiceClient } from './platform/service-client.ts';
+import { createRender } from './platform/templates.ts';
+import type { Render } from './platform/templates.ts';
+import { createSealer } from './session/sealing.ts';
+import type { Sealer } from './session/sealing.ts';
+import { createSessionRecords } from './session/session-records.ts';
+import type { SessionRecords } from './session/session-records.ts';
+import { createTicketCookie } from './session/ticket-cookie.ts';
+import type { TicketCookie } from './session/ticket-cookie.ts';
+import { createListing } from './workspaces/listing.ts';
+import type { ListPage } from './workspaces/listing.ts';
+import { createPageTokens } from './workspaces/page-tokens.ts';
+import { createServicePages } from './workspaces/service-pages.ts';
+
+/** Everything that the rooms work with, and whatever of it has a lifetime. */
+export interface Services extends AsyncDisposable {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly now: () => number;
+  readonly redis: RedisClient;
+  readonly client: ServiceClient;
+  readonly sealer: Sealer;
+  readonly records: SessionRecords;
+  readonly cookie: TicketCookie;
+  readonly attempts: SignInAttempts;
+  readonly oauth: OAuthClient;
+  readonly tokens: TokenKeeper;
+  readonly listPage: ListPage;
+  readonly render: Render;
+}
+
+/**
+ * Makes the services of one process. Redis and the service may be away: connections are made and made again in the
+ * background. Disposing lets renewals under way finish first. `now` is in ms since the epoch.
+ */
+export function createServices(config: Config, log: Logger, now: () => number = Date.now): Services {
+  const https = config.publicOrigin.startsWith('https:');
+  const redis = createRedis(config.redis, (error) => log.warn({ err: error }, 'redis connection'));
+  const client = createServiceClient({
+    origin: config.serviceOrigin,
+    connections: config.serviceConnections,
+    timeoutSeconds: config.serviceTimeoutSeconds,
+  });
+  const sealer = createSealer(config.sessionKeys);
+  const records = createSessionRecords({
+    redis,
+    sealer,
+    log,
+    now,
+    prefix: config.redisPrefix,
+    idleSeconds: config.sessionIdleSeconds,
+    maxSeconds: config.sessionMaxSeconds,
+  });
+  const oauth = createOAuthClient({ ...config, timeoutSeconds: config.tokenTimeoutSeconds, now });
+  const tokens = createTokenKeeper({
+    records,
+    oauth,
+    log,
+    now,
+    locks: createRenewalLocks(redis, config.redisPrefix),
+    refreshAheadSeconds: config.refreshAheadSeconds,
+    tokenTimeoutSeconds: config.tokenTimeoutSeconds,
+  });
+
+  const listPage = createListing({
+    now,
+    readList: createServicePages({
+      tokens,
+      now,
+      service: client,
+      timeoutSeconds: config.serviceTimeoutSeconds,
+    }),
+    pageTokens: createPageTokens({
+      redis,
+      sealer,
+      log,
+      prefix: config.redisPrefix,
+      idleSeconds: config.sessionIdleSeconds,
+    }),
+  });
+
+  return {
+    config,
+    log,
+    now,
+    redis,
+    client,
+    sealer,
+    records,
+    oauth,
+    tokens,
+    listPage,
+    cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys: config.sessionKeys }),
+    attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),
+    render: createRender(),
+    async [Symbol.asyncDispose]() {
+      await tokens[Symbol.asyncDispose]();
+      await client.destroy();
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from '../platform/log.ts';
+import { fromStore, isOutOfMemory } from '../platform/redis.ts';
+import type { RedisClient } from '../platform/redis.ts';
+import { createOpenedRecords } from './opened-records.ts';
+import type { SessionRecord, Ticket } from './record.ts';
+import type { Sealer } from './sealing.ts';
+
+/**
+ * Sessions in Redis. Each call rejects with StoreUnavailableError while Redis is away; whatever it did not say is
+ * unchanged.
+ */
+export interface SessionRecords {
+  /** The session of an id, its idle time begun anew, in one command. Null where it has ended or never was. */
+  read(id: string): Promise<Ticket | null>;
+  /** The same without touching the idle time, and when that runs out (ms since the epoch). */
+  peek(id: string): Promise<{ readonly ticket: Ticket; readonly idleExpiresAt: number } | null>;
+  /** Stores a new session. An id that is taken or was ended stays as it is. */
+  create(id: string, record: SessionRecord): Promise<void>;
+  /** Replaces what the ticket read. Null where that no longer stands: renewed by another, or ended. */
+  replace(ticket: Ticket, record: SessionRecord): Promise<Ticket | null>;
+  /** Ends a session for good: no write that is still under way brings it back. */
+  end(id: string): Promise<void>;
+  /** Ends it only where what the ticket read still stands; tells whether it did. */
+  endUnchanged(ticket: Ticket): Promise<boolean>;
+}
+
+export interface SessionRecordsOptions {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+  readonly sealer: Sealer;
+  readonly idleSeconds: number;
+  readonly maxSeconds: number;
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Stands where a session was ended, so that a late write finds neither its old value nor a free key. */
+const TOMBSTONE = 'ended';
+/** Writes come from sign-in and renewal only, and both are over long before this. */
+const TOMBSTONE_SECONDS = 600;
+
+/** Writes ARGV[2] where ARGV[1] stands; keeps the time to live, or sets ARGV[3] seconds. */
+const COMPARE_AND_SET = `
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+  if ARGV[3] == '' then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+  else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
+  return 1`;
+
+/** What stands for a session in the names of keys: says nothing of the id, which only the cookie holds. */
+export function hashId(id: string): string {
+  return createHash('sha256').update(id).digest('base64url');
+}
+
+export function createSessionRecords(options: SessionRecordsOptions): SessionRecords {
+  const { redis, sealer, idleSeconds, maxSeconds, now } = options;
+  const opened = createOpenedRecords(sealer, options.log);
+  const keyOf = (id: string) => `${options.prefix}session:${hashId(id)}`;
+
+  const compareAndSet = async (ticket: Ticket, value: string, seconds: number | '') => {
+    const run = redis.eval(COMPARE_AND_SET, 1, keyOf(ticket.id), ticket.sealed, value, seconds);
+    return (await fromStore(run)) === 1;
+  };
+
+  const replace = async (ticket: Ticket, record: SessionRecord) => {
+    const sealed = sealer.seal(JSON.stringify(record), ticket.id, keyOf(ticket.id));
+    return (await compareAndSet(ticket, sealed, '')) ? { id: ticket.id, sealed, record } : null;
+  };
+
+  const end = async (id: string) => {
+    const key = keyOf(id);
+    opened.forget(key);
+    try {
+      await fromStore(redis.set(key, TOMBSTONE, 'EX', TOMBSTONE_SECONDS, 'XX'));
+    } catch (error) {
+      if (!isOutOfMemory(error)) throw error;
+      // A full Redis takes no tombstone but still deletes, and then a late compare-and-set finds nothing.
+      await fromStore(redis.del(key));
+    }
+  };
+
+  const toTicket = async (id: string, sealed: string | null): Promise<Ticket | null> => {
+    if (sealed === null || sealed === TOMBSTONE) return null;
+    const found = opened.open(sealed, id, keyOf(id));
+    if (found === null) return null;
+    if (found.record.createdAt + maxSeconds * 1_000 <= now()) {
+      await end(id);
+      return null;
+    }
+    const ticket = { id, sealed, record: found.record };
+    return found.current ? ticket : sealAgain(ticket);
+  };
+
+  /** After a change of session keys. Where another request was faster or Redis is full, this one goes on as read. */
+  const sealAgain = async (ticket: Ticket) => {
+    try {
+      return (await replace(ticket, ticket.record)) ?? ticket;
+    } catch (error) {
+      options.log.warn({ err: error }, 'session not sealed again');
+      return ticket;
+    }
+  };
+
+  return {
+    replace,
+    end,
+    read: async (id) => toTicket(id, await fromStore(redis.getex(keyOf(id), 'EX', idleSeconds))),
+    async peek(id) {
+      const key = keyOf(id);
+      const [sealed, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
+      const ticket = await toTicket(id, sealed);
+      return ticket === null ? null : { ticket, idleExpiresAt: now() + Math.max(0, ttlMs) };
+    },
+    async create(id, record) {
+      const key = keyOf(id);
+      const sealed = sealer.seal(JSON.stringify(record), id, key);
+      await fromStore(redis.set(key, sealed, 'EX', idleSeconds, 'NX'));
+    },
+    async endUnchanged(ticket) {
+      opened.forget(keyOf(ticket.id));
+      return compareAndSet(ticket, TOMBSTONE, TOMBSTONE_SECONDS);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { describe, expect, test } from '@jest/globals';
+import { speakDialect } from '../../src/auth/dialect.ts';
+
+const OPTIONS = { method: 'POST', headers: {}, body: null, redirect: 'manual' } as const;
+
+async function rewritten(status: number, body: unknown): Promise<{ status: number; body: unknown }> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const fetch = speakDialect(
+    async () => new Response(text, { status, headers: { 'www-authenticate': 'Basic' } }),
+  );
+  const answer = await fetch('http://service.test/token', OPTIONS);
+  expect(answer.headers.get('www-authenticate')).toBeNull();
+  return { status: answer.status, body: await answer.json() };
+}
+
+describe('the service’s dialect', () => {
+  test('a missing token_type is bearer and a missing expires_in 900 s', async () => {
+    expect(await rewritten(200, { access_token: 'a' })).toEqual({
+      status: 200,
+      body: { access_token: 'a', token_type: 'bearer', expires_in: 900 },
+    });
+  });
+
+  test('what is there stays, and members that OAuth does not know go', async () => {
+    const body = { access_token: 'a', token_type: 'Bearer', expires_in: 5, refresh_token: 'r', scope: 's' };
+    expect(await rewritten(200, { ...body, id_token: 'x', extra: 1 })).toEqual({ status: 200, body });
+  });
+
+  test.each([200, 400, 401, 403, 500, 503])('an error string at %i is that OAuth error', async (status) => {
+    const body = { error: 'invalid_grant', error_description: 'no' };
+    expect(await rewritten(status, { ...body, access_token: 'a' })).toEqual({ status: 400, body });
+  });
+
+  test.each([
+    [500, {}],
+    [502, '<html>'],
+    [503, 'null'],
+    [404, { code: 'NOT_FOUND' }],
+    [302, ''],
+    [200, 'junk'],
+    [200, '[]'],
+    [200, 'null'],
+    [200, `"${'a'.repeat(300_000)}"`],
+  ])('%i with %j is an outage, and the error quotes nothing of it', async (status, body) => {
+    const fetch = speakDialect(
+      async () => new Response(typeof body === 'string' ? body : JSON.stringify(body), { status }),
+    );
+    await expect(fetch('http://service.test/token', OPTIONS)).rejects.toThrow(/^the token endpoint/);
+  });
+});

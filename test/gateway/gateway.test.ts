@@ -1,0 +1,304 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { createApp } from '../../src/app.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+
+let house: House;
+let cookie: string;
+
+beforeAll(async () => {
+  house = await startHouse({ MAX_BODY_BYTES: '200000', SERVICE_TIMEOUT_SECONDS: '2' });
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  house.calls.length = 0;
+  house.intercept = () => false;
+  ({ cookie } = await house.enter());
+});
+
+const PATH = '/api/public/v1/things';
+const api = () => request(house.origin);
+
+describe('a proxied call', () => {
+  test('reaches the service with the token in place of the cookie', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    await api().get(`${PATH}?a=%2f&b`).set('cookie', cookie).set('authorization', 'Bearer mine').expect(200);
+    expect(house.calls).toHaveLength(1);
+    const [call] = house.calls;
+    expect(call?.url).toBe(`${PATH}?a=%2f&b`);
+    expect(call?.headers.authorization).toBe('Bearer a-living-token');
+    expect(call?.headers.cookie).toBeUndefined();
+    expect(call?.headers['via']).toBe('1.1 cloakroom');
+  });
+
+  test('tells both sides the same request id, and names itself and its timings in the answer', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    const answer = await api().get(PATH).set('cookie', cookie).set('x-request-id', 'mine');
+    expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
+    expect(house.calls[0]?.headers['x-request-id']).toBe(answer.headers['x-request-id']);
+    expect(answer.headers['via']).toBe('1.1 cloakroom');
+    expect(answer.headers['server-timing']).toMatch(/^session;dur=[\d.]+, token;dur=[\d.]+, service;dur=[\d.]+$/);
+  });
+
+  test('gives status, headers and bytes back as they are, without cookies', async () => {
+    const body = randomBytes(5_000);
+    house.intercept = (_req, res) => {
+      res.writeHead(418, { 'content-encoding': 'br', etag: '"e"', 'set-cookie': 'hostile=1' });
+      return Boolean(res.end(body));
+    };
+    const raw = await rawGet(PATH);
+    expect(raw.status).toBe(418);
+    expect(raw.headers['content-encoding']).toBe('br');
+    expect(raw.headers['etag']).toBe('"e"');
+    expect(raw.headers['set-cookie']).toBeUndefined();
+    expect(raw.body.equals(body)).toBe(true);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])('carries a body with %s', async (method) => {
+    const sent = randomBytes(150_000);
+    house.intercept = (req, res) => {
+      const hash = createHash('sha256');
+      req.on('data', (chunk: Buffer) => hash.update(chunk)).on('end', () => res.end(hash.digest('hex')));
+      return true;
+    };
+    const answer = await fetch(house.origin + PATH, {
+      method,
+      body: sent,
+      headers: { cookie, 'x-requested-with': 'test', 'content-type': 'application/octet-stream' },
+    });
+    expect(await answer.text()).toBe(createHash('sha256').update(sent).digest('hex'));
+    expect(house.calls[0]?.method).toBe(method);
+    expect(house.calls[0]?.headers['content-length']).toBe('150000');
+  });
+
+  test('carries a chunked body as one, and delivers an answer while the body still flows', async () => {
+    house.intercept = (req, res) => {
+      req.on('data', (chunk: Buffer) => res.write(chunk)).on('end', () => res.end());
+      return true;
+    };
+    const req = httpRequest(house.origin + PATH, {
+      method: 'POST',
+      headers: { cookie, 'x-requested-with': 'test', 'transfer-encoding': 'chunked' },
+    });
+    req.write('one');
+    const [res] = (await once(req, 'response')) as [import('node:http').IncomingMessage];
+    expect(String((await once(res, 'data'))[0])).toBe('one');
+    req.write('two');
+    expect(String((await once(res, 'data'))[0])).toBe('two');
+    req.end();
+    await once(res.resume(), 'end');
+    expect(house.calls[0]?.headers['transfer-encoding']).toBe('chunked');
+  });
+
+  test.each([204, 304])('passes %i on without a body', async (status) => {
+    house.intercept = (_req, res) => Boolean(res.writeHead(status, { etag: '"e"' }).end());
+    const answer = await api().get(PATH).set('cookie', cookie).set('if-none-match', '"e"');
+    expect(answer.status).toBe(status);
+    expect(house.calls[0]?.headers['if-none-match']).toBe('"e"');
+  });
+
+  test('passes the answer to HEAD on with its length', async () => {
+    house.intercept = (_req, res) => Boolean(res.writeHead(200, { 'content-length': '1234' }).end());
+    const answer = await api().head(PATH).set('cookie', cookie);
+    expect(answer.headers['content-length']).toBe('1234');
+  });
+
+  test('leaves early hints out', async () => {
+    house.intercept = (_req, res) => {
+      res.writeEarlyHints({ link: '</a.css>; rel=preload' });
+      return Boolean(res.end('late'));
+    };
+    expect((await rawGet(PATH)).body.toString()).toBe('late');
+  });
+
+  test('follows no redirect', async () => {
+    house.intercept = (_req, res) => Boolean(res.writeHead(302, { location: 'http://other.test/' }).end());
+    const answer = await api().get(PATH).set('cookie', cookie);
+    expect(answer.status).toBe(302);
+    expect(answer.headers['location']).toBe('http://other.test/');
+  });
+
+  test('is cut off where the service cuts its answer off', async () => {
+    house.intercept = (_req, res) => {
+      res.write('half of it', () => res.destroy());
+      return true;
+    };
+    await expect(rawGet(PATH)).rejects.toThrow(/aborted|hang up/);
+  });
+
+  test('ends at the service when the browser leaves', async () => {
+    const left = new Promise<void>((resolve) => {
+      house.intercept = (_req, res) => {
+        res.once('close', () => resolve());
+        return true;
+      };
+    });
+    const req = httpRequest(house.origin + PATH, { headers: { cookie } });
+    req.on('error', () => {});
+    req.end();
+    while (house.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    req.destroy();
+    await left;
+  });
+
+  test('works the same through Express alone', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    await request(createApp(house.services)).get(`${PATH}?x=1`).set('cookie', cookie).expect(200);
+    expect(house.calls[0]?.url).toBe(`${PATH}?x=1`);
+  });
+});
+
+describe('the gateway’s own answers', () => {
+  const problem = (status: number, code: string) => (answer: request.Response) => {
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    expect(answer.body).toMatchObject({ status, code, requestId: answer.headers['x-request-id'] });
+    expect(answer.headers['via']).toBeUndefined();
+    expect(answer.headers['server-timing']).toMatch(/^session;dur=/);
+    expect(answer.status).toBe(status);
+  };
+
+  test('without a cookie', async () => {
+    const answer = await api().get(PATH).expect(problem(401, 'sign_in_required'));
+    expect(answer.body.loginUrl).toBe('/auth/login');
+  });
+
+  test('with a cookie that is not ours', async () => {
+    await api().get(PATH).set('cookie', `${cookie}x`).expect(problem(401, 'sign_in_required'));
+  });
+
+  test('with our cookie whose session has ended', async () => {
+    const { id, cookie: ended } = await house.enter();
+    await house.services.records.end(id);
+    const answer = await api().get(PATH).set('cookie', ended).expect(problem(401, 'session_expired'));
+    expect(answer.body.loginUrl).toBe('/auth/login');
+    expect(answer.headers['set-cookie']).toBeUndefined();
+  });
+
+  test('to what is no part of the API', async () => {
+    await api().get('/api/other').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
+    await api().get('/api').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
+    await api()
+      .post('/api/public/v1/authorization/oauth2/token')
+      .set('cookie', cookie)
+      .expect(problem(404, 'path_not_allowed'));
+    expect(house.calls).toEqual([]);
+  });
+
+  test('to a malformed target', async () => {
+    const answer = await sendRaw(`GET ${PATH}/../x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
+  });
+
+  test('to a target in absolute form', async () => {
+    const answer = await sendRaw(`GET ${house.origin}${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
+  });
+
+  test('to TRACE and CONNECT', async () => {
+    const trace = await sendRaw(`TRACE ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(trace).toMatch(/^HTTP\/1.1 405 [\s\S]*"method_not_allowed"/);
+    expect(await sendRaw(`CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(/^HTTP\/1.1 405 /);
+  });
+
+  test.each([101, 2_500])('to %i header fields, before anything else is looked at', async (count) => {
+    const fields = Array.from({ length: count - 2 }, (_, index) => `a${index}:\r\n`).join('');
+    const answer = await sendRaw(`POST ${PATH} HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: 5\r\n\r\nhello`);
+    expect(answer).toMatch(/^HTTP\/1.1 431 [\s\S]*"too_many_headers"/);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+  });
+
+  test('to a body that says it is too large', async () => {
+    await api()
+      .post(PATH)
+      .set('cookie', cookie)
+      .set('x-requested-with', 'test')
+      .send('a'.repeat(200_001))
+      .expect(problem(413, 'body_too_large'));
+    expect(house.calls).toEqual([]);
+  });
+
+  test('to a body that grows too large', async () => {
+    house.intercept = (req) => Boolean(req.resume());
+    const answer = await fetch(house.origin + PATH, {
+      method: 'POST',
+      duplex: 'half',
+      headers: { cookie, 'x-requested-with': 'test' },
+      body: new Blob([Buffer.alloc(200_001)]).stream(),
+    });
+    expect(answer.status).toBe(413);
+  });
+
+  test('where the service does not answer in time', async () => {
+    house.intercept = () => true;
+    await api().get(PATH).set('cookie', cookie).expect(problem(504, 'service_timeout'));
+  });
+
+  test('where the service closes the connection', async () => {
+    house.intercept = (req) => Boolean(req.socket.destroy());
+    await api().get(PATH).set('cookie', cookie).expect(problem(502, 'service_unreachable'));
+  });
+
+  test('where the service answers what is not HTTP', async () => {
+    house.intercept = (req) => Boolean(req.socket.end('SSH-2.0-OpenSSH\r\n'));
+    await api().get(PATH).set('cookie', cookie).expect(problem(502, 'service_unreachable'));
+  });
+});
+
+describe('a request from another site', () => {
+  const cases: [string, string, Record<string, string>, boolean][] = [
+    ['a page of ours', 'GET', { 'sec-fetch-site': 'same-origin' }, true],
+    ['an address typed in', 'GET', { 'sec-fetch-site': 'none' }, true],
+    ['a form of another site', 'POST', { 'sec-fetch-site': 'cross-site' }, false],
+    ['a page of another site', 'GET', { 'sec-fetch-site': 'cross-site' }, false],
+    ['a page of a sister site', 'GET', { 'sec-fetch-site': 'same-site' }, false],
+    ['nowhere, and it changes something', 'POST', { 'sec-fetch-site': 'none' }, false],
+    ['our own fetch', 'POST', { 'sec-fetch-site': 'same-origin', origin: 'ours' }, true],
+    ['another origin that claims to be ours', 'GET', { 'sec-fetch-site': 'same-origin', origin: 'http://x.test' }, false],
+    ['a hidden origin', 'POST', { origin: 'null' }, false],
+    ['an old browser on our page', 'POST', { origin: 'ours' }, true],
+    ['a script', 'GET', {}, true],
+    ['a script that changes something', 'POST', {}, false],
+    ['a script that says it is one', 'POST', { 'x-requested-with': 'x' }, true],
+    ['a liar', 'POST', { 'x-requested-with': 'x', origin: 'http://x.test' }, false],
+  ];
+
+  test.each(cases)('%s: %s with %j', async (_who, method, given, allowed) => {
+    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    const headers = { ...given, ...(given['origin'] === 'ours' && { origin: house.origin }) };
+    const call = method === 'GET' ? api().get(PATH) : api().post(PATH);
+    const answer = await call.set('cookie', cookie).set(headers);
+    expect(answer.status).toBe(allowed ? 200 : 403);
+    if (!allowed) expect(answer.body.code).toBe('cross_site_request');
+    expect(house.calls).toHaveLength(allowed ? 1 : 0);
+  });
+});
+
+function rawGet(path: string): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer }> {
+  return new Promise((resolve, reject) => {
+    httpRequest(house.origin + path, { headers: { cookie }, agent: false }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () =>
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }),
+      );
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+/** Sends bytes as they are and gives all that comes back. */
+async function sendRaw(bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(house.origin).port), '127.0.0.1');
+  socket.write(bytes);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString('latin1');
+}

@@ -1,0 +1,105 @@
+import { CookieJar } from 'tough-cookie';
+
+/** What a page offers to fill in and send. */
+interface Form {
+  readonly action: string;
+  readonly method: string;
+  readonly fields: ReadonlyMap<string, string>;
+  /** Buttons that send it, by their words; with what each adds. */
+  readonly buttons: ReadonlyMap<string, readonly [name: string, value: string] | null>;
+}
+
+/** An answer with its body read. */
+export interface Page {
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** A browser without scripts: real cookies, redirects followed by hand, forms filled in as a person would. */
+export class Browser {
+  readonly jar = new CookieJar();
+
+  /** One request, no redirect followed. */
+  async fetch(url: string | URL, init: RequestInit = {}): Promise<Page> {
+    const at = new URL(url);
+    const headers = new Headers(init.headers);
+    const cookies = await this.jar.getCookieString(at.href);
+    if (cookies !== '' && !headers.has('cookie')) headers.set('cookie', cookies);
+    const answer = await fetch(at, { ...init, headers, redirect: 'manual' });
+    for (const cookie of answer.headers.getSetCookie()) await this.jar.setCookie(cookie, at.href);
+    return { url: at, status: answer.status, headers: answer.headers, text: await answer.text() };
+  }
+
+  /** Opens an address and follows redirects, as a click does. */
+  async open(url: string | URL, init: RequestInit = {}): Promise<Page> {
+    let page = await this.fetch(url, init);
+    for (let hops = 0; hops < 10; hops += 1) {
+      const location = page.headers.get('location');
+      if (page.status < 300 || page.status > 399 || location === null) return page;
+      page = await this.fetch(new URL(location, page.url));
+    }
+    throw new Error(`too many redirects at ${page.url.href}`);
+  }
+
+  /** Fills in the form that has a button of this name and presses it; follows no redirect. */
+  async press(page: Page, button: string, filled: Record<string, string> = {}): Promise<Page> {
+    const form = formsOf(page.text).find(({ buttons }) => buttons.has(button));
+    if (form === undefined) throw new Error(`no button "${button}" at ${page.url.href}:\n${page.text}`);
+    const body = new URLSearchParams([...form.fields]);
+    for (const [name, value] of Object.entries(filled)) body.set(name, value);
+    const added = form.buttons.get(button);
+    if (added) body.append(...added);
+    const to = new URL(form.action || page.url, page.url);
+    const headers = { origin: page.url.origin, 'sec-fetch-site': 'same-origin' };
+    return this.fetch(to, { method: form.method, body, headers });
+  }
+
+  /** Follows a redirect to its end. */
+  async follow(page: Page): Promise<Page> {
+    const location = page.headers.get('location');
+    return location === null ? page : this.open(new URL(location, page.url));
+  }
+
+  /** The value of a cookie that would be sent to an address. */
+  async cookie(url: string, name: string): Promise<string | undefined> {
+    return (await this.jar.getCookies(url)).find((cookie) => cookie.key === name)?.value;
+  }
+}
+
+function formsOf(html: string): Form[] {
+  return [...html.matchAll(/<form\b(?<head>[^>]*)>(?<body>[\s\S]*?)<\/form>/g)].map(({ groups }) => {
+    const body = groups?.['body'] ?? '';
+    const inputs = [...body.matchAll(/<input\b(?<attributes>[^>]*)>/g)].map(
+      (input) => input.groups?.['attributes'] ?? '',
+    );
+    const buttons = [...body.matchAll(/<button\b(?<attributes>[^>]*)>(?<words>[\s\S]*?)<\/button>/g)];
+    return {
+      action: attribute(groups?.['head'], 'action') ?? '',
+      method: attribute(groups?.['head'], 'method') ?? 'get',
+      fields: new Map(inputs.flatMap((input) => named(input))),
+      buttons: new Map(
+        buttons.map((button) => {
+          const [pair] = named(button.groups?.['attributes']);
+          return [(button.groups?.['words'] ?? '').trim(), pair ?? null];
+        }),
+      ),
+    };
+  });
+}
+
+function named(attributes: string | undefined): [string, string][] {
+  const name = attribute(attributes, 'name');
+  return name === undefined ? [] : [[name, attribute(attributes, 'value') ?? '']];
+}
+
+function attribute(text: string | undefined, name: string): string | undefined {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(text ?? '')?.[1];
+  return value
+    ?.replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}

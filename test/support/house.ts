@@ -1,0 +1,171 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
+import { loadConfig, withPort } from '../../src/config.ts';
+import type { Config } from '../../src/config.ts';
+import { loadLocalServiceConfig } from '../../src/local-service/local-service-config.ts';
+import { createLocalService } from '../../src/local-service/local-service.ts';
+import { bindPort } from '../../src/platform/listening.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { createRedis, redisReady } from '../../src/platform/redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+import { startServer } from '../../src/server.ts';
+import type { RunningServer } from '../../src/server.ts';
+import type { Grant } from '../../src/session/record.ts';
+import { createServices } from '../../src/services.ts';
+import type { Services } from '../../src/services.ts';
+import { Browser } from './browser.ts';
+import type { Page } from './browser.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** One key for all tests: what is sealed in one file is never read in another. */
+export const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
+
+/** What came to the service, in the order in which it came. */
+export interface ServiceLog {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+/**
+ * Stands between Cloakroom and the local service: records each call, and may answer in its place. Returns true where
+ * it has.
+ */
+export type Interceptor = (req: IncomingMessage, res: ServerResponse) => boolean;
+
+/** The whole house on real parts: its own Redis, the local service and Cloakroom, each on a port of its own. */
+export interface House extends AsyncDisposable {
+  readonly origin: string;
+  readonly serviceOrigin: string;
+  readonly config: Config;
+  readonly services: Services;
+  readonly running: RunningServer;
+  readonly privateRedis: PrivateRedis;
+  /** A connection of the test's own. */
+  readonly redis: RedisClient;
+  /** What Cloakroom called at the service. */
+  readonly calls: ServiceLog[];
+  /** Everything that Cloakroom has logged, a line each. */
+  readonly logged: string[];
+  /** Set to answer in the service's place. */
+  intercept: Interceptor;
+  /** Moves the clock of Cloakroom and of the local service, in ms. */
+  advance(ms: number): void;
+  /** A session without the way through the service's pages: its id and its `Cookie` header. */
+  enter(grant?: Partial<Grant>): Promise<{ id: string; cookie: string }>;
+  /** A browser that has signed in as `demo`, and the page that it came to. */
+  signIn(returnTo?: string): Promise<{ browser: Browser; page: Page }>;
+}
+
+/** Calls of the token endpoint. */
+export function tokenCalls(house: House): ServiceLog[] {
+  return house.calls.filter(({ url }) => url.endsWith('/authorization/oauth2/token'));
+}
+
+/** Starts a house; `env` adds to Cloakroom's and the local service's variables. */
+export async function startHouse(env: Env = {}): Promise<House> {
+  const privateRedis = await startPrivateRedis();
+  const redis = createRedis(parseRedisUrl(privateRedis.url), () => {});
+  await redisReady(redis);
+  let skew = 0;
+  const now = () => Date.now() + skew;
+  const logged: string[] = [];
+  const calls: ServiceLog[] = [];
+  const log = createLog('trace', collect(logged));
+
+  const house = { intercept: (() => false) as Interceptor };
+  let local: RequestListener = () => {};
+  const service = createServer((req, res) => {
+    calls.push({ method: req.method ?? '', url: req.url ?? '', headers: req.headers });
+    if (!house.intercept(req, res)) local(req, res);
+  });
+  service.listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  const serviceOrigin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+
+  const loaded = loadConfig({
+    PORT: '0',
+    SERVICE_URL: serviceOrigin,
+    CLIENT_ID: 'demo-app',
+    CLIENT_SECRET: 'demo-secret',
+    SCOPES: 'room:read room:write workspace:read',
+    REDIS_URL: privateRedis.url,
+    SESSION_KEYS: SESSION_KEY,
+    ...env,
+  });
+  const bound = await bindPort(loaded.host, loaded.port, 'PORT');
+  const config = withPort(loaded, bound.port);
+  local = createLocalService(
+    loadLocalServiceConfig({ LOCAL_SERVICE_REDIRECT_URIS: `${config.publicOrigin}/auth/callback`, ...env }),
+    redis,
+    createLog('silent'),
+    now,
+  );
+  const services = createServices(config, log, now);
+  await redisReady(services.redis);
+  const running = await startServer(services, bound);
+
+  return Object.assign(house, {
+    origin: config.publicOrigin,
+    serviceOrigin,
+    config,
+    services,
+    running,
+    privateRedis,
+    redis,
+    calls,
+    logged,
+    advance: (ms: number) => {
+      skew += ms;
+    },
+    async enter(grant = {}) {
+      const id = randomBytes(32).toString('base64url');
+      const lifetimeMs = 900_000;
+      const fresh = { accessToken: 'a-living-token', refreshToken: 'a-refresh-token', scopes: ['room:read'] };
+      const timed = { lifetimeMs, expiresAt: now() + lifetimeMs };
+      await services.records.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt: now() });
+      return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
+    },
+    signIn: async (returnTo = '/workspaces') => signIn(config.publicOrigin, returnTo),
+    async [Symbol.asyncDispose]() {
+      running.server.closeAllConnections();
+      await running.drain(5_000);
+      await services[Symbol.asyncDispose]();
+      service.closeAllConnections();
+      service.close();
+      redis.disconnect();
+      await privateRedis[Symbol.asyncDispose]();
+    },
+  });
+}
+
+/** The whole way, as a person goes it: the service's sign-in page, its consent page, and back. */
+async function signIn(origin: string, returnTo: string): Promise<{ browser: Browser; page: Page }> {
+  const browser = new Browser();
+  const signInPage = await browser.open(`${origin}/auth/login?return_to=${encodeURIComponent(returnTo)}`);
+  const consentPage = await passSignIn(browser, signInPage);
+  const page = await browser.follow(await browser.press(consentPage, 'Allow'));
+  return { browser, page };
+}
+
+/** Signs in at the service's page as `demo`; gives its consent page. */
+export async function passSignIn(browser: Browser, page: Page): Promise<Page> {
+  return browser.follow(await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' }));
+}
+
+function collect(lines: string[]): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+}
