@@ -1,10 +1,18 @@
+import { fileVariables, variables } from './config-variables.ts';
+import { ConfigError, readVariables } from './platform/env-variables.ts';
+import type { Env, EnvReading } from './platform/env-variables.ts';
 import type { RedisTarget } from './platform/redis-url.ts';
+import { isLoopback } from './platform/variable-schemas.ts';
+
+export { ConfigError };
 
 /** The whole configuration, checked and frozen. See `.env.example` for each variable. */
 export interface Config {
   readonly production: boolean;
   /** Origin a browser sees, e.g. `https://app.example.com`; no trailing slash. */
   readonly publicOrigin: string;
+  /** Whether `PUBLIC_URL` was not given: then `publicOrigin` follows the port. */
+  readonly publicUrlIsDefault: boolean;
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -34,4 +42,104 @@ export interface Config {
   readonly metricsPort: number;
   readonly shutdownSeconds: number;
   readonly logLevel: string;
+}
+
+/** The names of all variables, `_FILE` variants aside. */
+export const variableNames: readonly string[] = Object.keys(variables);
+
+/**
+ * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem
+ * at once; none repeats a value. The result is frozen throughout, but for the bytes of the keys.
+ */
+export function loadConfig(env: Env): Config {
+  const { values, problems } = readVariables(variables, env, fileVariables);
+  const all = [...problems, ...conflicts(values, env)];
+  if (all.length > 0) throw new ConfigError(all);
+  // Without a problem none is missing.
+  return toConfig(values as Required<Values>, isProduction(env));
+}
+
+/**
+ * The same configuration with the port that was found free; a `PUBLIC_URL` that was left to its default follows it.
+ */
+export function withPort(config: Config, port: number): Config {
+  const publicOrigin = config.publicUrlIsDefault ? localOrigin(port) : config.publicOrigin;
+  return Object.freeze({ ...config, port, publicOrigin });
+}
+
+type Values = EnvReading<typeof variables>['values'];
+
+/** What is wrong between variables, each fine by itself; one with a problem of its own is left alone. */
+function conflicts(values: Values, env: Env): string[] {
+  const { PUBLIC_URL, SERVICE_URL, ALLOW_INSECURE_SERVICE, PORT, METRICS_PORT } = values;
+  const production = isProduction(env);
+  const rules: [boolean, string][] = [
+    [production && !env['PUBLIC_URL'], 'PUBLIC_URL is required in production'],
+    [
+      production && isInsecure(PUBLIC_URL),
+      'PUBLIC_URL must be https in production (or http on a loopback host such as localhost)',
+    ],
+    [
+      isInsecure(SERVICE_URL) && ALLOW_INSECURE_SERVICE === false,
+      'SERVICE_URL must be https (or http on a loopback host), or ALLOW_INSECURE_SERVICE must be true',
+    ],
+    [
+      METRICS_PORT !== 0 && METRICS_PORT !== undefined && METRICS_PORT === PORT,
+      'METRICS_PORT must differ from PORT',
+    ],
+  ];
+  return rules.filter(([broken]) => broken).map(([, problem]) => problem);
+}
+
+function isProduction(env: Env): boolean {
+  return env['NODE_ENV'] === 'production';
+}
+
+/** Whether what goes to this origin can be read on the way. */
+function isInsecure(origin: string | undefined): boolean {
+  return origin !== undefined && origin.startsWith('http:') && !isLoopback(origin);
+}
+
+function localOrigin(port: number): string {
+  return new URL(`http://localhost:${port}`).origin;
+}
+
+function toConfig(values: Required<Values>, production: boolean): Config {
+  return deepFreeze({
+    production,
+    publicOrigin: values.PUBLIC_URL ?? localOrigin(values.PORT),
+    publicUrlIsDefault: values.PUBLIC_URL === undefined,
+    host: values.HOST,
+    port: values.PORT,
+    serviceOrigin: values.SERVICE_URL,
+    clientId: values.CLIENT_ID,
+    clientSecret: values.CLIENT_SECRET,
+    scopes: values.SCOPES,
+    redis: values.REDIS_URL,
+    redisPrefix: values.REDIS_PREFIX,
+    sessionKeys: values.SESSION_KEYS,
+    sessionIdleSeconds: values.SESSION_IDLE_SECONDS,
+    sessionMaxSeconds: values.SESSION_MAX_SECONDS,
+    cookieSameSite: values.COOKIE_SAMESITE,
+    refreshAheadSeconds: values.REFRESH_AHEAD_SECONDS,
+    serviceTimeoutSeconds: values.SERVICE_TIMEOUT_SECONDS,
+    tokenTimeoutSeconds: values.TOKEN_TIMEOUT_SECONDS,
+    serviceConnections: values.SERVICE_CONNECTIONS,
+    apiPaths: values.API_PATHS,
+    maxBodyBytes: values.MAX_BODY_BYTES,
+    workspaceItems: values.WORKSPACE_ITEMS,
+    pageSize: values.PAGE_SIZE,
+    trustProxy: values.TRUST_PROXY,
+    metricsPort: values.METRICS_PORT,
+    shutdownSeconds: values.SHUTDOWN_SECONDS,
+    logLevel: values.LOG_LEVEL,
+  });
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value)) {
+    // Bytes can't be frozen.
+    if (typeof member === 'object' && member !== null && !ArrayBuffer.isView(member)) deepFreeze(member);
+  }
+  return Object.freeze(value);
 }

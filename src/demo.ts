@@ -11,7 +11,7 @@ import { createLog } from './platform/log.ts';
 import type { Logger } from './platform/log.ts';
 import { startPrivateRedis } from './platform/private-redis.ts';
 import { parseRedisUrl } from './platform/redis-url.ts';
-import { createRedis, redisReady } from './platform/redis.ts';
+import { closeRedis, createRedis, redisReady } from './platform/redis.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
 
@@ -24,12 +24,12 @@ const LOOK_FOR_PARENT_MS = 500;
 async function demo(env: Env, ended: Promise<void>): Promise<void> {
   const local = loadLocalServiceConfig(env);
   const log = createLog(env['LOG_LEVEL'] || 'warn');
-  const servicePort = await bindPort(local.host, local.port, 'LOCAL_SERVICE_PORT');
+  await using servicePort = await bindPort(local.host, local.port, 'LOCAL_SERVICE_PORT');
   await using privateRedis = env['REDIS_URL'] ? null : await startPrivateRedis();
   const redisUrl = privateRedis?.url ?? env['REDIS_URL'] ?? '';
 
   const loaded = loadConfig(wire(env, local, servicePort, redisUrl));
-  const appPort = await bindPort(loaded.host, loaded.port, 'PORT');
+  await using appPort = await bindPort(loaded.host, loaded.port, 'PORT');
   const config = withPort(loaded, appPort.port);
 
   await using serviceRedis = await connect(redisUrl, log);
@@ -75,9 +75,11 @@ function registering(local: LocalServiceConfig, env: Env, publicOrigin: string):
 }
 
 async function connect(redisUrl: string, log: Logger) {
-  const client = createRedis(parseRedisUrl(redisUrl), (error) => log.warn({ err: error }, 'redis connection'));
+  const client = createRedis(parseRedisUrl(redisUrl), (error) =>
+    log.warn({ err: error }, 'redis connection'),
+  );
   await redisReady(client);
-  return { client, [Symbol.asyncDispose]: async () => client.disconnect() };
+  return { client, [Symbol.asyncDispose]: async () => closeRedis(client) };
 }
 
 function serve(listener: RequestListener, bound: BoundPort): AsyncDisposable {

@@ -43,7 +43,9 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     // A connection that was busy when the drain began is idle now.
     res.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
   });
-  server.on('connect', (_req, socket) => socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n'));
+  server.on('connect', (_req, socket) =>
+    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n'),
+  );
 
   await new Promise<void>((resolve) => server.listen(bound.socket, resolve));
   return {

@@ -7,7 +7,7 @@ import { createTokenKeeper } from './auth/token-keeper.ts';
 import type { TokenKeeper } from './auth/token-keeper.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './platform/log.ts';
-import { createRedis } from './platform/redis.ts';
+import { closeRedis, createRedis } from './platform/redis.ts';
 import type { RedisClient } from './platform/redis.ts';
 import { createServiceClient } from './platform/service-client.ts';
 import type { ServiceClient } from './platform/service-client.ts';
@@ -108,7 +108,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     async [Symbol.asyncDispose]() {
       await tokens[Symbol.asyncDispose]();
       await client.destroy();
-      redis.disconnect();
+      await closeRedis(redis);
     },
   };
 }

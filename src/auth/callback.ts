@@ -3,7 +3,13 @@ import { startSession, ticketOf } from '../session/sessions.ts';
 import { HOME } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
 import type { SignInAttempt } from './sign-in-attempts.ts';
-import { accessDenied, attemptUnknown, authorizationFailed, codeMissing, exchangeFailed } from './sign-in-errors.ts';
+import {
+  accessDenied,
+  attemptUnknown,
+  authorizationFailed,
+  codeMissing,
+  exchangeFailed,
+} from './sign-in-errors.ts';
 
 /**
  * `GET /auth/callback` (RFC 6749 §4.1.2): ends the attempt that its `state` names, exchanges the code, begins a session

@@ -42,7 +42,7 @@ function json(status: number, body: object): Response {
 async function readText(answer: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of answer.body ?? []) {
+  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
     if (bytes > MOST_ANSWER_BYTES) throw new MalformedAnswerError('the token endpoint’s answer is too large');
     chunks.push(chunk);

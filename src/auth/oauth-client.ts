@@ -62,7 +62,11 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
   const endpoint = `${options.serviceOrigin}${AUTHORIZATION_PATH}`;
   const callback = `${options.publicOrigin}/auth/callback`;
   const configuration = new openid.Configuration(
-    { issuer: options.serviceOrigin, authorization_endpoint: `${endpoint}/`, token_endpoint: `${endpoint}/token` },
+    {
+      issuer: options.serviceOrigin,
+      authorization_endpoint: `${endpoint}/`,
+      token_endpoint: `${endpoint}/token`,
+    },
     options.clientId,
     {},
     openid.ClientSecretPost(options.clientSecret),
@@ -70,13 +74,19 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
   configuration.timeout = options.timeoutSeconds;
   configuration[openid.customFetch] = speakDialect(async (url, init) => fetch(url, init as RequestInit));
   // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
+  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
   if (options.serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
 
   /** Counts the lifetime from before the question, so that a slow answer shortens it. */
   const ask = async (call: () => Promise<openid.TokenEndpointResponse>, before?: Grant) => {
     const askedAt = options.now();
     try {
-      return toGrant(await call(), askedAt, before?.scopes ?? options.scopes.split(' '), before?.refreshToken);
+      return toGrant(
+        await call(),
+        askedAt,
+        before?.scopes ?? options.scopes.split(' '),
+        before?.refreshToken,
+      );
     } catch (error) {
       if (error instanceof openid.ResponseBodyError) throw new GrantRefusedError(error.error);
       throw new TokenEndpointError(error);

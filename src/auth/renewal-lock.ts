@@ -3,12 +3,12 @@ import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { hashId } from '../session/session-records.ts';
 
-/** Held by one process at a time for one session; each method rejects with StoreUnavailableError. */
+/** Held by one process at a time for one session; each rejects with StoreUnavailableError. */
 export interface HeldLock {
   /** Lets the next one in. */
-  release(): Promise<void>;
+  readonly release: () => Promise<void>;
   /** Lets nobody in for a second or a little more, after a renewal that failed: no herd when the service is down. */
-  coolDown(): Promise<void>;
+  readonly coolDown: () => Promise<void>;
 }
 
 /** One renewal per session over all processes. */
@@ -23,7 +23,8 @@ const COOLING = 'cooling';
 const COOLING_MS = 1_000;
 const JITTER_MS = 500;
 
-const IF_OWNER = (then: string) => `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end ${then} return 1`;
+const IF_OWNER = (then: string) =>
+  `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end ${then} return 1`;
 const EXTEND = IF_OWNER(`redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
 const RELEASE = IF_OWNER(`redis.call('DEL', KEYS[1])`);
 const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`);

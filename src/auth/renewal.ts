@@ -54,41 +54,18 @@ export function createRenewal(options: RenewalOptions): Renewal {
   /** The grant that another request or process has renewed since, where it has. */
   const newerThan = (before: Ticket, found: Ticket): Grant | null => {
     const { grant } = found.record;
-    return grant.accessToken !== before.record.grant.accessToken && grant.expiresAt > options.now() ? grant : null;
-  };
-
-  const finish = async (finishing: Promise<void>) => {
-    // A lock that can't be given back runs out by itself.
-    await finishing.catch((error: unknown) => log.warn({ err: error }, 'renewal lock not released'));
+    return grant.accessToken !== before.record.grant.accessToken && grant.expiresAt > options.now()
+      ? grant
+      : null;
   };
 
   const storeOnce = async (before: Ticket, record: SessionRecord): Promise<Grant> => {
-    for (let current = before; ; ) {
+    for (let current = before; ;) {
       if ((await records.replace(current, record)) !== null) return record.grant;
       const again = await readAgain(current); // ended meanwhile: the tokens that came late are dropped
       const changed = again.record.grant.accessToken !== before.record.grant.accessToken;
       if (changed) return again.record.grant;
       current = again; // only sealed again, under another session key
-    }
-  };
-
-  /** From here on the new grant must not be lost: the old refresh token may be worth nothing any more. */
-  const store = async (lock: HeldLock, before: Ticket, record: SessionRecord): Promise<Grant> => {
-    try {
-      const grant = await storeOnce(before, record);
-      await finish(lock.release());
-      return grant;
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) {
-        await finish(lock.release());
-        throw error;
-      }
-      const later = storeLater(before, record).finally(async () => {
-        storing.delete(later);
-        await finish(lock.release());
-      });
-      storing.add(later);
-      throw error;
     }
   };
 
@@ -120,41 +97,51 @@ export function createRenewal(options: RenewalOptions): Renewal {
     }
   };
 
-  const askService = async ({ record }: Ticket): Promise<SessionRecord> => {
+  /** Null where the service says that the grant is worth nothing any more. */
+  const askService = async ({ record }: Ticket): Promise<SessionRecord | null> => {
     const { refreshToken } = record.grant;
-    // Without a refresh token a spent access token is the end of the grant.
-    if (refreshToken === undefined) throw new GrantRefusedError('invalid_grant');
+    if (refreshToken === undefined) return null; // a spent access token was all there was
     const sinceMs = options.now() - (record.renewedAt ?? -Infinity);
     if (sinceMs < PACE_MS) await wait(Math.min(PACE_MS, PACE_MS - sinceMs));
-    const grant = await options.oauth.renew(record.grant, refreshToken);
-    return { ...record, grant, renewedAt: options.now() };
-  };
-
-  const underLock = async (lock: HeldLock, ticket: Ticket): Promise<Grant> => {
-    let current: Ticket;
-    let renewed: SessionRecord;
     try {
-      current = await readAgain(ticket);
-      const newer = newerThan(ticket, current);
-      if (newer !== null) {
-        await finish(lock.release());
-        return newer;
-      }
+      const grant = await options.oauth.renew(record.grant, refreshToken);
+      return { ...record, grant, renewedAt: options.now() };
     } catch (error) {
-      await finish(lock.release());
-      throw error;
-    }
-    try {
-      renewed = await askService(current);
-    } catch (error) {
-      if (error instanceof GrantRefusedError && error.error === 'invalid_grant') {
-        return endOrUseNewer(current).finally(async () => finish(lock.release()));
-      }
-      await finish(lock.coolDown());
+      if (error instanceof GrantRefusedError && error.error === 'invalid_grant') return null;
       log.warn({ err: error }, 'renewal failed; the session is kept');
       throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
     }
-    return store(lock, current, renewed);
+  };
+
+  const underLock = async (lock: HeldLock, ticket: Ticket): Promise<Grant> => {
+    let letGo = lock.release;
+    try {
+      const current = await readAgain(ticket);
+      const newer = newerThan(ticket, current);
+      if (newer !== null) return newer;
+      const renewed = await askService(current);
+      if (renewed === null) return await endOrUseNewer(current);
+      // From here on the new grant must not be lost: the old refresh token may be worth nothing any more.
+      letGo = async () => track(storeLater(current, renewed).then(lock.release));
+      const stored = await storeOnce(current, renewed);
+      letGo = lock.release;
+      return stored;
+    } catch (error) {
+      if (error instanceof TokenEndpointError) letGo = lock.coolDown;
+      else if (!(error instanceof StoreUnavailableError)) letGo = lock.release;
+      throw error;
+    } finally {
+      // A lock that can't be given back runs out by itself.
+      await letGo().catch((error: unknown) => log.warn({ err: error }, 'renewal lock not released'));
+    }
+  };
+
+  /** The caller has its answer; what goes on beside it ends before the process does. */
+  const track = (task: Promise<void>): void => {
+    const tracked = task
+      .catch((error: unknown) => log.warn({ err: error }, 'renewal lock not released'))
+      .finally(() => storing.delete(tracked));
+    storing.add(tracked);
   };
 
   const renew = async (ticket: Ticket): Promise<Grant> => {
@@ -165,7 +152,8 @@ export function createRenewal(options: RenewalOptions): Renewal {
       const newer = newerThan(ticket, await readAgain(ticket));
       if (newer !== null) return newer;
       if (lock === 'cooling') throw new TokenEndpointError(new Error('a renewal has just failed'));
-      if (performance.now() > giveUpAt) throw new TokenEndpointError(new Error('another renewal does not finish'));
+      if (performance.now() > giveUpAt)
+        throw new TokenEndpointError(new Error('another renewal does not finish'));
       await wait(LOOK_AGAIN_MS * (0.5 + Math.random()));
     }
   };

@@ -8,7 +8,8 @@ const LONGEST = 2_048;
  * leads off the site or back into sign-in. What it returns is safe in a `Location` header.
  */
 export function toReturnPath(value: unknown, publicOrigin: string): string {
-  if (typeof value !== 'string' || value.length > LONGEST || !/^\/(?![/\\])[^\p{Cc}\\]*$/u.test(value)) return HOME;
+  if (typeof value !== 'string' || value.length > LONGEST || !/^\/(?![/\\])[^\p{Cc}\\]*$/u.test(value))
+    return HOME;
   if (!URL.canParse(value, publicOrigin)) return HOME;
   const url = new URL(value, publicOrigin);
   // "/.//other.example" resolves to a path that a browser would take for another host.

@@ -21,7 +21,11 @@ export type SignInAttempt = z.infer<typeof attemptSchema>;
 /** Sign-ins under way; each call rejects with StoreUnavailableError while Redis is away or full. */
 export interface SignInAttempts {
   /** Keeps an attempt for ten minutes; returns the `Set-Cookie` value that ties it to the browser. */
-  begin(state: string, attempt: Omit<SignInAttempt, 'browser'>, cookieHeader: string | undefined): Promise<string>;
+  begin(
+    state: string,
+    attempt: Omit<SignInAttempt, 'browser'>,
+    cookieHeader: string | undefined,
+  ): Promise<string>;
   /** Takes the attempt of a `state`, once; null where there is none, or another browser began it. */
   consume(state: string, cookieHeader: string | undefined): Promise<SignInAttempt | null>;
 }

@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config.ts';
 import { crossSiteRequest, isSameSite } from '../platform/cross-site.ts';
-import { badRequestTarget, bodyTooLarge, methodNotAllowed, pathNotAllowed, tooManyHeaders } from './problems.ts';
+import {
+  badRequestTarget,
+  bodyTooLarge,
+  methodNotAllowed,
+  pathNotAllowed,
+  tooManyHeaders,
+} from './problems.ts';
 import { judgeTarget } from './target.ts';
 
 /**
@@ -14,10 +20,12 @@ const MOST_HEADER_FIELDS = 100;
 export function judgeHead(req: IncomingMessage, target: string, config: Config): void {
   if (req.rawHeaders.length / 2 > MOST_HEADER_FIELDS) throw tooManyHeaders(MOST_HEADER_FIELDS);
   const method = req.method ?? '';
-  if (method === 'TRACE') throw methodNotAllowed({ detail: 'TRACE would show headers that are not the caller’s.' });
+  if (method === 'TRACE')
+    throw methodNotAllowed({ detail: 'TRACE would show headers that are not the caller’s.' });
   const verdict = judgeTarget(target, config.apiPaths);
   if (verdict === 'malformed') throw badRequestTarget();
   if (verdict === 'not-allowed') throw pathNotAllowed();
   if (!isSameSite(method, req.headers, config.publicOrigin)) throw crossSiteRequest();
-  if (Number(req.headers['content-length'] ?? 0) > config.maxBodyBytes) throw bodyTooLarge(config.maxBodyBytes);
+  if (Number(req.headers['content-length'] ?? 0) > config.maxBodyBytes)
+    throw bodyTooLarge(config.maxBodyBytes);
 }

@@ -17,7 +17,11 @@ const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UN
 
 /** The gateway's answer to what went wrong; null where only cutting the connection says it right. */
 export function toAnswer(error: unknown): AppError | null {
-  if (error instanceof CutOffError || error instanceof CallAbortedError || error instanceof BodyStalledError) {
+  if (
+    error instanceof CutOffError ||
+    error instanceof CallAbortedError ||
+    error instanceof BodyStalledError
+  ) {
     return null;
   }
   if (error instanceof SessionEndedError) return sessionExpired(LOGIN);

@@ -28,5 +28,8 @@ export function tooManyHeaders(most: number): AppError {
 }
 
 export function draining(): AppError {
-  return drainingWith({ detail: 'Try again: another one answers.', headers: { ...CLOSE, 'retry-after': '1' } });
+  return drainingWith({
+    detail: 'Try again: another one answers.',
+    headers: { ...CLOSE, 'retry-after': '1' },
+  });
 }

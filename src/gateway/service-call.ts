@@ -75,7 +75,7 @@ export function callService(client: ServiceClient, request: ServiceRequest): Ser
   client.dispatch(
     {
       path: request.target,
-      method: request.method as Dispatcher.HttpMethod,
+      method: request.method,
       headers: request.headers,
       body: request.body,
     },
@@ -108,9 +108,15 @@ export class ServiceCallError extends Error {
 }
 
 function isOurs(error: Error): boolean {
-  return error instanceof CallAbortedError || error instanceof BodyTooLargeError || error instanceof BodyStalledError;
+  return (
+    error instanceof CallAbortedError ||
+    error instanceof BodyTooLargeError ||
+    error instanceof BodyStalledError
+  );
 }
 
 function toRawHeaders(raw: Dispatcher.DispatchController['rawHeaders']): RawHeaders {
-  return Array.isArray(raw) ? raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1'))) : [];
+  return Array.isArray(raw)
+    ? raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')))
+    : [];
 }

@@ -11,13 +11,17 @@ export function isSameSite(method: string, headers: IncomingHttpHeaders, publicO
   const { origin, 'sec-fetch-site': fetchSite } = headers;
   const isSafe = SAFE_METHODS.has(method);
   if (origin !== undefined && origin !== publicOrigin) return false;
-  if (fetchSite !== undefined && fetchSite !== 'same-origin' && !(fetchSite === 'none' && isSafe)) return false;
-  return isSafe || origin !== undefined || fetchSite !== undefined || headers['x-requested-with'] !== undefined;
+  if (fetchSite !== undefined && fetchSite !== 'same-origin' && !(fetchSite === 'none' && isSafe))
+    return false;
+  return (
+    isSafe || origin !== undefined || fetchSite !== undefined || headers['x-requested-with'] !== undefined
+  );
 }
 
 /** The answer to a call that fails isSameSite. */
 export function crossSiteRequest(): AppError {
   return new AppError(403, 'cross_site_request', 'This request came from another site', {
-    detail: 'Only pages of this site may make it. A client without a browser sends an X-Requested-With header.',
+    detail:
+      'Only pages of this site may make it. A client without a browser sends an X-Requested-With header.',
   });
 }

@@ -8,7 +8,7 @@ export class AddressError extends Error {
 }
 
 /** A port that is already ours; an http.Server takes it over with `listen(bound.socket)`. */
-export interface BoundPort {
+export interface BoundPort extends AsyncDisposable {
   readonly socket: Server;
   readonly host: string;
   readonly port: number;
@@ -30,5 +30,13 @@ export async function bindPort(host: string, port: number, variable: string): Pr
       cause: error,
     });
   }
-  return { socket, host, port: (socket.address() as AddressInfo).port };
+  return {
+    socket,
+    host,
+    port: (socket.address() as AddressInfo).port,
+    // Lets the port go where no server has taken it over; after one has closed it, this does nothing.
+    async [Symbol.asyncDispose]() {
+      socket.close();
+    },
+  };
 }

@@ -93,5 +93,11 @@ const READY_WITHIN_MS = 5_000;
 
 /** Resolves once commands can be sent. Rejects with the first connection error, or after five seconds. */
 export async function redisReady(client: RedisClient): Promise<void> {
-  if (client.status !== 'ready') await once(client, 'ready', { signal: AbortSignal.timeout(READY_WITHIN_MS) });
+  if (client.status !== 'ready')
+    await once(client, 'ready', { signal: AbortSignal.timeout(READY_WITHIN_MS) });
+}
+
+/** Ends a connection: politely where Redis is there, and at once where it isn't. */
+export async function closeRedis(client: RedisClient): Promise<void> {
+  await client.quit().catch(() => client.disconnect());
 }

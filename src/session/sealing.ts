@@ -11,7 +11,11 @@ export interface Sealer {
    * Null where the value was moved, cut, changed or sealed under a session key that is no longer known.
    * `current` tells whether it was sealed under the first session key.
    */
-  open(sealed: string, secret: string, name: string): { readonly text: string; readonly current: boolean } | null;
+  open(
+    sealed: string,
+    secret: string,
+    name: string,
+  ): { readonly text: string; readonly current: boolean } | null;
 }
 
 const VERSION = '1';
@@ -67,5 +71,9 @@ function sealingKey(sessionKey: Buffer, secret: string): Buffer {
 
 /** Names a session key without giving anything of it away. */
 function keyName(sessionKey: Buffer): string {
-  return createHash('sha256').update('cloakroom key name').update(sessionKey).digest().toString('base64url', 0, 6);
+  return createHash('sha256')
+    .update('cloakroom key name')
+    .update(sessionKey)
+    .digest()
+    .toString('base64url', 0, 6);
 }

@@ -33,7 +33,8 @@ export function createSessions(deps: {
   /** express-session verifies with every key but signs again only a new session. */
   const signAgain: RequestHandler = (req, res, next) => {
     const read = cookie.read(req.headers.cookie);
-    if (read?.current === false && ticketOf(req)?.id === read.id) res.append('Set-Cookie', cookie.write(read.id));
+    if (read?.current === false && ticketOf(req)?.id === read.id)
+      res.append('Set-Cookie', cookie.write(read.id));
     next();
   };
 
@@ -68,8 +69,8 @@ function sessionOf(req: Request): Request['session'] & Partial<SessionData> {
   return found;
 }
 
-function settle(start: (done: (error: unknown) => void) => void): Promise<void> {
+function settle(start: (done: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    start((error) => (error === null || error === undefined ? resolve() : reject(error as Error)));
+    start((error) => (error === null || error === undefined ? resolve() : reject(error)));
   });
 }

@@ -56,5 +56,7 @@ export function createTicketCookie(options: {
 
 /** Signing and sealing never share a key. */
 function signingSecret(sessionKey: Buffer): string {
-  return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString('base64url');
+  return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString(
+    'base64url',
+  );
 }

@@ -13,7 +13,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { createRedis, redisReady } from '../../src/platform/redis.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { startServer } from '../../src/server.ts';
 import type { RunningServer } from '../../src/server.ts';
@@ -26,7 +26,7 @@ import type { Page } from './browser.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** One key for all tests: what is sealed in one file is never read in another. */
-export const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
+const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
 
 /** What came to the service, in the order in which it came. */
 export interface ServiceLog {
@@ -141,7 +141,7 @@ export async function startHouse(env: Env = {}): Promise<House> {
       await services[Symbol.asyncDispose]();
       service.closeAllConnections();
       service.close();
-      redis.disconnect();
+      await closeRedis(redis);
       await privateRedis[Symbol.asyncDispose]();
     },
   });
@@ -158,7 +158,7 @@ async function signIn(origin: string, returnTo: string): Promise<{ browser: Brow
 
 /** Signs in at the service's page as `demo`; gives its consent page. */
 export async function passSignIn(browser: Browser, page: Page): Promise<Page> {
-  return browser.follow(await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' }));
+  return browser.follow(await browser.press(page, 'Sign in', { user: 'demo', password: 'demo' }));
 }
 
 function collect(lines: string[]): Writable {

@@ -1,0 +1,79 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensurePackages } from './ensure-packages.mjs';
+import { prepareTests, runJest } from './jest.mjs';
+import { Interrupted, LaunchError, launch, runPackage } from './launch.mjs';
+
+/** @typedef {{ passed: number, failed: number }} Count */
+/** @typedef {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number }} Result */
+
+/** Counts as a failure of its own: of tests that never ran none can have failed. */
+const NOT_RUN = { passed: 0, failed: 1 };
+
+await launch(async () => {
+  let count = NOT_RUN;
+  const failed = await failures([
+    ['packages', ensurePackages],
+    ['format', () => runPackage('prettier/bin/prettier.cjs', ['--check', '.'])],
+    ['lint', () => runPackage('oxlint/bin/oxlint', ['--type-aware', '--deny-warnings'])],
+    ['types', () => runPackage('typescript/bin/tsc', ['--project', '.'])],
+    ['dead code', () => runPackage('knip/bin/knip.js', [])],
+    ['programs and build', prepareTests],
+    [
+      'tests',
+      async () => {
+        count = await countTests();
+        return count.failed;
+      },
+    ],
+  ]);
+  console.log(failed.length === 0 ? '\nAll checks passed.' : `\nFailed: ${failed.join(', ')}.`);
+  console.log(`tests: ${count.passed} passed, ${count.failed} failed`);
+  process.exitCode = failed.length === 0 ? 0 : 1;
+});
+
+/**
+ * Runs every step, whatever became of those before, and resolves with the names of those that failed.
+ * @param {[string, () => Promise<number | void>][]} steps
+ */
+async function failures(steps) {
+  const failed = [];
+  for (const [name, step] of steps) {
+    console.log(`\n— ${name}`);
+    // One after the other: each would slow the next down, and what they say would mix.
+    const code = await step().catch(toFailure);
+    if (code) failed.push(name);
+  }
+  return failed;
+}
+
+/** @param {unknown} error */
+function toFailure(error) {
+  if (error instanceof Interrupted) throw error;
+  console.error(error instanceof LaunchError ? error.message : error);
+  return 1;
+}
+
+/** Runs the tests; the count is jest's own, and a suite that could not even start counts as a failed test. */
+async function countTests() {
+  const folder = mkdtempSync(join(tmpdir(), 'cloakroom-check-'));
+  try {
+    const file = join(folder, 'jest.json');
+    const code = await runJest(['--json', `--outputFile=${file}`]);
+    const result = /** @type {Result} */ (JSON.parse(readFileSync(file, 'utf8')));
+    return toCount(result, code);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/**
+ * @param {Result} result
+ * @param {number} code jest's exit code
+ * @returns {Count}
+ */
+function toCount(result, code) {
+  const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
+  return { passed: result.numPassedTests, failed: code === 0 ? failed : Math.max(failed, 1) };
+}

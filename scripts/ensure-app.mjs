@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildIsCurrent, ensureBuild } from './ensure-build.mjs';
+import { ensurePackages, packagesAreCurrent } from './ensure-packages.mjs';
+import { LaunchError, root } from './launch.mjs';
+
+/**
+ * Sees to it that the compiled app can run. A production install (no TypeScript) or a container (no src) that has a
+ * build runs it as it is, and nothing is installed there.
+ */
+export async function ensureApp() {
+  const built = existsSync(join(root, 'dist'));
+  const canBuild = existsSync(join(root, 'src'));
+  if (!canBuild && !built) throw new LaunchError('There is neither src nor dist: nothing to run.');
+  const hasCompiler = existsSync(join(root, 'node_modules', 'typescript'));
+  const runnable = built && packagesAreCurrent({ production: true });
+  if (!canBuild || (runnable && (buildIsCurrent() || !hasCompiler))) return;
+  await ensurePackages();
+  await ensureBuild();
+}
+
+/**
+ * Runs a compiled file in this very process, so that signals reach it.
+ * @param {string} file below dist
+ */
+export async function runApp(file) {
+  await import(new URL(`../dist/${file}`, import.meta.url).href);
+}

@@ -1,0 +1,62 @@
+import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LaunchError, root, run, toStderr } from './launch.mjs';
+import { oneAtATime } from './one-at-a-time.mjs';
+
+const DIST = join(root, 'dist');
+const SOURCE = join(root, 'src');
+/** Written when a build has succeeded, with the time at which it began. */
+const STAMP = '.built';
+
+/**
+ * Compiles src to dist where that is missing or older. It is built beside dist and then put in its place: a build
+ * that fails changes nothing, and of files that are gone from src nothing stays.
+ */
+export async function ensureBuild() {
+  if (buildIsCurrent()) return;
+  await oneAtATime(async () => {
+    if (!buildIsCurrent()) await build();
+  });
+}
+
+/** Whether dist is no older than what it is made from; a copy without src has nothing to make it from. */
+export function buildIsCurrent() {
+  if (!existsSync(SOURCE)) return true;
+  const builtAt = changedAt(join(DIST, STAMP));
+  return builtAt !== undefined && newestSource() < builtAt;
+}
+
+/**
+ * In ms since the epoch; undefined where there is nothing.
+ * @param {string} path
+ */
+function changedAt(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+/** When src (its folders too: they change when a file goes) or a tsconfig was last changed, in ms since the epoch. */
+function newestSource() {
+  const entries = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).map((path) =>
+    join(SOURCE, path),
+  );
+  const configs = ['tsconfig.json', 'tsconfig.build.json'].map((name) => join(root, name));
+  return Math.max(...[SOURCE, ...entries, ...configs].map((path) => changedAt(path) ?? Infinity));
+}
+
+async function build() {
+  console.error('Building …');
+  const began = new Date();
+  const next = join(root, 'dist.next');
+  rmSync(next, { recursive: true, force: true });
+  try {
+    const args = ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json', '--outDir', next];
+    const code = await run(process.execPath, args, { stdio: toStderr });
+    if (code !== 0) throw new LaunchError('The build failed: see above.');
+    writeFileSync(join(next, STAMP), '');
+    utimesSync(join(next, STAMP), began, began);
+    rmSync(DIST, { recursive: true, force: true });
+    renameSync(next, DIST);
+  } finally {
+    rmSync(next, { recursive: true, force: true });
+  }
+}

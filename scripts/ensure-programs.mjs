@@ -1,0 +1,85 @@
+import { accessSync, constants, existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { LaunchError, run, toStderr } from './launch.mjs';
+import { oneAtATime } from './one-at-a-time.mjs';
+
+/**
+ * Installs without starting what was installed: Debian asks policy-rc.d before it starts a service, and runlevel 1
+ * has none. The shell outlives us if we are killed, and takes its file away in any case; one that stands there
+ * already is left alone.
+ */
+const INSTALL = `
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    trap 'exit 143' HUP INT TERM
+    printf '#!/bin/sh\\nexit 101\\n' >"$policy" && chmod 755 "$policy"
+  fi
+  apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$1"
+`;
+
+/** A Redis of our own needs the program; one that is given by `REDIS_URL` needs nothing here. */
+export async function ensureRedis() {
+  if (!process.env['REDIS_URL'] && !process.env['REDIS_URL_FILE']) {
+    await ensureProgram('redis-server', 'redis-server');
+  }
+}
+
+/**
+ * Sees to it that a program is on the PATH. Where it is missing, root on a Debian-family system gets it from
+ * apt; anybody else a LaunchError with the command that installs it.
+ * @param {string} name
+ * @param {string} aptPackage
+ */
+export async function ensureProgram(name, aptPackage) {
+  if (isOnPath(name)) return;
+  const byHand = `install it, e.g. on Debian or Ubuntu: sudo apt-get install ${aptPackage}`;
+  if (process.getuid?.() !== 0 || !isDebian() || !isOnPath('apt-get')) {
+    throw new LaunchError(`${name} is missing: ${byHand}`);
+  }
+  await oneAtATime(async () => {
+    if (isOnPath(name)) return;
+    console.error(`Installing ${aptPackage} …`);
+    // Package lists that are there may name versions that no longer are.
+    const installed =
+      (hasPackageLists() && (await install(aptPackage))) || (await updateAndInstall(aptPackage));
+    if (!installed || !isOnPath(name)) throw new LaunchError(`${name} could not be installed: ${byHand}`);
+  });
+}
+
+/** @param {string} aptPackage */
+async function updateAndInstall(aptPackage) {
+  const code = await run('apt-get', ['update', '-o', 'DPkg::Lock::Timeout=300'], { stdio: toStderr });
+  return code === 0 && (await install(aptPackage));
+}
+
+/** @param {string} aptPackage */
+async function install(aptPackage) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  return (await run('sh', ['-c', INSTALL, 'install', aptPackage], { stdio: toStderr, env })) === 0;
+}
+
+/** @param {string} name */
+function isOnPath(name) {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => isProgram(join(folder || '.', name)));
+}
+
+/** @param {string} path */
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function isDebian() {
+  const path = '/etc/os-release';
+  return existsSync(path) && /^ID(?:_LIKE)?=.*\b(?:debian|ubuntu)\b/m.test(readFileSync(path, 'utf8'));
+}
+
+function hasPackageLists() {
+  const folder = '/var/lib/apt/lists';
+  return existsSync(folder) && readdirSync(folder).some((name) => name.includes('_Packages'));
+}

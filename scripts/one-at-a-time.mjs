@@ -1,0 +1,60 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { root } from './launch.mjs';
+
+const LOCK = join(root, '.cache', 'launch.lock');
+
+/**
+ * Runs `task` while no other launcher of this folder runs one: two at once on a fresh clone install and build one
+ * after the other. The lock is a file with a process id; one whose process has gone is taken over.
+ * @param {() => Promise<void>} task
+ */
+export async function oneAtATime(task) {
+  await take();
+  const release = () => rmSync(LOCK, { force: true });
+  process.on('exit', release);
+  try {
+    await task();
+  } finally {
+    process.off('exit', release);
+    release();
+  }
+}
+
+async function take() {
+  mkdirSync(join(root, '.cache'), { recursive: true });
+  for (let told = false; ; told = true) {
+    try {
+      writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
+      return;
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
+    }
+    const holder = readHolder();
+    if (holder !== undefined && !isAlive(holder)) rmSync(LOCK, { force: true });
+    else if (!told) {
+      console.error(`Waiting for process ${holder ?? ''} to install or build here (${LOCK}) …`);
+    }
+    await delay(200);
+  }
+}
+
+/** Undefined where the lock has just gone, or its id isn't written yet. */
+function readHolder() {
+  try {
+    return Number(readFileSync(LOCK, 'utf8')) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+}

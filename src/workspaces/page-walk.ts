@@ -1,0 +1,71 @@
+import { ServiceAnswerError, toUnreadableAnswer } from './service-answer-error.ts';
+import type { AskPage, ServicePage } from './service-pages.ts';
+
+/** How a page is asked for. */
+export interface PageMark {
+  /** The service's token for it; absent for the first page. */
+  readonly next?: string;
+  /** Number of items on the pages before it. */
+  readonly before: number;
+}
+
+/** A page with its place in the list, counted from 1. */
+export interface WalkedPage {
+  readonly page: number;
+  readonly items: readonly unknown[];
+  readonly before: number;
+  /** Leads to the page after it; absent on the last one. */
+  readonly following?: PageMark;
+}
+
+export interface Walk {
+  readonly ask: AskPage;
+  readonly from: { readonly page: number; readonly mark: PageMark };
+  readonly to: number;
+  /** Hears of every mark that the walk comes by, also of one that fails later. */
+  readonly onMark: (page: number, mark: PageMark) => void;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const MOST_CALLS = 200;
+const LONGEST_WALK_MS = 10_000;
+
+/**
+ * Goes from one page to a later one, call by call, for there is no other way. Resolves to that page, to the last one
+ * where the list ends before it, or to the furthest that calls and time allow. Throws what `ask` does.
+ */
+export async function walkPages({ ask, from, to, onMark, now }: Walk): Promise<WalkedPage> {
+  const visit = createVisit(ask);
+  const stopAt = now() + LONGEST_WALK_MS;
+  let at = await visit(from.page, from.mark);
+  for (let calls = 1; ; calls += 1) {
+    if (at.following === undefined) return at;
+    onMark(at.page + 1, at.following);
+    if (at.page >= to || calls >= MOST_CALLS || now() >= stopAt) return at;
+    const onwards = await visit(at.page + 1, at.following).catch(unlessRateLimited);
+    if (onwards === null) return at;
+    at = onwards;
+  }
+}
+
+/** It may be the walk itself that the service finds too fast: then what was reached is shown. */
+function unlessRateLimited(error: unknown): null {
+  if (error instanceof ServiceAnswerError && error.serviceStatus === 429) return null;
+  throw error;
+}
+
+/** Asks for pages of one walk; a token that comes a second time would lead on for ever. */
+function createVisit(ask: AskPage): (page: number, mark: PageMark) => Promise<WalkedPage> {
+  const used = new Set<string>();
+  return async (page, { next, before }) => {
+    if (next !== undefined) used.add(next);
+    const answer: ServicePage = await ask(next);
+    if (answer.next !== undefined && used.has(answer.next)) {
+      throw toUnreadableAnswer('It leads from one page back to an earlier one.');
+    }
+    const { items } = answer;
+    const following = answer.next !== undefined && { next: answer.next, before: before + items.length };
+    return { page, items, before, ...(following && { following }) };
+  };
+}

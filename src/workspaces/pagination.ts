@@ -1,0 +1,70 @@
+import type { ListedPage } from './listing.ts';
+
+/** Which page of a list an address asks for. */
+export interface PageAddress {
+  readonly limit: number;
+  readonly page: number;
+}
+
+interface PageLink {
+  readonly label: string;
+  readonly href: string;
+  readonly current: boolean;
+}
+
+/** What the page links of a list show; a link that leads nowhere has no address. */
+export interface Pagination {
+  readonly page: number;
+  /** Which items are shown, counted from 1 through the whole list; absent where there are none. */
+  readonly range?: string;
+  readonly first?: string;
+  readonly previous?: string;
+  readonly next?: string;
+  readonly sizes: readonly PageLink[];
+}
+
+const LARGEST_LIMIT = 100;
+const USUAL_LIMITS = [10, 25, 50, LARGEST_LIMIT];
+
+/** Reads `limit` and `page` from a query: held to 1–100 and to 1 and up; what is no whole number counts as absent. */
+export function toPageAddress(
+  query: { readonly [name: string]: unknown },
+  defaultLimit: number,
+): PageAddress {
+  const limit = toWholeNumber(query['limit']) ?? defaultLimit;
+  const page = toWholeNumber(query['page']) ?? 1;
+  return {
+    limit: Math.min(Math.max(1, limit), LARGEST_LIMIT),
+    page: Math.min(Math.max(1, page), Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function toWholeNumber(value: unknown): number | undefined {
+  return typeof value === 'string' && /^[+-]?\d+$/.test(value) ? Number(value) : undefined;
+}
+
+export function toPageHref(path: string, { limit, page }: PageAddress): string {
+  return `${path}?limit=${limit}&page=${page}`;
+}
+
+/** `path` is where the list is shown; `defaultLimit` is always one of the sizes offered. */
+export function toPagination(listed: ListedPage, path: string, defaultLimit: number): Pagination {
+  const { page, limit, before, items } = listed;
+  const to = (target: number) => toPageHref(path, { limit, page: target });
+  const sizes = [...new Set([...USUAL_LIMITS, defaultLimit, limit])].toSorted((a, b) => a - b);
+  return {
+    page,
+    ...(items.length > 0 && { range: toRange(before + 1, before + items.length) }),
+    ...(page > 1 && { first: to(1), previous: to(page - 1) }),
+    ...(listed.hasNext && { next: to(page + 1) }),
+    sizes: sizes.map((size) => ({
+      label: String(size),
+      href: toPageHref(path, { limit: size, page: 1 }),
+      current: size === limit,
+    })),
+  };
+}
+
+function toRange(from: number, to: number): string {
+  return from === to ? `Item ${from}` : `Items ${from}–${to}`;
+}

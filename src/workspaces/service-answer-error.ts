@@ -1,0 +1,107 @@
+import { STATUS_CODES } from 'node:http';
+import type { IncomingHttpHeaders } from 'undici/types/header.js';
+import { AppError } from '../platform/errors.ts';
+import type { ErrorDetails } from '../platform/errors.ts';
+
+const STILL_SIGNED_IN = 'You are still signed in.';
+const LONGEST_PAUSE_SECONDS = 3_600;
+
+/** The service answered, but with no page of a list: none of its statuses ends a session. */
+export class ServiceAnswerError extends AppError {
+  override readonly name = 'ServiceAnswerError';
+  /** What the service answered. */
+  readonly serviceStatus: number;
+
+  constructor(serviceStatus: number, status: number, code: string, title: string, details: ErrorDetails) {
+    super(status, code, title, details);
+    this.serviceStatus = serviceStatus;
+  }
+}
+
+/** Maps a status of the service other than 200. `now` is in ms since the epoch. */
+export function toServiceAnswerError(
+  status: number,
+  headers: IncomingHttpHeaders,
+  now: number,
+): ServiceAnswerError {
+  switch (status) {
+    case 401:
+      return new ServiceAnswerError(
+        401,
+        502,
+        'service_refuses_sign_in',
+        'The service doesn’t accept the sign-in',
+        {
+          detail: 'It refused even a token that was just renewed. Try again later, or sign out and in again.',
+        },
+      );
+    case 403:
+      return new ServiceAnswerError(403, 403, 'permission_missing', 'The app lacks permission for this', {
+        detail: `The service doesn’t let this app read the list. Whoever runs it can ask for more. ${STILL_SIGNED_IN}`,
+      });
+    case 404:
+      return new ServiceAnswerError(404, 404, 'list_not_found', 'The service has no such list', {
+        detail: `It may have been removed, or it isn’t open to you. ${STILL_SIGNED_IN}`,
+      });
+    case 429: {
+      const seconds = toPauseSeconds(headers, now);
+      return new ServiceAnswerError(429, 503, 'service_rate_limited', 'The service asks for a short pause', {
+        detail: `It had too many requests. Try again in ${inWords(seconds)}. ${STILL_SIGNED_IN}`,
+        headers: { 'retry-after': String(seconds) },
+      });
+    }
+    default: {
+      const name = STATUS_CODES[status];
+      return new ServiceAnswerError(status, 502, 'service_failed', 'The service could not give this page', {
+        detail: `It answered with ${status}${name === undefined ? '' : ` (${name})`}. ${STILL_SIGNED_IN}`,
+      });
+    }
+  }
+}
+
+/** From `Retry-After` in either form (RFC 9110 §10.2.3), or else from `x-ratelimit-reset` in epoch seconds. */
+function toPauseSeconds(headers: IncomingHttpHeaders, now: number): number {
+  const [retryAfter, reset] = [headers['retry-after'], headers['x-ratelimit-reset']].map(String);
+  const candidates = [
+    Number(retryAfter),
+    (Date.parse(retryAfter ?? '') - now) / 1_000,
+    Number(reset) - now / 1_000,
+  ];
+  const seconds = candidates.find(Number.isFinite) ?? 1;
+  return Math.min(Math.max(1, Math.ceil(seconds)), LONGEST_PAUSE_SECONDS);
+}
+
+function inWords(seconds: number): string {
+  if (seconds === 1) return 'a second';
+  return seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}
+
+/**
+ * No answer at all, or one that broke off: out of time, by our own clock (`timedOut`) or the connection's, or a service
+ * that can't be reached.
+ */
+export function toServiceFailure(cause: unknown, timedOut: boolean): AppError {
+  if (timedOut || isConnectionTimeout(cause)) {
+    return new AppError(504, 'service_timeout', 'The service takes too long', {
+      detail: `It did not answer in time. ${STILL_SIGNED_IN}`,
+      cause,
+    });
+  }
+  return new AppError(502, 'service_unreachable', 'The service can’t be reached', {
+    detail: `The connection to it failed. ${STILL_SIGNED_IN}`,
+    cause,
+  });
+}
+
+function isConnectionTimeout(cause: unknown): boolean {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return /^UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code);
+}
+
+/** A 200 that is no page of a list. */
+export function toUnreadableAnswer(why: string, cause?: unknown): AppError {
+  return new AppError(502, 'service_answer_unreadable', 'The service’s answer can’t be read', {
+    detail: `${why} ${STILL_SIGNED_IN}`,
+    cause,
+  });
+}

@@ -1,0 +1,137 @@
+import type { Dispatcher } from 'undici';
+import { z } from 'zod';
+import type { TokenKeeper } from '../auth/token-keeper.ts';
+import type { ServiceClient } from '../platform/service-client.ts';
+import type { Ticket } from '../session/record.ts';
+import { toServiceAnswerError, toServiceFailure, toUnreadableAnswer } from './service-answer-error.ts';
+
+/** A page of a list as the service gave it; the items are anything at all. */
+export interface ServicePage {
+  readonly items: readonly unknown[];
+  /** Asks for the following page; absent on the last one. */
+  readonly next?: string;
+}
+
+/** A list of the service, and on whose behalf it is read. */
+export interface ListSource {
+  readonly ticket: Ticket;
+  /** Path on the service, percent-encoded where needed, without a query. */
+  readonly path: string;
+  /** Goes with every `next`: the service binds its tokens to it. */
+  readonly limit: number;
+  readonly requestId: string;
+  /** Aborts the call when the reader has gone. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks for the page that `next` stands for, or for the first. Rejects with an AppError fit for a page, with what the
+ * token keeper rejects with, or with the signal's reason once that is aborted.
+ */
+export type AskPage = (next: string | undefined) => Promise<ServicePage>;
+
+const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
+/** It must fit into the head of a request again, beside everything else. */
+const MAX_NEXT_CHARACTERS = 8_192;
+
+const envelopeSchema = z.object({
+  value: z.array(z.unknown()),
+  // Half a surrogate pair has no place in an address.
+  next: z
+    .string()
+    .min(1)
+    .max(MAX_NEXT_CHARACTERS)
+    .regex(/^\P{Cs}+$/u)
+    .optional(),
+});
+
+/**
+ * Reads lists of the service page by page (service interface, section 4.5). `timeoutSeconds` bounds one whole answer,
+ * so that not even one that trickles in keeps a reader waiting; `now` is in ms since the epoch.
+ */
+export function createServicePages(deps: {
+  readonly service: ServiceClient;
+  readonly tokens: Pick<TokenKeeper, 'accessToken'>;
+  readonly timeoutSeconds: number;
+  readonly now: () => number;
+}): (source: ListSource) => AskPage {
+  const { service, tokens, now } = deps;
+
+  const call = async (source: ListSource, token: string, next: string | undefined): Promise<Answer> => {
+    const more = next === undefined ? '' : `&next=${encodeURIComponent(next)}`;
+    const timeout = AbortSignal.timeout(deps.timeoutSeconds * 1_000);
+    try {
+      const response = await service.request({
+        method: 'GET',
+        path: `${source.path}?limit=${source.limit}${more}`,
+        headers: {
+          accept: 'application/json',
+          authorization: `Bearer ${token}`,
+          'x-request-id': source.requestId,
+        },
+        signal: AbortSignal.any([source.signal, timeout]),
+      });
+      return { status: response.statusCode, headers: response.headers, body: await readBody(response) };
+    } catch (error) {
+      source.signal.throwIfAborted();
+      throw toServiceFailure(error, timeout.aborted);
+    }
+  };
+
+  return (source) => {
+    let token: string | undefined;
+    let renewed = false;
+
+    return async (next) => {
+      token ??= await tokens.accessToken(source.ticket);
+      let answer = await call(source, token, next);
+      if (answer.status === 401 && !renewed) {
+        renewed = true;
+        token = await tokens.accessToken(source.ticket, token);
+        answer = await call(source, token, next);
+      }
+      if (answer.status !== 200) throw toServiceAnswerError(answer.status, answer.headers, now());
+      return toServicePage(answer.body);
+    };
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData['headers'];
+  /** Of a 200 only; null where it is over the bound. */
+  readonly body: Buffer | null;
+}
+
+async function readBody({ statusCode, body }: Dispatcher.ResponseData): Promise<Buffer | null> {
+  if (statusCode !== 200) {
+    await body.dump();
+    return null;
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Leaving the loop early destroys the body, and its connection with it.
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function toServicePage(body: Buffer | null): ServicePage {
+  if (body === null) throw toUnreadableAnswer('It is too large for a page.');
+  const envelope = envelopeSchema.safeParse(parseJson(body.toString('utf8')));
+  if (!envelope.success) throw toUnreadableAnswer('It isn’t a page of a list.', envelope.error);
+  const { value, next } = envelope.data;
+  return { items: value, ...(next !== undefined && { next }) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The message of a SyntaxError quotes the text, which is the user's own.
+    throw toUnreadableAnswer('It isn’t JSON.');
+  }
+}

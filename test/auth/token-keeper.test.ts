@@ -1,0 +1,287 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { createServices } from '../../src/services.ts';
+import type { Services } from '../../src/services.ts';
+import { startHouse, tokenCalls } from '../support/house.ts';
+import type { House, Interceptor } from '../support/house.ts';
+
+const PATH = '/api/public/v1/things';
+const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
+
+let house: House;
+/** A second process's worth of everything, on the same Redis. */
+let other: Services;
+
+beforeAll(async () => {
+  house = await startHouse({ TOKEN_TIMEOUT_SECONDS: '2' });
+  other = createServices(house.config, house.services.log);
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await house[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  house.calls.length = 0;
+});
+afterEach(() => {
+  house.intercept = () => false;
+});
+
+const SPENT = { expiresAt: 0 };
+
+/** The service takes one token and gives out the next one under each renewal. */
+function service(
+  options: { takes?: () => string; answers?: (count: number) => object | null } = {},
+): Interceptor {
+  const {
+    takes = () => 'renewed-1',
+    answers = (count) => ({ access_token: `renewed-${count}`, expires_in: 900 }),
+  } = options;
+  let count = 0;
+  return (req, res) => {
+    if (req.url === TOKEN_PATH) {
+      count += 1;
+      const answer = answers(count);
+      if (answer === null) return Boolean(req.socket.destroy());
+      res.setHeader('content-type', 'application/json');
+      return Boolean(res.end(JSON.stringify(answer)));
+    }
+    const isTaken = req.headers.authorization === `Bearer ${takes()}`;
+    return Boolean(res.writeHead(isTaken ? 200 : 401).end(isTaken ? 'here you are' : 'go away'));
+  };
+}
+
+const get = (cookie: string) => request(house.origin).get(PATH).set('cookie', cookie);
+const grantOf = async (id: string) => (await house.services.records.peek(id))?.ticket.record.grant;
+
+describe('a spent token', () => {
+  test('is renewed before the call, and what stands in Redis is replaced', async () => {
+    house.intercept = service();
+    const { id, cookie } = await house.enter(SPENT);
+    await get(cookie).expect(200, 'here you are');
+    expect(tokenCalls(house)).toHaveLength(1);
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1', refreshToken: 'a-refresh-token' });
+  });
+
+  test('is renewed once for forty calls at once', async () => {
+    house.intercept = service();
+    const { cookie } = await house.enter(SPENT);
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 40 }, () => 200));
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('is renewed once by two processes at once', async () => {
+    house.intercept = service();
+    const { id } = await house.enter(SPENT);
+    const tokens = await Promise.all(
+      [house.services, other, house.services, other].map(async ({ records, tokens: keeper }) => {
+        const ticket = await records.read(id);
+        return ticket && keeper.accessToken(ticket);
+      }),
+    );
+    expect(tokens).toEqual(['renewed-1', 'renewed-1', 'renewed-1', 'renewed-1']);
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('brings a new refresh token where the service rotates them', async () => {
+    house.intercept = service({ answers: () => ({ access_token: 'renewed-1', refresh_token: 'rotated' }) });
+    const { id, cookie } = await house.enter(SPENT);
+    await get(cookie).expect(200);
+    expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated', lifetimeMs: 900_000 });
+  });
+
+  test('without a refresh token is the end of the session', async () => {
+    const { id, cookie } = await house.enter();
+    const ticket = await house.services.records.read(id);
+    if (ticket === null) throw new Error('no session');
+    const { refreshToken: _dropped, ...grant } = ticket.record.grant;
+    await house.services.records.replace(ticket, { ...ticket.record, grant: { ...grant, expiresAt: 0 } });
+    expect((await get(cookie).expect(401)).body.code).toBe('session_expired');
+    expect(tokenCalls(house)).toEqual([]);
+  });
+});
+
+describe('a token that is soon spent', () => {
+  test('goes out while the renewal happens beside it', async () => {
+    let answerRenewal = () => {};
+    const asked = new Promise<void>((resolve) => {
+      house.intercept = (req, res) => {
+        if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
+        answerRenewal = () => res.end(JSON.stringify({ access_token: 'renewed-1' }));
+        resolve();
+        return true;
+      };
+    });
+    const { id, cookie } = await house.enter({ expiresAt: Date.now() + 30_000 });
+    await get(cookie).expect(200, 'Bearer a-living-token');
+    await asked;
+    await get(cookie).expect(200, 'Bearer a-living-token');
+    answerRenewal();
+    await house.services.tokens[Symbol.asyncDispose]();
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('is left alone before a third of its life is left', async () => {
+    house.intercept = service({ takes: () => 'a-living-token' });
+    const { cookie } = await house.enter({ lifetimeMs: 30_000, expiresAt: Date.now() + 15_000 });
+    await get(cookie).expect(200);
+    expect(tokenCalls(house)).toEqual([]);
+  });
+});
+
+describe('a token that the service refuses', () => {
+  test('is renewed, and the call repeated with its body', async () => {
+    let body = '';
+    const answer = service();
+    house.intercept = (req, res) => {
+      if (req.url === TOKEN_PATH) return answer(req, res);
+      body = '';
+      req.on('data', (chunk: Buffer) => (body += chunk.toString())).on('end', () => answer(req, res));
+      return true;
+    };
+    const { cookie } = await house.enter();
+    await request(house.origin)
+      .post(PATH)
+      .set('cookie', cookie)
+      .set('x-requested-with', 'x')
+      .send('tea')
+      .expect(200);
+    expect(body).toBe('tea');
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('is renewed, and the 401 passed on where the body was too large to keep', async () => {
+    const answer = service();
+    house.intercept = (req, res) => {
+      req.resume().on('end', () => answer(req, res));
+      return true;
+    };
+    const { cookie } = await house.enter();
+    const send = () => request(house.origin).post(PATH).set('cookie', cookie).set('x-requested-with', 'x');
+    const refused = await send().send('a'.repeat(65_537)).expect(401, 'go away');
+    expect(refused.headers['via']).toBe('1.1 cloakroom');
+    await send().send('a'.repeat(65_537)).expect(200);
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('twice, is passed on', async () => {
+    house.intercept = service({ takes: () => 'none' });
+    const { cookie } = await house.enter();
+    await get(cookie).expect(401, 'go away');
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('by forty calls at once, is renewed once', async () => {
+    house.intercept = service();
+    const { cookie } = await house.enter();
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('leads to 503 where it can’t be renewed, though it has not run out', async () => {
+    house.intercept = service({ answers: () => null });
+    const { id, cookie } = await house.enter();
+    expect((await get(cookie).expect(503)).body.code).toBe('token_endpoint_unavailable');
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'a-living-token' });
+  });
+});
+
+describe('the end of a grant', () => {
+  test('invalid_grant ends the session', async () => {
+    house.intercept = service({ answers: () => ({ error: 'invalid_grant' }) });
+    const { id, cookie } = await house.enter(SPENT);
+    expect((await get(cookie).expect(401)).body).toMatchObject({
+      code: 'session_expired',
+      loginUrl: '/auth/login',
+    });
+    expect(await grantOf(id)).toBeUndefined();
+    await get(cookie).expect(401);
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test.each([
+    ['a refused connection', null],
+    ['another OAuth error', { error: 'invalid_client' }],
+    ['an answer without a token', { nonsense: true }],
+    ['a token that is no header', { access_token: 'a\r\nb' }],
+    ['a token of another type', { access_token: 'a', token_type: 'DPoP' }],
+  ])('%s keeps it', async (_what, answer) => {
+    house.intercept = service({ answers: () => answer });
+    const { id, cookie } = await house.enter(SPENT);
+    const refused = await get(cookie).expect(503);
+    expect(refused.body.code).toBe('token_endpoint_unavailable');
+    expect(refused.headers['retry-after']).toMatch(/^\d+$/);
+    expect(await grantOf(id)).toMatchObject({ refreshToken: 'a-refresh-token' });
+  });
+
+  test('a renewal that fails is not tried again by a herd', async () => {
+    house.intercept = service({ answers: () => null });
+    const { cookie } = await house.enter(SPENT);
+    await Promise.all(Array.from({ length: 20 }, async () => get(cookie).expect(503)));
+    await get(cookie).expect(503);
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('tokens that come after sign-out are dropped', async () => {
+    let answerRenewal = () => {};
+    const asked = new Promise<void>((resolve) => {
+      house.intercept = (_req, res) => {
+        answerRenewal = () => res.end(JSON.stringify({ access_token: 'late' }));
+        resolve();
+        return true;
+      };
+    });
+    const { id, cookie } = await house.enter(SPENT);
+    const call = get(cookie).then((answer) => answer);
+    await asked;
+    await house.services.records.end(id);
+    answerRenewal();
+    expect((await call).body.code).toBe('session_expired');
+    expect(await grantOf(id)).toBeUndefined();
+  });
+
+  test('a caller that leaves aborts no renewal', async () => {
+    let answerRenewal = () => {};
+    const asked = new Promise<void>((resolve) => {
+      house.intercept = (_req, res) => {
+        answerRenewal = () => res.end(JSON.stringify({ access_token: 'renewed-1' }));
+        resolve();
+        return true;
+      };
+    });
+    const { id, cookie } = await house.enter(SPENT);
+    const leaving = new AbortController();
+    const call = fetch(house.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
+      () => 'left',
+    );
+    await asked;
+    leaving.abort();
+    expect(await call).toBe('left');
+    answerRenewal();
+    await house.services.tokens[Symbol.asyncDispose]();
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
+  });
+
+  test('a session that was sealed again meanwhile still takes the renewed grant', async () => {
+    let answerRenewal = () => {};
+    const asked = new Promise<void>((resolve) => {
+      house.intercept = (_req, res) => {
+        answerRenewal = () => res.end(JSON.stringify({ access_token: 'renewed-1' }));
+        resolve();
+        return true;
+      };
+    });
+    const { id } = await house.enter(SPENT);
+    const ticket = await house.services.records.read(id);
+    if (ticket === null) throw new Error('no session');
+    const renewal = house.services.tokens.accessToken(ticket);
+    await asked;
+    await house.services.records.replace(ticket, ticket.record);
+    answerRenewal();
+    expect(await renewal).toBe('renewed-1');
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
+  });
+});

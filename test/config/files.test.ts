@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { loadConfig } from '../../src/config.ts';
+import { minimalEnv } from './minimal-env.ts';
+import { problemsOf } from './problems-of.ts';
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cloakroom-config-'));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** The minimal environment with one variable moved to a file. */
+function withFile(name: keyof typeof minimalEnv, content: string) {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  const { [name]: _, ...others } = minimalEnv;
+  return { ...others, [`${name}_FILE`]: path };
+}
+
+test.each(['CLIENT_SECRET', 'REDIS_URL', 'SESSION_KEYS'] as const)('%s may stand in a file', (name) => {
+  expect(loadConfig(withFile(name, ` ${minimalEnv[name]}\r\n`))).toEqual(loadConfig(minimalEnv));
+});
+
+test('a variable that is not a secret is not read from a file', () => {
+  expect(problemsOf(withFile('CLIENT_ID', 'an-app'))).toEqual(['CLIENT_ID is required']);
+});
+
+test('a variable and its file are not both taken', () => {
+  const env = { ...withFile('CLIENT_SECRET', 'another'), CLIENT_SECRET: 'a-secret' };
+  expect(problemsOf(env)).toEqual(['CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one']);
+});
+
+test('a file that does not exist is named by its variable', () => {
+  const { SESSION_KEYS: _, ...others } = minimalEnv;
+  expect(problemsOf({ ...others, SESSION_KEYS_FILE: join(folder, 'missing') })).toEqual([
+    "SESSION_KEYS_FILE names a file that can't be read (ENOENT)",
+  ]);
+});
+
+test('a folder in place of a file is a problem', () => {
+  const { REDIS_URL: _, ...others } = minimalEnv;
+  expect(problemsOf({ ...others, REDIS_URL_FILE: folder })).toEqual([
+    "REDIS_URL_FILE names a file that can't be read (EISDIR)",
+  ]);
+});
+
+test('an empty file is a problem', () => {
+  expect(problemsOf(withFile('CLIENT_SECRET', '\n'))).toEqual([
+    'CLIENT_SECRET_FILE names a file that is empty',
+  ]);
+});
+
+test('what is wrong with a value from a file is said without the value', () => {
+  const problems = problemsOf(withFile('SESSION_KEYS', 'hunter2'));
+  expect(problems).toEqual([expect.stringMatching(/^SESSION_KEYS \(from SESSION_KEYS_FILE\) has a key/)]);
+  expect(problems.join('\n')).not.toContain('hunter2');
+});

@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
+import { eventually, startProgram } from './support/programs.ts';
+import type { Program } from './support/programs.ts';
+
+const FREE_PORTS = { PORT: '0', LOCAL_SERVICE_PORT: '0' };
+const demo = async (env = {}) =>
+  startProgram(process.execPath, ['scripts/demo.mjs'], { ...FREE_PORTS, ...env });
+
+async function addresses(program: Program): Promise<[app: string, service: string]> {
+  const [, app = ''] = await program.prints(/Open\s+(\S+)/);
+  const [, service = ''] = await program.prints(/local service answers at (\S+?)\.?\s/);
+  return [app, service];
+}
+
+/** No process, no file and no port of it is left. */
+async function expectGone(program: Program, ...urls: string[]): Promise<void> {
+  await eventually(async () => (await program.leftovers()).length === 0);
+  await eventually(async () => (await readdir(program.folder)).length === 0);
+  for (const url of urls) await expect(fetch(url)).rejects.toThrow('fetch failed');
+}
+
+describe('the demo', () => {
+  test('starts all three, says where, and leaves nothing behind on Ctrl-C', async () => {
+    await using program = await demo();
+    const [app, service] = await addresses(program);
+    await program.prints(/demo \/ demo/);
+    expect(await (await fetch(`${app}/readyz`)).json()).toEqual({ status: 'ready' });
+    expect((await fetch(`${service}/healthz`)).status).toBe(200);
+    expect(await program.leftovers()).not.toEqual([]);
+
+    program.child.kill('SIGINT');
+    expect((await program.ended()).code).toBe(0);
+    await expectGone(program, app, service);
+  });
+
+  test('leaves nothing behind when it is killed', async () => {
+    await using program = await demo();
+    const urls = await addresses(program);
+    program.child.kill('SIGKILL');
+    await expectGone(program, ...urls);
+  });
+
+  test('leaves nothing behind when whoever started it is killed', async () => {
+    // The shell stays its parent: there is another command to come.
+    await using program = await startProgram(
+      'sh',
+      ['-c', `${process.execPath} scripts/demo.mjs; true`],
+      FREE_PORTS,
+    );
+    const urls = await addresses(program);
+    program.child.kill('SIGKILL');
+    await eventually(async () =>
+      fetch(urls[0]).then(
+        () => false,
+        () => true,
+      ),
+    );
+    await expectGone(program, ...urls);
+  });
+
+  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('names a busy %s in one line', async (variable) => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    await using program = await demo({ [variable]: String(port) });
+    const { code, output } = await program.ended();
+    holder.close();
+    expect(code).toBe(1);
+    // The first time on a fresh clone, it says before that it builds.
+    expect(output.trim().split('\n').at(-1)).toBe(
+      `127.0.0.1:${port} is already in use. Free it, or set ${variable} to another port.`,
+    );
+    await expectGone(program);
+  });
+
+  test('says at once what is wrong with its variables', async () => {
+    await using program = await demo({ PAGE_SIZE: '0', COOKIE_SAMESITE: 'none' });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    expect(output).toMatch(/PAGE_SIZE/);
+    expect(output).toMatch(/COOKIE_SAMESITE/);
+    expect(output).not.toMatch(/ at .*\.js:/);
+    await expectGone(program);
+  });
+});

@@ -1,0 +1,101 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { createRender } from '../../src/platform/templates.ts';
+import type { ListedPage } from '../../src/workspaces/listing.ts';
+import { toWorkspacesView } from '../../src/workspaces/view-model.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const render = createRender();
+
+async function templates(): Promise<{ name: string; text: string }[]> {
+  const names = await readdir(join(ROOT, 'views'), { recursive: true });
+  const files = names.filter((name) => name.endsWith('.eta'));
+  return Promise.all(
+    files.map(async (name) => ({ name, text: await readFile(join(ROOT, 'views', name), 'utf8') })),
+  );
+}
+
+const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>\u202E`;
+const listed: ListedPage = {
+  items: [{ name: hostile, description: hostile, id: hostile, createdOn: 1, locked: true }],
+  page: 2,
+  limit: 25,
+  before: 25,
+  hasNext: true,
+  reached: 'furthest',
+};
+const pages = {
+  landing: render('landing', { title: 'Cloakroom', signedIn: false }),
+  workspaces: render('workspaces', toWorkspacesView(listed, 9, 25)),
+  bounce: render('bounce', { title: 'Signed in', signedIn: true, href: '/workspaces?a=1&b=2' }),
+  error: render('error', {
+    title: hostile,
+    detail: hostile,
+    signedIn: true,
+    status: 502,
+    action: { href: '/workspaces?page=2&limit=10', label: hostile },
+    requestId: 'the-request-id',
+  }),
+};
+
+test('No template prints anything raw but a layout its body, and what it includes', async () => {
+  const found = await templates();
+  expect(found.length).toBeGreaterThan(4);
+  for (const { name, text } of found) {
+    const raw = [...text.matchAll(/<%[-_]?\s*~\s*(.*?)\s*[-_]?%>/gs)].map(([, code = '']) => code);
+    const allowed = name.endsWith('layout.eta') ? /^(it\.body$|include\()/ : /^include\(/;
+    expect({ name, raw: raw.filter((code) => !allowed.test(code)) }).toEqual({ name, raw: [] });
+    expect(text).not.toMatch(/\boutput\(/);
+  }
+});
+
+test('No template has an inline style, script or handler, or asks another site', async () => {
+  for (const { text } of await templates()) {
+    expect(text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc="\/assets\/)/i);
+    expect(text).not.toMatch(/(?:src|href|action)="(?:https?:)?\/\//i);
+  }
+});
+
+test.each(['workspaces', 'error'] as const)('Hostile text on the page %s stays text', (name) => {
+  expect(pages[name]).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
+  expect(pages[name]).not.toMatch(/<script|<img src=x/);
+});
+
+test('Text of unknown direction is kept apart from what surrounds it', () => {
+  expect(pages.workspaces.match(/dir="auto"/g)).toHaveLength(2);
+});
+
+test.each(Object.entries(pages))(
+  'The page %s has a title, a language, one h1 and one main landmark',
+  (_name, html) => {
+    expect(html).toMatch(/^<!doctype html>\s*<html lang="en">/);
+    expect(html).toMatch(/<title>[^<]+<\/title>/);
+    expect(html.match(/<h1>/g)).toHaveLength(1);
+    expect(html.match(/<main /g)).toHaveLength(1);
+    expect(html).toContain('<a class="skip-link" href="#content">');
+  },
+);
+
+test('The landing page has one way on: to sign in', () => {
+  const main = /<main.*<\/main>/s.exec(pages.landing)?.[0] ?? '';
+  expect(main.match(/<(?:a|button|form)\b[^>]*>/g)).toEqual([
+    '<a class="button button--primary" href="/auth/login">',
+  ]);
+  expect(pages.landing).not.toContain('/auth/logout');
+});
+
+test('Who is signed in can sign out on every page', () => {
+  expect(pages.workspaces).toMatch(/<form method="post" action="\/auth\/logout">\s*<button [^>]*>Sign out</);
+});
+
+test('The page after sign-in goes on by itself, and by a link', () => {
+  const href = '/workspaces?a=1&amp;b=2';
+  expect(pages.bounce).toContain(`<meta http-equiv="refresh" content="0;url=${href}">`);
+  expect(pages.bounce).toContain(`href="${href}">Go on now</a>`);
+});
+
+test('The stylesheet asks for nothing else', async () => {
+  const css = await readFile(join(ROOT, 'public/cloakroom.css'), 'utf8');
+  expect(css).not.toMatch(/url\(|@import/);
+});

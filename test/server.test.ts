@@ -1,0 +1,180 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { startHouse } from './support/house.ts';
+import type { House } from './support/house.ts';
+
+describe('a page', () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await startHouse();
+  });
+  afterAll(async () => house[Symbol.asyncDispose]());
+
+  test.each(['/', '/workspaces', '/auth/login', '/auth/session', '/nothing-here', '/auth/callback'])(
+    '%s carries the headers that guard it',
+    async (path) => {
+      const { headers } = await request(house.origin).get(path);
+      expect(headers['cache-control']).toBe('no-store');
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      expect(headers['content-security-policy']).not.toContain('unsafe-');
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['referrer-policy']).toBe('same-origin');
+      expect(headers['cross-origin-opener-policy']).toBe('same-origin');
+      expect(headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
+      expect(headers['x-powered-by']).toBeUndefined();
+      expect(headers['strict-transport-security']).toBeUndefined();
+    },
+  );
+
+  test('without a session leads to sign-in and back', async () => {
+    const answer = await request(house.origin).get('/workspaces?limit=10&page=3').expect(303);
+    expect(answer.headers['location']).toBe(
+      `/auth/login?return_to=${encodeURIComponent('/workspaces?limit=10&page=3')}`,
+    );
+  });
+
+  test('the first one leads on who is signed in', async () => {
+    const { cookie } = await house.enter();
+    const answer = await request(house.origin).get('/').set('cookie', cookie).expect(303);
+    expect(answer.headers['location']).toBe('/workspaces');
+  });
+
+  test('the first one has one way on for everyone else', async () => {
+    const answer = await request(house.origin).get('/').expect(200);
+    expect(answer.text.match(/href="\/auth\/login"/g)).toHaveLength(1);
+  });
+
+  test('shows 25 of 137 workspaces, and leads through all of them', async () => {
+    const { browser, page } = await house.signIn();
+    expect(page.text.match(/<tr role="row">/g)).toHaveLength(26);
+    const last = await browser.open(`${house.origin}/workspaces?page=6`);
+    expect(last.text).toContain('126–137');
+    expect(last.text).not.toContain('rel="next"');
+  });
+
+  test('a session whose grant has ended leads to sign-in and back', async () => {
+    const { cookie } = await house.enter({ expiresAt: 0 });
+    const answer = await request(house.origin).get('/workspaces?page=2').set('cookie', cookie).expect(303);
+    expect(answer.headers['location']).toBe(
+      `/auth/login?return_to=${encodeURIComponent('/workspaces?page=2')}`,
+    );
+  });
+
+  test('a cookie signed with an older key is signed again', async () => {
+    const key = Buffer.alloc(32, 7).toString('base64url');
+    await using rotated = await startHouse({
+      SESSION_KEYS: `${key},${house.config.sessionKeys[0]?.toString('base64url')}`,
+    });
+    const old = house.services.cookie;
+    const { id } = await rotated.enter();
+    const cookie = old.write(id).split(';', 1)[0] ?? '';
+    rotated.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
+    for (const path of ['/workspaces', '/api/public/v1/workspaces']) {
+      const answer = await request(rotated.origin).get(path).set('cookie', cookie).expect(200);
+      expect(answer.headers['set-cookie']).toEqual([rotated.services.cookie.write(id)]);
+    }
+  });
+});
+
+describe('under https', () => {
+  test('the cookie is Secure, has its prefix and works, though the last hop is plain http', async () => {
+    await using house = await startHouse({ PUBLIC_URL: 'https://app.example', COOKIE_SAMESITE: 'strict' });
+    const login = await request(house.origin.replace(/.*/, house.running.url)).get('/auth/login').expect(302);
+    const [binding = ''] = login.headers['set-cookie'] as unknown as string[];
+    expect(binding).toMatch(
+      /^__Host-Http-cloakroom-signin=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
+    const location = new URL(login.headers['location'] ?? '');
+    expect(location.searchParams.get('redirect_uri')).toBe('https://app.example/auth/callback');
+
+    house.intercept = (_req, res) =>
+      Boolean(res.end('{"access_token":"a","expires_in":900,"refresh_token":"r"}'));
+    const done = await request(house.running.url)
+      .get(`/auth/callback?code=x&state=${location.searchParams.get('state')}`)
+      .set('cookie', binding.split(';', 1)[0] ?? '');
+    // Strict: a page of ours in between, which goes on by itself.
+    expect(done.status).toBe(200);
+    expect(done.text).toContain('<meta http-equiv="refresh" content="0;url=/workspaces">');
+    expect(done.headers['strict-transport-security']).toMatch(/^max-age=/);
+    const [cookie = ''] = done.headers['set-cookie'] as unknown as string[];
+    expect(cookie).toMatch(/^__Host-Http-cloakroom=s%3A[^;]+; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+    const session = await request(house.running.url)
+      .get('/auth/session')
+      .set('cookie', cookie.split(';', 1)[0] ?? '');
+    expect(session.body.signedIn).toBe(true);
+  });
+});
+
+describe('a drain', () => {
+  const begun = async (house: House, agent: Agent) => {
+    let finish = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      house.intercept = (_req: IncomingMessage, res: ServerResponse) => {
+        finish = () => res.end('done');
+        resolve();
+        return true;
+      };
+    });
+    const { cookie } = await house.enter();
+    const req = httpRequest(`${house.origin}/api/public/v1/slow`, { agent, headers: { cookie } });
+    const answered = once(req.end(), 'response') as Promise<[IncomingMessage]>;
+    await arrived;
+    return { finish, answered, cookie };
+  };
+
+  test('lets what is under way finish, and takes nothing new', async () => {
+    await using house = await startHouse();
+    const agent = new Agent({ keepAlive: true });
+    const { finish, answered } = await begun(house, agent);
+    const drained = house.running.drain(5_000);
+    await expect(fetch(`${house.origin}/healthz`)).rejects.toThrow('fetch failed');
+    finish();
+    const [answer] = await answered;
+    expect(answer.statusCode).toBe(200);
+    await once(answer.resume(), 'end');
+    expect(await drained).toBe(true);
+    agent.destroy();
+  });
+
+  test('answers a new call on an open connection with 503, and closes it', async () => {
+    await using house = await startHouse();
+    let finish = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      house.intercept = (_req, res) => {
+        finish = () => res.end('done');
+        resolve();
+        return true;
+      };
+    });
+    const { cookie } = await house.enter();
+    const head = `GET /api/public/v1/slow HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
+    const socket = connect(house.config.port, '127.0.0.1').setEncoding('utf8');
+    let received = '';
+    socket.on('data', (text: string) => (received += text));
+    socket.write(head);
+    await arrived;
+    const drained = house.running.drain(5_000);
+    const seen = once(house.running.server, 'request');
+    socket.write(head);
+    await seen;
+    finish();
+    await once(socket, 'close');
+    expect(await drained).toBe(true);
+    const [, first = '', second = ''] = received.split('HTTP/1.1 ');
+    expect(first).toMatch(/^200 /);
+    expect(second).toMatch(/^503 [\s\S]*connection: close[\s\S]*"draining"/i);
+  });
+
+  test('cuts off what takes too long, and says so', async () => {
+    await using house = await startHouse();
+    const agent = new Agent();
+    const { answered } = await begun(house, agent);
+    answered.catch(() => {});
+    expect(await house.running.drain(50)).toBe(false);
+    await expect(answered).rejects.toThrow('socket hang up');
+  });
+});

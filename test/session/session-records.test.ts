@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createLog } from '../../src/platform/log.ts';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+import { createSealer } from '../../src/session/sealing.ts';
+import { createSessionRecords, hashId } from '../../src/session/session-records.ts';
+
+const A = randomBytes(32);
+const B = randomBytes(32);
+const GRANT = {
+  accessToken: 'secret-access',
+  refreshToken: 'secret-refresh',
+  expiresAt: 1,
+  lifetimeMs: 1,
+  scopes: [],
+};
+
+let privateRedis: PrivateRedis;
+let redis: RedisClient;
+let clock: number;
+let id: string;
+
+beforeAll(async () => {
+  privateRedis = await startPrivateRedis();
+  redis = createRedis(parseRedisUrl(privateRedis.url), () => {});
+  await redisReady(redis);
+});
+afterAll(async () => {
+  await closeRedis(redis);
+  await privateRedis[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  clock = Date.now();
+  id = randomBytes(32).toString('base64url');
+});
+
+const recordsWith = (...keys: Buffer[]) =>
+  createSessionRecords({
+    redis,
+    prefix: 'test:',
+    sealer: createSealer(keys),
+    idleSeconds: 100,
+    maxSeconds: 1_000,
+    log: createLog('silent'),
+    now: () => clock,
+  });
+const record = () => ({ grant: GRANT, createdAt: clock });
+const keyOf = (sessionId: string) => `test:session:${hashId(sessionId)}`;
+
+async function read(sessionId: string) {
+  const ticket = await recordsWith(A).read(sessionId);
+  if (ticket === null) throw new Error('no session');
+  return ticket;
+}
+
+describe('a session in Redis', () => {
+  test('is read as it was made', async () => {
+    await recordsWith(A).create(id, record());
+    expect(await recordsWith(A).read(id)).toMatchObject({ id, record: record() });
+  });
+
+  test('shows neither a token nor the id, in key or value', async () => {
+    await recordsWith(A).create(id, record());
+    const stored = `${keyOf(id)} ${await redis.get(keyOf(id))}`;
+    expect(stored).not.toContain('secret');
+    expect(stored).not.toContain(id);
+  });
+
+  test('has a time to live, which reading begins anew and looking does not', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    await redis.expire(keyOf(id), 50);
+    await records.peek(id);
+    expect(await redis.ttl(keyOf(id))).toBeLessThanOrEqual(50);
+    await records.read(id);
+    expect(await redis.ttl(keyOf(id))).toBeGreaterThan(50);
+  });
+
+  test('tells when its idle time runs out', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    const found = await records.peek(id);
+    expect(Math.abs((found?.idleExpiresAt ?? 0) - clock - 100_000)).toBeLessThan(2_000);
+  });
+
+  test('ends at its greatest age, whatever is done', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    clock += 999_999;
+    expect(await records.read(id)).not.toBeNull();
+    clock += 1;
+    expect(await records.read(id)).toBeNull();
+    clock -= 500_000;
+    expect(await records.read(id)).toBeNull();
+  });
+
+  test('is read in one command', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await info())?.[1]);
+    const info = async () => ('info' in redis ? redis.info('stats') : '');
+    const before = await commands();
+    await records.read(id);
+    expect((await commands()) - before).toBe(2); // and the INFO that asks
+  });
+
+  test('is not made twice', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    await records.create(id, { ...record(), createdAt: 5 });
+    expect((await read(id)).record.createdAt).toBe(clock);
+  });
+});
+
+describe('replacing a session', () => {
+  test('puts the new record in its place and leaves the idle time', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    const ticket = await read(id);
+    await redis.expire(keyOf(id), 50);
+    await records.replace(ticket, { ...record(), renewedAt: 7 });
+    expect(await redis.ttl(keyOf(id))).toBeLessThanOrEqual(50);
+    expect((await read(id)).record.renewedAt).toBe(7);
+  });
+
+  test('never undoes a newer write', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    const ticket = await read(id);
+    await records.replace(ticket, { ...record(), renewedAt: 7 });
+    expect(await records.replace(ticket, { ...record(), renewedAt: 8 })).toBeNull();
+    expect((await read(id)).record.renewedAt).toBe(7);
+  });
+
+  test('brings no ended session back', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    const ticket = await read(id);
+    await records.end(id);
+    expect(await records.replace(ticket, record())).toBeNull();
+    await records.create(id, record());
+    expect(await records.read(id)).toBeNull();
+  });
+
+  test('brings back no session whose time has run out', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    const ticket = await read(id);
+    await redis.del(keyOf(id));
+    expect(await records.replace(ticket, record())).toBeNull();
+    expect(await records.read(id)).toBeNull();
+  });
+
+  test('lets only one of two enders and replacers win', async () => {
+    const records = recordsWith(A);
+    await records.create(id, record());
+    const ticket = await read(id);
+    await records.replace(ticket, { ...record(), renewedAt: 7 });
+    expect(await records.endUnchanged(ticket)).toBe(false);
+    expect(await records.endUnchanged(await read(id))).toBe(true);
+    expect(await records.read(id)).toBeNull();
+  });
+});
+
+describe('a change of session keys', () => {
+  test('from A to B,A to B keeps a session that was used in between', async () => {
+    await recordsWith(A).create(id, record());
+    expect(await recordsWith(B, A).read(id)).toMatchObject({ record: record() });
+    expect(await recordsWith(B).read(id)).toMatchObject({ record: record() });
+  });
+
+  test('from A to B signs out', async () => {
+    await recordsWith(A).create(id, record());
+    expect(await recordsWith(B).read(id)).toBeNull();
+  });
+});
+
+describe('a thief', () => {
+  test('with Redis and the session keys, but without the cookie, opens nothing', async () => {
+    await recordsWith(A).create(id, record());
+    const sealed = (await redis.get(keyOf(id))) ?? '';
+    expect(createSealer([A]).open(sealed, hashId(id), keyOf(id))).toBeNull();
+    expect(createSealer([A]).open(sealed, '', keyOf(id))).toBeNull();
+  });
+
+  test('gains nothing from copying a sealed value to a session of their own, even one that was just opened', async () => {
+    const records = recordsWith(A);
+    const own = randomBytes(32).toString('base64url');
+    await records.create(id, record());
+    await records.create(own, record());
+    await records.read(id);
+    await redis.set(keyOf(own), (await redis.get(keyOf(id))) ?? '', 'EX', 100);
+    expect(await records.read(own)).toBeNull();
+  });
+});

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A program of the project's in a process of its own, with a folder for temporary files that only it uses. */
+export interface Program extends AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly folder: string;
+  /** Resolves with the first match in what it has printed or prints; rejects where it ends without. */
+  prints(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves with its exit code, and all that it printed. */
+  ended(): Promise<{ code: number | null; output: string }>;
+  /** Command lines of all living processes that have the folder in theirs. */
+  leftovers(): Promise<string[]>;
+}
+
+/** Starts `command` in the project's folder. */
+export async function startProgram(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<Program> {
+  const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  }
+  const exit = once(child, 'close') as Promise<[number | null]>;
+
+  return {
+    child,
+    folder,
+    async prints(pattern) {
+      const over = exit.then(() => true);
+      for (;;) {
+        const match = pattern.exec(output);
+        if (match !== null) return match;
+        const isOver = await Promise.race([over, once(child.stdout, 'data').then(() => false)]);
+        if (isOver) throw new Error(`ended without printing ${String(pattern)}:\n${output}`);
+      }
+    },
+    async ended() {
+      const [code] = await exit;
+      return { code, output };
+    },
+    leftovers: async () => commandLinesWith(folder),
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves once `check` gives true; rejects after `withinMs`. For what no event tells, such as a foreign process. */
+export async function eventually(check: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const giveUpAt = performance.now() + withinMs;
+  while (!(await check())) {
+    if (performance.now() > giveUpAt) throw new Error('it did not come true in time');
+    await delay(20);
+  }
+}
+
+async function commandLinesWith(text: string): Promise<string[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    ids.map(async (id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return lines.filter((line) => line.includes(text)).map((line) => line.replaceAll('\0', ' ').trim());
+}

@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { createCompilableProject } from './small-project.ts';
+
+const MAIN = { 'src/main.ts': 'console.log(1);\n' };
+
+test('what was compiled is compiled again only after a change', async () => {
+  await using project = await createCompilableProject(MAIN);
+  expect((await project.run('build.mjs')).stderr).toContain('Building');
+  expect((await project.run('build.mjs')).stderr).toBe('');
+  await project.write('src/main.ts', 'console.log(2);\n');
+  expect((await project.run('build.mjs')).stderr).toContain('Building');
+  expect(readFileSync(join(project.folder, 'dist/main.js'), 'utf8')).toContain('console.log(2)');
+});
+
+test('what was compiled from a file that is gone is gone', async () => {
+  await using project = await createCompilableProject({ ...MAIN, 'src/old/old.ts': 'export {};\n' });
+  await project.run('build.mjs');
+  expect(existsSync(join(project.folder, 'dist/old/old.js'))).toBe(true);
+  await rm(join(project.folder, 'src/old'), { recursive: true });
+  await project.run('build.mjs');
+  expect(existsSync(join(project.folder, 'dist/old'))).toBe(false);
+  expect(existsSync(join(project.folder, 'dist/main.js'))).toBe(true);
+});
+
+test('a build that fails leaves what was built before, and is tried again', async () => {
+  await using project = await createCompilableProject(MAIN);
+  await project.run('build.mjs');
+  await project.write('src/main.ts', 'const one: string = 1;\n');
+  for (const _ of ['first', 'second']) {
+    expect(await project.run('build.mjs')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/TS2322[^]*The build failed: see above\.\n$/),
+    });
+  }
+  expect(readFileSync(join(project.folder, 'dist/main.js'), 'utf8')).toContain('console.log(1)');
+  expect(existsSync(join(project.folder, 'dist.next'))).toBe(false);
+});
+
+test('of two launchers at once, one builds and the other waits for it', async () => {
+  await using project = await createCompilableProject(MAIN);
+  const outcomes = await Promise.all([project.run('build.mjs'), project.run('build.mjs')]);
+  expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
+  expect(outcomes.filter(({ stderr }) => stderr.includes('Building'))).toHaveLength(1);
+});
+
+test('the lock of a launcher that was killed is taken over', async () => {
+  await using project = await createCompilableProject({ ...MAIN, '.cache/launch.lock': '999999999' });
+  expect((await project.run('build.mjs')).code).toBe(0);
+  expect(existsSync(join(project.folder, '.cache/launch.lock'))).toBe(false);
+});

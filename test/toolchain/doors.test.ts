@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+
+const OXLINT = fileURLToPath(new URL('../../node_modules/oxlint/bin/oxlint', import.meta.url));
+const CONFIG = fileURLToPath(new URL('../../.oxlintrc.json', import.meta.url));
+
+const value = (from: string) => `import { thing } from '${from}';\nthing();\n`;
+const type = (from: string) => `import type { Thing } from '${from}';\nexport type Mine = Thing;\n`;
+
+const IMPORTS = 'eslint(no-restricted-imports)';
+const PROPERTIES = 'eslint(no-restricted-properties)';
+
+/** Where a line is written, the line, and the rule that refuses it. */
+const CLOSED: [string, string, string][] = [
+  ['src/platform/a.ts', value('../session/sessions.ts'), IMPORTS],
+  ['src/platform/a.ts', value('../auth/routes.ts'), IMPORTS],
+  ['src/platform/a.ts', type('../config.ts'), IMPORTS],
+  ['src/session/a.ts', value('../auth/token-keeper.ts'), IMPORTS],
+  ['src/session/a.ts', type('../services.ts'), IMPORTS],
+  ['src/session/a.ts', value('../config.ts'), IMPORTS],
+  ['src/auth/a.ts', value('../gateway/gateway.ts'), IMPORTS],
+  ['src/auth/a.ts', value('../config.ts'), IMPORTS],
+  ['src/auth/a.ts', `export * from '../workspaces/routes.ts';\n`, IMPORTS],
+  ['src/gateway/a.ts', value('../workspaces/listing.ts'), IMPORTS],
+  ['src/gateway/a.ts', value('../app.ts'), IMPORTS],
+  ['src/gateway/a.ts', value('../server.ts'), IMPORTS],
+  ['src/gateway/a.ts', value('../local-service/lists.ts'), IMPORTS],
+  ['src/gateway/a.ts', `export const room = await import('../workspaces/listing.ts');\n`, IMPORTS],
+  ['src/gateway/a.ts', value('../a-room-yet-to-be-built/a.ts'), IMPORTS],
+  ['src/workspaces/a.ts', value('../gateway/gateway.ts'), IMPORTS],
+  ['src/console/a.ts', value('../gateway/gateway.ts'), IMPORTS],
+  ['src/local-service/a.ts', value('../auth/dialect.ts'), IMPORTS],
+  ['src/local-service/a.ts', type('../config.ts'), IMPORTS],
+  ['src/config.ts', value('./session/record.ts'), IMPORTS],
+  ['src/app.ts', value('./server.ts'), IMPORTS],
+  ['src/app.ts', value('./local-service/local-service.ts'), IMPORTS],
+  ['src/services.ts', value('./app.ts'), IMPORTS],
+  ['src/server.ts', value('./main.ts'), IMPORTS],
+  ['src/main.ts', value('./demo.ts'), IMPORTS],
+  ['src/main.ts', value('./local-service/local-service.ts'), IMPORTS],
+  ['src/demo.ts', value('./main.ts'), IMPORTS],
+  ['src/cli/a.ts', value('../local-service/local-service.ts'), IMPORTS],
+  ['src/platform/a.ts', `export const port = process.env['PORT'];\n`, PROPERTIES],
+  ['src/auth/a.ts', `export const { env } = process;\n`, PROPERTIES],
+  ['src/server.ts', `process.once('SIGTERM', () => {});\n`, PROPERTIES],
+];
+
+const OPEN: [string, string][] = [
+  ['src/platform/a.ts', value('./errors.ts')],
+  ['src/session/a.ts', value('../platform/redis.ts')],
+  ['src/session/a.ts', type('../config.ts')],
+  ['src/auth/a.ts', value('../session/sessions.ts')],
+  ['src/gateway/a.ts', value('../auth/token-keeper.ts')],
+  ['src/gateway/a.ts', type('../config.ts')],
+  ['src/workspaces/a.ts', value('../platform/service-client.ts')],
+  ['src/local-service/a.ts', value('../platform/redis.ts')],
+  ['src/config.ts', value('./platform/redis-url.ts')],
+  ['src/app.ts', value('./gateway/gateway.ts')],
+  ['src/server.ts', value('./app.ts')],
+  ['src/main.ts', `process.once('SIGTERM', () => {});\n`],
+  ['src/demo.ts', value('./local-service/local-service.ts')],
+  ['src/cli/a.ts', value('../config.ts')],
+  ['test/support/a.ts', value('../../src/local-service/local-service.ts')],
+];
+
+interface Report {
+  readonly filename: string;
+  readonly code: string;
+}
+
+let house: string;
+let reports: readonly Report[];
+
+/** Each line has a copy of the house to itself, all of which are linted at once. */
+beforeAll(async () => {
+  house = await mkdtemp(join(tmpdir(), 'cloakroom-doors-'));
+  const lines = [...CLOSED, ...OPEN];
+  await Promise.all(lines.map(([path, line], index) => furnish(join(house, String(index)), path, line)));
+  reports = await lint();
+});
+
+afterAll(async () => {
+  await rm(house, { recursive: true });
+});
+
+async function furnish(copy: string, path: string, line: string): Promise<void> {
+  await mkdir(dirname(join(copy, path)), { recursive: true });
+  await copyFile(CONFIG, join(copy, '.oxlintrc.json'));
+  await writeFile(join(copy, path), line);
+}
+
+async function lint(): Promise<readonly Report[]> {
+  const output = await new Promise<string>((resolve) => {
+    execFile(process.execPath, [OXLINT, '--format=json', '.'], { cwd: house }, (_, stdout) =>
+      resolve(stdout),
+    );
+  });
+  return (JSON.parse(output) as { diagnostics: Report[] }).diagnostics;
+}
+
+/** The rules that spoke of a file in one of the copies. */
+function rulesAgainst(copy: number, path: string): string[] {
+  const file = join(String(copy), path);
+  return reports.filter(({ filename }) => filename === file).map(({ code }) => code);
+}
+
+test.each(CLOSED.map(([path, line, rule], copy) => ({ path, line: line.split('\n')[0], rule, copy })))(
+  '$path may not say: $line',
+  ({ path, rule, copy }) => {
+    expect(rulesAgainst(copy, path)).toContain(rule);
+  },
+);
+
+test.each(
+  OPEN.map(([path, line], index) => ({ path, line: line.split('\n')[0], copy: CLOSED.length + index })),
+)('$path may say: $line', ({ path, copy }) => {
+  expect(rulesAgainst(copy, path)).not.toContain(IMPORTS);
+  expect(rulesAgainst(copy, path)).not.toContain(PROPERTIES);
+});

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A folder with our scripts and little else. */
+export interface SmallProject extends AsyncDisposable {
+  readonly folder: string;
+  write(path: string, content: string): Promise<void>;
+  start(script: string, options?: StartOptions): ChildProcessByStdio<null, Readable, Readable>;
+  run(script: string, options?: StartOptions): Promise<Outcome>;
+}
+
+interface StartOptions {
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  readonly nodeOptions?: readonly string[];
+}
+
+interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Makes one in which `npm ci` has nothing to do: its package-lock.json asks for no package. */
+export async function createSmallProject(files: Readonly<Record<string, string>>): Promise<SmallProject> {
+  const folder = await mkdtemp(join(tmpdir(), 'cloakroom-project-'));
+  const write = async (path: string, content: string) => {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  };
+  const start = (script: string, { args = [], env = {}, nodeOptions = [] }: StartOptions = {}) =>
+    spawn(process.execPath, [...nodeOptions, join(folder, 'scripts', script), ...args], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+
+  await cp(join(REPOSITORY, 'scripts'), join(folder, 'scripts'), { recursive: true });
+  const entries = Object.entries({ 'package.json': '{"type":"module"}', ...NO_PACKAGES, ...files });
+  await Promise.all(entries.map(([path, content]) => write(path, content)));
+  return {
+    folder,
+    write,
+    start,
+    async run(script, options) {
+      const child = start(script, options);
+      const exit = once(child, 'exit') as Promise<[number | null]>;
+      const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
+      return { code, stdout, stderr };
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
+
+const NO_PACKAGES = {
+  'package-lock.json': '{"packages":{"":{}}}',
+  'node_modules/.package-lock.json': '{"packages":{"node_modules/nothing":{}}}',
+};
+
+/** Makes one that can be compiled: with our tsconfig files and our TypeScript. */
+export async function createCompilableProject(
+  files: Readonly<Record<string, string>>,
+): Promise<SmallProject> {
+  const project = await createSmallProject(files);
+  const shared = ['tsconfig.json', 'tsconfig.build.json', 'node_modules/@types', 'node_modules/undici-types'];
+  await Promise.all(
+    [...shared, 'node_modules/typescript', 'node_modules/@typescript'].map((path) =>
+      symlink(join(REPOSITORY, path), join(project.folder, path)),
+    ),
+  );
+  return project;
+}

@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import express from 'express';
+import type { ErrorRequestHandler } from 'express';
+import { signInAgain } from '../../src/auth/require-session.ts';
+import type { TokenKeeper } from '../../src/auth/token-keeper.ts';
+import { createErrorPages } from '../../src/platform/error-pages.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { createRedis } from '../../src/platform/redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { createServiceClient } from '../../src/platform/service-client.ts';
+import { createRender } from '../../src/platform/templates.ts';
+import type { Ticket } from '../../src/session/record.ts';
+import { createSealer } from '../../src/session/sealing.ts';
+import { createListing } from '../../src/workspaces/listing.ts';
+import { createPageTokens } from '../../src/workspaces/page-tokens.ts';
+import { createWorkspacesRouter } from '../../src/workspaces/routes.ts';
+import { createServicePages } from '../../src/workspaces/service-pages.ts';
+
+export const IDLE_SECONDS = 600;
+
+export interface BrowserAppOptions {
+  readonly serviceOrigin: string;
+  readonly redis: RedisClient;
+  readonly tokens?: Pick<TokenKeeper, 'accessToken'>;
+  readonly timeoutSeconds?: number;
+  readonly now?: () => number;
+  /** Hears of every failure that the workspace browser passes on. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/** The workspace browser alone, over the parts it has in the whole app. Whoever asks says which session they have. */
+export interface BrowserApp extends AsyncDisposable {
+  readonly server: Server;
+}
+
+const silent = createLog('silent');
+const sealer = createSealer([Buffer.alloc(32, 7)]);
+
+export async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> {
+  const { redis, now = Date.now, timeoutSeconds = 10 } = options;
+  const tokens = options.tokens ?? { accessToken: () => Promise.resolve('access-token') };
+  const service = createServiceClient({ origin: options.serviceOrigin, connections: 8, timeoutSeconds });
+  const pageTokens = createPageTokens({
+    redis,
+    prefix: 'test:',
+    sealer,
+    idleSeconds: IDLE_SECONDS,
+    log: silent,
+  });
+  const readList = createServicePages({ service, tokens, timeoutSeconds, now });
+  const render = createRender();
+
+  const app = express();
+  app.use(
+    createWorkspacesRouter({
+      listPage: createListing({ readList, pageTokens, now }),
+      render,
+      ticketOf: (req) => toTicket(req.get('x-test-session') ?? 'session-a'),
+      pageSize: 25,
+    }),
+  );
+  app.use(((error: unknown, _req, _res, next) => {
+    options.onFailure?.(error);
+    next(error);
+  }) satisfies ErrorRequestHandler);
+  app.use(signInAgain);
+  app.use(createErrorPages({ render, log: silent, isSignedIn: () => true }));
+
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    server,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await service.destroy();
+    },
+  };
+}
+
+function toTicket(id: string): Ticket {
+  const grant = { accessToken: 'unused', expiresAt: 0, lifetimeMs: 0, scopes: [] };
+  return { id, sealed: '', record: { grant, createdAt: 0 } };
+}
+
+export async function connectRedis(url: string): Promise<RedisClient> {
+  const redis = createRedis(parseRedisUrl(url), () => {});
+  await once(redis, 'ready');
+  return redis;
+}

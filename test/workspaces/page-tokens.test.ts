@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+import { connectRedis, IDLE_SECONDS, startBrowserApp } from './browser-app.ts';
+import { startSmallService, workspaces } from './small-service.ts';
+
+let privateRedis: PrivateRedis;
+let redis: RedisClient;
+
+beforeEach(async () => {
+  privateRedis = await startPrivateRedis();
+  redis = await connectRedis(privateRedis.url);
+});
+afterEach(async () => {
+  redis.disconnect();
+  await privateRedis[Symbol.asyncDispose]();
+});
+
+test('The tokens of a list stand in one key, which ends with the idle time', async () => {
+  await using service = await startSmallService(workspaces(137));
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  await request(app.server).get('/workspaces?page=4').expect(200);
+  const keys = await redis.keys('*');
+  expect(keys).toEqual([expect.stringMatching(/^test:pages:[\w-]{43}$/)]);
+  expect(await redis.hlen(keys[0] ?? '')).toBe(4);
+  const seconds = await redis.ttl(keys[0] ?? '');
+  expect(seconds).toBeGreaterThan(IDLE_SECONDS - 10);
+  expect(seconds).toBeLessThanOrEqual(IDLE_SECONDS);
+});
+
+test('Neither a token nor the session id can be read in Redis', async () => {
+  await using service = await startSmallService(workspaces(137));
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  await request(app.server).get('/workspaces?page=2').set('x-test-session', 'the-session-id').expect(200);
+  const [key = ''] = await redis.keys('*');
+  const all = JSON.stringify([key, await redis.hgetall(key)]);
+  expect(service.given).toHaveLength(2);
+  for (const secret of [...service.given, 'the-session-id']) {
+    expect(all).not.toContain(secret);
+    expect(all).not.toContain(Buffer.from(secret).toString('base64url'));
+  }
+});
+
+test('A value that was moved to another page is not taken', async () => {
+  await using service = await startSmallService(workspaces(137));
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  await request(app.server).get('/workspaces?page=4').expect(200);
+  const [key = ''] = await redis.keys('*');
+  await redis.hset(key, '2', (await redis.hget(key, '5')) ?? '');
+  const page = await request(app.server).get('/workspaces?page=2').expect(200);
+  expect(page.text).toContain('Items 26–50');
+});
+
+test('A list of one page needs no Redis of its own', async () => {
+  await using service = await startSmallService(workspaces(3));
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  redis.disconnect();
+  const page = await request(app.server).get('/workspaces');
+  expect(page.status).toBe(200);
+});
+
+test('With Redis full every page still shows', async () => {
+  await redis.config('SET', 'maxmemory-policy', 'noeviction');
+  await redis.config('SET', 'maxmemory', '1');
+  await using service = await startSmallService(workspaces(137));
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  for (const [page, range] of [
+    ['1', '1–25'],
+    ['2', '26–50'],
+    ['3', '51–75'],
+  ]) {
+    const answer = await request(app.server).get(`/workspaces?page=${page}`).expect(200);
+    expect(answer.text).toContain(`Items ${range}`);
+  }
+  expect(await redis.dbsize()).toBe(0);
+});
+
+test.each([1, 2])(
+  'With Redis away page %d is a 503 that says the reader is still signed in',
+  async (number) => {
+    await using service = await startSmallService(workspaces(137));
+    await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+    redis.disconnect();
+    const address = `/workspaces?page=${number}`;
+    const page = await request(app.server).get(address).expect(503).expect('retry-after', '2');
+    expect(page.text).toContain('You are still signed in');
+    expect(page.text).toContain(`<a class="button button--primary" href="${address}">Try again</a>`);
+    expect(page.headers['set-cookie']).toBeUndefined();
+  },
+);

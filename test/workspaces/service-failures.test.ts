@@ -1,0 +1,282 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import request from 'supertest';
+import type { TokenKeeper } from '../../src/auth/token-keeper.ts';
+import { AppError } from '../../src/platform/errors.ts';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+import { SessionEndedError } from '../../src/session/session-ended.ts';
+import { connectRedis, startBrowserApp } from './browser-app.ts';
+import type { BrowserAppOptions } from './browser-app.ts';
+import { sendJson, startSmallService, workspaces } from './small-service.ts';
+import type { Interception } from './small-service.ts';
+
+let privateRedis: PrivateRedis;
+let redis: RedisClient;
+
+beforeAll(async () => {
+  privateRedis = await startPrivateRedis();
+  redis = await connectRedis(privateRedis.url);
+});
+beforeEach(async () => {
+  await redis.flushall();
+});
+afterAll(async () => {
+  redis.disconnect();
+  await privateRedis[Symbol.asyncDispose]();
+});
+
+const NOON = Date.UTC(2024, 0, 1, 12);
+
+/** What the browser answers to `GET /workspaces` over a service that answers in this way. */
+async function answerOver(intercept: Interception, options: Partial<BrowserAppOptions> = {}) {
+  await using service = await startSmallService(workspaces(137), intercept);
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, ...options });
+  const page = await request(app.server).get('/workspaces');
+  return { page, calls: service.calls };
+}
+
+function always(status: number, headers: Record<string, string> = {}): Interception {
+  return (_call, res) => {
+    res.writeHead(status, headers).end('{"message":"from the service"}');
+    return true;
+  };
+}
+
+function body(text: string | Buffer): Interception {
+  return (_call, res) => {
+    res.writeHead(200, { 'content-type': 'application/json' }).end(text);
+    return true;
+  };
+}
+
+/** A keeper that gives `first`, and `second` in exchange for it. */
+function scriptedTokens() {
+  const asked: (string | undefined)[] = [];
+  const tokens: Pick<TokenKeeper, 'accessToken'> = {
+    accessToken(_ticket, refused) {
+      asked.push(refused);
+      return Promise.resolve(refused === undefined ? 'first' : 'second');
+    },
+  };
+  return { tokens, asked };
+}
+
+test('A call says what it takes, who asks, and under which request id', async () => {
+  const { page, calls } = await answerOver(() => false, { tokens: scriptedTokens().tokens });
+  expect(calls[0]?.target).toBe('/api/public/v1/workspaces?limit=25');
+  expect(calls[0]?.headers).toMatchObject({
+    accept: 'application/json',
+    authorization: 'Bearer first',
+    'x-request-id': page.headers['x-request-id'],
+  });
+});
+
+test('A token that the service refuses is renewed once, and the call repeated', async () => {
+  const { tokens, asked } = scriptedTokens();
+  const { page, calls } = await answerOver(
+    (call, res) => {
+      if (call.headers.authorization === 'Bearer second') return false;
+      sendJson(res, 401, { code: 'TOKEN_EXPIRED' });
+      return true;
+    },
+    { tokens },
+  );
+  expect(page.status).toBe(200);
+  expect(asked).toEqual([undefined, 'first']);
+  expect(calls).toHaveLength(2);
+});
+
+test('A second 401 is a page about the service, never a sign-out or a redirect', async () => {
+  const { tokens, asked } = scriptedTokens();
+  const { page, calls } = await answerOver(always(401), { tokens });
+  expect(page.status).toBe(502);
+  expect(page.text).toContain('The service doesn’t accept the sign-in');
+  expect(page.headers['set-cookie']).toBeUndefined();
+  expect(asked).toEqual([undefined, 'first']);
+  expect(calls).toHaveLength(2);
+});
+
+test('A walk renews once: a service that refuses token after token is not followed', async () => {
+  const { tokens, asked } = scriptedTokens();
+  await using service = await startSmallService(workspaces(137), (call, res) => {
+    if (call.next === null && call.headers.authorization === 'Bearer second') return false;
+    sendJson(res, 401, {});
+    return true;
+  });
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, tokens });
+  await request(app.server).get('/workspaces?page=2').expect(502);
+  expect(asked).toEqual([undefined, 'first']);
+});
+
+test('A session that has ended leads to sign-in and back to this very page', async () => {
+  const tokens = { accessToken: () => Promise.reject(new SessionEndedError()) };
+  await using service = await startSmallService(workspaces(137));
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, tokens });
+  await request(app.server)
+    .get('/workspaces?limit=10&page=2')
+    .expect(303)
+    .expect('location', '/auth/login?return_to=%2Fworkspaces%3Flimit%3D10%26page%3D2');
+  expect(service.calls).toHaveLength(0);
+});
+
+test('A token that can’t be renewed now is a 503 with the keeper’s own words', async () => {
+  const failure = new AppError(503, 'token_endpoint_unavailable', 'Renewing failed', {
+    headers: { 'retry-after': '5' },
+  });
+  const { page } = await answerOver(() => false, { tokens: { accessToken: () => Promise.reject(failure) } });
+  expect(page.status).toBe(503);
+  expect(page.headers['retry-after']).toBe('5');
+  expect(page.text).toContain('Renewing failed');
+});
+
+test('A missing permission is a 403 page', async () => {
+  const { page } = await answerOver(always(403));
+  expect(page.status).toBe(403);
+  expect(page.text).toContain('The app lacks permission for this');
+});
+
+test('A list that the service does not have is a 404 page', async () => {
+  const { page } = await answerOver(always(404));
+  expect(page.status).toBe(404);
+});
+
+test.each([
+  ['Retry-After in seconds', { 'retry-after': '7' }, '7', '7 seconds'],
+  ['Retry-After as a date', { 'retry-after': new Date(NOON + 30_000).toUTCString() }, '30', '30 seconds'],
+  ['x-ratelimit-reset', { 'x-ratelimit-reset': String(NOON / 1_000 + 240) }, '240', '4 minutes'],
+  ['neither', {}, '1', 'a second'],
+  ['nonsense', { 'retry-after': 'soon', 'x-ratelimit-reset': '1e400' }, '1', 'a second'],
+  ['a year', { 'retry-after': '31536000' }, '3600', '60 minutes'],
+])('A rate limit with %s says how long to wait', async (_name, headers, seconds, words) => {
+  const { page } = await answerOver(always(429, headers), { now: () => NOON });
+  expect(page.status).toBe(503);
+  expect(page.headers['retry-after']).toBe(seconds);
+  expect(page.text).toContain(`Try again in ${words}.`);
+});
+
+test('Any other status is a 502 page that names it and shows nothing of the service’s words', async () => {
+  const { page } = await answerOver(always(500));
+  expect(page.status).toBe(502);
+  expect(page.text).toContain('It answered with 500 (Internal Server Error).');
+  expect(page.text).not.toContain('from the service');
+});
+
+test('A redirect of the service is not followed', async () => {
+  const { page, calls } = await answerOver(always(302, { location: '/elsewhere' }));
+  expect(page.status).toBe(502);
+  expect(calls).toHaveLength(1);
+});
+
+test.each([
+  ['no JSON', '<html>'],
+  ['cut JSON', '{"value":['],
+  ['an array', '[]'],
+  ['null', 'null'],
+  ['no value', '{"items":[]}'],
+  ['a value that is no array', '{"value":{"0":"a"}}'],
+  ['a next that is a number', '{"value":[],"next":2}'],
+  ['an empty next', '{"value":[],"next":""}'],
+  ['a next that fits into no address', JSON.stringify({ value: [], next: 'x'.repeat(8_193) })],
+  ['a next that is half a character', '{"value":[],"next":"\\ud800"}'],
+  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00])],
+])('An answer with %s is a 502 page', async (_name, text) => {
+  const { page } = await answerOver(body(text));
+  expect(page.status).toBe(502);
+  expect(page.text).toContain('The service’s answer can’t be read');
+});
+
+test('An answer over 10 MiB is a 502 page', async () => {
+  const { page } = await answerOver(body(JSON.stringify({ value: ['x'.repeat(10 * 1024 * 1024)] })));
+  expect(page.status).toBe(502);
+  expect(page.text).toContain('It is too large for a page.');
+});
+
+test('An answer that breaks off is a 502 page', async () => {
+  const { page } = await answerOver((_call, res) => {
+    res.writeHead(200, { 'content-length': '100' });
+    res.write('{"value":[', () => res.destroy());
+    return true;
+  });
+  expect(page.status).toBe(502);
+  expect(page.text).toContain('The service can’t be reached');
+});
+
+test('A service that does not answer is a 504 page', async () => {
+  const { page } = await answerOver(() => true, { timeoutSeconds: 0.05 });
+  expect(page.status).toBe(504);
+  expect(page.text).toContain('The service takes too long');
+});
+
+test('A service that begins to answer and falls silent is a 504 page', async () => {
+  const { page } = await answerOver(
+    (_call, res) => {
+      res.write('{"value":[');
+      return true;
+    },
+    { timeoutSeconds: 0.05 },
+  );
+  expect(page.status).toBe(504);
+});
+
+test('A service that answers a byte at a time is a 504 page once the time is up', async () => {
+  const { page } = await answerOver(
+    (_call, res) => {
+      const drip = setInterval(() => res.write(' '), 10);
+      res.once('close', () => clearInterval(drip));
+      return true;
+    },
+    { timeoutSeconds: 0.2 },
+  );
+  expect(page.status).toBe(504);
+});
+
+test('A refusal that never ends is a page, too', async () => {
+  const { page } = await answerOver(
+    (_call, res) => {
+      res.writeHead(403).write('{');
+      return true;
+    },
+    { timeoutSeconds: 0.05 },
+  );
+  expect([403, 504]).toContain(page.status);
+});
+
+test('A service that is not there is a 502 page', async () => {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  await using app = await startBrowserApp({ serviceOrigin: `http://127.0.0.1:${port}`, redis });
+  const page = await request(app.server).get('/workspaces?page=2').expect(502);
+  expect(page.text).toContain('The service can’t be reached');
+  expect(page.text).toContain('You are still signed in.');
+  expect(page.text).toContain('href="/workspaces?page=2">Try again</a>');
+});
+
+test('A reader who goes away ends the call to the service, and that is no failure', async () => {
+  const gone = new AbortController();
+  const calls = new EventEmitter();
+  const cut = once(calls, 'cut');
+  await using service = await startSmallService([], (_call, res) => {
+    res.once('close', () => calls.emit('cut'));
+    gone.abort();
+    return true;
+  });
+  const failures: unknown[] = [];
+  await using app = await startBrowserApp({
+    serviceOrigin: service.origin,
+    redis,
+    timeoutSeconds: 3_600,
+    onFailure: (error) => failures.push(error),
+  });
+  const { port } = app.server.address() as AddressInfo;
+  await expect(fetch(`http://127.0.0.1:${port}/workspaces`, { signal: gone.signal })).rejects.toThrow(
+    'abort',
+  );
+  await cut;
+  expect(failures).toEqual([]); // nobody is there to hear of one
+});
