@@ -6,7 +6,7 @@ import { requireSession, requiredTicket, signInAgain } from './auth/require-sess
 import { HOME } from './auth/return-to.ts';
 import { createAuthRouter } from './auth/routes.ts';
 import { createGateway } from './gateway/gateway.ts';
-import { createErrorPages, pageNotFound } from './platform/error-pages.ts';
+import { createErrorPages, pageNotFound, refuseTrace } from './platform/error-pages.ts';
 import { createHealthRouter } from './platform/health.ts';
 import { logRequest } from './platform/request-log.ts';
 import { createSecurityHeaders } from './platform/security-headers.ts';
@@ -30,6 +30,7 @@ export function createApp(
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
+  app.disable('etag'); // no page may be kept; the assets have their own
   app.set('trust proxy', config.trustProxy);
   // What a browser sees is PUBLIC_URL, whatever the last hop before us speaks: or a proxy that is not configured
   // would make express-session withhold the cookie without a word.
@@ -43,6 +44,7 @@ export function createApp(
     next();
   });
   app.use(createSecurityHeaders({ https }));
+  app.use(refuseTrace);
   app.use(createHealthRouter(redis, isDraining));
   app.use(
     '/assets',

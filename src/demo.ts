@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 import { ConfigError, loadConfig, withPort } from './config.ts';
-import { LocalServiceConfigError, loadLocalServiceConfig } from './local-service/local-service-config.ts';
+import { loadLocalServiceConfig } from './local-service/local-service-config.ts';
 import type { LocalServiceConfig } from './local-service/local-service-config.ts';
 import { createLocalService } from './local-service/local-service.ts';
 import { AddressError, bindPort } from './platform/listening.ts';
@@ -56,7 +56,7 @@ function wire(env: Env, local: LocalServiceConfig, servicePort: BoundPort, redis
   return {
     ...env,
     NODE_ENV: 'development',
-    SERVICE_URL: toOrigin(servicePort),
+    SERVICE_URL: servicePort.url,
     CLIENT_ID: local.clientId,
     CLIENT_SECRET: local.clientSecret,
     CLIENT_SECRET_FILE: undefined,
@@ -92,10 +92,6 @@ function serve(listener: RequestListener, bound: BoundPort): AsyncDisposable {
   };
 }
 
-function toOrigin({ host, port }: BoundPort): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
 /** Resolves on Ctrl-C, on SIGTERM, when the terminal goes, and when whoever started us was killed. */
 function untilEnded(): Promise<void> {
   const parent = process.ppid;
@@ -110,7 +106,7 @@ function untilEnded(): Promise<void> {
   });
 }
 
-const expected = [ConfigError, LocalServiceConfigError, AddressError];
+const expected = [ConfigError, AddressError];
 try {
   await demo(process.env, untilEnded());
 } catch (error) {

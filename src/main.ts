@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { ConfigError, loadConfig, withPort } from './config.ts';
+import { settlesWithin } from './platform/durations.ts';
 import { AddressError, bindPort } from './platform/listening.ts';
 import { createLog } from './platform/log.ts';
 import { startServer } from './server.ts';
@@ -22,10 +23,12 @@ async function main(): Promise<number> {
 
   const signal = await firstSignal();
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
-  const inTime = await running.drain(config.shutdownSeconds * 1_000);
-  await services[Symbol.asyncDispose]();
-  log.info({ inTime }, 'stopped');
-  return inTime ? 0 : 1;
+  const deadline = performance.now() + config.shutdownSeconds * 1_000;
+  const drained = await running.drain(deadline - performance.now());
+  // Renewals that are under way end first: what they bring must not be lost.
+  const stopped = await settlesWithin(services[Symbol.asyncDispose](), deadline - performance.now());
+  log.info({ inTime: drained && stopped }, 'stopped');
+  return drained && stopped ? 0 : 1;
 }
 
 /** The first SIGTERM or SIGINT; a second one ends the process at once, as it does by default. */
@@ -36,7 +39,7 @@ function firstSignal(): Promise<string> {
 }
 
 try {
-  process.exitCode = await main();
+  process.exit(await main());
 } catch (error) {
   if (!(error instanceof ConfigError) && !(error instanceof AddressError)) throw error;
   console.error(error.message);

@@ -1,11 +1,9 @@
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createApp } from './app.ts';
 import { createGateway } from './gateway/gateway.ts';
-import { draining, methodNotAllowed } from './gateway/problems.ts';
+import { settlesWithin } from './platform/durations.ts';
 import type { BoundPort } from './platform/listening.ts';
-import { sendProblem } from './platform/problem.ts';
 import type { Services } from './services.ts';
 
 /** A server that accepts connections. */
@@ -23,49 +21,45 @@ export interface RunningServer {
 /** Idle connections live longer than those of the usual balancers, so that it is they who close them. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_WITHIN_MS = 20_000;
+const LOOK_FOR_SLOW_HEADS_MS = 5_000;
 
 /** Serves on a bound port: `/api/*` goes straight to the gateway, all else to the Express app. */
 export async function startServer(services: Services, bound: BoundPort): Promise<RunningServer> {
   let isDraining = false;
-  const gateway = createGateway(services);
+  const gateway = createGateway(services, () => isDraining);
   const app = createApp(services, gateway, () => isDraining);
 
-  const server = createHttpServer({ keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_WITHIN_MS });
+  const server = createHttpServer({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_WITHIN_MS,
+    connectionsCheckingInterval: LOOK_FOR_SLOW_HEADS_MS,
+  });
   server.requestTimeout = 0; // a large upload takes its time; the gateway ends one that stalls
   server.maxHeadersCount = 0; // see admission.ts
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     const isCall = req.url?.startsWith('/api/') === true;
     if (isDraining) res.setHeader('connection', 'close');
-    if (req.method === 'TRACE') sendProblem(res, methodNotAllowed());
-    else if (isDraining && isCall) sendProblem(res, draining());
-    else if (isCall) gateway(req, res);
+    if (isCall) gateway(req, res);
     else app(req, res);
     // A connection that was busy when the drain began is idle now.
     res.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
   });
-  server.on('connect', (_req, socket) =>
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n'),
-  );
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => socket.destroy()); // Node hands the socket over, and with it its errors
+    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n');
+  });
 
   await new Promise<void>((resolve) => server.listen(bound.socket, resolve));
   return {
     server,
-    url: `http://${bound.host.includes(':') ? `[${bound.host}]` : bound.host}:${bound.port}`,
+    url: bound.url,
     async drain(withinMs) {
       isDraining = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      const { promise: late, cancel } = timeLimit(withinMs);
-      const inTime = await Promise.race([closed.then(() => true), late]);
-      cancel();
+      const inTime = await settlesWithin(closed, withinMs);
       if (!inTime) server.closeAllConnections();
       return inTime;
     },
   };
-}
-
-function timeLimit(ms: number): { promise: Promise<false>; cancel: () => void } {
-  const timer = new AbortController();
-  const promise = delay(ms, false as const, { signal: timer.signal }).catch(() => false as const);
-  return { promise, cancel: () => timer.abort() };
 }

@@ -13,7 +13,7 @@ import type { TicketCookie } from '../session/ticket-cookie.ts';
 import { judgeHead } from './admission.ts';
 import { toBrowserHeaders, toServiceHeaders } from './headers.ts';
 import { CutOffError, LOGIN, toAnswer } from './outcome.ts';
-import { sessionExpired, signInRequired } from './problems.ts';
+import { draining, sessionExpired, signInRequired } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
 import { createServerTiming } from './server-timing.ts';
 import type { ServerTiming } from './server-timing.ts';
@@ -34,11 +34,15 @@ export interface GatewayDeps {
  * The gateway (contract, section 4): forwards `/api/*` to the service with the session's token in place of its cookie.
  * A plain listener, for http.Server and for `app.use('/api', …)` alike.
  */
-export function createGateway(deps: GatewayDeps): RequestListener {
+export function createGateway(deps: GatewayDeps, isDraining: () => boolean = () => false): RequestListener {
   return (req, res) => {
     const target = originalTarget(req);
     logRequest(deps.log, req, res, target);
     const timing = createServerTiming();
+    if (isDraining()) {
+      refuse(res, draining(), timing);
+      return;
+    }
     forward(deps, req, res, target, timing).catch((error: unknown) => {
       const answer = toAnswer(error);
       if (answer === null) {

@@ -12,6 +12,17 @@ export const pageNotFound: RequestHandler = (_req, _res, next) => {
   next(noSuchPage());
 };
 
+/** Refuses TRACE (RFC 9110 §9.3.8): it would show a page headers that the browser hides from it. */
+export const refuseTrace: RequestHandler = (req, _res, next) => {
+  if (req.method !== 'TRACE') next();
+  else
+    next(
+      new AppError(405, 'method_not_allowed', 'TRACE is not allowed', {
+        headers: { allow: 'GET, HEAD, POST' },
+      }),
+    );
+};
+
 /**
  * Turns whatever went wrong into a page with a way on and the request id, or into problem+json for a caller who
  * prefers JSON; never a stack. Where an answer has begun, the connection is cut: half a page must not look whole.

@@ -10,8 +10,9 @@ export class AddressError extends Error {
 /** A port that is already ours; an http.Server takes it over with `listen(bound.socket)`. */
 export interface BoundPort extends AsyncDisposable {
   readonly socket: Server;
-  readonly host: string;
   readonly port: number;
+  /** Where it is reached on this machine, e.g. `http://127.0.0.1:3000`. */
+  readonly url: string;
 }
 
 /**
@@ -30,10 +31,11 @@ export async function bindPort(host: string, port: number, variable: string): Pr
       cause: error,
     });
   }
+  const bound = (socket.address() as AddressInfo).port;
   return {
     socket,
-    host,
-    port: (socket.address() as AddressInfo).port,
+    port: bound,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     // Lets the port go where no server has taken it over; after one has closed it, this does nothing.
     async [Symbol.asyncDispose]() {
       socket.close();

@@ -122,6 +122,15 @@ describe('a proxied call', () => {
     expect((await rawGet(PATH)).body.toString()).toBe('late');
   });
 
+  test('is no upgrade, whatever the browser asks for', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('plain'));
+    const answer = await sendRaw(
+      `GET ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    expect(house.calls[0]?.headers.upgrade).toBeUndefined();
+  });
+
   test('follows no redirect', async () => {
     house.intercept = (_req, res) => Boolean(res.writeHead(302, { location: 'http://other.test/' }).end());
     const answer = await api().get(PATH).set('cookie', cookie);
@@ -210,6 +219,9 @@ describe('the gateway’s own answers', () => {
   test('to TRACE and CONNECT', async () => {
     const trace = await sendRaw(`TRACE ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(trace).toMatch(/^HTTP\/1.1 405 [\s\S]*"method_not_allowed"/);
+    expect(await sendRaw('TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1.1 405 /,
+    );
     expect(await sendRaw(`CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(/^HTTP\/1.1 405 /);
   });
 

@@ -158,7 +158,7 @@ async function signIn(origin: string, returnTo: string): Promise<{ browser: Brow
 
 /** Signs in at the service's page as `demo`; gives its consent page. */
 export async function passSignIn(browser: Browser, page: Page): Promise<Page> {
-  return browser.follow(await browser.press(page, 'Sign in', { user: 'demo', password: 'demo' }));
+  return browser.follow(await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' }));
 }
 
 function collect(lines: string[]): Writable {

@@ -1,0 +1,50 @@
+import type { Request } from 'express';
+import { AppError } from '../platform/errors.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import type { Grant } from './grants.ts';
+
+/** Resolves to the grant behind the call's access token where it covers one of `scopes`. */
+export type RequireGrant = (req: Request, scopes: readonly string[]) => Promise<Grant>;
+
+const BEARER = /^Bearer +(?<token>[A-Za-z0-9\-._~+/]+=*)$/i; // RFC 6750 §2.1
+
+/**
+ * The guard of the API. Rejects with 401 `UNAUTHORIZED` or `TOKEN_EXPIRED`, 403 `INVALID_SCOPE`, each with the
+ * `WWW-Authenticate` of RFC 6750 §3, and with StoreUnavailableError where Redis is away.
+ */
+export function createGrantGuard(tokens: AccessTokens): RequireGrant {
+  return async (req, scopes) => {
+    const header = req.get('authorization');
+    if (header === undefined) {
+      throw refusal(401, 'UNAUTHORIZED', 'Send an access token: Authorization: Bearer <ACCESS_TOKEN>');
+    }
+    const token = BEARER.exec(header)?.groups?.['token'];
+    if (token === undefined) {
+      throw refusal(401, 'UNAUTHORIZED', 'The Authorization header is not of the form Bearer <ACCESS_TOKEN>');
+    }
+    const check = await tokens.check(token);
+    switch (check.state) {
+      case 'unknown':
+        throw refusal(401, 'UNAUTHORIZED', 'The access token is unknown', 'invalid_token');
+      case 'revoked':
+        throw refusal(401, 'UNAUTHORIZED', 'The access token was revoked', 'invalid_token');
+      case 'expired':
+        throw refusal(401, 'TOKEN_EXPIRED', 'The access token has expired', 'invalid_token');
+      case 'valid':
+        if (!scopes.some((scope) => check.grant.scopes.includes(scope))) {
+          throw refusal(
+            403,
+            'INVALID_SCOPE',
+            `This needs one of: ${scopes.join(', ')}`,
+            'insufficient_scope',
+          );
+        }
+        return check.grant;
+    }
+  };
+}
+
+function refusal(status: number, code: string, message: string, error?: string): AppError {
+  const challenge = error === undefined ? 'Bearer' : `Bearer error="${error}"`;
+  return new AppError(status, code, message, { headers: { 'www-authenticate': challenge } });
+}

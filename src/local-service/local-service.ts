@@ -1,0 +1,98 @@
+import { fileURLToPath } from 'node:url';
+import express from 'express';
+import type { Express, RequestHandler } from 'express';
+import helmet from 'helmet';
+import type { Logger } from '../platform/log.ts';
+import type { RedisClient } from '../platform/redis.ts';
+import { logRequest } from '../platform/request-log.ts';
+import { createRender } from '../platform/templates.ts';
+import { createAccessTokens } from './access-tokens.ts';
+import { apiErrorHandler, refusePath } from './api-errors.ts';
+import { createAuthorizationCodes } from './authorization-codes.ts';
+import { AUTHORIZATION_PATH, authorizationEndpoint } from './authorization-endpoint.ts';
+import { createGrantGuard } from './bearer-token.ts';
+import { createBrowserSignIn } from './browser-sign-in.ts';
+import { createGrants } from './grants.ts';
+import { createPageReader } from './lists.ts';
+import type { LocalServiceConfig } from './local-service-config.ts';
+import { pageErrorHandler } from './page-errors.ts';
+import { createPageTokens } from './page-token.ts';
+import { createPages } from './pages.ts';
+import { createRefreshTokens } from './refresh-tokens.ts';
+import { createSeedWorkspaces } from './seed-workspaces.ts';
+import { tokenEndpoint } from './token-endpoint.ts';
+import { workspaceRoutes } from './workspace-routes.ts';
+
+const API = '/api/public/v1';
+const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', import.meta.url));
+
+/**
+ * The local service: a strict implementation of the service's whole interface over seed data, with all its state in
+ * Redis. `now` is the clock in milliseconds; whatever expires is judged by it. While Redis is away, what needs it
+ * is answered with 503.
+ */
+export function createLocalService(
+  config: LocalServiceConfig,
+  redis: RedisClient,
+  log: Logger,
+  now: () => number = Date.now,
+): Express {
+  const grants = createGrants(redis);
+  const codes = createAuthorizationCodes(redis, config.codeSeconds, now);
+  const accessTokens = createAccessTokens(redis, grants, config.accessTokenSeconds, now);
+  const refreshTokens = createRefreshTokens(redis);
+  const signIn = createBrowserSignIn(redis, AUTHORIZATION_PATH);
+  const pages = createPages(createRender(), config.clientId);
+  const pageErrors = pageErrorHandler(log, pages);
+
+  const app = express();
+  // Express's own last resort would put the stack into the answer.
+  app.set('env', 'production');
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.disable('query parser');
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+
+  app.use((req, res, next) => {
+    logRequest(log, req, res, req.originalUrl);
+    res.set('cache-control', 'no-store');
+    next();
+  });
+  app.use(securityHeaders());
+
+  app.get('/', (_req, res) => void res.send(pages.home()));
+  app.get('/healthz', (_req, res) => void res.json({ status: 'ok' }));
+  app.get('/local-service.css', (_req, res) => {
+    res.sendFile(STYLESHEET);
+  });
+
+  app.use(authorizationEndpoint({ registration: config, grants, codes, signIn, pages }, pageErrors));
+  app.use(tokenEndpoint(config, { grants, codes, accessTokens, refreshTokens }, log, now));
+  const readPage = createPageReader(createPageTokens(redis, now));
+  app.use(
+    API,
+    workspaceRoutes(createSeedWorkspaces(config.workspaces), createGrantGuard(accessTokens), readPage),
+  );
+  app.use('/api', refusePath(), apiErrorHandler(log));
+  app.use(refusePath(), pageErrors);
+  return app;
+}
+
+/** No script, no frame, nothing from elsewhere. */
+function securityHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      // No form-action: Chromium applies it to the redirect after a form as well, which leads to the app.
+      directives: {
+        defaultSrc: ["'none'"],
+        styleSrc: ["'self'"],
+        baseUri: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+    // It is served over http, on the developer's own machine.
+    strictTransportSecurity: false,
+  });
+}

@@ -1,0 +1,94 @@
+import OAuth2Server from '@node-oauth/oauth2-server';
+import { Router } from 'express';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
+import { AppError } from '../platform/errors.ts';
+import type { Logger } from '../platform/log.ts';
+import { apiErrorHandler, refuseMethod } from './api-errors.ts';
+import { readFormBody } from './form-body.ts';
+import { REFRESH_IDLE_SECONDS } from './lifetimes.ts';
+import type { LocalServiceConfig } from './local-service-config.ts';
+import { createOAuthModel } from './oauth-model.ts';
+import type { OAuthStore } from './oauth-model.ts';
+import { toTokenRequest } from './token-request.ts';
+
+const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
+
+/**
+ * `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Answers with the fields of the interface and no
+ * others: no `token_type`, no `scope`.
+ */
+export function tokenEndpoint(
+  config: LocalServiceConfig,
+  store: OAuthStore,
+  log: Logger,
+  now: () => number,
+): Router {
+  const router = Router({ strict: true, caseSensitive: true });
+  router.post(TOKEN_PATH, readFormBody(), exchange(config, store, now));
+  router.all(TOKEN_PATH, refuseMethod('POST'));
+  router.use(tokenErrorHandler(log));
+  return router;
+}
+
+function exchange(config: LocalServiceConfig, store: OAuthStore, now: () => number): RequestHandler {
+  return async (req, res) => {
+    const request = toTokenRequest(req);
+    const server = new OAuth2Server({
+      model: createOAuthModel(config, store, request, now),
+      accessTokenLifetime: config.accessTokenSeconds,
+      refreshTokenLifetime: REFRESH_IDLE_SECONDS,
+      alwaysIssueNewRefreshToken: config.rotateRefresh,
+    });
+    const token = await server.token(
+      new OAuth2Server.Request({
+        method: 'POST',
+        query: {},
+        // Only what its own check for a form looks at: the body has been read and judged.
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          'content-length': '0',
+        },
+        body: request,
+      }),
+      new OAuth2Server.Response({}),
+    );
+    res.json({
+      access_token: token.accessToken,
+      expires_in: config.accessTokenSeconds,
+      ...(token.refreshToken !== undefined && { refresh_token: token.refreshToken }),
+    });
+  };
+}
+
+/**
+ * Answers with one of the four errors of interface section 7: `invalid_client` with 401, the others with 400. What
+ * isn't the client's doing is answered as on the API: 503 or 500, without an OAuth error.
+ */
+function tokenErrorHandler(log: Logger): ErrorRequestHandler {
+  const answerAsApi = apiErrorHandler(log);
+  return (error: unknown, req, res, next) => {
+    const fault = toTokenFault(error);
+    if (fault instanceof OAuth2Server.OAuthError && !(fault instanceof OAuth2Server.ServerError)) {
+      // No WWW-Authenticate: it would offer HTTP Basic, which is refused.
+      res
+        .status(fault.name === 'invalid_client' ? 401 : 400)
+        .json({ error: fault.name, error_description: fault.message });
+      return;
+    }
+    answerAsApi(fault, req, res, next);
+  };
+}
+
+/** The client's fault as an OAuthError; anything else as what it was before the library wrapped it. */
+function toTokenFault(error: unknown): unknown {
+  if (error instanceof OAuth2Server.ServerError) return 'inner' in error ? error.inner : error;
+  if (error instanceof OAuth2Server.UnauthorizedClientError) {
+    // A grant that the library knows and this service doesn't.
+    return new OAuth2Server.UnsupportedGrantTypeError('Use authorization_code or refresh_token.');
+  }
+  if (error instanceof OAuth2Server.OAuthError || error instanceof AppError) return error;
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
+  return status >= 400 && status < 500
+    ? new OAuth2Server.InvalidRequestError('The body can’t be read.')
+    : error;
+}

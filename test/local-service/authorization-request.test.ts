@@ -1,0 +1,115 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { AUTHORIZATION, authorizationUrl, locationOf } from './cookie-browser.ts';
+import { CALLBACK, openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+import { CHALLENGE, PKCE } from './token-calls.ts';
+
+let bench: Bench;
+let service: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  service = await bench.start({ redirectUris: [CALLBACK, `${CALLBACK}?tenant=a%20b`] });
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+const get = (url: string) => request(service).get(url);
+
+describe('a request that names no trusted place to return to is shown, not redirected', () => {
+  const cases: [string, string][] = [
+    ['an unknown client', authorizationUrl({ client_id: 'other-app' })],
+    ['a client id in another case', authorizationUrl({ client_id: 'Demo-App' })],
+    ['no client', authorizationUrl({ client_id: undefined })],
+    ['a repeated client', `${authorizationUrl()}&client_id=demo-app`],
+    ['no redirect URI', authorizationUrl({ redirect_uri: undefined })],
+    ['an unregistered redirect URI', authorizationUrl({ redirect_uri: 'https://evil.example/' })],
+    ['a longer redirect URI', authorizationUrl({ redirect_uri: `${CALLBACK}/` })],
+    ['a redirect URI with a query added', authorizationUrl({ redirect_uri: `${CALLBACK}?a=b` })],
+    ['a repeated redirect URI', `${authorizationUrl()}&redirect_uri=https://evil.example/`],
+  ];
+  test.each(cases)('%s', async (_name, url) => {
+    const res = await get(url);
+    expect(res.status).toBe(400);
+    expect(res.get('location')).toBeUndefined();
+    expect(res.text).toContain('faulty request');
+  });
+});
+
+describe('any other fault is told to the app', () => {
+  const cases: [string, string, string][] = [
+    ['no response_type', authorizationUrl({ response_type: undefined }), 'invalid_request'],
+    ['an empty response_type', authorizationUrl({ response_type: '' }), 'invalid_request'],
+    ['another response_type', authorizationUrl({ response_type: 'token' }), 'unsupported_response_type'],
+    ['no scope', authorizationUrl({ scope: undefined }), 'invalid_request'],
+    ['an empty scope', authorizationUrl({ scope: '' }), 'invalid_request'],
+    ['an unregistered scope', authorizationUrl({ scope: 'room:read mural:read' }), 'invalid_scope'],
+    ['a scope in another case', authorizationUrl({ scope: 'Room:read' }), 'invalid_scope'],
+    ['two spaces between scopes', authorizationUrl({ scope: 'room:read  room:write' }), 'invalid_scope'],
+    ['a comma between scopes', authorizationUrl({ scope: 'room:read,room:write' }), 'invalid_scope'],
+    ['a repeated parameter', `${authorizationUrl()}&scope=room:read`, 'invalid_request'],
+    [
+      'a plain challenge',
+      authorizationUrl({ code_challenge: CHALLENGE, code_challenge_method: 'plain' }),
+      'invalid_request',
+    ],
+    ['a challenge without a method', authorizationUrl({ code_challenge: CHALLENGE }), 'invalid_request'],
+    ['a method without a challenge', authorizationUrl({ code_challenge_method: 'S256' }), 'invalid_request'],
+    [
+      'a method in another case',
+      authorizationUrl({ code_challenge: CHALLENGE, code_challenge_method: 's256' }),
+      'invalid_request',
+    ],
+    ['a short challenge', authorizationUrl({ ...PKCE, code_challenge: 'short' }), 'invalid_request'],
+    ['a padded challenge', authorizationUrl({ ...PKCE, code_challenge: `${CHALLENGE}=` }), 'invalid_request'],
+  ];
+  test.each(cases)('%s', async (_name, url, error) => {
+    const res = await get(url);
+    expect(res.status).toBe(303);
+    const location = new URL(locationOf(res));
+    expect(location.origin + location.pathname).toBe(CALLBACK);
+    expect(Object.fromEntries(location.searchParams)).toEqual({
+      error,
+      error_description: expect.stringMatching(/.+/),
+      state: 'a state & more',
+    });
+  });
+});
+
+test('no state is made up where none was sent', async () => {
+  const res = await get(authorizationUrl({ state: undefined, scope: undefined }));
+  expect(new URL(locationOf(res)).searchParams.has('state')).toBe(false);
+});
+
+test('of two states neither is returned', async () => {
+  const location = new URL(locationOf(await get(`${authorizationUrl()}&state=other`)));
+  expect(location.searchParams.get('error')).toBe('invalid_request');
+  expect(location.searchParams.has('state')).toBe(false);
+});
+
+test('a registered redirect URI keeps its own query', async () => {
+  const res = await get(authorizationUrl({ redirect_uri: `${CALLBACK}?tenant=a%20b`, scope: undefined }));
+  expect(locationOf(res)).toMatch(
+    /^http:\/\/localhost:3000\/auth\/callback\?tenant=a%20b&error=invalid_request&/,
+  );
+});
+
+test('the trailing slash belongs to the address', async () => {
+  const res = await get(authorizationUrl().replace('oauth2/?', 'oauth2?'));
+  expect(res.status).toBe(404);
+  expect(res.body).toMatchObject({ code: 'PATH_NOT_FOUND' });
+});
+
+test('a method that is not for browsers is refused', async () => {
+  const res = await request(service).put(AUTHORIZATION);
+  expect(res.status).toBe(405);
+  expect(res.get('allow')).toBe('GET, HEAD, POST');
+});
+
+test('a request in order is met with the sign-in page', async () => {
+  const res = await get(authorizationUrl(PKCE));
+  expect(res.status).toBe(200);
+  expect(res.text).toContain('autocomplete="current-password"');
+});

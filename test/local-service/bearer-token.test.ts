@@ -1,0 +1,156 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { idsOn, walk } from './list-walk.ts';
+import { openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+import { callApi, newTokens } from './token-calls.ts';
+
+let bench: Bench;
+let service: Server;
+let room: string;
+beforeAll(async () => {
+  bench = await openBench();
+  service = await bench.start();
+  room = (await newTokens(service)).access_token;
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+describe('401', () => {
+  const send = (header: string) =>
+    request(service).get('/api/public/v1/workspaces').set('authorization', header);
+
+  test('without a token the call is unauthorized, and told how', async () => {
+    const res = await callApi(service, '/workspaces');
+    expect(res.status).toBe(401);
+    expect(res.body).toEqual({
+      code: 'UNAUTHORIZED',
+      message: expect.stringContaining('Bearer'),
+      details: [],
+    });
+    expect(res.get('www-authenticate')).toBe('Bearer');
+  });
+
+  test('an unknown token is told apart from none', async () => {
+    const res = await send('Bearer never-issued');
+    expect(res.status).toBe(401);
+    expect(res.body).toMatchObject({ code: 'UNAUTHORIZED', message: 'The access token is unknown' });
+    expect(res.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+  });
+
+  test.each(['Basic ZGVtbzpkZW1v', 'Bearer', 'Bearer a b', 'Bearer "quoted"'])(
+    '"%s" is no token',
+    async (header) => {
+      const res = await send(header);
+      expect(res.status).toBe(401);
+      expect(res.body).toMatchObject({ code: 'UNAUTHORIZED' });
+    },
+  );
+
+  test('the scheme is not case-sensitive, the token is', async () => {
+    expect((await send(`bearer ${room}`)).status).toBe(200);
+    expect((await send(`Bearer ${room.toUpperCase()}`)).status).toBe(401);
+  });
+
+  test('a token in the address is no token', async () => {
+    const res = await request(service).get(`/api/public/v1/workspaces?access_token=${room}`);
+    expect(res.status).toBe(401);
+  });
+
+  test('a token is good until the moment it expires, and then says so', async () => {
+    const { access_token } = await newTokens(service);
+    bench.clock.time += 900_000 - 1;
+    expect((await callApi(service, '/workspaces', access_token)).status).toBe(200);
+    bench.clock.time += 1;
+    const res = await callApi(service, '/workspaces', access_token);
+    expect(res.status).toBe(401);
+    expect(res.body).toMatchObject({ code: 'TOKEN_EXPIRED' });
+    bench.clock.time -= 900_000;
+  });
+});
+
+describe('scopes', () => {
+  const id = async () => idsOn(await walk(service, '/workspaces', room, 100)).map(String)[0] ?? '';
+  const table: [string, string, number][] = [
+    ['room:read', '', 200],
+    ['room:read', '/ID', 200],
+    ['room:read', '/ID/rooms', 200],
+    ['room:read', '/ID/murals', 200],
+    ['workspace:read', '', 200],
+    ['workspace:read', '/ID', 200],
+    ['workspace:read', '/ID/rooms', 403],
+    ['workspace:read', '/ID/murals', 403],
+    ['room:write', '', 403],
+    ['room:write', '/ID/rooms', 403],
+  ];
+  test.each(table)('%s on /workspaces%s is %i', async (scope, path, status) => {
+    const { access_token } = await newTokens(service, scope);
+    const res = await callApi(service, `/workspaces${path.replace('ID', await id())}`, access_token);
+    expect({ status: res.status, code: (res.body as { code?: string }).code }).toEqual({
+      status,
+      code: status === 403 ? 'INVALID_SCOPE' : undefined,
+    });
+  });
+
+  test('the public service’s plural names open the same', async () => {
+    const plural = await bench.start({ scopes: ['workspaces:read', 'rooms:read', 'murals:read'] });
+    const { access_token } = await newTokens(plural, 'workspaces:read rooms:read murals:read');
+    for (const path of ['', '/ID', '/ID/rooms', '/ID/murals']) {
+      const res = await callApi(plural, `/workspaces${path.replace('ID', await id())}`, access_token);
+      expect(res.status).toBe(200);
+    }
+  });
+});
+
+describe('what is not there', () => {
+  test.each(['', '/rooms', '/murals'])('a workspace that never was: /workspaces/{id}%s', async (rest) => {
+    const res = await callApi(service, `/workspaces/workspace1${rest}`, room);
+    expect(res.status).toBe(404);
+    expect(res.body).toMatchObject({ code: 'WORKSPACE_NOT_FOUND', details: [] });
+  });
+
+  test.each(['', '/rooms', '/murals'])('a workspace of someone else: /workspaces/{id}%s', async (rest) => {
+    const guest = (await newTokens(service, undefined, 'guest')).access_token;
+    const [id] = idsOn(await walk(service, '/workspaces', guest)).map(String);
+    expect((await callApi(service, `/workspaces/${id}${rest}`, guest)).status).toBe(200);
+    expect((await callApi(service, `/workspaces/${id}${rest}`, room)).status).toBe(404);
+  });
+
+  const nowhere = [
+    '',
+    '/',
+    '/users/me',
+    '/workspaces/',
+    '/Workspaces',
+    '/workspaces/a/rooms/b',
+    '/workspaces/a/doors',
+  ];
+  test.each(nowhere)('no such path: "%s"', async (path) => {
+    const res = await callApi(service, path, room);
+    expect(res.status).toBe(404);
+    expect(res.body).toEqual({ code: 'PATH_NOT_FOUND', message: expect.any(String), details: [] });
+  });
+
+  test('a malformed path is a 400 in JSON', async () => {
+    const res = await callApi(service, '/workspaces/%zz', room);
+    expect(res.status).toBe(400);
+    expect(res.body).toMatchObject({ code: 'REQUEST_INVALID' });
+  });
+
+  test.each(['post', 'put', 'patch', 'delete'] as const)('no list takes %s', async (method) => {
+    const res = await request(service)[method]('/api/public/v1/workspaces');
+    expect(res.status).toBe(405);
+    expect(res.get('allow')).toBe('GET, HEAD');
+    expect(res.body).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
+  });
+
+  test('HEAD answers as GET does, without a body', async () => {
+    const res = await request(service)
+      .head('/api/public/v1/workspaces')
+      .set('authorization', `Bearer ${room}`);
+    expect(res.status).toBe(200);
+    expect(res.get('content-type')).toMatch(/^application\/json/);
+  });
+});

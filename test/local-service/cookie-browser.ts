@@ -1,0 +1,96 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import request from 'supertest';
+import type { Response } from 'supertest';
+import { CookieJar } from 'tough-cookie';
+import { CALLBACK } from './service-under-test.ts';
+
+export const AUTHORIZATION = '/api/public/v1/authorization/oauth2/';
+
+/** The address of an authorization request; an override of undefined leaves the parameter out. */
+export function authorizationUrl(overrides: Readonly<Record<string, string | undefined>> = {}): string {
+  const parameters: Record<string, string | undefined> = {
+    client_id: 'demo-app',
+    redirect_uri: CALLBACK,
+    scope: 'room:read room:write workspace:read',
+    response_type: 'code',
+    state: 'a state & more',
+    ...overrides,
+  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
+  return `${AUTHORIZATION}?${query.toString()}`;
+}
+
+/** A browser: keeps cookies, follows nothing by itself. */
+export interface CookieBrowser {
+  readonly jar: CookieJar;
+  get(url: string): Promise<Response>;
+  /** Posts the form of a page as pressing the button `step` would, with its hidden fields. */
+  submit(
+    url: string,
+    page: Response,
+    step: string,
+    fields?: Readonly<Record<string, string>>,
+  ): Promise<Response>;
+  post(url: string, fields: Readonly<Record<string, string>>): Promise<Response>;
+}
+
+/** A browser with an empty cookie jar. */
+export function openBrowser(server: Server): CookieBrowser {
+  const jar = new CookieJar();
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const send = async (call: request.Test, url: string): Promise<Response> => {
+    const cookies = await jar.getCookieString(origin + url);
+    const res = await (cookies === '' ? call : call.set('cookie', cookies));
+    for (const cookie of res.get('set-cookie') ?? []) await jar.setCookie(cookie, origin + url);
+    return res;
+  };
+  const browser: CookieBrowser = {
+    jar,
+    get: (url) => send(request(server).get(url), url),
+    post: (url, fields) => send(request(server).post(url).type('form').send(fields), url),
+    submit: (url, page, step, fields = {}) =>
+      browser.post(url, { form_token: formTokenOf(page), step, ...fields }),
+  };
+  return browser;
+}
+
+/** The hidden token of a page's form. */
+export function formTokenOf(page: Response): string {
+  const token = /name="form_token" value="(?<token>[^"]+)"/.exec(page.text)?.groups?.['token'];
+  if (token === undefined) throw new Error(`No form on this page (${page.status}).`);
+  return token;
+}
+
+/** Signs in where it is asked to, and allows; resolves to the parameters that the app gets. */
+export async function signInAndAllow(
+  browser: CookieBrowser,
+  url = authorizationUrl(),
+  user = 'demo',
+): Promise<URLSearchParams> {
+  let page = await browser.get(url);
+  if (page.text.includes('type="password"')) {
+    await browser.submit(url, page, 'sign-in', { username: user, password: user });
+    page = await browser.get(url);
+  }
+  const res = await browser.submit(url, page, 'allow');
+  return new URL(locationOf(res)).searchParams;
+}
+
+/** Another browser, at whatever server, with a copy of the cookies. */
+export async function copyCookies(from: CookieJar, to: CookieBrowser): Promise<CookieBrowser> {
+  const { cookies } = await from.serialize();
+  for (const { key, value } of cookies) {
+    await to.jar.setCookie(`${key}=${value}; Path=${AUTHORIZATION}`, 'http://127.0.0.1');
+  }
+  return to;
+}
+
+/** Where an answer redirects to. */
+export function locationOf(res: Response): string {
+  const location = res.get('location');
+  if (location === undefined) throw new Error(`No redirect (${res.status}): ${res.text}`);
+  return location;
+}

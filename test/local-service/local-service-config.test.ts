@@ -1,0 +1,118 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { loadLocalServiceConfig } from '../../src/local-service/local-service-config.ts';
+import { loadProcessSettings } from '../../src/local-service/process-settings.ts';
+import { ConfigError } from '../../src/platform/env-variables.ts';
+
+function problemsOf(load: () => unknown): readonly string[] {
+  try {
+    load();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('nothing has to be set', () => {
+  expect(loadLocalServiceConfig({})).toEqual({
+    host: '127.0.0.1',
+    port: 4000,
+    clientId: 'demo-app',
+    clientSecret: 'demo-secret',
+    redirectUris: ['http://localhost:3000/auth/callback'],
+    scopes: ['room:read', 'room:write', 'workspace:read'],
+    accessTokenSeconds: 900,
+    codeSeconds: 60,
+    workspaces: 137,
+    rotateRefresh: false,
+    compat: false,
+    faults: false,
+  });
+});
+
+test('everything can be set', () => {
+  const config = loadLocalServiceConfig({
+    LOCAL_SERVICE_HOST: '::1',
+    LOCAL_SERVICE_PORT: '0',
+    LOCAL_SERVICE_CLIENT_ID: 'my app',
+    LOCAL_SERVICE_CLIENT_SECRET: 's3cret!',
+    LOCAL_SERVICE_REDIRECT_URIS: 'https://a.example/cb, https://b.example/cb?x=1',
+    LOCAL_SERVICE_SCOPES: 'workspaces:read rooms:write',
+    LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '5',
+    LOCAL_SERVICE_CODE_SECONDS: '10',
+    LOCAL_SERVICE_WORKSPACES: '0',
+    LOCAL_SERVICE_ROTATE_REFRESH: 'true',
+    LOCAL_SERVICE_COMPAT: 'false',
+    LOCAL_SERVICE_FAULTS: '',
+  });
+  expect(config).toEqual({
+    host: '::1',
+    port: 0,
+    clientId: 'my app',
+    clientSecret: 's3cret!',
+    redirectUris: ['https://a.example/cb', 'https://b.example/cb?x=1'],
+    scopes: ['workspaces:read', 'rooms:write'],
+    accessTokenSeconds: 5,
+    codeSeconds: 10,
+    workspaces: 0,
+    rotateRefresh: true,
+    compat: false,
+    faults: false,
+  });
+});
+
+test('every problem is told at once, by variable, without the value', () => {
+  const env = {
+    LOCAL_SERVICE_HOST: 'bad host',
+    LOCAL_SERVICE_PORT: '65536',
+    LOCAL_SERVICE_CLIENT_ID: 'naïve',
+    LOCAL_SERVICE_CLIENT_SECRET: 'sécret',
+    LOCAL_SERVICE_REDIRECT_URIS: 'https://a.example/cb#fragment',
+    LOCAL_SERVICE_SCOPES: 'room:read room:admin',
+    LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '0',
+    LOCAL_SERVICE_CODE_SECONDS: '601',
+    LOCAL_SERVICE_WORKSPACES: 'many',
+    LOCAL_SERVICE_ROTATE_REFRESH: 'yes',
+  };
+  const problems = problemsOf(() => loadLocalServiceConfig(env));
+  expect(problems.map((problem) => problem.split(' ')[0])).toEqual(Object.keys(env));
+  for (const value of ['sécret', 'naïve', 'many']) expect(problems.join()).not.toContain(value);
+});
+
+test.each(['LOCAL_SERVICE_COMPAT', 'LOCAL_SERVICE_FAULTS'])(
+  '%s is refused as long as nothing is behind it',
+  (name) => {
+    const problems = problemsOf(() => loadLocalServiceConfig({ [name]: 'true' }));
+    expect(problems).toEqual([expect.stringMatching(`^${name} is not available yet`)]);
+  },
+);
+
+test('the message holds every problem, for whoever prints it', () => {
+  const load = () => loadLocalServiceConfig({ LOCAL_SERVICE_PORT: 'x', LOCAL_SERVICE_WORKSPACES: 'x' });
+  expect(load).toThrow(/LOCAL_SERVICE_PORT.*\n.*LOCAL_SERVICE_WORKSPACES/);
+});
+
+test('as a process it starts a Redis of its own unless one is named', () => {
+  expect(loadProcessSettings({})).not.toHaveProperty('redisUrl');
+  expect(loadProcessSettings({ REDIS_URL: 'redis://localhost' }).redisUrl).toBe('redis://localhost');
+});
+
+test('REDIS_URL may stand in a file', async () => {
+  const file = join(await mkdtemp(join(tmpdir(), 'local-service-')), 'redis-url');
+  await writeFile(file, 'redis://:secret@localhost\n');
+  expect(loadProcessSettings({ REDIS_URL_FILE: file }).redisUrl).toBe('redis://:secret@localhost');
+});
+
+test('as a process it tells the problems of its configuration and of Redis together', () => {
+  const env = { LOCAL_SERVICE_PORT: 'x', REDIS_URL: 'http://:hush@localhost', LOG_LEVEL: 'loud' };
+  const problems = problemsOf(() => loadProcessSettings(env));
+  expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
+    'LOCAL_SERVICE_PORT',
+    'REDIS_URL',
+    'LOG_LEVEL',
+  ]);
+  expect(problems.join()).not.toContain('hush');
+});

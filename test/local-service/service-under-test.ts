@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { loadLocalServiceConfig } from '../../src/local-service/local-service-config.ts';
+import type { LocalServiceConfig } from '../../src/local-service/local-service-config.ts';
+import { createLocalService } from '../../src/local-service/local-service.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { createRedis } from '../../src/platform/redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+
+export const CALLBACK = 'http://localhost:3000/auth/callback';
+
+/** The service's config as it comes, with what a test needs otherwise. */
+function configWith(overrides: Partial<LocalServiceConfig> = {}): LocalServiceConfig {
+  return { ...loadLocalServiceConfig({}), ...overrides };
+}
+
+/** A real Redis for one test file, and any number of processes' worth of services on it. */
+export interface Bench extends AsyncDisposable {
+  readonly redis: RedisClient;
+  /** Milliseconds; a test moves it forward. */
+  readonly clock: { time: number };
+  /** Every log line so far. */
+  readonly logged: string[];
+  /** Starts a service on a port of its own, as a process of its own would. */
+  start(overrides?: Partial<LocalServiceConfig>): Promise<Server>;
+}
+
+/** Starts Redis. Dispose of the bench to end it and every service. */
+export async function openBench(): Promise<Bench> {
+  const privateRedis = await startPrivateRedis();
+  const redis = await connect(privateRedis.url);
+  const clock = { time: Date.now() };
+  const logged: string[] = [];
+  const log = createLog('info', { write: (line: string) => void logged.push(line) });
+  const servers: Server[] = [];
+
+  return {
+    redis,
+    clock,
+    logged,
+    async start(overrides = {}) {
+      const app = createLocalService(configWith(overrides), redis, log, () => clock.time);
+      const server = createServer(app).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      servers.push(server);
+      return server;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+      redis.disconnect();
+      await privateRedis[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function connect(url: string): Promise<RedisClient> {
+  const redis = createRedis(parseRedisUrl(url), () => {});
+  await once(redis, 'ready');
+  return redis;
+}

@@ -1,0 +1,196 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  authorizationUrl,
+  copyCookies,
+  formTokenOf,
+  locationOf,
+  openBrowser,
+  signInAndAllow,
+} from './cookie-browser.ts';
+import { CALLBACK, openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+
+let bench: Bench;
+let service: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  service = await bench.start();
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+const url = authorizationUrl();
+const DEMO = { username: 'demo', password: 'demo' };
+
+async function signedIn() {
+  const browser = openBrowser(service);
+  await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
+  return browser;
+}
+
+test('signing in leads back to the same request', async () => {
+  const browser = openBrowser(service);
+  const res = await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
+  expect(res.status).toBe(303);
+  expect(locationOf(res)).toBe(url);
+});
+
+test('the consent page names the app, the account and each scope in words', async () => {
+  const page = await (await signedIn()).get(url);
+  for (const text of [
+    'demo-app',
+    'Robin Vesterholt',
+    'See your rooms',
+    'See your workspaces',
+    'localhost:3000',
+  ]) {
+    expect(page.text).toContain(text);
+  }
+});
+
+test('allowing gives the app a code and its state back, unchanged', async () => {
+  const browser = await signedIn();
+  const res = await browser.submit(url, await browser.get(url), 'allow');
+  expect(res.status).toBe(303);
+  const location = new URL(locationOf(res));
+  expect(location.origin + location.pathname).toBe(CALLBACK);
+  expect(Object.fromEntries(location.searchParams)).toEqual({
+    code: expect.stringMatching(/^[\w-]{43}$/),
+    state: 'a state & more',
+  });
+});
+
+test('no state is returned where none was sent', async () => {
+  const parameters = await signInAndAllow(openBrowser(service), authorizationUrl({ state: undefined }));
+  expect([...parameters.keys()]).toEqual(['code']);
+});
+
+test('denying gives the app access_denied and its state', async () => {
+  const browser = await signedIn();
+  const res = await browser.submit(url, await browser.get(url), 'deny');
+  expect(res.status).toBe(303);
+  expect(Object.fromEntries(new URL(locationOf(res)).searchParams)).toEqual({
+    error: 'access_denied',
+    error_description: expect.any(String),
+    state: 'a state & more',
+  });
+});
+
+test('a wrong password shows the page again with a message and the user name', async () => {
+  const browser = openBrowser(service);
+  const res = await browser.submit(url, await browser.get(url), 'sign-in', {
+    username: '"><b>demo',
+    password: 'wrong',
+  });
+  expect(res.status).toBe(401);
+  expect(res.text).toContain('role="alert"');
+  expect(res.text).toContain('value="&quot;&gt;&lt;b&gt;demo"');
+  expect((await browser.get(url)).text).toContain('type="password"');
+});
+
+test('the password of another account does not open this one', async () => {
+  const browser = openBrowser(service);
+  const page = await browser.get(url);
+  const res = await browser.submit(url, page, 'sign-in', { username: 'demo', password: 'guest' });
+  expect(res.status).toBe(401);
+});
+
+test('someone who is signed in is asked for consent only', async () => {
+  const browser = await signedIn();
+  await browser.submit(url, await browser.get(url), 'allow');
+  const page = await browser.get(authorizationUrl({ scope: 'room:read' }));
+  expect(page.text).toContain('value="allow"');
+  expect(page.text).not.toContain('type="password"');
+});
+
+test('switching the account asks to sign in again, and the old cookie is worth nothing', async () => {
+  const browser = await signedIn();
+  const before = await browser.jar.clone();
+  expect((await browser.submit(url, await browser.get(url), 'switch')).status).toBe(303);
+  expect((await browser.get(url)).text).toContain('type="password"');
+  const thief = await copyCookies(before, openBrowser(service));
+  expect((await thief.get(url)).text).toContain('type="password"');
+});
+
+test('signing in replaces the cookie that was there before', async () => {
+  const browser = openBrowser(service);
+  const page = await browser.get(url);
+  const before = page.get('set-cookie')?.[0];
+  const after = (await browser.submit(url, page, 'sign-in', DEMO)).get('set-cookie')?.[0];
+  expect(after).toMatch(/^local_service=[\w-]{43}; /);
+  expect(after).not.toBe(before);
+});
+
+test('the cookie goes to the authorization endpoint only, and to no script', async () => {
+  const res = await openBrowser(service).get(url);
+  const attributes = res.get('set-cookie')?.[0]?.split('; ').slice(1);
+  expect(attributes).toEqual(['Path=/api/public/v1/authorization/oauth2/', 'HttpOnly', 'SameSite=Lax']);
+});
+
+test('a form without its token is refused and does nothing', async () => {
+  const browser = await signedIn();
+  await browser.get(url);
+  const res = await browser.post(url, { step: 'allow' });
+  expect(res.status).toBe(403);
+  expect(res.get('location')).toBeUndefined();
+});
+
+test('a form of another browser is refused', async () => {
+  const other = await (await signedIn()).get(url);
+  const res = await (await signedIn()).post(url, { step: 'allow', form_token: formTokenOf(other) });
+  expect(res.status).toBe(403);
+});
+
+test('a form that was shown for one request can’t be sent for another', async () => {
+  const browser = await signedIn();
+  const narrow = await browser.get(authorizationUrl({ scope: 'room:read' }));
+  const res = await browser.submit(authorizationUrl({ scope: 'room:write' }), narrow, 'allow');
+  expect(res.status).toBe(403);
+});
+
+test('a redirect URI in the form is ignored', async () => {
+  const browser = await signedIn();
+  const page = await browser.get(url);
+  const res = await browser.submit(url, page, 'allow', { redirect_uri: 'https://evil.example/' });
+  expect(locationOf(res)).toMatch(/^http:\/\/localhost:3000\/auth\/callback\?/);
+});
+
+test('a post is held to the rules of the request as a get is', async () => {
+  const browser = await signedIn();
+  const page = await browser.get(url);
+  const res = await browser.submit(
+    authorizationUrl({ redirect_uri: 'https://evil.example/' }),
+    page,
+    'allow',
+  );
+  expect(res.status).toBe(400);
+  expect(res.get('location')).toBeUndefined();
+});
+
+test('allowing without being signed in leads to the sign-in page', async () => {
+  const browser = openBrowser(service);
+  const res = await browser.submit(url, await browser.get(url), 'allow');
+  expect(res.status).toBe(303);
+  expect(locationOf(res)).toBe(url);
+});
+
+test('a form that is too large is a page, not a crash', async () => {
+  const browser = openBrowser(service);
+  const page = await browser.get(url);
+  const res = await browser.submit(url, page, 'sign-in', { username: 'x'.repeat(20_000), password: 'y' });
+  expect(res.status).toBe(413);
+  expect(res.type).toBe('text/html');
+});
+
+test('the pages allow no script, no frame, no foreign source, and no storing', async () => {
+  const res = await openBrowser(service).get(url);
+  expect(res.get('content-security-policy')).toBe(
+    "default-src 'none';style-src 'self';base-uri 'none';frame-ancestors 'none'",
+  );
+  expect(res.get('cache-control')).toBe('no-store');
+  expect(res.get('referrer-policy')).toBe('no-referrer');
+  expect(res.get('x-powered-by')).toBeUndefined();
+  expect(res.text).not.toContain('<script');
+});

@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { authorizationUrl, copyCookies, openBrowser, signInAndAllow } from './cookie-browser.ts';
+import { walk } from './list-walk.ts';
+import { openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+import {
+  PKCE,
+  VERIFIER,
+  callApi,
+  codeFields,
+  newCode,
+  newTokens,
+  postToken,
+  refreshFields,
+} from './token-calls.ts';
+import type { TokenAnswer } from './token-calls.ts';
+
+let bench: Bench;
+let service: Server;
+beforeEach(async () => {
+  bench = await openBench();
+  service = await bench.start();
+});
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+/** From here on Redis is away, until someone connects again. */
+async function loseRedis(): Promise<void> {
+  const ended = once(bench.redis, 'end');
+  bench.redis.disconnect();
+  await ended;
+}
+
+/** Everything that has a secret in it, used once. */
+async function useEverything() {
+  const browser = openBrowser(service);
+  const code = (await signInAndAllow(browser, authorizationUrl(PKCE))).get('code') ?? '';
+  const fields = codeFields(code, { code_verifier: VERIFIER });
+  const tokens = (await postToken(service, fields)).body as TokenAnswer;
+  const renewed = (await postToken(service, refreshFields(tokens.refresh_token))).body as TokenAnswer;
+  const [page] = await walk(service, '/workspaces', renewed.access_token);
+  await callApi(service, '/workspaces', 'not-a-token');
+  const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
+  const secrets = [
+    code,
+    tokens.access_token,
+    tokens.refresh_token,
+    renewed.access_token,
+    page?.next ?? '',
+    cookie,
+  ];
+  return { secrets, unspentCode: await newCode(service) };
+}
+
+test('what was issued before a restart works after it', async () => {
+  const tokens = await newTokens(service);
+  const code = await newCode(service);
+  service.closeAllConnections();
+  service.close();
+  const again = await bench.start();
+  expect((await callApi(again, '/workspaces', tokens.access_token)).status).toBe(200);
+  expect((await postToken(again, refreshFields(tokens.refresh_token))).status).toBe(200);
+  expect((await postToken(again, codeFields(code))).status).toBe(200);
+});
+
+test('two processes on one Redis know the same sign-in', async () => {
+  const browser = openBrowser(service);
+  await signInAndAllow(browser);
+  const elsewhere = await copyCookies(browser.jar, openBrowser(await bench.start()));
+  expect((await elsewhere.get(authorizationUrl())).text).toContain('value="allow"');
+});
+
+test('Redis holds no code, token or cookie, only hashes', async () => {
+  const { secrets, unspentCode } = await useEverything();
+  const keys = await bench.redis.keys('*');
+  const values = await Promise.all(keys.map((key) => bench.redis.get(key)));
+  const everything = JSON.stringify([keys, values]);
+  for (const secret of [...secrets, unspentCode]) {
+    expect(secret).toMatch(/.{20}/);
+    expect(everything).not.toContain(secret);
+  }
+});
+
+test('every key is under the service’s prefix and has a time to live', async () => {
+  await useEverything();
+  const keys = await bench.redis.keys('*');
+  expect(keys.length).toBeGreaterThan(6);
+  for (const key of keys) {
+    expect(key).toMatch(/^local-service:/);
+    expect(await bench.redis.ttl(key)).toBeGreaterThan(0);
+  }
+});
+
+test('a log line has method, path and status, and no secret or query value', async () => {
+  const { secrets, unspentCode } = await useEverything();
+  const lines = bench.logged.join('');
+  for (const secret of [...secrets, unspentCode, VERIFIER, 'demo-secret', 'a+state', 'next=', '?']) {
+    expect(lines).not.toContain(secret);
+  }
+  expect(bench.logged.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ method: 'GET', path: '/api/public/v1/workspaces', status: 401 }),
+  );
+});
+
+test('using a refresh token restarts its idle time, and the grant’s', async () => {
+  const { refresh_token } = await newTokens(service);
+  const keys = await bench.redis.keys(
+    'local-service:@(grant|refresh-token):*'.replace('@(grant|refresh-token)', '*'),
+  );
+  const lasting = keys.filter((key) => /:(?:grant|refresh-token):/.test(key));
+  for (const key of lasting) await bench.redis.expire(key, 100);
+  await postToken(service, refreshFields(refresh_token));
+  for (const key of lasting) expect(await bench.redis.ttl(key)).toBeGreaterThan(7_000_000);
+  expect(lasting).toHaveLength(2);
+});
+
+test('while Redis is away a call of the API is a 503 in JSON, and no 401', async () => {
+  const { access_token } = await newTokens(service);
+  await loseRedis();
+  const res = await callApi(service, '/workspaces', access_token);
+  expect(res.status).toBe(503);
+  expect(res.body).toEqual({ code: 'INTERNAL_SERVER_ERROR', message: expect.any(String), details: [] });
+  expect(res.get('retry-after')).toBe('2');
+});
+
+test('while Redis is away the token endpoint answers 503 without an OAuth error', async () => {
+  const { refresh_token } = await newTokens(service);
+  const code = await newCode(service);
+  await loseRedis();
+  for (const fields of [refreshFields(refresh_token), codeFields(code)]) {
+    const res = await postToken(service, fields);
+    expect(res.status).toBe(503);
+    expect(res.body).not.toHaveProperty('error');
+    expect(res.get('cache-control')).toBe('no-store');
+  }
+});
+
+test('while Redis is away a signed-in browser gets a 503 page with a request id', async () => {
+  const browser = openBrowser(service);
+  await signInAndAllow(browser);
+  await loseRedis();
+  const res = await browser.get(authorizationUrl());
+  expect(res.status).toBe(503);
+  expect(res.type).toBe('text/html');
+  expect(res.text).toContain(res.get('x-request-id'));
+});
+
+test('while Redis is away the process is still healthy', async () => {
+  await loseRedis();
+  expect((await request(service).get('/healthz')).status).toBe(200);
+});
+
+test('after Redis was away everything works again', async () => {
+  const { access_token } = await newTokens(service);
+  await loseRedis();
+  expect((await callApi(service, '/workspaces', access_token)).status).toBe(503);
+  await bench.redis.connect();
+  expect((await callApi(service, '/workspaces', access_token)).status).toBe(200);
+});

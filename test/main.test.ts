@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import { startHouse } from './support/house.ts';
+import type { House } from './support/house.ts';
+import { startProgram } from './support/programs.ts';
+
+const KEY = Buffer.alloc(32, 7).toString('base64url');
+
+/** `npm start` beside a house whose Redis and service it uses. */
+const start = async (house: House, env = {}) =>
+  startProgram(process.execPath, ['scripts/start.mjs'], {
+    PORT: '0',
+    PUBLIC_URL: 'http://localhost:3000',
+    SERVICE_URL: house.serviceOrigin,
+    CLIENT_ID: 'demo-app',
+    CLIENT_SECRET: 'a-client-secret',
+    SCOPES: 'room:read',
+    REDIS_URL: house.privateRedis.url,
+    SESSION_KEYS: KEY,
+    ...env,
+  });
+
+describe('npm start', () => {
+  test('logs where it listens, serves, and ends with 0 on SIGTERM', async () => {
+    await using house = await startHouse();
+    await using program = await start(house);
+    const [line] = await program.prints(/\{.*"msg":"listening".*\}/);
+    const { url } = JSON.parse(line) as { url: string };
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    program.child.kill('SIGTERM');
+    const { code, output } = await program.ended();
+    expect(code).toBe(0);
+    for (const entry of output
+      .trim()
+      .split('\n')
+      .filter((text) => text !== 'Building …')) {
+      expect(() => JSON.parse(entry) as unknown).not.toThrow('JSON');
+    }
+  });
+
+  test('is production: it takes no http but on a loopback host, and no default origin', async () => {
+    await using house = await startHouse();
+    await using program = await start(house, { PUBLIC_URL: 'http://app.example' });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    expect(output).toContain('PUBLIC_URL must be https in production');
+  });
+
+  test('names every problem at once, and no secret', async () => {
+    await using house = await startHouse();
+    await using program = await start(house, { SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    for (const name of ['SESSION_KEYS', 'SCOPES', 'PAGE_SIZE']) expect(output).toContain(name);
+    expect(output).not.toContain('short-secret');
+    expect(output).not.toContain('a-client-secret');
+  });
+
+  test('starts without Redis, and is simply not ready', async () => {
+    await using house = await startHouse();
+    await using program = await start(house, { REDIS_URL: 'redis://127.0.0.1:1' });
+    const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    program.child.kill('SIGTERM');
+    expect((await program.ended()).code).toBe(0);
+  });
+
+  test('ends with 1 where what is under way takes longer than SHUTDOWN_SECONDS', async () => {
+    await using house = await startHouse();
+    await using program = await start(house, {
+      SHUTDOWN_SECONDS: '1',
+      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+    });
+    const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+    const arrived = new Promise<void>((resolve) => {
+      house.intercept = () => {
+        resolve();
+        return true;
+      };
+    });
+    const { cookie } = await house.enter();
+    const call = fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
+    await arrived;
+    program.child.kill('SIGTERM');
+    expect((await program.ended()).code).toBe(1);
+    expect(await call).toBe('cut off');
+  });
+
+  test('ends at once on a second signal', async () => {
+    await using house = await startHouse();
+    await using program = await start(house, {
+      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+    });
+    const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+    const arrived = new Promise<void>((resolve) => {
+      house.intercept = () => {
+        resolve();
+        return true;
+      };
+    });
+    const { cookie } = await house.enter();
+    void fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
+    await arrived;
+    program.child.kill('SIGTERM');
+    await program.prints(/"msg":"draining"/);
+    program.child.kill('SIGTERM');
+    await once(program.child, 'exit');
+    expect(program.child.signalCode).toBe('SIGTERM');
+  });
+});
