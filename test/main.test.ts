@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
-import { startProgram } from './support/programs.ts';
+import { eventually, startProgram } from './support/programs.ts';
+import type { Program } from './support/programs.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64url');
 
@@ -20,13 +21,19 @@ const start = async (house: House, env = {}) =>
     ...env,
   });
 
+/** Its address, once it is ready: it listens before Redis has answered it. */
+async function readyUrl(program: Program): Promise<string> {
+  const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+  await eventually(async () => (await fetch(`${url}/readyz`)).ok);
+  return url;
+}
+
 describe('npm start', () => {
   test('logs where it listens, serves, and ends with 0 on SIGTERM', async () => {
     await using house = await startHouse();
     await using program = await start(house);
-    const [line] = await program.prints(/\{.*"msg":"listening".*\}/);
-    const { url } = JSON.parse(line) as { url: string };
-    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    const url = await readyUrl(program);
+    expect((await fetch(url)).status).toBe(200);
     program.child.kill('SIGTERM');
     const { code, output } = await program.ended();
     expect(code).toBe(0);
@@ -72,7 +79,7 @@ describe('npm start', () => {
       SHUTDOWN_SECONDS: '1',
       SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
     });
-    const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+    const url = await readyUrl(program);
     const arrived = new Promise<void>((resolve) => {
       house.intercept = () => {
         resolve();
@@ -92,7 +99,7 @@ describe('npm start', () => {
     await using program = await start(house, {
       SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
     });
-    const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+    const url = await readyUrl(program);
     const arrived = new Promise<void>((resolve) => {
       house.intercept = () => {
         resolve();
