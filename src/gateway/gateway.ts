@@ -103,6 +103,7 @@ async function callWithRenewal(deps: GatewayDeps, call: Call): Promise<ServiceAn
   let underWay: ServiceCall | null = null;
   res.once('close', () => {
     if (!res.writableFinished) underWay?.abort();
+    body?.release();
   });
 
   const send = async (accessToken: string, sent: typeof body | Buffer) => {

@@ -27,6 +27,8 @@ export interface RequestBody {
   readonly stream: Readable;
   /** The whole body once it has been read; null where it is larger than what is kept. */
   whole(): Promise<Buffer | null>;
+  /** Lets go of what the service has not taken: the rest of the body is read and dropped. */
+  release(): void;
 }
 
 /** Whether a request has a body at all (RFC 9112 §6.3). */
@@ -69,7 +71,17 @@ export function createRequestBody(req: IncomingMessage, mostBytes: number, silen
     clearTimeout(silence);
     resolve(null);
   });
+  // Whoever reads it hears of its errors, too. After an early answer nobody does, and that must not end the process.
+  stream.on('error', () => {});
   req.once('aborted', () => stream.destroy());
   req.pipe(stream);
-  return { stream, whole: async () => whole };
+  return {
+    stream,
+    whole: async () => whole,
+    release() {
+      req.unpipe(stream);
+      stream.destroy();
+      req.resume();
+    },
+  };
 }

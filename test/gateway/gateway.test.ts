@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createApp } from '../../src/app.ts';
@@ -120,6 +121,22 @@ describe('a proxied call', () => {
       return Boolean(res.end('late'));
     };
     expect((await rawGet(PATH)).body.toString()).toBe('late');
+  });
+
+  test('delivers an answer that is early, and survives the rest of the body', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('early'));
+    const req = httpRequest(house.origin + PATH, {
+      method: 'POST',
+      agent: false,
+      headers: { cookie, 'x-requested-with': 'test', 'transfer-encoding': 'chunked' },
+    });
+    req.on('error', () => {}); // the connection may close under what is still being sent
+    req.write('begun');
+    const [res] = (await once(req, 'response')) as [IncomingMessage];
+    expect(await text(res)).toBe('early');
+    req.end(Buffer.alloc(300_000)); // more than is ever forwarded
+    await once(req, 'close');
+    expect((await rawGet(PATH)).body.toString()).toBe('early');
   });
 
   test('is no upgrade, whatever the browser asks for', async () => {
