@@ -28,6 +28,21 @@ async function readyUrl(program: Program): Promise<string> {
   return url;
 }
 
+/** A call that the service has and does not answer. */
+async function slowCall(house: House, program: Program): Promise<{ answered: Promise<unknown> }> {
+  const url = await readyUrl(program);
+  const arrived = new Promise<void>((resolve) => {
+    house.intercept = () => {
+      resolve();
+      return true;
+    };
+  });
+  const { cookie } = await house.enter();
+  const answered = fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
+  await arrived;
+  return { answered };
+}
+
 describe('npm start', () => {
   test('logs where it listens, serves, and ends with 0 on SIGTERM', async () => {
     await using house = await startHouse();
@@ -79,19 +94,10 @@ describe('npm start', () => {
       SHUTDOWN_SECONDS: '1',
       SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
     });
-    const url = await readyUrl(program);
-    const arrived = new Promise<void>((resolve) => {
-      house.intercept = () => {
-        resolve();
-        return true;
-      };
-    });
-    const { cookie } = await house.enter();
-    const call = fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
-    await arrived;
+    const call = await slowCall(house, program);
     program.child.kill('SIGTERM');
     expect((await program.ended()).code).toBe(1);
-    expect(await call).toBe('cut off');
+    expect(await call.answered).toBe('cut off');
   });
 
   test('ends at once on a second signal', async () => {
@@ -99,16 +105,7 @@ describe('npm start', () => {
     await using program = await start(house, {
       SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
     });
-    const url = await readyUrl(program);
-    const arrived = new Promise<void>((resolve) => {
-      house.intercept = () => {
-        resolve();
-        return true;
-      };
-    });
-    const { cookie } = await house.enter();
-    void fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
-    await arrived;
+    await slowCall(house, program);
     program.child.kill('SIGTERM');
     await program.prints(/"msg":"draining"/);
     program.child.kill('SIGTERM');

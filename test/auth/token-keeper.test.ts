@@ -51,6 +51,20 @@ function service(
   };
 }
 
+/** The token endpoint holds its answer back until it is told to give it; other calls get back who they came as. */
+function holdRenewal(accessToken: string): { asked: Promise<void>; answer: () => void } {
+  const held = { answer: () => {} };
+  const asked = new Promise<void>((resolve) => {
+    house.intercept = (req, res) => {
+      if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
+      held.answer = () => void res.end(JSON.stringify({ access_token: accessToken }));
+      resolve();
+      return true;
+    };
+  });
+  return { asked, answer: () => held.answer() };
+}
+
 const get = (cookie: string) => request(house.origin).get(PATH).set('cookie', cookie);
 const grantOf = async (id: string) => (await house.services.records.peek(id))?.ticket.record.grant;
 
@@ -104,20 +118,12 @@ describe('a spent token', () => {
 
 describe('a token that is soon spent', () => {
   test('goes out while the renewal happens beside it', async () => {
-    let answerRenewal = () => {};
-    const asked = new Promise<void>((resolve) => {
-      house.intercept = (req, res) => {
-        if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
-        answerRenewal = () => res.end(JSON.stringify({ access_token: 'renewed-1' }));
-        resolve();
-        return true;
-      };
-    });
+    const renewal = holdRenewal('renewed-1');
     const { id, cookie } = await house.enter({ expiresAt: Date.now() + 30_000 });
     await get(cookie).expect(200, 'Bearer a-living-token');
-    await asked;
+    await renewal.asked;
     await get(cookie).expect(200, 'Bearer a-living-token');
-    answerRenewal();
+    renewal.answer();
     await house.services.tokens[Symbol.asyncDispose]();
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
     expect(tokenCalls(house)).toHaveLength(1);
@@ -226,62 +232,41 @@ describe('the end of a grant', () => {
   });
 
   test('tokens that come after sign-out are dropped', async () => {
-    let answerRenewal = () => {};
-    const asked = new Promise<void>((resolve) => {
-      house.intercept = (_req, res) => {
-        answerRenewal = () => res.end(JSON.stringify({ access_token: 'late' }));
-        resolve();
-        return true;
-      };
-    });
+    const renewal = holdRenewal('late');
     const { id, cookie } = await house.enter(SPENT);
     const call = get(cookie).then((answer) => answer);
-    await asked;
+    await renewal.asked;
     await house.services.records.end(id);
-    answerRenewal();
+    renewal.answer();
     expect((await call).body.code).toBe('session_expired');
     expect(await grantOf(id)).toBeUndefined();
   });
 
   test('a caller that leaves aborts no renewal', async () => {
-    let answerRenewal = () => {};
-    const asked = new Promise<void>((resolve) => {
-      house.intercept = (_req, res) => {
-        answerRenewal = () => res.end(JSON.stringify({ access_token: 'renewed-1' }));
-        resolve();
-        return true;
-      };
-    });
+    const renewal = holdRenewal('renewed-1');
     const { id, cookie } = await house.enter(SPENT);
     const leaving = new AbortController();
     const call = fetch(house.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
       () => 'left',
     );
-    await asked;
+    await renewal.asked;
     leaving.abort();
     expect(await call).toBe('left');
-    answerRenewal();
+    renewal.answer();
     await house.services.tokens[Symbol.asyncDispose]();
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
   });
 
   test('a session that was sealed again meanwhile still takes the renewed grant', async () => {
-    let answerRenewal = () => {};
-    const asked = new Promise<void>((resolve) => {
-      house.intercept = (_req, res) => {
-        answerRenewal = () => res.end(JSON.stringify({ access_token: 'renewed-1' }));
-        resolve();
-        return true;
-      };
-    });
+    const renewal = holdRenewal('renewed-1');
     const { id } = await house.enter(SPENT);
     const ticket = await house.services.records.read(id);
     if (ticket === null) throw new Error('no session');
-    const renewal = house.services.tokens.accessToken(ticket);
-    await asked;
+    const token = house.services.tokens.accessToken(ticket);
+    await renewal.asked;
     await house.services.records.replace(ticket, ticket.record);
-    answerRenewal();
-    expect(await renewal).toBe('renewed-1');
+    renewal.answer();
+    expect(await token).toBe('renewed-1');
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
   });
 });
