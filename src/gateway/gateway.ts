@@ -13,11 +13,11 @@ import type { TicketCookie } from '../session/ticket-cookie.ts';
 import { judgeHead } from './admission.ts';
 import { toBrowserHeaders, toServiceHeaders } from './headers.ts';
 import { CutOffError, LOGIN, toAnswer } from './outcome.ts';
-import { draining, sessionExpired, signInRequired } from './problems.ts';
+import { draining, serviceUnreachable, sessionExpired, signInRequired } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
 import { createServerTiming } from './server-timing.ts';
 import type { ServerTiming } from './server-timing.ts';
-import { callService } from './service-call.ts';
+import { CallAbortedError, callService } from './service-call.ts';
 import type { ServiceAnswer, ServiceCall } from './service-call.ts';
 
 /** What the gateway works with. */
@@ -67,7 +67,12 @@ async function forward(
   const accessToken = await timing.measure('token', async () => deps.tokens.accessToken(ticket));
   const answer = await callWithRenewal(deps, { req, res, target, ticket, accessToken, timing });
 
-  res.writeHead(answer.status, toBrowserHeaders(answer.headers, requestId(res), timing.value()));
+  try {
+    res.writeHead(answer.status, toBrowserHeaders(answer.headers, requestId(res), timing.value()));
+  } catch (error) {
+    answer.discard();
+    throw serviceUnreachable({ cause: error }); // a header that is none
+  }
   res.flushHeaders();
   await answer.pipe(res).catch((error: unknown) => {
     throw new CutOffError('cut off', { cause: error }); // a short answer must not look whole
@@ -107,6 +112,7 @@ async function callWithRenewal(deps: GatewayDeps, call: Call): Promise<ServiceAn
   });
 
   const send = async (accessToken: string, sent: typeof body | Buffer) => {
+    if (res.destroyed) throw new CallAbortedError(); // the browser left while we waited for a token
     const headers = toServiceHeaders(req.rawHeaders, accessToken, requestId(res));
     const content = sent === null || Buffer.isBuffer(sent) ? sent : sent.stream;
     underWay = callService(deps.client, { method: req.method ?? 'GET', target, headers, body: content });
