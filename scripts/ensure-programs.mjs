@@ -59,9 +59,18 @@ async function install(aptPackage) {
   return (await run('sh', ['-c', INSTALL, 'install', aptPackage], { stdio: toStderr, env })) === 0;
 }
 
+/**
+ * Where the PATH finds a program; undefined where it doesn't.
+ * @param {string} name
+ */
+export function pathOf(name) {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return folders.map((folder) => join(folder || '.', name)).find(isProgram);
+}
+
 /** @param {string} name */
 function isOnPath(name) {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => isProgram(join(folder || '.', name)));
+  return pathOf(name) !== undefined;
 }
 
 /** @param {string} path */

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { ensurePackages } from './ensure-packages.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { launch, LaunchError, root } from './launch.mjs';
 
@@ -10,15 +11,6 @@ import { launch, LaunchError, root } from './launch.mjs';
 const FOLDER = `${root}docs/images`;
 const DESK = { width: 1_280, height: 860 };
 const PHONE = { width: 360, height: 740 };
-const CHROMIUM_ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-];
-
 /**
  * Starts the demo on free ports and resolves with its address once it prints that.
  * @param {import('node:child_process').ChildProcess} demo
@@ -91,8 +83,9 @@ async function takePictures(browser, address) {
 }
 
 await launch(async () => {
+  await ensurePackages();
   await ensureProgram('chromium', 'chromium');
-  const { chromium } = await import('playwright-core');
+  const { startChromium } = await import('./chromium.mjs');
   const demo = spawn(process.execPath, ['scripts/demo.mjs'], {
     cwd: root,
     env: { ...process.env, PORT: '0', LOCAL_SERVICE_PORT: '0' },
@@ -101,7 +94,7 @@ await launch(async () => {
   const ended = once(demo, 'exit');
   try {
     const address = await addressOf(demo);
-    const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGS });
+    const browser = await startChromium();
     try {
       await mkdir(FOLDER, { recursive: true });
       await takePictures(browser, address);

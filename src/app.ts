@@ -40,7 +40,7 @@ export function createApp(
 
   app.use('/api', gateway);
   app.use((req, res, next) => {
-    logRequest(log, req, res, req.originalUrl);
+    logRequest(log, req, res, req.originalUrl, config.trustProxy);
     next();
   });
   app.use(createSecurityHeaders({ https }));

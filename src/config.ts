@@ -4,11 +4,8 @@ import type { Env, EnvReading } from './platform/env-variables.ts';
 import type { RedisTarget } from './platform/redis-url.ts';
 import { isLoopback } from './platform/variable-schemas.ts';
 
-export { ConfigError };
-
 /** The whole configuration, checked and frozen. See `.env.example` for each variable. */
 export interface Config {
-  readonly production: boolean;
   /** Origin a browser sees, e.g. `https://app.example.com`; no trailing slash. */
   readonly publicOrigin: string;
   /** Whether `PUBLIC_URL` was not given: then `publicOrigin` follows the port. */
@@ -56,7 +53,7 @@ export function loadConfig(env: Env): Config {
   const all = [...problems, ...conflicts(values, env)];
   if (all.length > 0) throw new ConfigError(all);
   // Without a problem none is missing.
-  return toConfig(values as Required<Values>, isProduction(env));
+  return toConfig(values as Required<Values>);
 }
 
 /**
@@ -104,9 +101,8 @@ function localOrigin(port: number): string {
   return new URL(`http://localhost:${port}`).origin;
 }
 
-function toConfig(values: Required<Values>, production: boolean): Config {
+function toConfig(values: Required<Values>): Config {
   return deepFreeze({
-    production,
     publicOrigin: values.PUBLIC_URL ?? localOrigin(values.PORT),
     publicUrlIsDefault: values.PUBLIC_URL === undefined,
     host: values.HOST,

@@ -1,32 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
-import { ConfigError, loadConfig, withPort } from './config.ts';
-import { loadLocalServiceConfig } from './local-service/local-service-config.ts';
+import { loadConfig, withPort } from './config.ts';
 import type { LocalServiceConfig } from './local-service/local-service-config.ts';
 import { createLocalService } from './local-service/local-service.ts';
-import { AddressError, bindPort } from './platform/listening.ts';
+import { loadProcessSettings } from './local-service/process-settings.ts';
+import { bindPort } from './platform/listening.ts';
 import type { BoundPort } from './platform/listening.ts';
+import type { Env } from './platform/env-variables.ts';
 import { createLog } from './platform/log.ts';
 import type { Logger } from './platform/log.ts';
+import { exitCodeOf } from './platform/program.ts';
 import { startPrivateRedis } from './platform/private-redis.ts';
 import { parseRedisUrl } from './platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from './platform/redis.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 const DRAIN_MS = 2_000;
 const LOOK_FOR_PARENT_MS = 500;
 
 /** A private Redis, the local service and Cloakroom wired to it, in one process, until `ended`. */
 async function demo(env: Env, ended: Promise<void>): Promise<void> {
-  const local = loadLocalServiceConfig(env);
-  const log = createLog(env['LOG_LEVEL'] || 'warn');
+  const { config: local, ...settings } = loadProcessSettings(env);
+  const log = createLog(env['LOG_LEVEL'] ? settings.logLevel : 'warn');
   await using servicePort = await bindPort(local.host, local.port, 'LOCAL_SERVICE_PORT');
-  await using privateRedis = env['REDIS_URL'] ? null : await startPrivateRedis();
-  const redisUrl = privateRedis?.url ?? env['REDIS_URL'] ?? '';
+  await using privateRedis = settings.redisUrl === undefined ? await startPrivateRedis() : null;
+  const redisUrl = settings.redisUrl ?? privateRedis?.url ?? '';
 
   const loaded = loadConfig(wire(env, local, servicePort, redisUrl));
   await using appPort = await bindPort(loaded.host, loaded.port, 'PORT');
@@ -106,11 +106,7 @@ function untilEnded(): Promise<void> {
   });
 }
 
-const expected = [ConfigError, AddressError];
-try {
+process.exitCode = await exitCodeOf(async () => {
   await demo(process.env, untilEnded());
-} catch (error) {
-  if (!expected.some((known) => error instanceof known)) throw error;
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+  return 0;
+});

@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
-import { ConfigError, loadConfig, withPort } from './config.ts';
+import { loadConfig, withPort } from './config.ts';
 import { settlesWithin } from './platform/durations.ts';
-import { AddressError, bindPort } from './platform/listening.ts';
+import { bindPort } from './platform/listening.ts';
 import { createLog } from './platform/log.ts';
+import { exitCodeOf } from './platform/program.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
+
+/** Past the time to drain, renewals get this much more. */
+const RENEWALS_WITHIN_MS = 2_000;
 
 /** Starts, serves until a signal, drains. Resolves with the exit code. */
 async function main(): Promise<number> {
@@ -25,8 +29,9 @@ async function main(): Promise<number> {
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
   const deadline = performance.now() + config.shutdownSeconds * 1_000;
   const drained = await running.drain(deadline - performance.now());
-  // Renewals that are under way end first: what they bring must not be lost.
-  const stopped = await settlesWithin(services[Symbol.asyncDispose](), deadline - performance.now());
+  // Renewals that are under way end first: what they bring must not be lost, not even where calls took all the time.
+  const left = Math.max(deadline - performance.now(), RENEWALS_WITHIN_MS);
+  const stopped = await settlesWithin(services[Symbol.asyncDispose](), left);
   log.info({ inTime: drained && stopped }, 'stopped');
   return drained && stopped ? 0 : 1;
 }
@@ -38,10 +43,4 @@ function firstSignal(): Promise<string> {
   });
 }
 
-try {
-  process.exit(await main());
-} catch (error) {
-  if (!(error instanceof ConfigError) && !(error instanceof AddressError)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
-}
+process.exit(await exitCodeOf(main));

@@ -1,5 +1,6 @@
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { createApp } from './app.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { settlesWithin } from './platform/durations.ts';
@@ -22,6 +23,8 @@ export interface RunningServer {
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_WITHIN_MS = 20_000;
 const LOOK_FOR_SLOW_HEADS_MS = 5_000;
+/** What is left of a body after its answer may take this long to come in, so that the connection can go on. */
+const DROP_WITHIN_MS = 30_000;
 
 /** Serves on a bound port: `/api/*` goes straight to the gateway, all else to the Express app. */
 export async function startServer(services: Services, bound: BoundPort): Promise<RunningServer> {
@@ -33,16 +36,26 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_WITHIN_MS,
     connectionsCheckingInterval: LOOK_FOR_SLOW_HEADS_MS,
+    requestTimeout: 0, // a large upload takes its time; one that stalls, or that nobody wants, is ended below
   });
-  server.requestTimeout = 0; // a large upload takes its time; the gateway ends one that stalls
-  server.maxHeadersCount = 0; // see admission.ts
+  server.maxHeadersCount = 0; // see head.ts
+  // Node takes a connection that has asked nothing yet for a busy one.
+  const silent = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     const isCall = req.url?.startsWith('/api/') === true;
     if (isDraining) res.setHeader('connection', 'close');
     if (isCall) gateway(req, res);
     else app(req, res);
-    // A connection that was busy when the drain began is idle now.
-    res.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
+    silent.delete(req.socket);
+    res.once('close', () => {
+      // A connection that was busy when the drain began is idle now.
+      if (isDraining) setImmediate(() => server.closeIdleConnections());
+      else if (!req.complete && !req.socket.destroyed) dropRest(req);
+    });
   });
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy()); // Node hands the socket over, and with it its errors
@@ -57,9 +70,24 @@ export async function startServer(services: Services, bound: BoundPort): Promise
       isDraining = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
+      for (const socket of silent) socket.destroy();
       const inTime = await settlesWithin(closed, withinMs);
       if (!inTime) server.closeAllConnections();
       return inTime;
     },
   };
+}
+
+/** Reads what nobody wants any more, so that the answer arrives; ends the connection where that takes too long. */
+function dropRest(req: IncomingMessage): void {
+  const { socket } = req;
+  const tooLate = setTimeout(() => socket.destroy(), DROP_WITHIN_MS);
+  const done = () => {
+    clearTimeout(tooLate);
+    socket.off('close', done);
+  };
+  // A request that is answered hears no more of its socket's end.
+  socket.once('close', done);
+  req.once('close', done);
+  req.resume();
 }

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { startPrivateRedis } from '../src/platform/private-redis.ts';
 import { eventually, startProgram } from './support/programs.ts';
 import type { Program } from './support/programs.ts';
 
@@ -75,6 +77,15 @@ describe('the demo', () => {
       `127.0.0.1:${port} is already in use. Free it, or set ${variable} to another port.`,
     );
     await expectGone(program);
+  });
+
+  test('uses the Redis that REDIS_URL_FILE names, and starts none', async () => {
+    await using redis = await startPrivateRedis();
+    const file = join(dirname(redis.url.replace('redis+unix://', '')), 'url');
+    await writeFile(file, redis.url);
+    await using program = await demo({ REDIS_URL_FILE: file });
+    await addresses(program);
+    expect(await program.leftovers()).toEqual([]);
   });
 
   test('says at once what is wrong with its variables', async () => {

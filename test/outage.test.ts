@@ -49,10 +49,17 @@ describe('while Redis hangs', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
+  test('many calls at once are answered as soon as one', async () => {
+    const calls = Array.from({ length: 10 }, async () =>
+      within2Seconds(app().get(API).set('cookie', cookie)),
+    );
+    for (const { body } of await Promise.all(calls)) expect(body.code).toBe('session_store_unavailable');
+  });
+
   test.each(['/workspaces', '/', '/auth/login', '/auth/callback?state=x&code=y'])(
     '%s is a 503 page with a way on',
     async (path) => {
-      const binding = `cloakroom-signin=${'a'.repeat(43)}`;
+      const binding = `cloakroom-signin-x=${'a'.repeat(43)}`;
       const answer = await within2Seconds(
         app()
           .get(path)
@@ -71,13 +78,15 @@ describe('while Redis hangs', () => {
     expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
   });
 
-  test('sign-out is a 503 and keeps the cookie', async () => {
+  test('sign-out is a 503 that says it is not done, and keeps the cookie', async () => {
     const answer = await within2Seconds(
       app()
         .post('/auth/logout')
         .set({ ...SAME_SITE, cookie }),
     );
     expect(answer.status).toBe(503);
+    expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+    expect(answer.text).toContain('You are not signed out yet');
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 

@@ -86,7 +86,7 @@ describe('under https', () => {
     const login = await request(house.origin.replace(/.*/, house.running.url)).get('/auth/login').expect(302);
     const [binding = ''] = login.headers['set-cookie'] as unknown as string[];
     expect(binding).toMatch(
-      /^__Host-Http-cloakroom-signin=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      /^__Host-Http-cloakroom-signin-[\w-]+=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     );
     const location = new URL(login.headers['location'] ?? '');
     expect(location.searchParams.get('redirect_uri')).toBe('https://app.example/auth/callback');
@@ -167,6 +167,15 @@ describe('a drain', () => {
     const [, first = '', second = ''] = received.split('HTTP/1.1 ');
     expect(first).toMatch(/^200 /);
     expect(second).toMatch(/^503 [\s\S]*connection: close[\s\S]*"draining"/i);
+  });
+
+  test('does not wait for a connection that has asked nothing', async () => {
+    await using house = await startHouse();
+    const socket = connect(house.config.port, '127.0.0.1');
+    await once(house.running.server, 'connection');
+    const closed = once(socket, 'close');
+    expect(await house.running.drain(5_000)).toBe(true);
+    await closed;
   });
 
   test('cuts off what takes too long, and says so', async () => {

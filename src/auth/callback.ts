@@ -31,7 +31,8 @@ export function createCallback(deps: AuthDeps): RequestHandler {
 
     const grant = await redeem(deps, query, state, attempt);
     await startSession(req, { grant, createdAt: now() });
-    if (before !== null) await records.end(before.id);
+    for (const id of new Set([before?.id, attempt.sessionBefore]))
+      if (id !== undefined) await records.end(id);
 
     if (config.cookieSameSite === 'lax') res.redirect(303, attempt.returnTo);
     // A strict cookie goes along only with what a page of ours asks for: so there is one in between.

@@ -29,7 +29,7 @@ export function speakDialect(fetch: CustomFetch): CustomFetch {
       access_token: body['access_token'],
       token_type: body['token_type'] ?? 'bearer',
       expires_in: body['expires_in'] ?? DEFAULT_EXPIRES_IN_SECONDS,
-      refresh_token: body['refresh_token'] ?? undefined,
+      refresh_token: body['refresh_token'] || undefined,
       scope: body['scope'] ?? undefined,
     });
   };

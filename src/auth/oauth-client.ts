@@ -20,13 +20,25 @@ export interface OAuthClient {
   renew(grant: Grant, refreshToken: string): Promise<Grant>;
 }
 
+/** What may be logged of a refusal; anything else that a token endpoint says may quote what it was sent. */
+const KNOWN_ERRORS = new Set([
+  'invalid_client',
+  'invalid_grant',
+  'invalid_request',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_grant_type',
+]);
+
 /** The token endpoint answered with an OAuth error (RFC 6749 §5.2). */
 export class GrantRefusedError extends Error {
   override readonly name = 'GrantRefusedError';
   readonly error: string;
 
   constructor(error: string) {
-    super(`the token endpoint refused the grant: ${error.slice(0, 64)}`);
+    super(`the token endpoint refused: ${KNOWN_ERRORS.has(error) ? error : 'an unknown error'}`);
     this.error = error;
   }
 }
@@ -43,6 +55,9 @@ export class TokenEndpointError extends AppError {
     });
   }
 }
+
+/** Beyond any session, and still a number that a clock can be set to. */
+const LONGEST_LIFE_SECONDS = 10 * 365 * 86_400;
 
 export interface OAuthClientOptions {
   readonly publicOrigin: string;
@@ -125,10 +140,11 @@ function toGrant(
   // What goes into a header must be one (RFC 6750 §2.1); "dpop" is none of ours.
   if (tokenType !== 'bearer' || !/^[\x21-\x7e]+$/.test(accessToken)) throw new Error('not a bearer token');
   const refreshToken = answer.refresh_token ?? refreshTokenBefore;
+  const lifetimeMs = Math.min(expiresIn, LONGEST_LIFE_SECONDS) * 1_000;
   return {
     accessToken,
-    expiresAt: askedAt + expiresIn * 1_000,
-    lifetimeMs: expiresIn * 1_000,
+    expiresAt: askedAt + lifetimeMs,
+    lifetimeMs,
     ...(refreshToken !== undefined && { refreshToken }),
     scopes: answer.scope?.split(' ').filter(Boolean) ?? [...scopesBefore],
   };

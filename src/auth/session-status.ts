@@ -16,6 +16,7 @@ export function createSessionStatus({ config, cookie, records }: AuthDeps): Requ
         res.json({ signedIn: false });
         return;
       }
+      if (read?.current === false) res.append('Set-Cookie', cookie.write(read.id));
       const { createdAt, grant } = found.ticket.record;
       res.json({
         signedIn: true,

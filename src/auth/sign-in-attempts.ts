@@ -13,6 +13,8 @@ const attemptSchema = z.object({
   returnTo: z.string(),
   /** Hash of the cookie of the browser that began it. */
   browser: z.string(),
+  /** The session that the browser had: a strict cookie does not come along when the service sends it back. */
+  sessionBefore: z.string().optional(),
 });
 
 /** A sign-in that is under way at the service. */
@@ -42,37 +44,43 @@ export function createSignInAttempts(deps: {
   readonly https: boolean;
 }): SignInAttempts {
   const { redis, sealer } = deps;
-  const cookieName = deps.https ? '__Host-Http-cloakroom-signin' : 'cloakroom-signin';
+  const cookiePrefix = deps.https ? '__Host-Http-cloakroom-signin-' : 'cloakroom-signin-';
   const keyOf = (state: string) => `${deps.prefix}signin:${hash(state)}`;
 
-  const browserOf = (cookieHeader: string | undefined) => {
-    const value = cookieHeader === undefined ? undefined : parse(cookieHeader)[cookieName];
-    return value !== undefined && /^[\w-]{43}$/.test(value) ? value : null;
-  };
+  /** Nearly always one; more where a browser that had none began in several tabs at the very same time. */
+  const browsersOf = (cookieHeader: string | undefined): [name: string, value: string][] =>
+    Object.entries(parse(cookieHeader ?? '')).flatMap(([name, value = '']) =>
+      name.startsWith(cookiePrefix) && /^[\w-]{43}$/.test(value) ? [[name, value]] : [],
+    );
 
   return {
     async begin(state, attempt, cookieHeader) {
-      const browser = browserOf(cookieHeader) ?? randomBytes(32).toString('base64url');
+      const [known] = browsersOf(cookieHeader);
+      const [name, browser] = known ?? [cookiePrefix + randomToken(4), randomToken(32)];
       const key = keyOf(state);
       const sealed = sealer.seal(JSON.stringify({ ...attempt, browser: hash(browser) }), state, key);
       await fromStore(redis.set(key, sealed, 'EX', ATTEMPT_SECONDS));
       // Lax even where the session cookie is strict: the service sends the browser back from another site.
       const attributes = { path: '/', httpOnly: true, secure: deps.https, sameSite: 'lax' } as const;
-      return serialize(cookieName, browser, { ...attributes, maxAge: ATTEMPT_SECONDS });
+      return serialize(name, browser, { ...attributes, maxAge: ATTEMPT_SECONDS });
     },
     async consume(state, cookieHeader) {
-      const browser = browserOf(cookieHeader);
-      if (browser === null) return null;
+      const browsers = browsersOf(cookieHeader).map(([, value]) => hash(value));
+      if (browsers.length === 0) return null;
       const key = keyOf(state);
       const sealed = await fromStore(redis.getdel(key));
       const opened = sealed === null ? null : sealer.open(sealed, state, key);
       if (opened === null) return null;
       const attempt = attemptSchema.parse(JSON.parse(opened.text));
-      return attempt.browser === hash(browser) ? attempt : null;
+      return browsers.includes(attempt.browser) ? attempt : null;
     },
   };
 }
 
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
+}
+
+function randomToken(bytes: number): string {
+  return randomBytes(bytes).toString('base64url');
 }

@@ -7,7 +7,8 @@ const TRY_AGAIN = 'Try again';
 /** Unknown, used or expired `state`, or one that another browser began. */
 export function attemptUnknown(): AppError {
   return new AppError(400, 'sign_in_attempt_unknown', 'This sign-in can’t be completed', {
-    detail: 'It was completed before, took longer than ten minutes, or began in another browser.',
+    detail:
+      'It was completed before, took longer than ten minutes, or began in another browser. Nothing is lost: begin again.',
     action: { href: '/auth/login', label: TRY_AGAIN },
   });
 }
@@ -15,7 +16,7 @@ export function attemptUnknown(): AppError {
 /** The user said no at the service (RFC 6749 §4.1.2.1). */
 export function accessDenied(returnTo: string): AppError {
   return new AppError(403, 'access_denied', 'Access was not allowed', {
-    detail: 'You chose not to allow access at the service, so you are not signed in.',
+    detail: 'You chose not to allow access, so nothing has changed.',
     action: { href: loginUrl(returnTo), label: TRY_AGAIN },
   });
 }
@@ -24,15 +25,15 @@ export function accessDenied(returnTo: string): AppError {
 export function authorizationFailed(error: string, returnTo: string): AppError {
   const shown = /^[\w.-]{1,64}$/.test(error) ? error : 'unknown error';
   return new AppError(502, 'authorization_failed', 'The service could not sign you in', {
-    detail: `It answered with the error “${shown}”.`,
+    detail: `The service reported a problem (“${shown}”). Nothing is lost. Try again in a few minutes.`,
     action: { href: loginUrl(returnTo), label: TRY_AGAIN },
   });
 }
 
 /** The service sent the browser back with neither code nor error. */
 export function codeMissing(returnTo: string): AppError {
-  return new AppError(400, 'code_missing', 'The service’s answer is incomplete', {
-    detail: 'It sent you back without a code to sign in with.',
+  return new AppError(400, 'code_missing', 'Sign-in did not work', {
+    detail: 'The service sent you back before your sign-in was finished. Nothing is lost: try again.',
     action: { href: loginUrl(returnTo), label: TRY_AGAIN },
   });
 }
@@ -43,8 +44,8 @@ export function exchangeFailed(cause: unknown, returnTo: string): AppError {
   const refused = cause instanceof GrantRefusedError;
   return new AppError(502, refused ? 'code_refused' : 'token_endpoint_unavailable', 'Sign-in did not work', {
     detail: refused
-      ? 'The service did not accept the sign-in that it had just confirmed.'
-      : 'The service can’t be reached right now, or its answer made no sense.',
+      ? 'The service confirmed your sign-in, but then did not accept it. Nothing is lost: try again.'
+      : 'The service did not answer as it should. Nothing is lost. Try again in a few minutes.',
     action: { href: loginUrl(returnTo), label: TRY_AGAIN },
     cause,
   });

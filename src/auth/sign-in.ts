@@ -4,13 +4,15 @@ import { toReturnPath } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
 
 /** `GET /auth/login`: remembers the attempt and sends the browser to the service. */
-export function createSignIn({ config, oauth, attempts }: AuthDeps): RequestHandler {
+export function createSignIn({ config, oauth, attempts, cookie }: AuthDeps): RequestHandler {
   return async (req, res) => {
     const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin);
     const state = randomState();
     const verifier = randomPKCECodeVerifier();
     const url = await oauth.authorizationUrl(state, verifier);
-    res.append('Set-Cookie', await attempts.begin(state, { verifier, returnTo }, req.headers.cookie));
+    const sessionBefore = cookie.read(req.headers.cookie)?.id;
+    const attempt = { verifier, returnTo, ...(sessionBefore !== undefined && { sessionBefore }) };
+    res.append('Set-Cookie', await attempts.begin(state, attempt, req.headers.cookie));
     res.redirect(302, url.href);
   };
 }

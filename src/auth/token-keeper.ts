@@ -1,10 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
-import type { Grant, Ticket } from '../session/record.ts';
+import type { Grant, SessionRecord, Ticket } from '../session/record.ts';
 import type { SessionRecords } from '../session/session-records.ts';
+import { TokenEndpointError } from './oauth-client.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import type { RenewalLocks } from './renewal-lock.ts';
 import { PACE_MS, createRenewal } from './renewal.ts';
+import { createRenewedGrants } from './renewed-grants.ts';
 
 /** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
 export interface TokenKeeper extends AsyncDisposable {
@@ -29,44 +30,56 @@ export interface TokenKeeperOptions {
   readonly now: () => number;
 }
 
+/** So long a failed renewal stands for those that would follow it: as long as its lock cools down in Redis. */
+const FAILED_FOR_MS = 1_000;
+
 export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const { now, log } = options;
-  const renew = createRenewal({ ...options, wait: async (ms) => delay(ms) });
+  const renewed = createRenewedGrants(options.records, log);
+  const renew = createRenewal({ ...options, renewed });
   /** One renewal per session and process. It belongs to nobody's connection: who goes away aborts nothing. */
   const underWay = new Map<string, Promise<Grant>>();
 
-  const join = async (ticket: Ticket): Promise<Grant> => {
-    const known = underWay.get(ticket.id);
+  const join = async (sessionId: string, unwanted: string): Promise<Grant> => {
+    const known = underWay.get(sessionId);
     if (known !== undefined) return known;
-    const renewal = renew(ticket).finally(() => underWay.delete(ticket.id));
-    underWay.set(ticket.id, renewal);
+    const renewal = renew(sessionId, unwanted);
+    underWay.set(sessionId, renewal);
+    const forget = () => underWay.delete(sessionId);
+    renewal.then(forget, (error: unknown) => {
+      if (error instanceof TokenEndpointError) setTimeout(forget, FAILED_FOR_MS).unref();
+      else forget();
+    });
     return renewal;
   };
 
-  const renewed = async (ticket: Ticket): Promise<string> => {
-    const known = await underWay.get(ticket.id);
+  const renewedToken = async (sessionId: string, unwanted: string): Promise<string> => {
+    const known = await underWay.get(sessionId);
     // One that began before our token was issued may have brought just that token: only a new one can tell.
-    const tells = known !== undefined && known.accessToken !== ticket.record.grant.accessToken;
-    return tells ? known.accessToken : (await join(ticket)).accessToken;
+    if (known !== undefined && known.accessToken !== unwanted) return known.accessToken;
+    return (await join(sessionId, unwanted)).accessToken;
   };
 
-  const isSoonSpent = ({ record: { grant, renewedAt = -Infinity } }: Ticket) => {
+  const isSoonSpent = ({ grant, renewedAt = -Infinity }: SessionRecord) => {
     const ahead = Math.min(options.refreshAheadSeconds * 1_000, grant.lifetimeMs / 3);
     return grant.expiresAt - now() <= ahead && now() - renewedAt >= PACE_MS;
   };
 
   return {
-    async accessToken(ticket, refused) {
-      const { grant } = ticket.record;
-      if (grant.expiresAt <= now() || grant.accessToken === refused) return renewed(ticket);
-      if (isSoonSpent(ticket) && grant.refreshToken !== undefined) {
-        join(ticket).catch((error: unknown) => log.warn({ err: error }, 'renewal in the background failed'));
+    async accessToken({ id, record }, refused) {
+      const { grant } = record;
+      if (grant.expiresAt <= now() || grant.accessToken === refused) {
+        return renewedToken(id, refused ?? grant.accessToken);
+      }
+      if (isSoonSpent(record) && grant.refreshToken !== undefined) {
+        // The one that led has logged its failure; the next request tries again.
+        join(id, grant.accessToken).catch((error: unknown) => log.debug({ err: error }, 'not renewed ahead'));
       }
       return grant.accessToken;
     },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled(underWay.values());
-      await renew.settled();
+      await renewed.settled();
     },
   };
 }

@@ -10,9 +10,9 @@ import type { ServiceClient } from '../platform/service-client.ts';
 import type { Ticket } from '../session/record.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
-import { judgeHead } from './admission.ts';
+import { judgeHead } from './head.ts';
 import { toBrowserHeaders, toServiceHeaders } from './headers.ts';
-import { CutOffError, LOGIN, toAnswer } from './outcome.ts';
+import { CutOffError, toAnswer } from './outcome.ts';
 import { draining, serviceUnreachable, sessionExpired, signInRequired } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
 import { createServerTiming } from './server-timing.ts';
@@ -37,7 +37,7 @@ export interface GatewayDeps {
 export function createGateway(deps: GatewayDeps, isDraining: () => boolean = () => false): RequestListener {
   return (req, res) => {
     const target = originalTarget(req);
-    logRequest(deps.log, req, res, target);
+    logRequest(deps.log, req, res, target, deps.config.trustProxy);
     const timing = createServerTiming();
     if (isDraining()) {
       refuse(res, draining(), timing);
@@ -49,7 +49,7 @@ export function createGateway(deps: GatewayDeps, isDraining: () => boolean = () 
         res.destroy();
         return;
       }
-      if (answer.status >= 500) deps.log.warn({ requestId: requestId(res), err: answer.cause }, answer.code);
+      logFailure(deps.log, res, answer);
       refuse(res, answer, timing);
     });
   };
@@ -63,7 +63,7 @@ async function forward(
   timing: ServerTiming,
 ): Promise<void> {
   judgeHead(req, target, deps.config);
-  const ticket = await timing.measure('session', async () => admit(deps, req, res));
+  const ticket = await timing.measure('session', async () => readTicket(deps, req, res));
   const accessToken = await timing.measure('token', async () => deps.tokens.accessToken(ticket));
   const answer = await callWithRenewal(deps, { req, res, target, ticket, accessToken, timing });
 
@@ -80,11 +80,11 @@ async function forward(
   res.end();
 }
 
-async function admit(deps: GatewayDeps, req: IncomingMessage, res: ServerResponse): Promise<Ticket> {
+async function readTicket(deps: GatewayDeps, req: IncomingMessage, res: ServerResponse): Promise<Ticket> {
   const read = deps.cookie.read(req.headers.cookie);
-  if (read === null) throw signInRequired(LOGIN);
+  if (read === null) throw signInRequired();
   const ticket = await deps.records.read(read.id);
-  if (ticket === null) throw sessionExpired(LOGIN);
+  if (ticket === null) throw sessionExpired();
   if (!read.current) res.setHeader('set-cookie', deps.cookie.write(read.id));
   return ticket;
 }
@@ -102,20 +102,23 @@ interface Call {
 async function callWithRenewal(deps: GatewayDeps, call: Call): Promise<ServiceAnswer> {
   const { config } = deps;
   const { req, res, target, timing } = call;
-  const body = hasBody(req)
-    ? createRequestBody(req, config.maxBodyBytes, config.serviceTimeoutSeconds * 1_000)
-    : null;
+  const timeoutMs = config.serviceTimeoutSeconds * 1_000;
+  const body = hasBody(req) ? createRequestBody(req, config.maxBodyBytes, timeoutMs) : null;
   let underWay: ServiceCall | null = null;
   res.once('close', () => {
     if (!res.writableFinished) underWay?.abort();
-    body?.release();
+    body?.stream.destroy();
   });
 
   const send = async (accessToken: string, sent: typeof body | Buffer) => {
     if (res.destroyed) throw new CallAbortedError(); // the browser left while we waited for a token
     const headers = toServiceHeaders(req.rawHeaders, accessToken, requestId(res));
     const content = sent === null || Buffer.isBuffer(sent) ? sent : sent.stream;
-    underWay = callService(deps.client, { method: req.method ?? 'GET', target, headers, body: content });
+    underWay = callService(
+      deps.client,
+      { method: req.method ?? 'GET', target, headers, body: content },
+      timeoutMs,
+    );
     const { answer } = underWay;
     return timing.measure('service', async () => answer);
   };
@@ -134,6 +137,13 @@ async function callWithRenewal(deps: GatewayDeps, call: Call): Promise<ServiceAn
     first.discard();
     throw error;
   }
+}
+
+/** An outage is a normal event; what nobody designed an answer for is not. */
+function logFailure(log: Logger, res: ServerResponse, answer: AppError): void {
+  const line = { requestId: requestId(res), err: answer.cause };
+  if (answer.status === 500) log.error(line, answer.code);
+  else if (answer.status > 500) log.warn(line, answer.code);
 }
 
 function refuse(res: ServerResponse, error: AppError, timing: ServerTiming): void {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config.ts';
-import { crossSiteRequest, isSameSite } from '../platform/cross-site.ts';
+import { crossSiteRequest, isSameOrigin } from '../platform/same-origin.ts';
 import {
   badRequestTarget,
   bodyTooLarge,
@@ -25,7 +25,7 @@ export function judgeHead(req: IncomingMessage, target: string, config: Config):
   const verdict = judgeTarget(target, config.apiPaths);
   if (verdict === 'malformed') throw badRequestTarget();
   if (verdict === 'not-allowed') throw pathNotAllowed();
-  if (!isSameSite(method, req.headers, config.publicOrigin)) throw crossSiteRequest();
+  if (!isSameOrigin(method, req.headers, config.publicOrigin)) throw crossSiteRequest();
   if (Number(req.headers['content-length'] ?? 0) > config.maxBodyBytes)
     throw bodyTooLarge(config.maxBodyBytes);
 }

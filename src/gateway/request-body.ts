@@ -25,10 +25,8 @@ export class BodyStalledError extends Error {
 /** A request body on its way to the service. */
 export interface RequestBody {
   readonly stream: Readable;
-  /** The whole body once it has been read; null where it is larger than what is kept. */
+  /** The whole body once it has been read; null where it is larger than what is kept, or was not read to its end. */
   whole(): Promise<Buffer | null>;
-  /** Lets go of what the service has not taken: the rest of the body is read and dropped. */
-  release(): void;
 }
 
 /** Whether a request has a body at all (RFC 9112 §6.3). */
@@ -40,6 +38,7 @@ export function hasBody(req: IncomingMessage): boolean {
 /**
  * Streams the body of a request in constant memory and keeps its first bytes. The stream fails with BodyTooLargeError
  * past `mostBytes`, and with BodyStalledError when the browser is silent for `silenceMs` though we could take more.
+ * Where it is closed early, the rest is read and dropped: or the connection would be stuck with it.
  */
 export function createRequestBody(req: IncomingMessage, mostBytes: number, silenceMs: number): RequestBody {
   const kept: Buffer[] = [];
@@ -67,21 +66,17 @@ export function createRequestBody(req: IncomingMessage, mostBytes: number, silen
     if (stream.writableNeedDrain) silence.refresh();
     else stream.destroy(new BodyStalledError());
   }, silenceMs);
+  // All of it is here: how long the service takes for it is not the browser's fault.
+  req.once('end', () => clearTimeout(silence));
+  req.once('close', () => !req.complete && stream.destroy());
+
+  // Whoever reads it hears of its errors, too. After an early answer nobody does, and that must not end the process.
+  stream.on('error', () => {});
   stream.once('close', () => {
     clearTimeout(silence);
     resolve(null);
+    req.unpipe(stream).resume();
   });
-  // Whoever reads it hears of its errors, too. After an early answer nobody does, and that must not end the process.
-  stream.on('error', () => {});
-  req.once('aborted', () => stream.destroy());
   req.pipe(stream);
-  return {
-    stream,
-    whole: async () => whole,
-    release() {
-      req.unpipe(stream);
-      stream.destroy();
-      req.resume();
-    },
-  };
+  return { stream, whole: async () => whole };
 }

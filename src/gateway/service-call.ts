@@ -35,59 +35,96 @@ export interface ServiceCall {
   abort(): void;
 }
 
-/** Sends one request. Follows no redirect, repeats nothing, takes no encoding off. */
-export function callService(client: ServiceClient, request: ServiceRequest): ServiceCall {
+/**
+ * Sends one request. Follows no redirect, repeats nothing, takes no encoding off. `timeoutMs` bounds the wait for a
+ * connection, for the answer's headers from the request fully sent, and for a browser that does not read on; each
+ * fails with a ServiceTimeoutError. undici bounds the silence of the service in the middle of its answer.
+ */
+export function callService(client: ServiceClient, request: ServiceRequest, timeoutMs: number): ServiceCall {
   const { promise: answer, resolve, reject } = createDeferred<ServiceAnswer>();
   const { promise: ended, resolve: end, reject: fail } = createDeferred<void>();
   ended.catch(() => {}); // nobody listens where the answer was refused before its body
   let controller: Dispatcher.DispatchController | null = null;
-  let aborted = false;
+  let abortedFor: Error | null = null;
+  let isOver = false;
   let onChunk: (chunk: Buffer) => void = () => {};
+
+  let patience: NodeJS.Timeout | undefined;
+
+  const abort = (reason: Error) => {
+    abortedFor ??= reason;
+    isOver = true;
+    clearTimeout(patience);
+    controller?.abort(abortedFor);
+    reject(abortedFor); // one that still waits for a connection is not under way yet
+  };
+  // Our own clock: undici's begins anew with each 1xx, and not before there is a connection.
+  const waitAgain = () => {
+    clearTimeout(patience);
+    patience = setTimeout(() => abort(new ServiceTimeoutError()), timeoutMs);
+  };
+  waitAgain();
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       controller = started;
-      if (aborted) started.abort(new CallAbortedError());
+      if (abortedFor !== null) {
+        started.abort(abortedFor);
+        return;
+      }
+      waitAgain();
+      if (request.body === null || Buffer.isBuffer(request.body)) return;
+      // Until it is sent, the silence of either side is what counts: the browser's (request-body.ts), the service's
+      // (undici's clock runs while it does not read).
+      clearTimeout(patience);
+      request.body.once('end', () => !isOver && waitAgain());
     },
     onResponseStart(started, status) {
       if (status < 200) return;
+      isOver = true;
+      clearTimeout(patience);
       started.pause();
       const headers = toRawHeaders(started.rawHeaders);
       const pipe = async (res: ServerResponse) => {
         onChunk = (chunk) => {
-          if (res.write(chunk)) return;
-          started.pause();
-          res.once('drain', () => started.resume());
+          if (!res.write(chunk))
+            resumeWhenRead(started, res, () => abort(new ServiceTimeoutError()), timeoutMs);
         };
         started.resume();
         await ended;
       };
-      resolve({ status, headers, pipe, discard: () => started.abort(new CallAbortedError()) });
+      resolve({ status, headers, pipe, discard: () => abort(new CallAbortedError()) });
     },
     onResponseData: (_controller, chunk) => onChunk(chunk),
     onResponseEnd: () => end(),
     onResponseError(_controller, error) {
+      isOver = true;
+      clearTimeout(patience);
       const cause = isOurs(error) ? error : new ServiceCallError(error);
       reject(cause);
       fail(cause);
     },
   };
-  client.dispatch(
-    {
-      path: request.target,
-      method: request.method,
-      headers: request.headers,
-      body: request.body,
-    },
-    handler,
-  );
-  return {
-    answer,
-    abort() {
-      aborted = true;
-      controller?.abort(new CallAbortedError());
-    },
+  const { method, target: path, headers, body } = request;
+  client.dispatch({ path, method, headers, body }, handler);
+  return { answer, abort: () => abort(new CallAbortedError()) };
+}
+
+/** Holds the service's answer back until the browser has read on, or gives up on it. */
+function resumeWhenRead(
+  controller: Dispatcher.DispatchController,
+  res: ServerResponse,
+  giveUp: () => void,
+  withinMs: number,
+): void {
+  controller.pause();
+  const tooSlow = setTimeout(giveUp, withinMs);
+  const goOn = () => {
+    clearTimeout(tooSlow);
+    res.off('drain', goOn).off('close', goOn);
+    if (!res.destroyed) controller.resume();
   };
+  res.once('drain', goOn).once('close', goOn);
 }
 
 /** Ours: the browser has left, or the answer is not wanted any more. */
@@ -95,24 +132,24 @@ export class CallAbortedError extends Error {
   override readonly name = 'CallAbortedError';
 }
 
+/** Out of time by our own clock. */
+export class ServiceTimeoutError extends Error {
+  override readonly name = 'ServiceTimeoutError';
+}
+
 /** The service could not be reached, was too slow, or answered what is not HTTP. */
 export class ServiceCallError extends Error {
   override readonly name = 'ServiceCallError';
-  /** undici's or the system's name for it. */
-  readonly code: string;
 
   constructor(cause: Error) {
     super('the call to the service failed', { cause });
-    this.code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   }
 }
 
+const OURS = [CallAbortedError, ServiceTimeoutError, BodyTooLargeError, BodyStalledError];
+
 function isOurs(error: Error): boolean {
-  return (
-    error instanceof CallAbortedError ||
-    error instanceof BodyTooLargeError ||
-    error instanceof BodyStalledError
-  );
+  return OURS.some((known) => error instanceof known);
 }
 
 function toRawHeaders(raw: Dispatcher.DispatchController['rawHeaders']): RawHeaders {

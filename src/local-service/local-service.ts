@@ -55,7 +55,7 @@ export function createLocalService(
   app.enable('case sensitive routing');
 
   app.use((req, res, next) => {
-    logRequest(log, req, res, req.originalUrl);
+    logRequest(log, req, res, req.originalUrl, 0);
     res.set('cache-control', 'no-store');
     next();
   });

@@ -13,9 +13,10 @@ export interface Pages {
   consent(formToken: string, account: Account, request: AuthorizationRequest): string;
   /** For a request that names no place that could be redirected to. */
   untrusted(detail: string): string;
-  /** For a form that can't be taken; `startAgain` is the address that shows it anew. */
-  staleForm(startAgain: string): string;
-  failure(error: AppError, requestId: string): string;
+  /** For a form that can't be taken; `here` is the address that shows it anew. */
+  staleForm(here: string): string;
+  /** `here` is the address to try again, where that may help. */
+  failure(error: AppError, requestId: string, here?: string): string;
 }
 
 /** Pages that speak of the registered app. */
@@ -47,13 +48,18 @@ export function createPages(render: Render, clientId: string): Pages {
         detail,
         hint: 'You were not sent back to it: where it wants you to go can’t be trusted.',
       }),
-    staleForm: (startAgain) =>
+    staleForm: (here) =>
       render('local-service/error', {
-        title: 'This form is no longer good',
+        title: 'This form has expired',
         detail: 'It belongs to another sign-in, or your browser keeps no cookies from this service.',
-        startAgain,
+        way: { href: here, label: 'Start again' },
       }),
-    failure: (error, requestId) =>
-      render('local-service/error', { title: error.title, detail: error.detail, requestId }),
+    failure: ({ title, detail }, requestId, here) =>
+      render('local-service/error', {
+        title,
+        ...(detail !== title && { detail }),
+        ...(here !== undefined && { way: { href: here, label: 'Try again' } }),
+        requestId,
+      }),
   };
 }

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { StartupError } from './program.ts';
 
 /** The environment, or what stands for it. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** A configuration that can't be used. No problem repeats a value: it may be a secret, even in the wrong place. */
-export class ConfigError extends Error {
+export class ConfigError extends StartupError {
   override readonly name = 'ConfigError';
   /** One for each thing that is wrong; each starts with the name of the variable. */
   readonly problems: readonly string[];

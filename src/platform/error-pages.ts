@@ -24,9 +24,10 @@ export const refuseTrace: RequestHandler = (req, _res, next) => {
 };
 
 /**
- * Turns whatever went wrong into a page with a way on and the request id, or into problem+json for a caller who
+ * Turns whatever went wrong into a page with ways on and the request id, or into problem+json for a caller who
  * prefers JSON; never a stack. Where an answer has begun, the connection is cut: half a page must not look whole.
- * `isSignedIn` decides whether the page offers to sign out; it is asked with Redis away, too, and must not throw.
+ * `isSignedIn` decides where the page leads on and whether it offers to sign out; it is asked with Redis away, too,
+ * and must not throw.
  */
 export function createErrorPages(deps: {
   readonly render: Render;
@@ -35,15 +36,18 @@ export function createErrorPages(deps: {
 }): ErrorRequestHandler {
   const { render, log, isSignedIn } = deps;
 
-  const toPage = (error: AppError, req: Request, res: Response) =>
-    render('error', {
+  const toPage = (error: AppError, req: Request, res: Response) => {
+    const signedIn = isSignedIn(req);
+    return render('error', {
       title: error.title,
-      signedIn: isSignedIn(req),
-      status: error.status,
+      signedIn,
+      // To say no is no error.
+      ...(error.code !== 'access_denied' && { status: error.status }),
       detail: error.detail,
-      action: error.action ?? toAction(error, req),
+      ways: toWays(error, req, signedIn),
       requestId: requestId(res),
     });
+  };
 
   // Express tells error handlers by their four parameters.
   return (thrown: unknown, req, res, _next) => {
@@ -83,7 +87,9 @@ function toRefusal(status: number): AppError {
   const code = name.toLowerCase().replaceAll(/[^a-z]+/g, '_');
   const unreadable = status === 400;
   return new AppError(status, code, unreadable ? 'This request can’t be read' : name, {
-    detail: unreadable ? 'Its address or content is malformed.' : 'The request was refused as it is.',
+    detail: unreadable
+      ? 'Its address may be cut off or mistyped. Nothing has been changed.'
+      : 'It was refused as it is. Nothing has been changed.',
   });
 }
 
@@ -93,12 +99,30 @@ function noSuchPage(): AppError {
   });
 }
 
-/** A page that failed on our side may work the next time; anything else begins again at the start. */
-function toAction(error: AppError, req: Request): ErrorAction {
-  const repeatable = error.status >= 500 && (req.method === 'GET' || req.method === 'HEAD');
-  // `//host` and `/\host` lead to another site.
-  const ours = /^\/(?![/\\])/.test(req.originalUrl);
-  return repeatable && ours
-    ? { href: req.originalUrl, label: 'Try again' }
-    : { href: '/', label: 'Go to the start page' };
+const START: ErrorAction = { href: '/', label: 'Go to the start page' };
+/** The start page of who is signed in: `/` only leads there. */
+const WORKSPACES: ErrorAction = { href: '/workspaces', label: 'Go to your workspaces' };
+
+/**
+ * The ways on, the likeliest first: the error's own, or to try a page again that failed on our side, and then the start
+ * page, unless it is what failed.
+ */
+function toWays(error: AppError, req: Request, signedIn: boolean): ErrorAction[] {
+  const start = signedIn ? WORKSPACES : START;
+  const startFailed = pathOf(req) === start.href;
+  const first = error.action ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);
+  return first === start || startFailed ? [first] : [first, start];
+}
+
+/** A page of ours; `//host` and `/\host` lead to another site. */
+function isRepeatable(error: AppError, { method, originalUrl }: Request): boolean {
+  return error.status >= 500 && (method === 'GET' || method === 'HEAD') && /^\/(?![/\\])/.test(originalUrl);
+}
+
+function tryAgain({ originalUrl }: Request): ErrorAction {
+  return { href: originalUrl, label: 'Try again' };
+}
+
+function pathOf({ originalUrl }: Request): string {
+  return originalUrl.split('?', 1)[0] ?? '';
 }

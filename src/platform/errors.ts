@@ -52,9 +52,8 @@ export class StoreUnavailableError extends AppError {
   override readonly name = 'StoreUnavailableError';
 
   constructor(cause: unknown) {
-    super(503, 'session_store_unavailable', 'The session store is unavailable', {
-      detail:
-        'Sign-in sessions can’t be read or written right now. You are still signed in; try again in a moment.',
+    super(503, 'session_store_unavailable', 'Cloakroom is briefly unavailable', {
+      detail: 'Nothing is lost, and nobody is signed out by this. Try again in a moment.',
       headers: { 'retry-after': '2' },
       cause,
     });
@@ -67,7 +66,7 @@ export class StoreUnavailableError extends AppError {
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   return new AppError(500, 'internal_error', 'Something went wrong on our side', {
-    detail: 'The request could not be completed. The request id below leads to the entry in the log.',
+    detail: 'Cloakroom could not finish this. Try again in a moment; if it happens again, ask for help.',
     cause: error,
   });
 }

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { fromStore } from './redis.ts';
 import type { RedisClient } from './redis.ts';
 
 /**
@@ -11,7 +12,7 @@ export function createHealthRouter(redis: RedisClient, isDraining: () => boolean
     res.json({ status: 'ok' });
   });
   router.get('/readyz', async (_req, res) => {
-    const redisAnswers = await redis.ping().then(
+    const redisAnswers = await fromStore(redis.ping()).then(
       () => true,
       () => false,
     );

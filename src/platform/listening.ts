@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
+import { StartupError } from './program.ts';
 
 /** An address that is taken or may not be taken, said in one line. */
-export class AddressError extends Error {
+class AddressError extends StartupError {
   override readonly name = 'AddressError';
 }
 
@@ -21,11 +22,13 @@ export interface BoundPort extends AsyncDisposable {
  */
 export async function bindPort(host: string, port: number, variable: string): Promise<BoundPort> {
   const socket = createServer();
+  // Who comes before the server that takes over is turned away: an open connection would wait for nobody.
+  socket.on('connection', (early) => early.destroy());
   socket.listen({ host, port });
   try {
     await once(socket, 'listening');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'is already in use' : `can't be listened on (${code})`;
     throw new AddressError(`${host}:${port} ${why}. Free it, or set ${variable} to another port.`, {
       cause: error,

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { StartupError } from './program.ts';
 
 /** A `redis-server` of our own, reachable through a socket that only this user can open. */
 export interface PrivateRedis extends AsyncDisposable {
@@ -18,21 +19,28 @@ const START_WITHIN_MS = 10_000;
 
 /**
  * The shell between us and Redis outlives us by a moment: when the pipe on its standard input closes, because we
- * ended in whatever way, kill -9 included, it ends Redis and removes the folder.
+ * ended in whatever way, kill -9 included, it ends Redis and removes the folder. What Redis says comes out of it.
  */
 const KEEPER = `
-  redis-server "$1/redis.conf" </dev/null >"$1/redis.log" 2>&1 &
+  exec 3<&0
+  redis-server "$1/redis.conf" </dev/null 3<&- 2>&1 &
   pid=$!
   echo "$pid"
-  cat >/dev/null
-  kill "$pid" 2>/dev/null
+  { cat >/dev/null; kill "$pid" 2>/dev/null; } <&3 >/dev/null 2>&1 &
+  exec 3<&-
   wait "$pid"
   rm -rf "$1"
 `;
 
+/** The program is missing or does not start; says why. */
+class RedisNotStartedError extends StartupError {
+  override readonly name = 'RedisNotStartedError';
+}
+
 /**
  * Starts a `redis-server` without persistence that ends with this process. `settings` are lines of its
- * configuration file. Rejects where the program is missing or does not start, with what it said.
+ * configuration file. Rejects with a StartupError and with what it said, where the program is missing or does not
+ * start.
  */
 export async function startPrivateRedis(settings: readonly string[] = []): Promise<PrivateRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-'));
@@ -42,39 +50,43 @@ export async function startPrivateRedis(settings: readonly string[] = []): Promi
 
   // A group of its own: Ctrl-C is for us, and Redis goes when we have finished.
   const keeper = spawn('sh', ['-c', KEEPER, 'redis-keeper', folder], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });
-  const exited = once(keeper, 'exit');
-  keeper.unref();
-  const [line] = (await once(keeper.stdout, 'data')) as [Buffer];
-  keeper.stdout.destroy();
+  let said = '';
+  keeper.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const over = new AbortController();
+  const exited = once(keeper, 'exit').finally(() => over.abort());
 
   const stop = async () => {
-    // Or Node ends with nothing left to do before the keeper has, with exit code 13.
-    keeper.ref();
+    keeper.ref(); // or there might be nothing left to wait with
     keeper.stdin.end();
     await exited;
   };
   try {
-    await answers(socket);
-  } catch (error) {
+    await answers(socket, over.signal);
+  } catch (cause) {
     await stop();
-    throw new Error('The private redis-server did not start. Is Debian’s redis-server installed?', {
-      cause: error,
+    throw new RedisNotStartedError(`The private redis-server did not start: ${said.trim().slice(-500)}`, {
+      cause,
     });
   }
-  return { url: `redis+unix://${socket}`, pid: Number(line.toString()), [Symbol.asyncDispose]: stop };
+  const pid = Number(said.split('\n', 1)[0]);
+  keeper.stdout.destroy();
+  keeper.unref();
+  return { url: `redis+unix://${socket}`, pid, [Symbol.asyncDispose]: stop };
 }
 
-async function answers(path: string): Promise<void> {
+/** Resolves once Redis answers; rejects when it has ended, or after START_WITHIN_MS. */
+async function answers(path: string, ended: AbortSignal): Promise<void> {
   const giveUpAt = performance.now() + START_WITHIN_MS;
   for (;;) {
+    ended.throwIfAborted();
     const probe = connect(path);
     try {
-      await once(probe, 'connect');
+      await once(probe, 'connect', { signal: ended });
       probe.write('PING\r\n');
-      await once(probe, 'data');
+      await once(probe, 'data', { signal: ended });
       return;
     } catch (error) {
       if (performance.now() > giveUpAt) throw error;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Cluster, Redis } from 'ioredis';
+import { createDeferred } from './deferred.ts';
 import { StoreUnavailableError } from './errors.ts';
 import type { RedisTarget } from './redis-url.ts';
 
@@ -74,12 +75,19 @@ function reconnectDelay(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_AT_MOST_MS) * (0.75 + Math.random() / 2);
 }
 
-/** Runs a Redis command; whatever fails in it becomes a StoreUnavailableError. */
+/**
+ * Awaits a Redis command; whatever fails in it becomes a StoreUnavailableError. The time counts from here: ioredis
+ * begins to count only when a command leaves the pipeline that waits for the one before it.
+ */
 export async function fromStore<T>(command: Promise<T>): Promise<T> {
+  const { promise: late, reject } = createDeferred<never>();
+  const timer = setTimeout(() => reject(new Error('Redis did not answer in time')), COMMAND_TIMEOUT_MS);
   try {
-    return await command;
+    return await Promise.race([command, late]);
   } catch (error) {
     throw new StoreUnavailableError(error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

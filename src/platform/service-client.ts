@@ -15,10 +15,16 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const timeout = options.timeoutSeconds * 1_000;
   return new Pool(options.origin, {
     connections: options.connections,
-    // One answer at a time on a connection: an unsolicited second one can reach nobody else's request.
+    // One question at a time on a connection, so that a slow answer holds up no other.
     pipelining: 1,
     headersTimeout: timeout,
     bodyTimeout: timeout,
     connect: { timeout },
   });
+}
+
+/** Whether a failed call ran out of time, as opposed to a service that can't be reached or answers what is not HTTP. */
+export function isTimeout(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' && /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code);
 }

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 
 /** Renders the template `views/{name}.eta`; every value is HTML-escaped. Throws where the template does. */
-export type Render = <T extends object>(name: string, data: T) => string;
+export type Render = (name: string, data: object) => string;
 
 /**
  * Templates under `views/`, compiled once and kept. The folder has the same place beside `src` and `dist`.

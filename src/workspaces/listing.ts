@@ -50,6 +50,7 @@ export function createListing(deps: {
       try {
         return toListedPage(await walkPages({ ask, from, to: request.page, onMark, now }), request);
       } finally {
+        // Comes after the page or its error, and must not take their place: it never rejects.
         await pageTokens.remember(list, found);
       }
     };

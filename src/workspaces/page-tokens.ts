@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Logger } from '../platform/log.ts';
-import { fromStore, isOutOfMemory } from '../platform/redis.ts';
+import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import type { Sealer } from '../session/sealing.ts';
 import type { PageMark } from './page-walk.ts';
@@ -13,11 +13,14 @@ interface ListName {
   readonly limit: number;
 }
 
-/** Where the service's `next` tokens wait between two pages. Rejects with StoreUnavailableError while Redis is away. */
+/**
+ * Where the service's `next` tokens wait between two pages. While Redis is away, all but `remember` reject with
+ * StoreUnavailableError.
+ */
 export interface PageTokens {
   /** The mark of the last page at or before `page` that is known; null where only the first can be asked for. */
   nearest(list: ListName, page: number): Promise<{ readonly page: number; readonly mark: PageMark } | null>;
-  /** Adds marks by page number. A full Redis takes none, and then later pages are walked to again. */
+  /** Adds marks by page number. Never rejects: where they can't be kept, later pages are walked to again. */
   remember(list: ListName, marks: ReadonlyMap<number, PageMark>): Promise<void>;
   /** Drops all marks of a list. */
   forget(list: ListName): Promise<void>;
@@ -70,15 +73,14 @@ export function createPageTokens(deps: {
 
     async remember(list, marks) {
       if (marks.size === 0) return;
-      const key = keyOf(list);
-      const fields = [...marks].flatMap(([page, mark]) => [
-        String(page),
-        sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`),
-      ]);
       try {
-        await fromStore(redis.eval(REMEMBER, 1, key, deps.idleSeconds, ...fields));
+        const key = keyOf(list);
+        const fields = [...marks].flatMap(([page, mark]) => [
+          String(page),
+          sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`),
+        ]);
+        await redis.eval(REMEMBER, 1, key, deps.idleSeconds, ...fields);
       } catch (error) {
-        if (!isOutOfMemory(error)) throw error;
         deps.log.warn({ err: error }, 'page tokens not kept');
       }
     },

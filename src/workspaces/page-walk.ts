@@ -62,7 +62,7 @@ function createVisit(ask: AskPage): (page: number, mark: PageMark) => Promise<Wa
     if (next !== undefined) used.add(next);
     const answer: ServicePage = await ask(next);
     if (answer.next !== undefined && used.has(answer.next)) {
-      throw toUnreadableAnswer('It leads from one page back to an earlier one.');
+      throw toUnreadableAnswer('the list leads from one page back to an earlier one');
     }
     const { items } = answer;
     const following = answer.next !== undefined && { next: answer.next, before: before + items.length };

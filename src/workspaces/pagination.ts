@@ -20,13 +20,17 @@ export interface Pagination {
   readonly first?: string;
   readonly previous?: string;
   readonly next?: string;
+  /** Empty where the whole list fits on the smallest page. */
   readonly sizes: readonly PageLink[];
 }
 
 const LARGEST_LIMIT = 100;
-const USUAL_LIMITS = [10, 25, 50, LARGEST_LIMIT];
+const SMALLEST_USUAL_LIMIT = 10;
+const USUAL_LIMITS = [SMALLEST_USUAL_LIMIT, 25, 50, LARGEST_LIMIT];
+/** Far beyond any list that can be walked. */
+const LARGEST_PAGE = 1_000_000;
 
-/** Reads `limit` and `page` from a query: held to 1–100 and to 1 and up; what is no whole number counts as absent. */
+/** Reads `limit` and `page` from a query: held to 1–100 and to 1–1,000,000; what is no whole number counts as absent. */
 export function toPageAddress(
   query: { readonly [name: string]: unknown },
   defaultLimit: number,
@@ -35,7 +39,7 @@ export function toPageAddress(
   const page = toWholeNumber(query['page']) ?? 1;
   return {
     limit: Math.min(Math.max(1, limit), LARGEST_LIMIT),
-    page: Math.min(Math.max(1, page), Number.MAX_SAFE_INTEGER),
+    page: Math.min(Math.max(1, page), LARGEST_PAGE),
   };
 }
 
@@ -51,17 +55,21 @@ export function toPageHref(path: string, { limit, page }: PageAddress): string {
 export function toPagination(listed: ListedPage, path: string, defaultLimit: number): Pagination {
   const { page, limit, before, items } = listed;
   const to = (target: number) => toPageHref(path, { limit, page: target });
-  const sizes = [...new Set([...USUAL_LIMITS, defaultLimit, limit])].toSorted((a, b) => a - b);
+  const isWhole = page === 1 && !listed.hasNext;
+  const isShort = items.length === 0 || (isWhole && items.length <= SMALLEST_USUAL_LIMIT);
+  const limits = isShort ? [] : [...new Set([...USUAL_LIMITS, defaultLimit, limit])];
   return {
     page,
     ...(items.length > 0 && { range: toRange(before + 1, before + items.length) }),
     ...(page > 1 && { first: to(1), previous: to(page - 1) }),
     ...(listed.hasNext && { next: to(page + 1) }),
-    sizes: sizes.map((size) => ({
-      label: String(size),
-      href: toPageHref(path, { limit: size, page: 1 }),
-      current: size === limit,
-    })),
+    sizes: limits
+      .toSorted((a, b) => a - b)
+      .map((size) => ({
+        label: String(size),
+        href: toPageHref(path, { limit: size, page: 1 }),
+        current: size === limit,
+      })),
   };
 }
 

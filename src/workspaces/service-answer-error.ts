@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'undici/types/header.js';
 import { AppError } from '../platform/errors.ts';
 import type { ErrorDetails } from '../platform/errors.ts';
 
-const STILL_SIGNED_IN = 'You are still signed in.';
+const NOTHING_LOST = 'Nothing is lost, and you are still signed in.';
+const SIGN_IN_AGAIN = { href: '/auth/login', label: 'Sign in again' };
 const LONGEST_PAUSE_SECONDS = 3_600;
 
 /** The service answered, but with no page of a list: none of its statuses ends a session. */
@@ -30,30 +31,33 @@ export function toServiceAnswerError(
         401,
         502,
         'service_refuses_sign_in',
-        'The service doesn’t accept the sign-in',
+        'The service no longer accepts your sign-in',
         {
-          detail: 'It refused even a token that was just renewed. Try again later, or sign out and in again.',
+          detail: 'Nothing is lost. Sign in again to go on; if that changes nothing, try again later.',
+          action: SIGN_IN_AGAIN,
         },
       );
     case 403:
-      return new ServiceAnswerError(403, 403, 'permission_missing', 'The app lacks permission for this', {
-        detail: `The service doesn’t let this app read the list. Whoever runs it can ask for more. ${STILL_SIGNED_IN}`,
+      return new ServiceAnswerError(403, 403, 'permission_missing', 'Cloakroom may not show you this list', {
+        detail: `The service has not allowed it. ${NOTHING_LOST} Sign in again and allow access; if that changes nothing, ask for help.`,
+        action: SIGN_IN_AGAIN,
       });
     case 404:
-      return new ServiceAnswerError(404, 404, 'list_not_found', 'The service has no such list', {
-        detail: `It may have been removed, or it isn’t open to you. ${STILL_SIGNED_IN}`,
+      return new ServiceAnswerError(404, 404, 'list_not_found', 'This list isn’t there', {
+        detail: `It may have been removed, or it is no longer open to you. You are still signed in.`,
       });
     case 429: {
       const seconds = toPauseSeconds(headers, now);
       return new ServiceAnswerError(429, 503, 'service_rate_limited', 'The service asks for a short pause', {
-        detail: `It had too many requests. Try again in ${inWords(seconds)}. ${STILL_SIGNED_IN}`,
+        detail: `It is very busy right now. ${NOTHING_LOST} Try again in ${inWords(seconds)}.`,
         headers: { 'retry-after': String(seconds) },
       });
     }
     default: {
       const name = STATUS_CODES[status];
       return new ServiceAnswerError(status, 502, 'service_failed', 'The service could not give this page', {
-        detail: `It answered with ${status}${name === undefined ? '' : ` (${name})`}. ${STILL_SIGNED_IN}`,
+        detail: `It has a problem of its own. ${NOTHING_LOST} Try again in a few minutes.`,
+        cause: new Error(`the service answered ${status}${name === undefined ? '' : ` (${name})`}`),
       });
     }
   }
@@ -83,12 +87,12 @@ function inWords(seconds: number): string {
 export function toServiceFailure(cause: unknown, timedOut: boolean): AppError {
   if (timedOut || isConnectionTimeout(cause)) {
     return new AppError(504, 'service_timeout', 'The service takes too long', {
-      detail: `It did not answer in time. ${STILL_SIGNED_IN}`,
+      detail: `It did not answer in time. ${NOTHING_LOST} Try again in a few minutes.`,
       cause,
     });
   }
   return new AppError(502, 'service_unreachable', 'The service can’t be reached', {
-    detail: `The connection to it failed. ${STILL_SIGNED_IN}`,
+    detail: `The connection to it failed. ${NOTHING_LOST} Try again in a few minutes.`,
     cause,
   });
 }
@@ -98,10 +102,10 @@ function isConnectionTimeout(cause: unknown): boolean {
   return /^UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code);
 }
 
-/** A 200 that is no page of a list. */
+/** A 200 that is no page of a list; `why` is for the log. */
 export function toUnreadableAnswer(why: string, cause?: unknown): AppError {
-  return new AppError(502, 'service_answer_unreadable', 'The service’s answer can’t be read', {
-    detail: `${why} ${STILL_SIGNED_IN}`,
-    cause,
+  return new AppError(502, 'service_answer_unreadable', 'The service sent something unexpected', {
+    detail: `This page can’t be shown because of it. ${NOTHING_LOST} Try again in a few minutes.`,
+    cause: new Error(why, { cause }),
   });
 }

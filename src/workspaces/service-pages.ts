@@ -120,9 +120,9 @@ async function readBody({ statusCode, body }: Dispatcher.ResponseData): Promise<
 }
 
 function toServicePage(body: Buffer | null): ServicePage {
-  if (body === null) throw toUnreadableAnswer('It is too large for a page.');
+  if (body === null) throw toUnreadableAnswer('the answer is too large for a page');
   const envelope = envelopeSchema.safeParse(parseJson(body.toString('utf8')));
-  if (!envelope.success) throw toUnreadableAnswer('It isn’t a page of a list.', envelope.error);
+  if (!envelope.success) throw toUnreadableAnswer('the answer is no page of a list', envelope.error);
   const { value, next } = envelope.data;
   return { items: value, ...(next !== undefined && { next }) };
 }
@@ -132,6 +132,6 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The message of a SyntaxError quotes the text, which is the user's own.
-    throw toUnreadableAnswer('It isn’t JSON.');
+    throw toUnreadableAnswer('the answer is no JSON');
   }
 }

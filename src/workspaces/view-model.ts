@@ -7,6 +7,8 @@ import type { Pagination } from './pagination.ts';
 interface WorkspaceRow {
   readonly name: string;
   readonly description: string;
+  /** Shown in part at first. */
+  readonly isLong: boolean;
   readonly created?: { readonly iso: string; readonly day: string; readonly moment: string };
   readonly flags: readonly string[];
 }
@@ -22,6 +24,8 @@ export interface WorkspacesView {
   readonly signedIn: true;
   readonly rows: readonly WorkspaceRow[];
   readonly notice?: Notice;
+  /** Which part of the list this is, in words; empty where it is no part. */
+  readonly place: string;
   readonly pagination: Pagination;
 }
 
@@ -32,7 +36,11 @@ export const WORKSPACES_ADDRESS = '/workspaces';
 const MOST_ROWS = 1_000;
 const LONGEST_NAME = 500;
 const LONGEST_DESCRIPTION = 2_000;
+/** About three lines of a wide screen. */
+const LONG_DESCRIPTION = 240;
 const NO_NAME = '–';
+/** A page further on than this takes so many steps that a link towards it leads nowhere in earnest. */
+const LONGEST_WAY = 10_000;
 
 const text = z.string().optional().catch(undefined);
 /** The service promises nothing about its items: whatever has another type counts as absent. */
@@ -51,13 +59,20 @@ const workspaceSchema = z
 /** `asked` is the page in the address; `defaultLimit` the page size where none is given. */
 export function toWorkspacesView(listed: ListedPage, asked: number, defaultLimit: number): WorkspacesView {
   const notice = toNotice(listed, asked);
+  const pagination = toPagination(listed, WORKSPACES_ADDRESS, defaultLimit);
   return {
     title: listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`,
     signedIn: true,
     rows: listed.items.slice(0, MOST_ROWS).map(toWorkspaceRow),
     ...(notice !== undefined && { notice }),
-    pagination: toPagination(listed, WORKSPACES_ADDRESS, defaultLimit),
+    place: toPlace(pagination),
+    pagination,
   };
+}
+
+function toPlace({ range, page, previous, next }: Pagination): string {
+  const hasOthers = previous !== undefined || next !== undefined;
+  return [...(range === undefined ? [] : [range]), ...(hasOthers ? [`Page ${page}`] : [])].join(' · ');
 }
 
 function toNotice({ reached, page, limit, items }: ListedPage, asked: number): Notice | undefined {
@@ -65,10 +80,12 @@ function toNotice({ reached, page, limit, items }: ListedPage, asked: number): N
   if (reached === 'furthest') {
     return {
       text: `Page ${asked} is too far for one step. This is page ${page}.`,
-      action: {
-        href: toPageHref(WORKSPACES_ADDRESS, { limit, page: asked }),
-        label: `Go on to page ${asked}`,
-      },
+      ...(asked - page <= LONGEST_WAY && {
+        action: {
+          href: toPageHref(WORKSPACES_ADDRESS, { limit, page: asked }),
+          label: `Go on towards page ${asked}`,
+        },
+      }),
     };
   }
   if (items.length > MOST_ROWS) {
@@ -81,9 +98,11 @@ function toWorkspaceRow(item: unknown): WorkspaceRow {
   const { id, name, title, description, createdOn, locked, suspended } = workspaceSchema.parse(item);
   const created = createdOn === undefined ? undefined : toCreated(createdOn);
   const names = [name, title, id === undefined ? undefined : String(id)];
+  const shown = isVisible(description) ? shorten(description, LONGEST_DESCRIPTION) : '';
   return {
     name: shorten(names.find(isVisible) ?? NO_NAME, LONGEST_NAME),
-    description: isVisible(description) ? shorten(description, LONGEST_DESCRIPTION) : '',
+    description: shown,
+    isLong: shown.length > LONG_DESCRIPTION,
     ...(created !== undefined && { created }),
     flags: [...(locked ? ['Locked'] : []), ...(suspended ? ['Suspended'] : [])],
   };

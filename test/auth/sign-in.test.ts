@@ -4,6 +4,7 @@ import request from 'supertest';
 import { Browser } from '../support/browser.ts';
 import { passSignIn, startHouse, tokenCalls } from '../support/house.ts';
 import type { House } from '../support/house.ts';
+import { sendRaw } from '../support/raw.ts';
 
 const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
@@ -37,7 +38,8 @@ async function attempt(returnTo?: string) {
 
 /** The address that the service sends the browser back to, not yet opened. */
 async function comeBack(browser: Browser, returnTo = '/workspaces'): Promise<string> {
-  const consent = await passSignIn(browser, await browser.open(await begin(browser, returnTo)));
+  const page = await browser.open(await begin(browser, returnTo));
+  const consent = page.text.includes('type="password"') ? await passSignIn(browser, page) : page;
   return (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
 }
 
@@ -93,6 +95,34 @@ describe('signing in', () => {
     const first = await browser.fetch((await browser.press(consent, 'Allow')).headers.get('location') ?? '');
     expect(second.headers.get('location')).toBe('/workspaces?page=2');
     expect(first.headers.get('location')).toBe('/workspaces?page=1');
+  });
+
+  test('works in several tabs that begin at the very same time', async () => {
+    const browser = new Browser();
+    const [one, two] = await Promise.all([
+      begin(browser, '/workspaces?page=1'),
+      begin(browser, '/workspaces?page=2'),
+    ]);
+    const consent = await passSignIn(browser, await browser.open(one));
+    const first = await browser.fetch((await browser.press(consent, 'Allow')).headers.get('location') ?? '');
+    expect(first.headers.get('location')).toBe('/workspaces?page=1');
+    const second = await browser.press(await browser.open(two), 'Allow');
+    expect((await browser.fetch(second.headers.get('location') ?? '')).headers.get('location')).toBe(
+      '/workspaces?page=2',
+    );
+  });
+
+  test('ends the session that the browser had when it began, though a strict cookie stays behind', async () => {
+    const { browser } = await house.signIn();
+    const before = (await browser.cookie(house.origin, 'cloakroom')) ?? '';
+    const address = await comeBack(browser);
+    // A strict session cookie does not come along from another site; the one of the attempt is lax.
+    const cookies = await browser.jar.getCookieString(house.origin);
+    const without = cookies.split('; ').filter((pair) => !pair.startsWith('cloakroom='));
+    expect((await new Browser().fetch(address, { headers: { cookie: without.join('; ') } })).status).toBe(
+      303,
+    );
+    expect(await house.services.records.read(decodeURIComponent(before).slice(2, 45))).toBeNull();
   });
 
   test('gives a new session id and ends the old session', async () => {
@@ -153,6 +183,7 @@ describe('a callback', () => {
     const { browser, state } = await attempt('/workspaces?page=3');
     const answer = await page(browser, { state, error: 'access_denied' });
     expect(answer.status).toBe(403);
+    expect(answer.text).toContain('You chose not to allow access, so nothing has changed.');
     expect(answer.text).toContain(`href="/auth/login?return_to=${encodeURIComponent('/workspaces?page=3')}"`);
     expect(answer.text).toContain('Try again');
   });
@@ -161,7 +192,7 @@ describe('a callback', () => {
     const { browser, state } = await attempt();
     const answer = await page(browser, { state, error: 'temporarily_unavailable' });
     expect(answer.status).toBe(502);
-    expect(answer.text).toContain('temporarily_unavailable');
+    expect(answer.text).toContain('The service reported a problem (“temporarily_unavailable”).');
   });
 
   test('shows nothing of an error that is none', async () => {
@@ -239,11 +270,21 @@ describe('a callback', () => {
     const id = decodeURIComponent((await browser.cookie(house.origin, 'cloakroom')) ?? '').slice(2, 45);
     const ticket = await house.services.records.read(id);
     const { state } = await attempt();
+    await browser.fetch(`${house.origin}/auth/callback#state=fragment-secret`);
+    await sendRaw(
+      house,
+      'GET http://me:target-secret@host/api/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    );
+    await sendRaw(house, 'GET /workspaces#token=raw-secret HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    house.intercept = (req, res) =>
+      req.url === TOKEN_PATH && Boolean(res.end('{"error":"quotes demo-secret"}'));
+    const spent = await house.enter({ expiresAt: 0 });
+    await request(house.origin).get('/api/public/v1/x').set('cookie', spent.cookie).expect(503);
     const log = house.logged.join('');
     expect(log).toContain('"path":"/auth/callback"');
     for (const secret of [
       ...[id, ticket?.record.grant.accessToken, ticket?.record.grant.refreshToken, state],
-      ...['query-value', 'code=', 'state=', 'demo-secret'],
+      ...['query-value', 'code=', 'state=', 'demo-secret', 'fragment-secret', 'target-secret', 'raw-secret'],
     ]) {
       expect(log).not.toContain(secret);
     }
@@ -290,6 +331,7 @@ describe('signing out', () => {
     const { id, cookie } = await house.enter();
     const answer = await request(house.origin).get('/auth/logout').set('cookie', cookie).expect(405);
     expect(answer.headers['allow']).toBe('POST');
+    expect(answer.text).toContain('You have not been signed out');
     expect(await house.services.records.read(id)).not.toBeNull();
   });
 });

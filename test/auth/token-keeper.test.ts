@@ -5,6 +5,7 @@ import { createServices } from '../../src/services.ts';
 import type { Services } from '../../src/services.ts';
 import { startHouse, tokenCalls } from '../support/house.ts';
 import type { House, Interceptor } from '../support/house.ts';
+import { eventually } from '../support/programs.ts';
 
 const PATH = '/api/public/v1/things';
 const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
@@ -174,6 +175,13 @@ describe('a token that the service refuses', () => {
     expect(tokenCalls(house)).toHaveLength(1);
   });
 
+  test('just after it was renewed before the call, is renewed once more', async () => {
+    house.intercept = service({ takes: () => 'renewed-2' });
+    const { cookie } = await house.enter(SPENT);
+    await get(cookie).expect(200, 'here you are');
+    expect(tokenCalls(house)).toHaveLength(2);
+  });
+
   test('twice, is passed on', async () => {
     house.intercept = service({ takes: () => 'none' });
     const { cookie } = await house.enter();
@@ -231,6 +239,20 @@ describe('the end of a grant', () => {
     await Promise.all(Array.from({ length: 20 }, async () => get(cookie).expect(503)));
     await get(cookie).expect(503);
     expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test('a rotated grant that Redis does not take at once is kept, and nobody asks with the old one', async () => {
+    house.intercept = (req, res) => {
+      if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
+      process.kill(house.privateRedis.pid, 'SIGSTOP');
+      return Boolean(res.end(JSON.stringify({ access_token: 'renewed-1', refresh_token: 'rotated' })));
+    };
+    const { id, cookie } = await house.enter(SPENT);
+    expect((await get(cookie).expect(503)).body.code).toBe('session_store_unavailable');
+    process.kill(house.privateRedis.pid, 'SIGCONT');
+    await eventually(async () => (await get(cookie)).text === 'Bearer renewed-1');
+    expect(tokenCalls(house)).toHaveLength(1);
+    expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated' });
   });
 
   test('tokens that come after sign-out are dropped', async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { ConfigError, loadConfig, withPort } from '../../src/config.ts';
+import { loadConfig, withPort } from '../../src/config.ts';
+import { ConfigError } from '../../src/platform/env-variables.ts';
 import { minimalEnv } from './minimal-env.ts';
 import { problemsOf } from './problems-of.ts';
 
 test('what is not given has the default of the contract', () => {
   expect(loadConfig(minimalEnv)).toEqual({
-    production: false,
     publicOrigin: 'http://localhost:3000',
     publicUrlIsDefault: true,
     host: '127.0.0.1',
@@ -66,7 +66,6 @@ test('every variable is taken up', () => {
     LOG_LEVEL: 'silent',
   });
   expect(config).toEqual({
-    production: true,
     publicOrigin: 'https://app.example.com',
     publicUrlIsDefault: false,
     host: '::',

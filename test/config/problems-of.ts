@@ -1,4 +1,5 @@
-import { ConfigError, loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config.ts';
+import { ConfigError } from '../../src/platform/env-variables.ts';
 
 /** The problems of a configuration; none where it loads. */
 export function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {

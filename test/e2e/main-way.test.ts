@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-import { startChromium } from './chromium.ts';
+import { startChromium } from '../../scripts/chromium.mjs';
 
 let house: House;
 let chromium: Browser;

@@ -2,13 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createApp } from '../../src/app.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
+import { sendRaw } from '../support/raw.ts';
 
 let house: House;
 let cookie: string;
@@ -142,6 +142,7 @@ describe('a proxied call', () => {
   test('is no upgrade, whatever the browser asks for', async () => {
     house.intercept = (_req, res) => Boolean(res.end('plain'));
     const answer = await sendRaw(
+      house,
       `GET ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 200 /);
@@ -222,29 +223,33 @@ describe('the gateway’s own answers', () => {
   });
 
   test('to a malformed target', async () => {
-    const answer = await sendRaw(`GET ${PATH}/../x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const answer = await sendRaw(house, `GET ${PATH}/../x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
   });
 
   test('to a target in absolute form', async () => {
     const answer = await sendRaw(
+      house,
       `GET ${house.origin}${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
   });
 
   test('to TRACE and CONNECT', async () => {
-    const trace = await sendRaw(`TRACE ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const trace = await sendRaw(house, `TRACE ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(trace).toMatch(/^HTTP\/1.1 405 [\s\S]*"method_not_allowed"/);
-    expect(await sendRaw('TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+    expect(await sendRaw(house, 'TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
       /^HTTP\/1.1 405 /,
     );
-    expect(await sendRaw(`CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(/^HTTP\/1.1 405 /);
+    expect(await sendRaw(house, `CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 405 /,
+    );
   });
 
   test.each([101, 2_500])('to %i header fields, before anything else is looked at', async (count) => {
     const fields = Array.from({ length: count - 2 }, (_, index) => `a${index}:\r\n`).join('');
     const answer = await sendRaw(
+      house,
       `POST ${PATH} HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: 5\r\n\r\nhello`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 431 [\s\S]*"too_many_headers"/);
@@ -337,14 +342,4 @@ function rawGet(
       .on('error', reject)
       .end();
   });
-}
-
-/** Sends bytes as they are and gives all that comes back. */
-async function sendRaw(bytes: string): Promise<string> {
-  const socket = connect(Number(new URL(house.origin).port), '127.0.0.1');
-  socket.write(bytes);
-  const chunks: Buffer[] = [];
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  await once(socket, 'close');
-  return Buffer.concat(chunks).toString('latin1');
 }

@@ -33,6 +33,7 @@ test('it tells that it is healthy', async () => {
 test('what isn’t there is a page outside the API, and JSON inside it', async () => {
   const outside = await request(service).get('/nowhere');
   expect([outside.status, outside.type]).toEqual([404, 'text/html']);
+  expect(outside.text.match(/There is nothing at this path/g)).toHaveLength(2); // its title and its heading
   const inside = await request(service).get('/api/nowhere');
   expect([inside.status, inside.type]).toEqual([404, 'application/json']);
 });

@@ -139,7 +139,7 @@ test('while Redis is away the token endpoint answers 503 without an OAuth error'
   }
 });
 
-test('while Redis is away a signed-in browser gets a 503 page with a request id', async () => {
+test('while Redis is away a signed-in browser gets a 503 page with a request id and a way on', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);
   await loseRedis();
@@ -147,6 +147,7 @@ test('while Redis is away a signed-in browser gets a 503 page with a request id'
   expect(res.status).toBe(503);
   expect(res.type).toBe('text/html');
   expect(res.text).toContain(res.get('x-request-id'));
+  expect(res.text).toContain(`href="${authorizationUrl().replaceAll('&', '&amp;')}">Try again</a>`);
 });
 
 test('while Redis is away the process is still healthy', async () => {

@@ -14,7 +14,7 @@ import { createRender } from '../../src/platform/templates.ts';
 import type { Render } from '../../src/platform/templates.ts';
 
 /** An app whose every page does what `page` does. */
-function createApp(page: RequestHandler, render: Render = createRender()) {
+function createApp(page: RequestHandler, render: Render = createRender(), signedIn = false) {
   const lines: string[] = [];
   const destination = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -24,14 +24,20 @@ function createApp(page: RequestHandler, render: Render = createRender()) {
   });
   const app = express();
   app.get('/item/:id', (_req, res) => void res.send('item'));
-  app.all('/page', express.json({ limit: 100 }), page);
+  app.all(['/', '/page', '/workspaces'], express.json({ limit: 100 }), page);
   app.use(pageNotFound);
-  app.use(createErrorPages({ render, log: createLog('info', destination), isSignedIn: () => false }));
+  app.use(createErrorPages({ render, log: createLog('info', destination), isSignedIn: () => signedIn }));
   return { app, lines };
 }
 
 function failsWith(error: unknown): RequestHandler {
   return (_req, _res, next) => next(error);
+}
+
+/** Where a page leads, in order: the words and the address of each way on. */
+function waysIn(html: string): string[] {
+  const actions = /<p class="actions">(.*?)<\/p>/s.exec(html)?.[1] ?? '';
+  return [...actions.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, href, label]) => `${label}: ${href}`);
 }
 
 const secret = new Error('secret cause');
@@ -40,7 +46,7 @@ test('A designed error is a page with its words, its headers and the request id'
   const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
   const answer = await request(app).get('/page').expect(503).expect('retry-after', '2');
   expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
-  expect(answer.text).toContain('<h1>The session store is unavailable</h1>');
+  expect(answer.text).toContain('<h1>Cloakroom is briefly unavailable</h1>');
   expect(answer.text).toContain(`<code>${answer.headers['x-request-id']}</code>`);
   expect(answer.text).not.toContain('secret cause');
 });
@@ -68,6 +74,41 @@ test('A form that failed is not offered to be sent again', async () => {
   const { app } = createApp(failsWith(secret));
   const answer = await request(app).post('/page').expect(500);
   expect(answer.text).toContain('<a class="button button--primary" href="/">Go to the start page</a>');
+});
+
+const [AGAIN, START, WORKSPACES] = [
+  (address: string) => `Try again: ${address}`,
+  'Go to the start page: /',
+  'Go to your workspaces: /workspaces',
+];
+const noSuchItem = new AppError(404, 'no_item', 'No such item');
+
+test.each([
+  ['signed out', '/page', secret, [AGAIN('/page'), START]],
+  ['signed out', '/page', noSuchItem, [START]],
+  ['signed out', '/?a=1', secret, [AGAIN('/?a=1')]],
+  ['signed in', '/page', secret, [AGAIN('/page'), WORKSPACES]],
+  ['signed in', '/page', noSuchItem, [WORKSPACES]],
+  ['signed in', '/', secret, [AGAIN('/'), WORKSPACES]],
+  ['signed in', '/workspaces?page=2', secret, [AGAIN('/workspaces?page=2')]],
+  ['signed in', '/workspaces', noSuchItem, [AGAIN('/workspaces')]],
+])('Who is %s is led on from %s, and never just back to what failed', async (who, address, error, ways) => {
+  const { app } = createApp(failsWith(error), createRender(), who === 'signed in');
+  expect(waysIn((await request(app).get(address)).text)).toEqual(ways);
+});
+
+test('Redis away says nothing of whether the reader is signed in', async () => {
+  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).get('/page').expect(503);
+  expect(answer.text).toContain('Nothing is lost, and nobody is signed out by this.');
+  expect(answer.text).not.toMatch(/you are (still |not )?signed/i);
+});
+
+test('An error page names its status, but for a no, which is none', async () => {
+  const { app } = createApp(failsWith(noSuchItem));
+  expect((await request(app).get('/page')).text).toContain('Error 404');
+  const { app: denied } = createApp(failsWith(new AppError(403, 'access_denied', 'Not allowed')));
+  expect((await request(denied).get('/page').expect(403)).text).not.toContain('Error');
 });
 
 test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(

@@ -34,7 +34,7 @@ const pages = {
     detail: hostile,
     signedIn: true,
     status: 502,
-    action: { href: '/workspaces?page=2&limit=10', label: hostile },
+    ways: [{ href: '/workspaces?page=2&limit=10', label: hostile }],
     requestId: 'the-request-id',
   }),
 };
@@ -85,6 +85,21 @@ test('The landing page has one way on: to sign in', () => {
   expect(pages.landing).not.toContain('/auth/logout');
 });
 
+test('Each page size says what it is without its surroundings', () => {
+  expect(pages.workspaces).toMatch(/<a [^>]*aria-label="25 per page" aria-current="true">25</);
+});
+
+test('A day of creation says what it is where no column does', () => {
+  expect(pages.workspaces).toMatch(/Created <\/span><time /);
+});
+
+test('A long description can be opened without a script, a short one need not', () => {
+  const view = (description: string) =>
+    render('workspaces', toWorkspacesView({ ...listed, items: [{ name: 'x', description }] }, 2, 25));
+  expect(view('x'.repeat(241))).toContain('<summary>Whole description</summary>');
+  expect(view('x'.repeat(240))).not.toContain('<details');
+});
+
 test('Who is signed in can sign out on every page', () => {
   expect(pages.workspaces).toMatch(/<form method="post" action="\/auth\/logout">\s*<button [^>]*>Sign out</);
 });
@@ -92,7 +107,7 @@ test('Who is signed in can sign out on every page', () => {
 test('The page after sign-in goes on by itself, and by a link', () => {
   const href = '/workspaces?a=1&amp;b=2';
   expect(pages.bounce).toContain(`<meta http-equiv="refresh" content="0;url=${href}">`);
-  expect(pages.bounce).toContain(`href="${href}">Go on now</a>`);
+  expect(pages.bounce).toContain(`href="${href}">Continue</a>`);
 });
 
 test('The stylesheet asks for nothing else', async () => {

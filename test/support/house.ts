@@ -137,7 +137,7 @@ export async function startHouse(env: Env = {}): Promise<House> {
     signIn: async (returnTo = '/workspaces') => signIn(config.publicOrigin, returnTo),
     async [Symbol.asyncDispose]() {
       running.server.closeAllConnections();
-      await running.drain(5_000);
+      await running.drain(5_000); // what a test left open is not what it tests
       await services[Symbol.asyncDispose]();
       service.closeAllConnections();
       service.close();

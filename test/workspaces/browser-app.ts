@@ -7,6 +7,7 @@ import { signInAgain } from '../../src/auth/require-session.ts';
 import type { TokenKeeper } from '../../src/auth/token-keeper.ts';
 import { createErrorPages } from '../../src/platform/error-pages.ts';
 import { createLog } from '../../src/platform/log.ts';
+import type { Logger } from '../../src/platform/log.ts';
 import { createRedis } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
@@ -27,6 +28,7 @@ export interface BrowserAppOptions {
   readonly tokens?: Pick<TokenKeeper, 'accessToken'>;
   readonly timeoutSeconds?: number;
   readonly now?: () => number;
+  readonly log?: Logger;
   /** Hears of every failure that the workspace browser passes on. */
   readonly onFailure?: (error: unknown) => void;
 }
@@ -48,7 +50,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     prefix: 'test:',
     sealer,
     idleSeconds: IDLE_SECONDS,
-    log: silent,
+    log: options.log ?? silent,
   });
   const readList = createServicePages({ service, tokens, timeoutSeconds, now });
   const render = createRender();

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { createLog } from '../../src/platform/log.ts';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { connectRedis, IDLE_SECONDS, startBrowserApp } from './browser-app.ts';
-import { startSmallService, workspaces } from './small-service.ts';
+import { sendJson, startSmallService, workspaces } from './small-service.ts';
 
 let privateRedis: PrivateRedis;
 let redis: RedisClient;
@@ -77,16 +78,43 @@ test('With Redis full every page still shows', async () => {
   expect(await redis.dbsize()).toBe(0);
 });
 
-test.each([1, 2])(
-  'With Redis away page %d is a 503 that says the reader is still signed in',
-  async (number) => {
-    await using service = await startSmallService(workspaces(137));
-    await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+test('With Redis away a later page is a 503 that says nobody is signed out', async () => {
+  await using service = await startSmallService(workspaces(137));
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  redis.disconnect();
+  const address = '/workspaces?page=2';
+  const page = await request(app.server).get(address).expect(503).expect('retry-after', '2');
+  expect(page.text).toContain('nobody is signed out');
+  expect(page.text).toContain(`<a class="button button--primary" href="${address}">Try again</a>`);
+  expect(page.headers['set-cookie']).toBeUndefined();
+});
+
+test('A page that was read shows, though Redis went away before its tokens could be kept', async () => {
+  await using service = await startSmallService(workspaces(137), (_call, _res, nth) => {
+    if (nth === 2) redis.disconnect();
+    return false;
+  });
+  const warnings = collectWarnings();
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, log: warnings.log });
+  const page = await request(app.server).get('/workspaces?page=2').expect(200);
+  expect(page.text).toContain('Items 26–50');
+  expect(warnings.lines).toEqual([expect.stringContaining('page tokens not kept')]);
+});
+
+test('An error of the service stays what it is, though Redis went away meanwhile', async () => {
+  await using service = await startSmallService(workspaces(137), (_call, res, nth) => {
+    if (nth < 2) return false;
     redis.disconnect();
-    const address = `/workspaces?page=${number}`;
-    const page = await request(app.server).get(address).expect(503).expect('retry-after', '2');
-    expect(page.text).toContain('You are still signed in');
-    expect(page.text).toContain(`<a class="button button--primary" href="${address}">Try again</a>`);
-    expect(page.headers['set-cookie']).toBeUndefined();
-  },
-);
+    sendJson(res, 403, {});
+    return true;
+  });
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  const page = await request(app.server).get('/workspaces?page=2').expect(403);
+  expect(page.text).toContain('Cloakroom may not show you this list');
+});
+
+function collectWarnings() {
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  return { lines, log: createLog('warn', { write }) };
+}

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { toPageAddress, toPagination } from '../../src/workspaces/pagination.ts';
+import { workspaces } from './small-service.ts';
 
 test.each([
   [{}, 25, 1],
@@ -11,7 +12,7 @@ test.each([
   [{ limit: '2.5', page: '1e3' }, 25, 1],
   [{ limit: '', page: ' 2' }, 25, 1],
   [{ limit: ['10', '20'], page: { x: '1' } }, 25, 1],
-  [{ limit: '9'.repeat(400), page: '9'.repeat(400) }, 100, Number.MAX_SAFE_INTEGER],
+  [{ limit: '9'.repeat(400), page: '9'.repeat(400) }, 100, 1_000_000],
 ])('The query %j asks for %d items and page %d', (query, limit, page) => {
   expect(toPageAddress(query, 25)).toEqual({ limit, page });
 });
@@ -36,6 +37,17 @@ test('A list that has another address is paged in the same way', () => {
     '/workspaces/w1/rooms?limit=30&page=1',
     '/workspaces/w1/rooms?limit=30&page=3',
   ]);
+});
+
+test.each([
+  ['no items', { items: [] }, false],
+  ['all items on a short page', { items: workspaces(10) }, false],
+  ['all items on a longer page', { items: workspaces(11) }, true],
+  ['some items of more', { items: [1], hasNext: true }, true],
+  ['the last items of more', { items: [1], page: 2 }, true],
+])('With %s page sizes are offered where they make a difference', (_what, more, offered) => {
+  const only = { ...listed, page: 1, before: 0, hasNext: false, ...more };
+  expect(toPagination(only, '/workspaces', 25).sizes.length > 0).toBe(offered);
 });
 
 test('A page without items names no range', () => {

@@ -68,6 +68,8 @@ test('A list of one page has no page links', async () => {
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces').expect(200);
   expect(page.text).not.toContain('aria-label="Pages"');
+  expect(page.text).not.toContain('Page 1');
+  expect(page.text).not.toContain('per page');
 });
 
 test('A page past the end shows the last one and says so', async () => {
@@ -153,7 +155,7 @@ test('A service that refuses every token is asked again once, not for ever', asy
   await request(app.server).get('/workspaces').expect(200);
   service.calls.length = 0;
   const page = await request(app.server).get('/workspaces?page=2').expect(502);
-  expect(page.text).toContain('It answered with 400 (Bad Request).');
+  expect(page.text).toContain('The service could not give this page');
   expect(service.calls.map(({ next }) => next !== null)).toEqual([true, false, true]);
 });
 
@@ -165,7 +167,7 @@ test('A list that leads back to an earlier page is an error, not an endless walk
   });
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?page=50').expect(502);
-  expect(page.text).toContain('It leads from one page back to an earlier one.');
+  expect(page.text).toContain('The service sent something unexpected');
   expect(service.calls).toHaveLength(3);
 });
 
@@ -176,9 +178,17 @@ test('A walk makes at most 200 calls, shows how far it came, and goes on from th
   expect(service.calls).toHaveLength(200);
   expect(namesIn(page.text)).toEqual(['Workspace 200']);
   expect(page.text).toContain('Page 300 is too far for one step. This is page 200.');
-  expect(page.text).toContain('<a href="/workspaces?limit=1&amp;page=300">Go on to page 300</a>');
+  expect(page.text).toContain('<a href="/workspaces?limit=1&amp;page=300">Go on towards page 300</a>');
   const further = await request(app.server).get('/workspaces?limit=1&page=300').expect(200);
   expect(namesIn(further.text)).toEqual(['Workspace 300']);
+});
+
+test('No link leads towards a page that nobody will reach', async () => {
+  await using service = await startSmallService(workspaces(320));
+  await using app = await start(service);
+  const page = await request(app.server).get('/workspaces?limit=1&page=99999999').expect(200);
+  expect(page.text).toContain('is too far for one step. This is page 200.');
+  expect(page.text).not.toContain('Go on towards');
 });
 
 test('A walk stops after ten seconds and shows how far it came', async () => {
@@ -238,5 +248,6 @@ test('An empty list says so', async () => {
   await using service = await startSmallService([]);
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces').expect(200);
-  expect(page.text).toContain('There are no workspaces yet.');
+  expect(page.text).toContain('You have no workspaces yet.');
+  expect(page.text).not.toMatch(/Page 1|per page/);
 });

@@ -34,9 +34,11 @@ const NOON = Date.UTC(2024, 0, 1, 12);
 /** What the browser answers to `GET /workspaces` over a service that answers in this way. */
 async function answerOver(intercept: Interception, options: Partial<BrowserAppOptions> = {}) {
   await using service = await startSmallService(workspaces(137), intercept);
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, ...options });
+  const failures: unknown[] = [];
+  const onFailure = (error: unknown) => failures.push(error);
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, onFailure, ...options });
   const page = await request(app.server).get('/workspaces');
-  return { page, calls: service.calls };
+  return { page, calls: service.calls, failures };
 }
 
 function always(status: number, headers: Record<string, string> = {}): Interception {
@@ -51,6 +53,11 @@ function body(text: string | Buffer): Interception {
     res.writeHead(200, { 'content-type': 'application/json' }).end(text);
     return true;
   };
+}
+
+/** What the log hears of a failure and the page does not say. */
+function causeOf(failure: unknown): unknown {
+  return failure instanceof Error && failure.cause instanceof Error ? failure.cause.message : undefined;
 }
 
 /** A keeper that gives `first`, and `second` in exchange for it. */
@@ -94,7 +101,8 @@ test('A second 401 is a page about the service, never a sign-out or a redirect',
   const { tokens, asked } = scriptedTokens();
   const { page, calls } = await answerOver(always(401), { tokens });
   expect(page.status).toBe(502);
-  expect(page.text).toContain('The service doesn’t accept the sign-in');
+  expect(page.text).toContain('The service no longer accepts your sign-in');
+  expect(page.text).toContain('href="/auth/login">Sign in again</a>');
   expect(page.headers['set-cookie']).toBeUndefined();
   expect(asked).toEqual([undefined, 'first']);
   expect(calls).toHaveLength(2);
@@ -136,7 +144,8 @@ test('A token that can’t be renewed now is a 503 with the keeper’s own words
 test('A missing permission is a 403 page', async () => {
   const { page } = await answerOver(always(403));
   expect(page.status).toBe(403);
-  expect(page.text).toContain('The app lacks permission for this');
+  expect(page.text).toContain('Cloakroom may not show you this list');
+  expect(page.text).toContain('href="/auth/login">Sign in again</a>');
 });
 
 test('A list that the service does not have is a 404 page', async () => {
@@ -158,11 +167,12 @@ test.each([
   expect(page.text).toContain(`Try again in ${words}.`);
 });
 
-test('Any other status is a 502 page that names it and shows nothing of the service’s words', async () => {
-  const { page } = await answerOver(always(500));
+test('Any other status is a 502 page in plain words; the log hears which it was', async () => {
+  const { page, failures } = await answerOver(always(500));
   expect(page.status).toBe(502);
-  expect(page.text).toContain('It answered with 500 (Internal Server Error).');
-  expect(page.text).not.toContain('from the service');
+  expect(page.text).toContain('Nothing is lost, and you are still signed in. Try again in a few minutes.');
+  expect(page.text).not.toMatch(/from the service|500/);
+  expect(causeOf(failures[0])).toBe('the service answered 500 (Internal Server Error)');
 });
 
 test('A redirect of the service is not followed', async () => {
@@ -184,15 +194,18 @@ test.each([
   ['a next that is half a character', '{"value":[],"next":"\\ud800"}'],
   ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00])],
 ])('An answer with %s is a 502 page', async (_name, text) => {
-  const { page } = await answerOver(body(text));
+  const { page, failures } = await answerOver(body(text));
   expect(page.status).toBe(502);
-  expect(page.text).toContain('The service’s answer can’t be read');
+  expect(page.text).toContain('The service sent something unexpected');
+  expect(causeOf(failures[0])).toMatch(/^the answer is no (JSON|page of a list)$/);
 });
 
 test('An answer over 10 MiB is a 502 page', async () => {
-  const { page } = await answerOver(body(JSON.stringify({ value: ['x'.repeat(10 * 1024 * 1024)] })));
+  const { page, failures } = await answerOver(
+    body(JSON.stringify({ value: ['x'.repeat(10 * 1024 * 1024)] })),
+  );
   expect(page.status).toBe(502);
-  expect(page.text).toContain('It is too large for a page.');
+  expect(causeOf(failures[0])).toBe('the answer is too large for a page');
 });
 
 test('An answer that breaks off is a 502 page', async () => {
@@ -253,7 +266,7 @@ test('A service that is not there is a 502 page', async () => {
   await using app = await startBrowserApp({ serviceOrigin: `http://127.0.0.1:${port}`, redis });
   const page = await request(app.server).get('/workspaces?page=2').expect(502);
   expect(page.text).toContain('The service can’t be reached');
-  expect(page.text).toContain('You are still signed in.');
+  expect(page.text).toContain('you are still signed in.');
   expect(page.text).toContain('href="/workspaces?page=2">Try again</a>');
 });
 

@@ -23,6 +23,7 @@ test('A workspace shows its name, description, day of creation and flags', () =>
   expect(row).toEqual({
     name: 'Design',
     description: 'All of it',
+    isLong: false,
     created: { iso: '2024-03-12T09:30:00.000Z', day: '12 Mar 2024', moment: '12 March 2024 at 09:30 UTC' },
     flags: ['Locked', 'Suspended'],
   });
@@ -46,13 +47,13 @@ test.each([
   [[1, 2]],
   [{ name: {}, title: [], id: {}, description: 5, createdOn: '2024', locked: 'yes', suspended: 1 }],
 ])('An item of the wrong kind is a row with a dash: %j', (item) => {
-  expect(rowOf(item)).toEqual({ name: '–', description: '', flags: [] });
+  expect(rowOf(item)).toEqual({ name: '–', description: '', isLong: false, flags: [] });
 });
 
 test.each([0, -1, 1e300, Number.MAX_VALUE, Date.UTC(10_000, 0), '1700000000000', null])(
   'A time of creation that makes no sense is not shown: %j',
   (createdOn) => {
-    expect(rowOf({ name: 'x', createdOn })).toEqual({ name: 'x', description: '', flags: [] });
+    expect(rowOf({ name: 'x', createdOn })).toEqual({ name: 'x', description: '', isLong: false, flags: [] });
   },
 );
 

@@ -1,10 +1,10 @@
 import { chromium } from 'playwright-core';
-import type { Browser } from 'playwright-core';
+import { pathOf } from './ensure-programs.mjs';
 
-/** Debian's Chromium, headless and quiet: it asks nobody but the pages that it is shown. */
-export async function startChromium(): Promise<Browser> {
+/** Starts the Chromium on the PATH, headless and quiet: it asks nobody but for the pages that it is shown. */
+export async function startChromium() {
   return chromium.launch({
-    executablePath: process.env['CHROMIUM'] || '/usr/bin/chromium',
+    executablePath: pathOf('chromium') ?? 'chromium',
     args: [
       '--no-sandbox',
       '--disable-gpu',

@@ -1,0 +1,40 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import { AppError, StoreUnavailableError, toAppError } from '../platform/errors.ts';
+import type { Logger } from '../platform/log.ts';
+import { requestId } from '../platform/request-id.ts';
+
+/**
+ * Answers whatever went wrong by `answer`, with its status and headers set. Redis away is a 503 with `Retry-After`; an
+ * unknown error is a 500 that says nothing of its cause, and goes to the log.
+ */
+export function answerErrors(
+  log: Logger,
+  answer: (error: AppError, req: Request, res: Response) => void,
+): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    const designed = toServiceError(error);
+    if (designed.status >= 500) log.error({ requestId: requestId(res), err: error }, 'request failed');
+    if (res.headersSent) {
+      next(error);
+      return;
+    }
+    res.status(designed.status).set(designed.headers);
+    answer(designed, req, res);
+  };
+}
+
+/** Any error as one that this service may show, on a page or as JSON; `code` is one of the API's. */
+function toServiceError(error: unknown): AppError {
+  if (error instanceof StoreUnavailableError) {
+    return new AppError(503, 'INTERNAL_SERVER_ERROR', 'The service is briefly unavailable', {
+      detail: 'Nothing is lost. Try again in a moment.',
+      headers: error.headers,
+    });
+  }
+  if (error instanceof AppError) return error;
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
+  if (status >= 400 && status < 500) {
+    return new AppError(status, 'REQUEST_INVALID', 'The request can’t be read');
+  }
+  return new AppError(500, 'INTERNAL_SERVER_ERROR', toAppError(error).title);
+}

@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+
+const PATH = '/api/public/v1/things';
+const MIB = 1024 * 1024;
+
+let house: House;
+let cookie: string;
+let agent: Agent;
+
+beforeAll(async () => {
+  house = await startHouse({ SERVICE_TIMEOUT_SECONDS: '1', SERVICE_CONNECTIONS: '1' });
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  ({ cookie } = await house.enter());
+});
+afterEach(() => {
+  agent.destroy();
+  house.intercept = () => false;
+});
+
+function begin(method: string, headers: Record<string, string> = {}): ClientRequest {
+  return httpRequest(house.origin + PATH, {
+    method,
+    agent,
+    headers: { cookie, 'x-requested-with': 'test', ...headers },
+  });
+}
+
+async function answerTo(req: ClientRequest): Promise<{ status: number | undefined; body: string }> {
+  const [res] = (await once(req, 'response')) as [IncomingMessage];
+  return { status: res.statusCode, body: await text(res) };
+}
+
+describe('an upload', () => {
+  test.each([
+    ['answers early', 200, 'early'],
+    ['breaks the connection', 502, expect.stringContaining('service_unreachable')],
+  ])('whose service %s leaves a connection that serves the next call', async (how, status, body) => {
+    house.intercept = (req, res) =>
+      Boolean(how === 'answers early' ? res.end('early') : req.socket.destroy());
+    const upload = begin('POST', { 'content-length': String(20 * MIB) });
+    upload.end(Buffer.alloc(20 * MIB));
+    expect(await answerTo(upload)).toEqual({ status, body });
+    if (!upload.writableFinished) await once(upload, 'finish');
+
+    house.intercept = (_req, res) => Boolean(res.end('next'));
+    expect(await answerTo(begin('GET').end())).toEqual({ status: 200, body: 'next' });
+  });
+
+  test('that is all here is told so, and not cut off, where it waits too long for a connection to the service', async () => {
+    // The only connection is busy for longer than a body may be silent.
+    house.intercept = (req, res) => {
+      if (req.method !== 'GET') return Boolean(res.end('taken'));
+      res.write('drip');
+      void delay(700).then(() => res.write('drip'));
+      void delay(1_400).then(() => res.end('drip'));
+      return true;
+    };
+    const slow = httpRequest(house.origin + PATH, { headers: { cookie } }).end();
+    const [slowAnswer] = (await once(slow, 'response')) as [IncomingMessage];
+    const upload = answerTo(begin('POST', { 'content-length': '3' }).end('tea'));
+    expect(await text(slowAnswer)).toBe('dripdripdrip');
+    expect(await upload).toEqual({ status: 504, body: expect.stringContaining('service_timeout') });
+  });
+
+  test('that stops in its middle is cut off, and its call ends', async () => {
+    const ended = new Promise<string>((resolve) => {
+      house.intercept = (req) => {
+        req.once('close', () => resolve('ended'));
+        return Boolean(req.resume());
+      };
+    });
+    const upload = begin('POST', { 'content-length': '10' });
+    upload.write('half');
+    await expect(once(upload, 'response')).rejects.toThrow('socket hang up');
+    expect(await ended).toBe('ended');
+  });
+
+  test('that the service reads slowly arrives whole', async () => {
+    house.intercept = (req, res) => {
+      let bytes = 0;
+      req.pause();
+      setTimeout(() => req.resume(), 300);
+      req.on('data', (chunk: Buffer) => (bytes += chunk.length)).on('end', () => res.end(String(bytes)));
+      return true;
+    };
+    const upload = begin('POST', { 'transfer-encoding': 'chunked' });
+    upload.end(Buffer.alloc(8 * MIB));
+    expect(await answerTo(upload)).toEqual({ status: 200, body: String(8 * MIB) });
+  });
+});
+
+describe('a download', () => {
+  test('that the browser reads slowly arrives whole', async () => {
+    const sent = Buffer.alloc(8 * MIB, 'x');
+    house.intercept = (_req, res) => Boolean(res.end(sent));
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    let bytes = 0;
+    for await (const chunk of res as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes < 2 * MIB) await delay(1);
+    }
+    expect(bytes).toBe(sent.length);
+  });
+
+  test('that the browser does not read is cut off, and frees its connection to the service', async () => {
+    let taken = 0;
+    const freed = new Promise<void>((resolve) => {
+      house.intercept = (_req, res) => {
+        res.once('close', resolve);
+        const pour = () => {
+          while (taken < 64 && res.write(Buffer.alloc(MIB))) taken += 1;
+        };
+        pour();
+        return Boolean(res.on('drain', pour));
+      };
+    });
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    res.pause().on('error', () => {});
+    await freed;
+    expect(taken).toBeLessThan(64);
+    house.intercept = (_req, answer) => Boolean(answer.end('next'));
+    expect(await answerTo(httpRequest(house.origin + PATH, { headers: { cookie } }).end())).toEqual({
+      status: 200,
+      body: 'next',
+    });
+    res.destroy();
+  });
+
+  test('that begins with early hints without end is a 504', async () => {
+    house.intercept = (_req, res) => {
+      const hints = setInterval(() => res.writeEarlyHints({ link: '</a.css>; rel=preload' }), 100);
+      res.once('close', () => clearInterval(hints));
+      return true;
+    };
+    expect(await answerTo(begin('GET').end())).toEqual({
+      status: 504,
+      body: expect.stringContaining('service_timeout'),
+    });
+  });
+
+  test('that the browser leaves in the middle frees its connection to the service', async () => {
+    house.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8 * MIB)));
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    res.destroy();
+    house.intercept = (_req, res2) => Boolean(res2.end('next'));
+    expect(await answerTo(httpRequest(house.origin + PATH, { headers: { cookie } }).end())).toEqual({
+      status: 200,
+      body: 'next',
+    });
+  });
+});
+
+test('a refused request whose body never comes ends with its answer', async () => {
+  const socket = connect(house.config.port, '127.0.0.1').setEncoding('latin1');
+  let received = '';
+  socket.on('data', (part: string) => (received += part));
+  socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Length: 10\r\n\r\n`);
+  await once(socket, 'data');
+  expect(received).toContain('sign_in_required');
+  socket.end('0123456789');
+  await once(socket, 'close');
+});
