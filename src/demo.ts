@@ -10,7 +10,7 @@ import type { BoundPort } from './platform/listening.ts';
 import type { Env } from './platform/env-variables.ts';
 import { createLog } from './platform/log.ts';
 import type { Logger } from './platform/log.ts';
-import { exitCodeOf } from './platform/program.ts';
+import { exitCodeOf, untilSignal } from './platform/program.ts';
 import { startPrivateRedis } from './platform/private-redis.ts';
 import { parseRedisUrl } from './platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from './platform/redis.ts';
@@ -21,7 +21,7 @@ const DRAIN_MS = 2_000;
 const LOOK_FOR_PARENT_MS = 500;
 
 /** A private Redis, the local service and Cloakroom wired to it, in one process, until `ended`. */
-async function demo(env: Env, ended: Promise<void>): Promise<void> {
+async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config: local, ...settings } = loadProcessSettings(env);
   const log = createLog(env['LOG_LEVEL'] ? settings.logLevel : 'warn');
   await using servicePort = await bindPort(local.host, local.port, 'LOCAL_SERVICE_PORT');
@@ -75,9 +75,7 @@ function registering(local: LocalServiceConfig, env: Env, publicOrigin: string):
 }
 
 async function connect(redisUrl: string, log: Logger) {
-  const client = createRedis(parseRedisUrl(redisUrl), (error) =>
-    log.warn({ err: error }, 'redis connection'),
-  );
+  const client = createRedis(parseRedisUrl(redisUrl), log);
   await redisReady(client);
   return { client, [Symbol.asyncDispose]: async () => closeRedis(client) };
 }
@@ -92,12 +90,13 @@ function serve(listener: RequestListener, bound: BoundPort): AsyncDisposable {
   };
 }
 
-/** Resolves on Ctrl-C, on SIGTERM, when the terminal goes, and when whoever started us was killed. */
-function untilEnded(): Promise<void> {
+/**
+ * Resolves when whoever started us was killed: a parent that is tells nobody, and its child only finds that it has
+ * another one.
+ */
+function untilOrphaned(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
-    // A parent that is killed tells nobody: its child only finds that it has another one.
     const watch = setInterval(() => {
       if (process.ppid === parent) return;
       clearInterval(watch);
@@ -107,6 +106,9 @@ function untilEnded(): Promise<void> {
 }
 
 process.exitCode = await exitCodeOf(async () => {
-  await demo(process.env, untilEnded());
+  await demo(
+    process.env,
+    Promise.race([untilSignal(process, ['SIGINT', 'SIGTERM', 'SIGHUP']), untilOrphaned()]),
+  );
   return 0;
 });

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { loadConfig, withPort } from './config.ts';
+import type { Config } from './config.ts';
 import { settlesWithin } from './platform/durations.ts';
 import { bindPort } from './platform/listening.ts';
 import { createLog } from './platform/log.ts';
-import { exitCodeOf } from './platform/program.ts';
+import { exitCodeOf, untilSignal } from './platform/program.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
 
@@ -23,9 +24,9 @@ async function main(): Promise<number> {
   }
   const services = createServices(config, log);
   const running = await startServer(services, bound);
-  log.info({ url: running.url, publicUrl: config.publicOrigin }, 'listening');
+  log.info({ url: toBrowse(config, running.url), publicUrl: config.publicOrigin }, 'listening');
 
-  const signal = await firstSignal();
+  const signal = await untilSignal(process, ['SIGTERM', 'SIGINT']);
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
   const deadline = performance.now() + config.shutdownSeconds * 1_000;
   const drained = await running.drain(deadline - performance.now());
@@ -36,11 +37,11 @@ async function main(): Promise<number> {
   return drained && stopped ? 0 : 1;
 }
 
-/** The first SIGTERM or SIGINT; a second one ends the process at once, as it does by default. */
-function firstSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
-  });
+/** Sign-in works only under PUBLIC_URL: where that is this very port, it is the address to tell. */
+function toBrowse(config: Config, url: string): string {
+  const { protocol, port, hostname } = new URL(config.publicOrigin);
+  const isHere = protocol === 'http:' && hostname === 'localhost' && Number(port || 80) === config.port;
+  return isHere ? config.publicOrigin : url;
 }
 
 process.exit(await exitCodeOf(main));

@@ -47,7 +47,7 @@ export interface Services extends AsyncDisposable {
  */
 export function createServices(config: Config, log: Logger, now: () => number = Date.now): Services {
   const https = config.publicOrigin.startsWith('https:');
-  const redis = createRedis(config.redis, (error) => log.warn({ err: error }, 'redis connection'));
+  const redis = createRedis(config.redis, log);
   const client = createServiceClient({
     origin: config.serviceOrigin,
     connections: config.serviceConnections,

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
@@ -9,7 +9,7 @@ const KEY = Buffer.alloc(32, 7).toString('base64url');
 
 /** `npm start` beside a house whose Redis and service it uses. */
 const start = async (house: House, env = {}) =>
-  startProgram(process.execPath, ['scripts/start.mjs'], {
+  startProgram('npm', ['start', '--silent'], {
     PORT: '0',
     PUBLIC_URL: 'http://localhost:3000',
     SERVICE_URL: house.serviceOrigin,
@@ -56,7 +56,7 @@ describe('npm start', () => {
       .trim()
       .split('\n')
       .filter((text) => text !== 'Building …')) {
-      expect(() => JSON.parse(entry) as unknown).not.toThrow('JSON');
+      expect(() => JSON.parse(entry) as unknown).not.toThrow();
     }
   });
 
@@ -100,16 +100,36 @@ describe('npm start', () => {
     expect(await call.answered).toBe('cut off');
   });
 
+  test('drains on Ctrl-C, though npm passes the signal on a second time', async () => {
+    await using house = await startHouse();
+    await using program = await start(house);
+    await readyUrl(program);
+    program.signalGroup('SIGINT');
+    await program.prints(/"msg":"stopped"/);
+    expect((await program.ended()).code).toBe(0);
+  });
+
   test('ends at once on a second signal', async () => {
     await using house = await startHouse();
     await using program = await start(house, {
       SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
     });
-    await slowCall(house, program);
+    const call = await slowCall(house, program);
     program.child.kill('SIGTERM');
     await program.prints(/"msg":"draining"/);
+    await delay(400); // an echo of the first would come sooner
     program.child.kill('SIGTERM');
-    await once(program.child, 'exit');
-    expect(program.child.signalCode).toBe('SIGTERM');
+    expect(await call.answered).toBe('cut off');
+    expect((await program.ended()).output).not.toContain('"msg":"stopped"');
+  });
+
+  test('tells the address at which signing in works', async () => {
+    await using house = await startHouse();
+    await using program = await start(house, { NODE_ENV: 'development', PUBLIC_URL: '' });
+    const url = await readyUrl(program);
+    expect(new URL(url).hostname).toBe('localhost');
+    const login = await fetch(`${url}/auth/login`, { redirect: 'manual' });
+    const service = new URL(login.headers.get('location') ?? '');
+    expect(service.searchParams.get('redirect_uri')).toBe(`${url}/auth/callback`);
   });
 });

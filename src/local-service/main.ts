@@ -1,9 +1,9 @@
-import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { Env } from '../platform/env-variables.ts';
 import { bindPort } from '../platform/listening.ts';
 import { createLog } from '../platform/log.ts';
-import { exitCodeOf } from '../platform/program.ts';
+import { exitCodeOf, untilSignal } from '../platform/program.ts';
 import { startPrivateRedis } from '../platform/private-redis.ts';
 import { closeRedis, createRedis, redisReady } from '../platform/redis.ts';
 import { parseRedisUrl } from '../platform/redis-url.ts';
@@ -16,9 +16,7 @@ async function serve(env: Env, ended: Promise<unknown>): Promise<void> {
   const log = createLog(logLevel);
   await using bound = await bindPort(config.host, config.port, 'LOCAL_SERVICE_PORT');
   await using privateRedis = redisUrl === undefined ? await startPrivateRedis() : null;
-  const redis = createRedis(parseRedisUrl(redisUrl ?? privateRedis?.url ?? ''), (error) => {
-    log.warn({ err: error }, 'redis connection');
-  });
+  const redis = createRedis(parseRedisUrl(redisUrl ?? privateRedis?.url ?? ''), log);
   // An own Redis may come later: until then, what needs it is answered with 503.
   await redisReady(redis).catch(() => {});
 
@@ -31,6 +29,7 @@ async function serve(env: Env, ended: Promise<unknown>): Promise<void> {
 }
 
 process.exitCode = await exitCodeOf(async () => {
-  await serve(process.env, Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]));
+  if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
+  await serve(process.env, untilSignal(process, ['SIGINT', 'SIGTERM']));
   return 0;
 });

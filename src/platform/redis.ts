@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Cluster, Redis } from 'ioredis';
 import { createDeferred } from './deferred.ts';
 import { StoreUnavailableError } from './errors.ts';
+import type { Logger } from './log.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 /** A connection to one Redis, a Sentinel-watched one or a cluster: the commands are the same. */
@@ -15,12 +16,21 @@ const COMMAND_TIMEOUT_MS = 1_500;
 const RECONNECT_AT_MOST_MS = 1_000;
 
 /**
- * Connects to Redis in the background, for ever: it may come later and go at any time. Commands fail at once
- * while it is away. `onError` hears of connection errors (never of a URL or password).
+ * Connects to Redis in the background, for ever: it may come later and go at any time. Commands fail at once while it
+ * is away. The log tells once when it goes, and when it is back; never a URL or password.
  */
-export function createRedis(target: RedisTarget, onError: (error: Error) => void): RedisClient {
+export function createRedis(target: RedisTarget, log: Logger): RedisClient {
   const client = connect(target);
-  client.on('error', onError);
+  let isAway = false;
+  client.on('error', (error: Error) => {
+    if (isAway) return;
+    isAway = true;
+    log.warn({ err: error }, 'redis is away');
+  });
+  client.on('ready', () => {
+    if (isAway) log.info('redis is back');
+    isAway = false;
+  });
   return client;
 }
 

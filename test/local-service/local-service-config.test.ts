@@ -1,6 +1,6 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { loadLocalServiceConfig } from '../../src/local-service/local-service-config.ts';
 import { loadProcessSettings } from '../../src/local-service/process-settings.ts';
@@ -104,6 +104,7 @@ test('REDIS_URL may stand in a file', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'local-service-')), 'redis-url');
   await writeFile(file, 'redis://:secret@localhost\n');
   expect(loadProcessSettings({ REDIS_URL_FILE: file }).redisUrl).toBe('redis://:secret@localhost');
+  await rm(dirname(file), { recursive: true });
 });
 
 test('as a process it tells the problems of its configuration and of Redis together', () => {

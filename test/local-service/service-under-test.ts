@@ -60,7 +60,7 @@ export async function openBench(): Promise<Bench> {
 }
 
 async function connect(url: string): Promise<RedisClient> {
-  const redis = createRedis(parseRedisUrl(url), () => {});
+  const redis = createRedis(parseRedisUrl(url), createLog('silent'));
   await once(redis, 'ready');
   return redis;
 }

@@ -26,7 +26,7 @@ let id: string;
 
 beforeAll(async () => {
   privateRedis = await startPrivateRedis();
-  redis = createRedis(parseRedisUrl(privateRedis.url), () => {});
+  redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
 });
 afterAll(async () => {

@@ -73,7 +73,7 @@ export function tokenCalls(house: House): ServiceLog[] {
 /** Starts a house; `env` adds to Cloakroom's and the local service's variables. */
 export async function startHouse(env: Env = {}): Promise<House> {
   const privateRedis = await startPrivateRedis();
-  const redis = createRedis(parseRedisUrl(privateRedis.url), () => {});
+  const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
   let skew = 0;
   const now = () => Date.now() + skew;

@@ -15,6 +15,8 @@ export interface Program extends AsyncDisposable {
   readonly folder: string;
   /** Resolves with the first match in what it has printed or prints; rejects where it ends without. */
   prints(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends a signal to it and to all that it has started, as Ctrl-C in a terminal does. */
+  signalGroup(signal: NodeJS.Signals): void;
   /** Resolves with its exit code, and all that it printed. */
   ended(): Promise<{ code: number | null; output: string }>;
   /** Command lines of all living processes that have the folder in theirs. */
@@ -32,12 +34,22 @@ export async function startProgram(
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   }
   const exit = once(child, 'close') as Promise<[number | null]>;
+
+  /** It leads a group of its own: what is left of it ends with it, even after npm has gone. */
+  const signalGroup = (signal: NodeJS.Signals) => {
+    try {
+      process.kill(-(child.pid ?? 0), signal);
+    } catch {
+      // nobody is left
+    }
+  };
 
   return {
     child,
@@ -51,13 +63,14 @@ export async function startProgram(
         if (isOver) throw new Error(`ended without printing ${String(pattern)}:\n${output}`);
       }
     },
+    signalGroup,
     async ended() {
       const [code] = await exit;
       return { code, output };
     },
     leftovers: async () => commandLinesWith(folder),
     async [Symbol.asyncDispose]() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      signalGroup('SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -89,7 +89,7 @@ function toTicket(id: string): Ticket {
 }
 
 export async function connectRedis(url: string): Promise<RedisClient> {
-  const redis = createRedis(parseRedisUrl(url), () => {});
+  const redis = createRedis(parseRedisUrl(url), createLog('silent'));
   await once(redis, 'ready');
   return redis;
 }
