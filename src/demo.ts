@@ -37,9 +37,9 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   await using _service = serve(service, servicePort);
   await using services = createServices(config, log);
   const running = await startServer(services, appPort);
-  await redisReady(services.redis);
-
-  console.log(`
+  try {
+    await redisReady(services.redis);
+    console.log(`
   Cloakroom is ready.
 
     Open      ${config.publicOrigin}
@@ -47,8 +47,10 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
 
   The local service answers at ${config.serviceOrigin}. Ctrl-C ends everything.
 `);
-  await ended;
-  await running.drain(DRAIN_MS);
+    await ended;
+  } finally {
+    await running.drain(DRAIN_MS);
+  }
 }
 
 /** Cloakroom's own configuration: whatever is set, less what the demo brings itself. */
@@ -76,7 +78,12 @@ function registering(local: LocalServiceConfig, env: Env, publicOrigin: string):
 
 async function connect(redisUrl: string, log: Logger) {
   const client = createRedis(parseRedisUrl(redisUrl), log);
-  await redisReady(client);
+  try {
+    await redisReady(client);
+  } catch (error) {
+    client.disconnect(); // it would go on trying
+    throw error;
+  }
   return { client, [Symbol.asyncDispose]: async () => closeRedis(client) };
 }
 

@@ -86,6 +86,14 @@ describe('the demo', () => {
     expect(await program.leftovers()).toEqual([]);
   });
 
+  test('says in one line that the Redis it was given can’t be used', async () => {
+    await using program = await demo({ REDIS_URL: 'redis://:hush@127.0.0.1:1' });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    expect(output.trim().split('\n').at(-1)).toBe("Redis can't be used: ECONNREFUSED. Check REDIS_URL.");
+    expect(output).not.toContain('hush');
+  });
+
   test('says at once what is wrong with its variables', async () => {
     await using program = await demo({ PAGE_SIZE: '0', COOKIE_SAMESITE: 'none' });
     const { code, output } = await program.ended();

@@ -3,6 +3,7 @@ import { Cluster, Redis } from 'ioredis';
 import { createDeferred } from './deferred.ts';
 import { StoreUnavailableError } from './errors.ts';
 import type { Logger } from './log.ts';
+import { StartupError } from './program.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 /** A connection to one Redis, a Sentinel-watched one or a cluster: the commands are the same. */
@@ -109,10 +110,20 @@ export function isOutOfMemory(error: unknown): boolean {
 
 const READY_WITHIN_MS = 5_000;
 
-/** Resolves once commands can be sent. Rejects with the first connection error, or after five seconds. */
+/** The Redis that was named can't be used; says why, without its address, which may hold a password. */
+class RedisUnreachableError extends StartupError {
+  override readonly name = 'RedisUnreachableError';
+}
+
+/** Resolves once commands can be sent. Rejects with a StartupError at the first failure, or after five seconds. */
 export async function redisReady(client: RedisClient): Promise<void> {
-  if (client.status !== 'ready')
+  if (client.status === 'ready') return;
+  try {
     await once(client, 'ready', { signal: AbortSignal.timeout(READY_WITHIN_MS) });
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new RedisUnreachableError(`Redis can't be used: ${code ?? message}. Check REDIS_URL.`, { cause });
+  }
 }
 
 /** Ends a connection: politely where Redis is there, and at once where it isn't. */
