@@ -115,11 +115,11 @@ async function signIn(
 }
 
 async function allow(
-  { grants, codes }: AuthorizationParts,
+  { registration, grants, codes }: AuthorizationParts,
   account: Account,
   { redirectUri, scopes, state, codeChallenge }: AuthorizationRequest,
 ): Promise<string> {
-  const grantId = await grants.create({ userId: account.id, scopes });
+  const grantId = await grants.create({ clientId: registration.clientId, userId: account.id, scopes });
   const challenge = codeChallenge === undefined ? {} : { codeChallenge };
   const code = await codes.issue({ grantId, redirectUri, ...challenge });
   return toCallback(redirectUri, { code, state });

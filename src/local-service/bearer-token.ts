@@ -9,8 +9,9 @@ export type RequireGrant = (req: Request, scopes: readonly string[]) => Promise<
 const BEARER = /^Bearer +(?<token>[A-Za-z0-9\-._~+/]+=*)$/i; // RFC 6750 §2.1
 
 /**
- * The guard of the API. Rejects with 401 `UNAUTHORIZED` or `TOKEN_EXPIRED`, 403 `INVALID_SCOPE`, each with the
- * `WWW-Authenticate` of RFC 6750 §3, and with StoreUnavailableError where Redis is away.
+ * The guard of the API. Rejects with 401 `UNAUTHORIZED` (there is no token), `TOKEN_INVALID` (it is unknown),
+ * `TOKEN_REVOKED` or `TOKEN_EXPIRED`, and 403 `INVALID_SCOPE`, each with the `WWW-Authenticate` of RFC 6750 §3; with
+ * StoreUnavailableError where Redis is away.
  */
 export function createGrantGuard(tokens: AccessTokens): RequireGrant {
   return async (req, scopes) => {
@@ -25,9 +26,9 @@ export function createGrantGuard(tokens: AccessTokens): RequireGrant {
     const check = await tokens.check(token);
     switch (check.state) {
       case 'unknown':
-        throw refusal(401, 'UNAUTHORIZED', 'The access token is unknown', 'invalid_token');
+        throw refusal(401, 'TOKEN_INVALID', 'The access token is unknown', 'invalid_token');
       case 'revoked':
-        throw refusal(401, 'UNAUTHORIZED', 'The access token was revoked', 'invalid_token');
+        throw refusal(401, 'TOKEN_REVOKED', 'The access token was revoked', 'invalid_token');
       case 'expired':
         throw refusal(401, 'TOKEN_EXPIRED', 'The access token has expired', 'invalid_token');
       case 'valid':

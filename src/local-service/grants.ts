@@ -5,6 +5,8 @@ import { newSecret, storeKey } from './secrets.ts';
 
 /** What a user allowed the app. Codes and tokens only point at it, so ending it ends them all at once. */
 export interface Grant {
+  /** The app it was given to: nobody else's codes and tokens come of it (interface section 7). */
+  readonly clientId: string;
   readonly userId: string;
   readonly scopes: readonly string[];
 }

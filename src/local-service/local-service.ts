@@ -40,7 +40,7 @@ export function createLocalService(
   const grants = createGrants(redis);
   const codes = createAuthorizationCodes(redis, config.codeSeconds, now);
   const accessTokens = createAccessTokens(redis, grants, config.accessTokenSeconds, now);
-  const refreshTokens = createRefreshTokens(redis);
+  const refreshTokens = createRefreshTokens(redis, now);
   const signIn = createBrowserSignIn(redis, AUTHORIZATION_PATH);
   const pages = createPages(createRender(), config.clientId);
   const pageErrors = pageErrorHandler(log, pages);

@@ -50,6 +50,13 @@ export function createOAuthModel(
     grants: ['authorization_code', 'refresh_token'],
   };
 
+  /** The grant that a code or a refresh token stands for, where it is still one of this app. */
+  const requireGrant = async (grantId: string): Promise<void> => {
+    const grant = await store.grants.find(grantId);
+    if (grant === undefined) throw new InvalidGrantError('What the user allowed was revoked.');
+    if (grant.clientId !== registered.clientId) throw new InvalidGrantError('It was issued to another client.');
+  };
+
   return {
     async getClient(id, secret) {
       // Without the secret too: the library lets a client with a code_verifier come without one.
@@ -61,6 +68,7 @@ export function createOAuthModel(
       if (request.redirect_uri === undefined) throw new InvalidRequestError('redirect_uri is missing.');
       const record = await store.codes.find(code);
       if (record === undefined) throw new InvalidGrantError('The authorization code is invalid.');
+      await requireGrant(record.grantId);
       if (request.redirect_uri !== record.redirectUri) {
         throw new InvalidGrantError('redirect_uri is not the one of the authorization request.');
       }
@@ -93,11 +101,10 @@ export function createOAuthModel(
     },
 
     async getRefreshToken(refreshToken) {
-      const grantId = await store.refreshTokens.use(refreshToken);
-      if (grantId === undefined) throw new InvalidGrantError('The refresh token is invalid or expired.');
-      if ((await store.grants.find(grantId)) === undefined) {
-        throw new InvalidGrantError('The refresh token was revoked.');
-      }
+      const grantId = await store.refreshTokens.find(refreshToken);
+      if (grantId === undefined) throw new InvalidGrantError('The refresh token is invalid, used or expired.');
+      await requireGrant(grantId);
+      await store.refreshTokens.touch(refreshToken, grantId);
       return { refreshToken, client, user: { grantId } };
     },
 

@@ -36,7 +36,7 @@ describe('401', () => {
   test('an unknown token is told apart from none', async () => {
     const res = await send('Bearer never-issued');
     expect(res.status).toBe(401);
-    expect(res.body).toMatchObject({ code: 'UNAUTHORIZED', message: 'The access token is unknown' });
+    expect(res.body).toMatchObject({ code: 'TOKEN_INVALID' });
     expect(res.get('www-authenticate')).toBe('Bearer error="invalid_token"');
   });
 

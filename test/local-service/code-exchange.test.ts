@@ -61,6 +61,15 @@ describe('a code is refused as invalid_grant', () => {
     );
   });
 
+  test('when it was issued to another client', async () => {
+    const other = await bench.start({ clientId: 'other-app' });
+    const code = await newCode(service);
+    const res = await postToken(other, codeFields(code, { client_id: 'other-app' }));
+    expect(toOutcome(res)).toEqual(INVALID_GRANT);
+    // It was no replay: the code is as good as before.
+    expect((await exchange(code)).status).toBe(200);
+  });
+
   test('when it was used before', async () => {
     const code = await newCode(service);
     expect((await exchange(code)).status).toBe(200);
@@ -140,7 +149,7 @@ describe('a replayed code revokes what was issued from it', () => {
     const { access_token } = await replayed();
     const res = await callApi(service, '/workspaces', access_token);
     expect(res.status).toBe(401);
-    expect(res.body).toMatchObject({ code: 'UNAUTHORIZED' });
+    expect(res.body).toMatchObject({ code: 'TOKEN_REVOKED' });
   });
 
   test('the refresh token', async () => {

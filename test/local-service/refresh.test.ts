@@ -63,6 +63,28 @@ test('an unknown refresh token is refused', async () => {
   expect(res.body).toEqual({ error: 'invalid_grant', error_description: expect.any(String) });
 });
 
+test('a refresh token of another client is refused, and stays good for its own', async () => {
+  const other = await bench.start({ clientId: 'other-app' });
+  const { refresh_token } = await newTokens(service);
+  const res = await postToken(other, refreshFields(refresh_token, { client_id: 'other-app' }));
+  expect(res.status).toBe(400);
+  expect(res.body).toMatchObject({ error: 'invalid_grant' });
+  expect((await refresh(service, refresh_token)).status).toBe(200);
+});
+
+test('a refresh token ends 90 days after its last use', async () => {
+  const days = (count: number) => count * 86_400_000;
+  const { refresh_token } = await newTokens(service);
+  bench.clock.time += days(89);
+  expect((await refresh(service, refresh_token)).status).toBe(200);
+  bench.clock.time += days(89);
+  expect((await refresh(service, refresh_token)).status).toBe(200);
+  bench.clock.time += days(90);
+  const res = await refresh(service, refresh_token);
+  expect(res.status).toBe(400);
+  expect(res.body).toMatchObject({ error: 'invalid_grant' });
+});
+
 test('an access token is no refresh token', async () => {
   const { access_token } = await newTokens(service);
   expect((await refresh(service, access_token)).body).toMatchObject({ error: 'invalid_grant' });
