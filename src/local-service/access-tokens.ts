@@ -8,6 +8,7 @@ interface AccessTokenRecord {
   readonly grantId: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
+  readonly isRevoked?: true;
 }
 
 /** What is known of an access token that came with a call. */
@@ -19,6 +20,10 @@ export interface AccessTokens {
   issue(grantId: string): Promise<string>;
   /** Judges a token by the clock and by its grant; a revoked grant is found out before an expiry. */
   check(token: string): Promise<AccessTokenCheck>;
+  /** Resolves to the id of the token's grant, whether that still stands or not. */
+  grantOf(token: string): Promise<string | undefined>;
+  /** Ends this token alone. */
+  revoke(token: string): Promise<void>;
 }
 
 /** Access tokens in Redis, as hashes. Every method rejects with StoreUnavailableError where Redis is away. */
@@ -28,21 +33,33 @@ export function createAccessTokens(
   accessTokenSeconds: number,
   now: () => number,
 ): AccessTokens {
+  const key = (token: string) => secretKey('access-token', token);
+  const find = async (token: string): Promise<AccessTokenRecord | undefined> => {
+    const text = await fromStore(redis.get(key(token)));
+    return text === null ? undefined : (JSON.parse(text) as AccessTokenRecord);
+  };
+
   return {
     async issue(grantId) {
       const secret = newSecret();
       const record: AccessTokenRecord = { grantId, expiresAt: now() + accessTokenSeconds * 1_000 };
       const seconds = accessTokenSeconds + REMEMBER_SPENT_SECONDS;
-      await fromStore(redis.set(secretKey('access-token', secret), JSON.stringify(record), 'EX', seconds));
+      await fromStore(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
       return secret;
     },
     async check(token) {
-      const text = await fromStore(redis.get(secretKey('access-token', token)));
-      if (text === null) return { state: 'unknown' };
-      const record = JSON.parse(text) as AccessTokenRecord;
+      const record = await find(token);
+      if (record === undefined) return { state: 'unknown' };
       const grant = await grants.find(record.grantId);
-      if (grant === undefined) return { state: 'revoked' };
+      if (grant === undefined || record.isRevoked) return { state: 'revoked' };
       return now() < record.expiresAt ? { state: 'valid', grant } : { state: 'expired' };
+    },
+    grantOf: async (token) => (await find(token))?.grantId,
+    async revoke(token) {
+      const record = await find(token);
+      if (record === undefined) return;
+      const revoked = JSON.stringify({ ...record, isRevoked: true } satisfies AccessTokenRecord);
+      await fromStore(redis.set(key(token), revoked, 'KEEPTTL', 'XX'));
     },
   };
 }

@@ -1,13 +1,16 @@
-import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { answerErrors } from './service-errors.ts';
 
 /** Answers in the shape of the API's errors: `{"code","message","details":[]}`. */
 export function apiErrorHandler(log: Logger): ErrorRequestHandler {
-  return answerErrors(log, ({ code, detail }, _req, res) => {
-    res.json({ code, message: detail, details: [] });
-  });
+  return answerErrors(log, (error, _req, res) => sendApiError(res, error));
+}
+
+/** Answers with the error in the API's shape. */
+export function sendApiError(res: Response, { status, headers, code, detail }: AppError): void {
+  res.status(status).set(headers).json({ code, message: detail, details: [] });
 }
 
 /** Answers 405 with the methods that do work. */

@@ -12,9 +12,7 @@ import { isFormTokenOf, toFormToken } from './form-token.ts';
 import type { Grants } from './grants.ts';
 import type { Pages } from './pages.ts';
 import { rawQuery, toQuery } from './request-query.ts';
-
-/** Where a browser is sent to sign in and consent; the trailing slash belongs to it. */
-export const AUTHORIZATION_PATH = '/api/public/v1/authorization/oauth2/';
+import { AUTHORIZATION_PATH } from './service-paths.ts';
 
 /** What the authorization endpoint works with. */
 export interface AuthorizationParts {

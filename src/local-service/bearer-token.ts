@@ -15,11 +15,10 @@ const BEARER = /^Bearer +(?<token>[A-Za-z0-9\-._~+/]+=*)$/i; // RFC 6750 §2.1
  */
 export function createGrantGuard(tokens: AccessTokens): RequireGrant {
   return async (req, scopes) => {
-    const header = req.get('authorization');
-    if (header === undefined) {
+    if (req.get('authorization') === undefined) {
       throw refusal(401, 'UNAUTHORIZED', 'Send an access token: Authorization: Bearer <ACCESS_TOKEN>');
     }
-    const token = BEARER.exec(header)?.groups?.['token'];
+    const token = bearerTokenOf(req);
     if (token === undefined) {
       throw refusal(401, 'UNAUTHORIZED', 'The Authorization header is not of the form Bearer <ACCESS_TOKEN>');
     }
@@ -43,6 +42,11 @@ export function createGrantGuard(tokens: AccessTokens): RequireGrant {
         return check.grant;
     }
   };
+}
+
+/** The token in a call's `Authorization: Bearer` header, good or not. */
+export function bearerTokenOf(req: Request): string | undefined {
+  return BEARER.exec(req.get('authorization') ?? '')?.groups?.['token'];
 }
 
 function refusal(status: number, code: string, message: string, error?: string): AppError {

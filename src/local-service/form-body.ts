@@ -2,7 +2,8 @@ import express from 'express';
 import type { RequestHandler } from 'express';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-const LARGEST_FORM = '16kb';
+/** The most that a form may hold, as body-parser writes it. */
+export const LARGEST_FORM = '16kb';
 
 /**
  * Reads a form's body as text, for `toFormFields`. A body of another type is left unread; one over 16 KiB or in an

@@ -11,6 +11,9 @@ export const REFRESH_IDLE_SECONDS = 90 * DAY;
 /** Someone who signed in on the service's own page and did nothing there for this long signs in again. */
 export const SIGN_IN_IDLE_SECONDS = DAY / 2;
 
+/** A fault that nobody clears ends by itself. */
+export const FAULT_SECONDS = DAY;
+
 /** A `next` token is good for this long. */
 export const NEXT_TOKEN_SECONDS = 3_600;
 

@@ -20,7 +20,9 @@ export interface LocalServiceConfig {
   readonly workspaces: number;
   /** Whether a refresh also returns a new refresh token and ends the old one. */
   readonly rotateRefresh: boolean;
+  /** Whether it also takes what clients in the wild send beyond the interface. */
   readonly compat: boolean;
+  /** Whether `/_faults` is there, for callers on the same machine. */
   readonly faults: boolean;
 }
 
@@ -38,8 +40,8 @@ export const localServiceVariables = {
   LOCAL_SERVICE_CODE_SECONDS: integer(1, 600).default(60),
   LOCAL_SERVICE_WORKSPACES: integer(0, 100_000).default(137),
   LOCAL_SERVICE_ROTATE_REFRESH: boolean().default(false),
-  LOCAL_SERVICE_COMPAT: notYet().default(false),
-  LOCAL_SERVICE_FAULTS: notYet().default(false),
+  LOCAL_SERVICE_COMPAT: boolean().default(false),
+  LOCAL_SERVICE_FAULTS: boolean().default(false),
 } as const;
 
 /**
@@ -87,9 +89,4 @@ function scopes() {
       (names) => names.length > 0 && names.every((name) => /^[A-Za-z][\w.-]*:(?:read|write)$/.test(name)),
       'must be scopes of the form resource:read or resource:write, with spaces between them',
     );
-}
-
-/** A switch that is refused rather than ignored, because nothing stands behind it so far. */
-function notYet() {
-  return boolean().refine((on) => !on, 'is not available yet: leave it unset or false');
 }

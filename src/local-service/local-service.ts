@@ -9,9 +9,13 @@ import { createRender } from '../platform/templates.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { apiErrorHandler, refusePath } from './api-errors.ts';
 import { createAuthorizationCodes } from './authorization-codes.ts';
-import { AUTHORIZATION_PATH, authorizationEndpoint } from './authorization-endpoint.ts';
+import { authorizationEndpoint } from './authorization-endpoint.ts';
 import { createGrantGuard } from './bearer-token.ts';
 import { createBrowserSignIn } from './browser-sign-in.ts';
+import { takeOtherPaths } from './compat.ts';
+import { createFaultStore } from './fault-store.ts';
+import { switchFaults } from './fault-switch.ts';
+import { faultsEndpoint } from './faults-endpoint.ts';
 import { createGrants } from './grants.ts';
 import { createPageReader } from './lists.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';
@@ -20,10 +24,10 @@ import { createPageTokens } from './page-token.ts';
 import { createPages } from './pages.ts';
 import { createRefreshTokens } from './refresh-tokens.ts';
 import { createSeedWorkspaces } from './seed-workspaces.ts';
+import { API_PATH, OAUTH_PATH } from './service-paths.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
 import { workspaceRoutes } from './workspace-routes.ts';
 
-const API = '/api/public/v1';
 const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', import.meta.url));
 
 /**
@@ -41,9 +45,9 @@ export function createLocalService(
   const codes = createAuthorizationCodes(redis, config.codeSeconds, now);
   const accessTokens = createAccessTokens(redis, grants, config.accessTokenSeconds, now);
   const refreshTokens = createRefreshTokens(redis, now);
-  const signIn = createBrowserSignIn(redis, AUTHORIZATION_PATH);
-  const pages = createPages(createRender(), config.clientId);
-  const pageErrors = pageErrorHandler(log, pages);
+  const signIn = createBrowserSignIn(redis, OAUTH_PATH);
+  const pages = createPages(createRender(), config);
+  const errors = { page: pageErrorHandler(log, pages), api: apiErrorHandler(log) };
 
   const app = express();
   // Express's own last resort would put the stack into the answer.
@@ -67,15 +71,21 @@ export function createLocalService(
     res.sendFile(STYLESHEET);
   });
 
-  app.use(authorizationEndpoint({ registration: config, grants, codes, signIn, pages }, pageErrors));
+  if (config.compat) app.use(takeOtherPaths());
+  if (config.faults) {
+    const faults = createFaultStore(redis);
+    app.use(switchFaults(faults, { accessTokens, grants, now }, log));
+    app.use(faultsEndpoint(faults, pages, errors));
+  }
+  app.use(authorizationEndpoint({ registration: config, grants, codes, signIn, pages }, errors.page));
   app.use(tokenEndpoint(config, { grants, codes, accessTokens, refreshTokens }, log, now));
   const readPage = createPageReader(createPageTokens(redis, now));
   app.use(
-    API,
+    API_PATH,
     workspaceRoutes(createSeedWorkspaces(config.workspaces), createGrantGuard(accessTokens), readPage),
   );
-  app.use('/api', refusePath(), apiErrorHandler(log));
-  app.use(refusePath(), pageErrors);
+  app.use('/api', refusePath(), errors.api);
+  app.use(refusePath(), errors.page);
   return app;
 }
 

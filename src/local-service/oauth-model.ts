@@ -54,7 +54,8 @@ export function createOAuthModel(
   const requireGrant = async (grantId: string): Promise<void> => {
     const grant = await store.grants.find(grantId);
     if (grant === undefined) throw new InvalidGrantError('What the user allowed was revoked.');
-    if (grant.clientId !== registered.clientId) throw new InvalidGrantError('It was issued to another client.');
+    if (grant.clientId !== registered.clientId)
+      throw new InvalidGrantError('It was issued to another client.');
   };
 
   return {
@@ -102,7 +103,8 @@ export function createOAuthModel(
 
     async getRefreshToken(refreshToken) {
       const grantId = await store.refreshTokens.find(refreshToken);
-      if (grantId === undefined) throw new InvalidGrantError('The refresh token is invalid, used or expired.');
+      if (grantId === undefined)
+        throw new InvalidGrantError('The refresh token is invalid, used or expired.');
       await requireGrant(grantId);
       await store.refreshTokens.touch(refreshToken, grantId);
       return { refreshToken, client, user: { grantId } };

@@ -48,11 +48,7 @@ export function createPageTokens(redis: RedisClient, now: () => number): PageTok
       if (text === undefined) throw invalidPagination('The next token is not one of this service.');
       const { expiresAt, ...position } = JSON.parse(text) as SealedPosition;
       if (now() >= expiresAt) {
-        throw new AppError(
-          400,
-          'NEXT_TOKEN_EXPIRED',
-          'The next token has expired; begin with the first page',
-        );
+        throw expiredPageToken();
       }
       return position;
     },
@@ -62,6 +58,11 @@ export function createPageTokens(redis: RedisClient, now: () => number): PageTok
 /** The 400 for a `next` token that can't be honoured. */
 export function invalidPagination(message: string): AppError {
   return new AppError(400, 'PAGINATION_INVALID', message);
+}
+
+/** The 400 for a `next` token that was good once. */
+export function expiredPageToken(): AppError {
+  return new AppError(400, 'NEXT_TOKEN_EXPIRED', 'The next token has expired; begin with the first page');
 }
 
 async function sealingKey(redis: RedisClient): Promise<Buffer> {

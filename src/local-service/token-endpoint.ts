@@ -4,14 +4,14 @@ import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { apiErrorHandler, refuseMethod } from './api-errors.ts';
+import { readOtherTokenRequests } from './compat.ts';
 import { readFormBody } from './form-body.ts';
 import { REFRESH_IDLE_SECONDS } from './lifetimes.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';
 import { createOAuthModel } from './oauth-model.ts';
 import type { OAuthStore } from './oauth-model.ts';
+import { TOKEN_PATH } from './service-paths.ts';
 import { toTokenRequest } from './token-request.ts';
-
-const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
 /**
  * `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Answers with the fields of the interface and no
@@ -24,9 +24,10 @@ export function tokenEndpoint(
   now: () => number,
 ): Router {
   const router = Router({ strict: true, caseSensitive: true });
-  router.post(TOKEN_PATH, readFormBody(), exchange(config, store, now));
+  const read = config.compat ? readOtherTokenRequests(config) : [readFormBody()];
+  router.post(TOKEN_PATH, read, exchange(config, store, now));
   router.all(TOKEN_PATH, refuseMethod('POST'));
-  router.use(tokenErrorHandler(log));
+  router.use(tokenErrorHandler(log, config.compat));
   return router;
 }
 
@@ -64,15 +65,15 @@ function exchange(config: LocalServiceConfig, store: OAuthStore, now: () => numb
  * Answers with one of the four errors of interface section 7: `invalid_client` with 401, the others with 400. What
  * isn't the client's doing is answered as on the API: 503 or 500, without an OAuth error.
  */
-function tokenErrorHandler(log: Logger): ErrorRequestHandler {
+function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
   const answerAsApi = apiErrorHandler(log);
   return (error: unknown, req, res, next) => {
     const fault = toTokenFault(error);
     if (fault instanceof OAuth2Server.OAuthError && !(fault instanceof OAuth2Server.ServerError)) {
-      // No WWW-Authenticate: it would offer HTTP Basic, which is refused.
-      res
-        .status(fault.name === 'invalid_client' ? 401 : 400)
-        .json({ error: fault.name, error_description: fault.message });
+      const status = fault.name === 'invalid_client' ? 401 : 400;
+      // Otherwise without WWW-Authenticate: it would offer what is refused.
+      if (status === 401 && takesBasic) res.set('www-authenticate', 'Basic realm="token endpoint"');
+      res.status(status).json({ error: fault.name, error_description: fault.message });
       return;
     }
     answerAsApi(fault, req, res, next);

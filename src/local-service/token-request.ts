@@ -5,7 +5,7 @@ import { repeatedName, toFormFields } from './form-body.ts';
 const { InvalidClientError, InvalidRequestError } = OAuth2Server;
 
 /** The fields of a token request that mean something here; any other is ignored (RFC 6749 §3.2). */
-const FIELDS = [
+export const TOKEN_FIELDS = [
   'client_id',
   'client_secret',
   'grant_type',
@@ -16,7 +16,7 @@ const FIELDS = [
 ] as const;
 
 /** The fields that were sent with a value: one without is as good as absent (RFC 6749 §3.2). */
-export type TokenRequest = Readonly<Partial<Record<(typeof FIELDS)[number], string>>>;
+export type TokenRequest = Readonly<Partial<Record<(typeof TOKEN_FIELDS)[number], string>>>;
 
 /**
  * What every token request must be, whatever its grant: a form, its credentials in the body, no field twice.
@@ -34,7 +34,7 @@ export function toTokenRequest(req: Request): TokenRequest {
   if (twice !== undefined) throw new InvalidRequestError('A parameter is repeated.');
 
   const request: { -readonly [Field in keyof TokenRequest]: string } = {};
-  for (const field of FIELDS) {
+  for (const field of TOKEN_FIELDS) {
     const value = form.get(field);
     if (value) request[field] = value;
   }

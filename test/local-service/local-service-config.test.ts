@@ -45,8 +45,8 @@ test('everything can be set', () => {
     LOCAL_SERVICE_CODE_SECONDS: '10',
     LOCAL_SERVICE_WORKSPACES: '0',
     LOCAL_SERVICE_ROTATE_REFRESH: 'true',
-    LOCAL_SERVICE_COMPAT: 'false',
-    LOCAL_SERVICE_FAULTS: '',
+    LOCAL_SERVICE_COMPAT: 'true',
+    LOCAL_SERVICE_FAULTS: 'true',
   });
   expect(config).toEqual({
     host: '::1',
@@ -59,8 +59,8 @@ test('everything can be set', () => {
     codeSeconds: 10,
     workspaces: 0,
     rotateRefresh: true,
-    compat: false,
-    faults: false,
+    compat: true,
+    faults: true,
   });
 });
 
@@ -76,19 +76,13 @@ test('every problem is told at once, by variable, without the value', () => {
     LOCAL_SERVICE_CODE_SECONDS: '601',
     LOCAL_SERVICE_WORKSPACES: 'many',
     LOCAL_SERVICE_ROTATE_REFRESH: 'yes',
+    LOCAL_SERVICE_COMPAT: 'on',
+    LOCAL_SERVICE_FAULTS: '1',
   };
   const problems = problemsOf(() => loadLocalServiceConfig(env));
   expect(problems.map((problem) => problem.split(' ')[0])).toEqual(Object.keys(env));
   for (const value of ['sécret', 'naïve', 'many']) expect(problems.join()).not.toContain(value);
 });
-
-test.each(['LOCAL_SERVICE_COMPAT', 'LOCAL_SERVICE_FAULTS'])(
-  '%s is refused as long as nothing is behind it',
-  (name) => {
-    const problems = problemsOf(() => loadLocalServiceConfig({ [name]: 'true' }));
-    expect(problems).toEqual([expect.stringMatching(`^${name} is not available yet`)]);
-  },
-);
 
 test('the message holds every problem, for whoever prints it', () => {
   const load = () => loadLocalServiceConfig({ LOCAL_SERVICE_PORT: 'x', LOCAL_SERVICE_WORKSPACES: 'x' });

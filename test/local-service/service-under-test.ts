@@ -53,7 +53,8 @@ export async function openBench(): Promise<Bench> {
         server.closeAllConnections();
         server.close();
       }
-      redis.disconnect();
+      // A second time would leave a timer of ioredis behind.
+      if (redis.status !== 'end') redis.disconnect();
       await privateRedis[Symbol.asyncDispose]();
     },
   };

@@ -126,7 +126,7 @@ test('signing in replaces the cookie that was there before', async () => {
 test('the cookie goes to the authorization endpoint only, and to no script', async () => {
   const res = await openBrowser(service).get(url);
   const attributes = res.get('set-cookie')?.[0]?.split('; ').slice(1);
-  expect(attributes).toEqual(['Path=/api/public/v1/authorization/oauth2/', 'HttpOnly', 'SameSite=Lax']);
+  expect(attributes).toEqual(['Path=/api/public/v1/authorization/oauth2', 'HttpOnly', 'SameSite=Lax']);
 });
 
 test('a form without its token is refused and does nothing', async () => {

@@ -1,0 +1,118 @@
+import express, { Router } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import { AppError } from '../platform/errors.ts';
+import { refuseMethod } from './api-errors.ts';
+import { FAULT_TARGETS, readFaultCommand } from './fault.ts';
+import type { FaultTarget } from './fault.ts';
+import type { ActiveFault, FaultStore } from './fault-store.ts';
+import { LARGEST_FORM, readFormBody, repeatedName, toFormFields } from './form-body.ts';
+import { requireLoopback } from './loopback-only.ts';
+import type { Pages } from './pages.ts';
+import { toQuery } from './request-query.ts';
+
+const FAULTS_PATH = '/_faults';
+
+/** How `/_faults` answers errors: to a person and to a program. */
+interface ErrorHandlers {
+  readonly page: ErrorRequestHandler;
+  readonly api: ErrorRequestHandler;
+}
+
+/**
+ * `/_faults`, for callers on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them. A
+ * browser gets a page with a form, everything else JSON.
+ */
+export function faultsEndpoint(faults: FaultStore, pages: Pages, errors: ErrorHandlers): Router {
+  const router = Router({ strict: true, caseSensitive: true });
+  router.use(FAULTS_PATH, requireLoopback(), (_req, res, next) => {
+    // So that the form's post has an Origin to judge by.
+    res.set('referrer-policy', 'same-origin');
+    next();
+  });
+  router.get(FAULTS_PATH, async (req, res) => showFaults(faults, pages, req, res));
+  router.post(FAULTS_PATH, readFormBody(), express.json({ limit: LARGEST_FORM }), takeCommand(faults, pages));
+  router.delete(FAULTS_PATH, clearFaults(faults));
+  router.all(FAULTS_PATH, refuseMethod('GET, HEAD, POST, DELETE'));
+  router.use(((error, req, res, next) => {
+    (isForPerson(req) ? errors.page : errors.api)(error, req, res, next);
+  }) satisfies ErrorRequestHandler);
+  return router;
+}
+
+async function showFaults(faults: FaultStore, pages: Pages, req: Request, res: Response): Promise<void> {
+  const active = await faults.list();
+  if (isForPerson(req)) res.send(pages.faults(req.get('host') ?? '', active));
+  else res.json({ faults: active.map(toJson) });
+}
+
+function takeCommand(faults: FaultStore, pages: Pages): RequestHandler {
+  return async (req, res) => {
+    const fields = toFields(req.body);
+    const reading = fields === undefined ? { problems: [NOT_FIELDS] } : readFaultCommand(fields);
+    if ('problems' in reading) {
+      const { problems } = reading;
+      res.status(400);
+      if (isForPerson(req))
+        res.send(
+          pages.faults(req.get('host') ?? '', await faults.list(), { problems, fields: fields ?? {} }),
+        );
+      else res.json({ code: 'FAULT_INVALID', message: problems.join('; '), details: [] });
+      return;
+    }
+    const { command } = reading;
+    if (command.kind === 'set') await faults.set(command.fault);
+    else await faults.clear(command.route);
+    if (isForPerson(req)) res.status(303).location(FAULTS_PATH).end();
+    else await showFaults(faults, pages, req, res);
+  };
+}
+
+function clearFaults(faults: FaultStore): RequestHandler {
+  return async (req, res) => {
+    const name = toQuery(req).get('route') ?? undefined;
+    if (name !== undefined && !isTarget(name)) {
+      throw new AppError(400, 'FAULT_INVALID', `route must be one of: ${FAULT_TARGETS.join(', ')}`);
+    }
+    await faults.clear(name);
+    res.json({ faults: (await faults.list()).map(toJson) });
+  };
+}
+
+function isTarget(name: string): name is FaultTarget {
+  return FAULT_TARGETS.some((target) => target === name);
+}
+
+/** What accepts anything is a program. */
+function isForPerson(req: Request): boolean {
+  return req.accepts(['json', 'html']) === 'html';
+}
+
+const NOT_FIELDS = 'the body must be a form or a JSON object of texts and numbers, each field once';
+
+/** The fields of a form or of a JSON object; undefined where it is neither. */
+function toFields(body: unknown): Record<string, string> | undefined {
+  const form = toFormFields(body);
+  if (form !== undefined) return repeatedName(form) === undefined ? Object.fromEntries(form) : undefined;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
+  const fields: Record<string, string> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (typeof value === 'string' || typeof value === 'number') fields[name] = String(value);
+    // The body that is to be answered with may stand there as it is.
+    else if (name === 'body') fields[name] = JSON.stringify(value);
+    else return undefined;
+  }
+  return fields;
+}
+
+/** In the names of the fields that set it. */
+function toJson({ fault, callsLeft }: ActiveFault): object {
+  const { route, kind, latencyMs, answer, retryAfter } = fault;
+  return {
+    route,
+    fault: kind,
+    ...(callsLeft !== undefined && { callsLeft }),
+    ...(latencyMs > 0 && { latencyMs }),
+    ...answer,
+    ...(kind === 'rate-limit' && { retryAfter }),
+  };
+}

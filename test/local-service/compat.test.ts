@@ -1,0 +1,154 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { authorizationUrl, openBrowser, signInAndAllow } from './cookie-browser.ts';
+import { openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+import { TOKEN, codeFields, newCode, newTokens, postToken, refreshFields } from './token-calls.ts';
+
+const OAUTH = '/api/public/v1/authorization/oauth2';
+const ANSWER = { access_token: expect.any(String), expires_in: 900, refresh_token: expect.any(String) };
+
+let bench: Bench;
+let compat: Server;
+let strict: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  compat = await bench.start({ compat: true });
+  strict = await bench.start();
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+const postJson = (body: object | string, path = TOKEN) => request(compat).post(path).type('json').send(body);
+
+async function withoutCredentials(more: Record<string, string> = {}): Promise<Record<string, string>> {
+  const { client_id: _id, client_secret: _secret, ...fields } = codeFields(await newCode(compat));
+  return { ...fields, ...more };
+}
+
+test('what the interface asks for is taken as before', async () => {
+  expect(await newTokens(compat)).toEqual(ANSWER);
+});
+
+describe('other paths', () => {
+  test.each(['token/', 'refresh', 'refresh/'])(
+    'a token request is taken at %s, and only here',
+    async (path) => {
+      const { refresh_token } = await newTokens(compat);
+      const post = (server: Server) =>
+        request(server).post(`${OAUTH}/${path}`).type('form').send(refreshFields(refresh_token));
+      expect((await post(compat)).status).toBe(200);
+      expect((await post(strict)).status).toBe(404);
+    },
+  );
+
+  test('the authorization address works without its slash all the way to the code', async () => {
+    const url = authorizationUrl().replace('oauth2/?', 'oauth2?');
+    const parameters = await signInAndAllow(openBrowser(compat), url);
+    const res = await postToken(compat, codeFields(parameters.get('code') ?? ''));
+    expect(res.status).toBe(200);
+    expect((await request(strict).get(url)).status).toBe(404);
+  });
+
+  test('nothing else below them is taken', async () => {
+    for (const path of ['token//', 'refresh//', 'refresh/x', 'Token/', 'authorize']) {
+      expect((await request(compat).post(`${OAUTH}/${path}`)).status).toBe(404);
+    }
+  });
+});
+
+describe('a JSON body', () => {
+  test('is taken as the form of the same fields', async () => {
+    const res = await postJson({ ...codeFields(await newCode(compat)), scope: ['ignored'], extra: { a: 1 } });
+    expect(res.body).toEqual(ANSWER);
+  });
+
+  const malformed: [string, object | string][] = [
+    ['an array', []],
+    ['a string', '"client_id=demo-app&client_secret=demo-secret"'],
+    ['null', 'null'],
+    ['cut off', '{"client_id":"demo-app"'],
+    ['with a number for a string', { ...codeFields('a-code'), code: 5 }],
+    ['with a list for a string', { ...codeFields('a-code'), client_id: ['demo-app'] }],
+    ['with null for a string', { ...codeFields('a-code'), redirect_uri: null }],
+  ];
+  test.each(malformed)('%s is invalid_request', async (_name, body) => {
+    const res = await postJson(body);
+    expect({ status: res.status, error: (res.body as { error?: string }).error }).toEqual({
+      status: 400,
+      error: 'invalid_request',
+    });
+  });
+
+  test('with a wrong secret is invalid_client', async () => {
+    const res = await postJson({ ...codeFields('a-code'), client_secret: 'wrong' });
+    expect(res.status).toBe(401);
+    expect(res.body).toMatchObject({ error: 'invalid_client' });
+  });
+});
+
+describe('HTTP Basic', () => {
+  test('carries the credentials in place of the body', async () => {
+    const res = await postToken(compat, await withoutCredentials()).auth('demo-app', 'demo-secret');
+    expect(res.body).toEqual(ANSWER);
+  });
+
+  test('may come with the same client_id in the body', async () => {
+    const fields = await withoutCredentials({ client_id: 'demo-app' });
+    expect((await postToken(compat, fields).auth('demo-app', 'demo-secret')).status).toBe(200);
+  });
+
+  test.each([
+    ['another client_id', { client_id: 'other-app' }],
+    ['a secret, though the same,', { client_secret: 'demo-secret' }],
+  ])('with %s in the body is invalid_request', async (_name, more) => {
+    const res = await postToken(compat, await withoutCredentials(more)).auth('demo-app', 'demo-secret');
+    expect(res.status).toBe(400);
+    expect(res.body).toMatchObject({ error: 'invalid_request' });
+  });
+
+  const odd = { clientId: 'odd app:1', clientSecret: 'a+b%20c:d/~' };
+  test.each([
+    ['encoded as RFC 6749 asks', (text: string) => encodeURIComponent(text).replaceAll('%20', '+')],
+    ['with spaces as %20', encodeURIComponent],
+  ])('id and secret may be %s', async (_name, encode) => {
+    const service = await bench.start({ compat: true, ...odd });
+    const code = await newCode(service, { client_id: odd.clientId });
+    const { client_id: _id, client_secret: _secret, ...fields } = codeFields(code);
+    const res = await postToken(service, fields).auth(encode(odd.clientId), encode(odd.clientSecret));
+    expect(res.status).toBe(200);
+  });
+
+  test('a secret may be sent as it is', async () => {
+    const service = await bench.start({ compat: true, clientSecret: odd.clientSecret });
+    const { client_id: _id, client_secret: _secret, ...fields } = codeFields(await newCode(service));
+    expect((await postToken(service, fields).auth('demo-app', odd.clientSecret)).status).toBe(200);
+  });
+
+  test.each([
+    ['a wrong secret', 'Basic ZGVtby1hcHA6d3Jvbmc='],
+    ['no colon', 'Basic ZGVtby1hcHA='],
+    ['nothing', 'Basic'],
+    ['no Base64', 'Basic ~~~~'],
+    ['bytes that are no text', 'Basic /zr/'],
+    ['broken percent-encoding', `Basic ${Buffer.from('%zz:%').toString('base64')}`],
+    ['another scheme', 'Bearer abc'],
+  ])('with %s is invalid_client, and says what is taken', async (_name, header) => {
+    const res = await postToken(compat, await withoutCredentials()).set('authorization', header);
+    expect(res.status).toBe(401);
+    expect(res.body).toMatchObject({ error: 'invalid_client' });
+    expect(res.get('www-authenticate')).toMatch(/^Basic /);
+  });
+});
+
+test('a rule of the interface is loosened by none of it', async () => {
+  const twice = `${new URLSearchParams(codeFields('a-code')).toString()}&code=another`;
+  expect((await request(compat).post(TOKEN).type('form').send(twice)).body).toMatchObject({
+    error: 'invalid_request',
+  });
+  const code = await newCode(compat);
+  const wrongPlace = codeFields(code, { redirect_uri: 'http://localhost:3000/other' });
+  expect((await postJson(wrongPlace)).body).toMatchObject({ error: 'invalid_grant' });
+});

@@ -1,0 +1,216 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+
+let bench: Bench;
+let service: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  service = await bench.start({ faults: true });
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  await request(service).delete('/_faults').expect(200);
+});
+
+const post = (fields: object | string) => request(service).post('/_faults').send(fields);
+const active = async () =>
+  ((await request(service).get('/_faults').expect(200)).body as { faults: unknown[] }).faults;
+
+describe('a program', () => {
+  test('sets a fault with JSON and sees what is set', async () => {
+    const fault = {
+      route: 'token',
+      fault: 'status',
+      status: 400,
+      body: { error: 'invalid_grant' },
+      calls: 3,
+    };
+    const res = await post(fault).expect(200);
+    const shown = {
+      route: 'token',
+      fault: 'status',
+      callsLeft: 3,
+      status: 400,
+      body: '{"error":"invalid_grant"}',
+    };
+    expect(res.body).toEqual({ faults: [shown] });
+    expect(await active()).toEqual([shown]);
+  });
+
+  test('sets one with a form', async () => {
+    await post('route=rooms&fault=rate-limit&retryAfter=5&latencyMs=10&calls=').expect(200);
+    expect(await active()).toEqual([{ route: 'rooms', fault: 'rate-limit', latencyMs: 10, retryAfter: 5 }]);
+  });
+
+  test('replaces the fault of a route', async () => {
+    await post({ route: 'rooms', fault: 'cut', calls: 2 });
+    await post({ route: 'rooms', fault: 'reset-after' });
+    expect(await active()).toEqual([{ route: 'rooms', fault: 'reset-after' }]);
+  });
+
+  test('clears one, or all', async () => {
+    for (const route of ['rooms', 'murals', 'token', 'any']) await post({ route, fault: 'cut' });
+    await post({ route: 'rooms', fault: 'none' }).expect(200);
+    await request(service).delete('/_faults?route=murals').expect(200);
+    expect(await active()).toHaveLength(2);
+    await post({ fault: 'none' }).expect(200);
+    expect(await active()).toEqual([]);
+  });
+
+  const refused: [string, object | string, RegExp][] = [
+    ['no fault', { route: 'token' }, /fault/],
+    ['no route', { fault: 'cut' }, /route is missing/],
+    ['an unknown fault', { route: 'token', fault: 'flood' }, /fault must be one of: latency, /],
+    ['an unknown route', { route: 'users', fault: 'cut' }, /route must be one of: authorization, /],
+    ['an unknown field', { route: 'token', fault: 'cut', times: 3 }, /there is no field times/],
+    ['zero calls', { route: 'token', fault: 'cut', calls: 0 }, /calls must be a whole number from 1/],
+    ['half a call', { route: 'token', fault: 'cut', calls: 1.5 }, /calls must be a whole number/],
+    ['a status out of range', { route: 'token', fault: 'status', status: 199 }, /status must be/],
+    ['no status', { route: 'token', fault: 'status' }, /status is missing/],
+    [
+      'a status for another fault',
+      { route: 'token', fault: 'cut', status: 500 },
+      /for the fault status only/,
+    ],
+    ['no latency', { route: 'token', fault: 'latency' }, /latencyMs is missing/],
+    [
+      'a type with a line break',
+      { route: 'any', fault: 'status', status: 500, contentType: 'a/b\r\nx: y' },
+      /type/,
+    ],
+    ['revoking where there is no token', { route: 'token', fault: 'grant-revoked' }, /route must be one of/],
+    [
+      'expiring where there is no page',
+      { route: 'workspace', fault: 'next-expired' },
+      /route must be one of/,
+    ],
+    ['a field twice', 'route=token&route=rooms&fault=cut', /each field once/],
+    ['a list', [], /JSON object/],
+    ['a flag', { route: 'token', fault: 'cut', calls: true }, /texts and numbers/],
+    ['an inherited name', { route: 'constructor', fault: 'cut' }, /route must be one of/],
+  ];
+  test.each(refused)('is told what is wrong: %s', async (_name, fields, message) => {
+    const res = await post(fields);
+    expect(res.status).toBe(400);
+    expect(res.body).toEqual({ code: 'FAULT_INVALID', message: expect.stringMatching(message), details: [] });
+    expect(await active()).toEqual([]);
+  });
+
+  test('is told every problem at once', async () => {
+    const res = await post({ route: 'x', fault: 'y', calls: 'z' });
+    expect((res.body as { message: string }).message.split('; ')).toHaveLength(3);
+  });
+
+  test('is told of a route to clear that does not exist', async () => {
+    await request(service).delete('/_faults?route=users').expect(400);
+  });
+
+  test('is told of a body that can’t be read', async () => {
+    expect((await request(service).post('/_faults').type('json').send('{"route":')).status).toBe(400);
+    expect((await post({ route: 'any', fault: 'cut', body: 'x'.repeat(20_000) })).status).toBe(413);
+    expect((await request(service).post('/_faults').type('text/plain').send('route=any')).status).toBe(400);
+  });
+
+  test('is told which methods there are', async () => {
+    const res = await request(service).put('/_faults').expect(405);
+    expect(res.get('allow')).toBe('GET, HEAD, POST, DELETE');
+  });
+});
+
+describe('a person', () => {
+  const asPerson = (call: request.Test) => call.set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
+
+  test('sees a form, and that nothing is set', async () => {
+    const res = await asPerson(request(service).get('/_faults')).expect(200);
+    expect(res.type).toBe('text/html');
+    expect(res.text).toContain('No fault is set');
+  });
+
+  test('sets one and sees it, with the calls that are left and a button to clear it', async () => {
+    const form = 'route=murals&fault=status&status=418&calls=1&latencyMs=&body=&contentType=&retryAfter=';
+    const posted = await asPerson(post(form)).expect(303);
+    expect(posted.get('location')).toBe('/_faults');
+    const { text } = await asPerson(request(service).get('/_faults'));
+    expect(text).toContain('status 418');
+    expect(text).toContain('1 more call<');
+    expect(text).toContain('aria-label="Clear: Murals of a workspace"');
+  });
+
+  test('gets the form back as it was, with what is wrong', async () => {
+    const res = await asPerson(post('route=murals&fault=status&status=9000&body=%3Cb%3E&calls=')).expect(400);
+    expect(res.text).toContain('<li>status must be');
+    expect(res.text).toContain('value="9000"');
+    expect(res.text).toContain('&lt;b&gt;</textarea>');
+    expect(res.text).toContain('<option value="murals" selected>');
+  });
+
+  test('finds the form from the front page, where the switch is on only', async () => {
+    expect((await request(service).get('/')).text).toContain('href="/_faults"');
+    expect((await request(await bench.start()).get('/')).text).not.toContain('_faults');
+  });
+});
+
+describe('nobody but this machine', () => {
+  test.each([
+    ['through a proxy', { 'x-forwarded-for': '203.0.113.9' }],
+    ['through a proxy that says Forwarded', { forwarded: 'for=203.0.113.9' }],
+    ['under a name that is rebound to us', { host: 'attacker.example' }],
+    ['from a page of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['from a page of another port', { 'sec-fetch-site': 'same-site' }],
+    ['with the origin of another site', { origin: 'https://attacker.example' }],
+    ['with an origin that hides', { origin: 'null' }],
+  ])('%s it is refused', async (_name, headers: Record<string, string>) => {
+    const res = await post({ route: 'any', fault: 'cut' }).set(headers);
+    expect(res.status).toBe(403);
+    expect(await active()).toEqual([]);
+  });
+
+  test('from another machine everything is refused', async () => {
+    const [listener] = service.listeners('request') as RequestListener[];
+    const remote = createServer((req, res) => {
+      Object.defineProperty(req.socket, 'remoteAddress', { value: '192.0.2.7' });
+      listener?.(req, res);
+    }).listen(0, '127.0.0.1');
+    await once(remote, 'listening');
+    await request(remote).get('/_faults').expect(403);
+    await request(remote).post('/_faults').send({ route: 'any', fault: 'cut' }).expect(403);
+    await request(remote).delete('/_faults').expect(403);
+    await request(remote).get('/').expect(200);
+    remote.close();
+  });
+
+  test('the page of this very origin may', async () => {
+    const { port } = service.address() as { port: number };
+    await post({ route: 'any', fault: 'cut' })
+      .set({ host: `localhost:${port}`, origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' })
+      .expect(200);
+  });
+});
+
+test('every fault in Redis has a time to live', async () => {
+  await post({ route: 'any', fault: 'cut' });
+  await post({ route: 'rooms', fault: 'cut', calls: 2 });
+  await request(service)
+    .get('/api/public/v1/workspaces/x/rooms')
+    .catch(() => {});
+  const keys = await bench.redis.keys('local-service:fault*');
+  expect(keys).toHaveLength(2);
+  for (const key of keys) expect(await bench.redis.ttl(key)).toBeGreaterThan(80_000);
+});
+
+test('while Redis is away a call meets that, and no other fault', async () => {
+  const own = await openBench();
+  const lonely = await own.start({ faults: true });
+  await request(lonely).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);
+  own.redis.disconnect();
+  await request(lonely).get('/api/public/v1/workspaces').set('authorization', 'Bearer x').expect(503);
+  await request(lonely).get('/_faults').expect(503);
+  await own[Symbol.asyncDispose]();
+});

@@ -1,0 +1,225 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { authorizationUrl, openBrowser, signInAndAllow } from './cookie-browser.ts';
+import type { AnyPage } from './list-walk.ts';
+import { openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+import { callApi, codeFields, newCode, newTokens, postToken, refreshFields } from './token-calls.ts';
+import type { TokenAnswer } from './token-calls.ts';
+
+let bench: Bench;
+let service: Server;
+let second: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  service = await bench.start({ faults: true });
+  second = await bench.start({ faults: true });
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  await request(service).delete('/_faults').expect(200);
+});
+
+const setFault = (fault: object) => request(service).post('/_faults').send(fault).expect(200);
+const list = async (token: string, server = service) => callApi(server, '/workspaces', token);
+
+test('a status and a body come in place of the answer, for as many calls as were asked for', async () => {
+  const { access_token } = await newTokens(service);
+  await setFault({ route: 'workspaces', fault: 'status', status: 503, body: { code: 'AWAY' }, calls: 2 });
+  for (const server of [service, second]) {
+    const res = await list(access_token, server);
+    expect(res.status).toBe(503);
+    expect(res.body).toEqual({ code: 'AWAY' });
+  }
+  expect((await list(access_token)).status).toBe(200);
+});
+
+test('over two processes, fifty calls at once use up exactly the number asked for', async () => {
+  const { access_token } = await newTokens(service);
+  await setFault({ route: 'workspaces', fault: 'status', status: 500, calls: 20 });
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, async (_, index) => list(access_token, index % 2 ? service : second)),
+  );
+  expect(answers.filter((res) => res.status === 500)).toHaveLength(20);
+});
+
+test('without a number it goes on until it is cleared', async () => {
+  const { access_token } = await newTokens(service);
+  await setFault({ route: 'workspaces', fault: 'status', status: 500 });
+  for (let call = 0; call < 5; call += 1) expect((await list(access_token)).status).toBe(500);
+  await setFault({ route: 'workspaces', fault: 'none' });
+  expect((await list(access_token)).status).toBe(200);
+});
+
+test('a body that is no JSON is text, unless a type is given', async () => {
+  await setFault({ route: 'token', fault: 'status', status: 502, body: '<h1>Bad gateway</h1>', calls: 1 });
+  expect((await postToken(service, {})).type).toBe('text/plain');
+  await setFault({ route: 'token', fault: 'status', status: 502, body: '<h1>', contentType: 'text/html' });
+  const res = await postToken(service, {});
+  expect(res.type).toBe('text/html');
+  expect(res.text).toBe('<h1>');
+});
+
+test('latency passes before the call is answered as ever', async () => {
+  const { access_token } = await newTokens(service);
+  await setFault({ route: 'workspaces', fault: 'latency', latencyMs: 120 });
+  const started = performance.now();
+  const res = await list(access_token);
+  expect(res.status).toBe(200);
+  expect(performance.now() - started).toBeGreaterThan(118);
+});
+
+test('latency adds to any other fault', async () => {
+  await setFault({ route: 'token', fault: 'rate-limit', latencyMs: 60, retryAfter: 7 });
+  const started = performance.now();
+  const res = await postToken(service, {});
+  expect(performance.now() - started).toBeGreaterThan(58);
+  expect(res.status).toBe(429);
+});
+
+test('a caller who leaves while it waits gets no work done', async () => {
+  const code = await newCode(service);
+  await setFault({ route: 'token', fault: 'latency', latencyMs: 150, calls: 1 });
+  await expect(postToken(service, codeFields(code)).timeout(40)).rejects.toThrow(/Timeout/);
+  // By the time that this one is answered the other would have been, too.
+  await setFault({ route: 'workspaces', fault: 'latency', latencyMs: 250, calls: 1 });
+  await list('any-token');
+  expect((await postToken(service, codeFields(code))).status).toBe(200);
+});
+
+test('429 says when to come again', async () => {
+  await setFault({ route: 'workspaces', fault: 'rate-limit', retryAfter: 3 });
+  const res = await list('any-token');
+  expect(res.status).toBe(429);
+  expect(res.get('retry-after')).toBe('3');
+  expect(res.get('x-ratelimit-remaining')).toBe('0');
+  expect(res.get('x-ratelimit-reset')).toBe(String(Math.ceil(bench.clock.time / 1_000) + 3));
+  expect(res.body).toEqual({ code: 'TOO_MANY_REQUESTS', message: expect.any(String), details: [] });
+});
+
+test('a reset before the work leaves a code unspent', async () => {
+  const code = await newCode(service);
+  await setFault({ route: 'token', fault: 'reset-before', calls: 1 });
+  await expect(postToken(service, codeFields(code))).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect((await postToken(service, codeFields(code))).status).toBe(200);
+});
+
+test('a reset after the work leaves it spent', async () => {
+  const code = await newCode(service);
+  await setFault({ route: 'token', fault: 'reset-after', calls: 1 });
+  await expect(postToken(service, codeFields(code))).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect((await postToken(service, codeFields(code))).body).toMatchObject({ error: 'invalid_grant' });
+});
+
+test('an answer that is cut has its headers and half its body', async () => {
+  const { access_token } = await newTokens(service);
+  const whole = (await list(access_token)).text;
+  await setFault({ route: 'workspaces', fault: 'cut', calls: 1 });
+  const { port } = service.address() as AddressInfo;
+  const res = await fetch(`http://127.0.0.1:${port}/api/public/v1/workspaces`, {
+    headers: { authorization: `Bearer ${access_token}` },
+  });
+  expect(res.status).toBe(200);
+  const received: Uint8Array[] = [];
+  await expect(collect(res, received)).rejects.toThrow(/terminated/);
+  const half = Buffer.concat(received).toString();
+  // The next token differs from one answer to the other; it stands at the end.
+  expect(whole.startsWith(half)).toBe(true);
+  expect(half.length * 2).toBeGreaterThan(whole.length * 0.9);
+  expect(Number(res.headers.get('content-length'))).toBe(Buffer.byteLength(whole));
+});
+
+async function collect(res: Response, chunks: Uint8Array[]): Promise<void> {
+  for await (const chunk of res.body ?? []) chunks.push(chunk as Uint8Array);
+}
+
+describe('revoked tokens', () => {
+  test('an access token alone is revoked: its refresh token gives another', async () => {
+    const { access_token, refresh_token } = await newTokens(service);
+    await setFault({ route: 'workspaces', fault: 'access-token-revoked', calls: 1 });
+    const res = await list(access_token);
+    expect(res.status).toBe(401);
+    expect(res.body).toMatchObject({ code: 'TOKEN_REVOKED' });
+    const renewed = (await postToken(service, refreshFields(refresh_token))).body as TokenAnswer;
+    expect((await list(renewed.access_token)).status).toBe(200);
+    expect((await list(access_token)).status).toBe(401);
+  });
+
+  test('a grant is revoked with everything that came of it, for good', async () => {
+    const { access_token, refresh_token } = await newTokens(service);
+    await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
+    expect((await list(access_token)).body).toMatchObject({ code: 'TOKEN_REVOKED' });
+    expect((await postToken(service, refreshFields(refresh_token))).body).toMatchObject({
+      error: 'invalid_grant',
+    });
+  });
+
+  test('calls without a token, and those of other routes, use none of them up', async () => {
+    const { access_token, refresh_token } = await newTokens(service);
+    await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
+    await request(service).get('/api/public/v1/workspaces').expect(401);
+    await postToken(service, refreshFields(refresh_token)).expect(200);
+    expect((await list(access_token)).body).toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+});
+
+describe('expired next tokens', () => {
+  test('a call with one is answered as after an hour; the next one works again', async () => {
+    const { access_token } = await newTokens(service);
+    const { next = '' } = (await callApi(service, '/workspaces?limit=10', access_token)).body as AnyPage;
+    await setFault({ route: 'workspaces', fault: 'next-expired', calls: 1 });
+    expect((await callApi(service, '/workspaces?limit=10', access_token)).status).toBe(200);
+    const res = await callApi(service, `/workspaces?limit=10&next=${next}`, access_token);
+    expect(res.status).toBe(400);
+    expect(res.body).toEqual({ code: 'NEXT_TOKEN_EXPIRED', message: expect.any(String), details: [] });
+    await callApi(service, `/workspaces?limit=10&next=${next}`, access_token).expect(200);
+  });
+
+  test('a token that is not good anyway is refused for what it is', async () => {
+    const { access_token } = await newTokens(service);
+    await setFault({ route: 'workspaces', fault: 'next-expired' });
+    const res = await callApi(service, '/workspaces?next=made-up', access_token);
+    expect(res.body).toMatchObject({ code: 'PAGINATION_INVALID' });
+    await request(service).get('/api/public/v1/workspaces?next=x').expect(401);
+  });
+});
+
+test('a route’s own fault goes before that of any', async () => {
+  await setFault({ route: 'any', fault: 'status', status: 500 });
+  await setFault({ route: 'workspaces', fault: 'status', status: 418, calls: 1 });
+  expect((await list('any-token')).status).toBe(418);
+  expect((await list('any-token')).status).toBe(500);
+  expect((await request(service).get(authorizationUrl())).status).toBe(500);
+});
+
+test('what is no route of the interface meets none', async () => {
+  await setFault({ route: 'any', fault: 'reset-before' });
+  await request(service).get('/healthz').expect(200);
+  await request(service).get('/').expect(200);
+  await request(service).get('/api/public/v1/nowhere').expect(404);
+});
+
+test('without the switch, faults in Redis do nothing and nobody can set one', async () => {
+  const { access_token } = await newTokens(service);
+  await setFault({ route: 'any', fault: 'status', status: 500 });
+  const plain = await bench.start();
+  expect((await list(access_token, plain)).status).toBe(200);
+  await request(plain).get('/_faults').expect(404);
+  await request(plain).post('/_faults').send({ fault: 'none' }).expect(404);
+});
+
+test('a fault reaches the compatibility mode’s paths too', async () => {
+  const compat = await bench.start({ faults: true, compat: true });
+  await setFault({ route: 'token', fault: 'status', status: 500, calls: 1 });
+  await request(compat).post('/api/public/v1/authorization/oauth2/refresh').expect(500);
+});
+
+test('signing in works again after a fault in its middle', async () => {
+  await setFault({ route: 'authorization', fault: 'cut', calls: 1 });
+  await expect(openBrowser(service).get(authorizationUrl())).rejects.toThrow(/aborted/);
+  expect((await signInAndAllow(openBrowser(service))).get('code')).toMatch(/^[\w-]+$/);
+});
