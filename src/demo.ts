@@ -45,7 +45,9 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
     Open      ${config.publicOrigin}
     Sign in   demo / demo
 
-  The local service answers at ${config.serviceOrigin}. Ctrl-C ends everything.
+  The local service answers at ${config.serviceOrigin}. Ctrl-C ends everything.${
+    local.faults ? `\n  Let its calls go wrong at ${config.serviceOrigin}/_faults.` : ''
+  }
 `);
     await ended;
   } finally {

@@ -45,6 +45,12 @@ describe('the demo', () => {
     await expectGone(program, app, service);
   });
 
+  test('says where calls are let go wrong, where that is switched on', async () => {
+    await using program = await demo({ LOCAL_SERVICE_FAULTS: 'true' });
+    const [, faults = ''] = await program.prints(/go wrong at (\S+?)\.\s/);
+    expect(await (await fetch(faults)).json()).toEqual({ faults: [] });
+  });
+
   test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
     'leaves nothing behind when npm alone gets %s',
     async (signal) => {
