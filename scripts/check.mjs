@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ensurePackages } from './ensure-packages.mjs';
 import { prepareTests, runJest } from './jest.mjs';
 import { Interrupted, LaunchError, launch, runPackage } from './launch.mjs';
+import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
 
 /** @typedef {{ passed: number, failed: number }} Count */
 /** @typedef {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number }} Result */
@@ -20,6 +21,7 @@ await launch(async () => {
     ['types', () => runPackage('typescript/bin/tsc', ['--project', '.'])],
     ['dead code', () => runPackage('knip/bin/knip.js', [])],
     ['programs and build', prepareTests],
+    ['requests-oauthlib', ensureRequestsOauthlib],
     [
       'tests',
       async () => {

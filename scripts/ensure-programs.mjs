@@ -26,24 +26,34 @@ export async function ensureRedis() {
 }
 
 /**
- * Sees to it that a program is on the PATH. Where it is missing, root on a Debian-family system gets it from
- * apt; anybody else a LaunchError with the command that installs it.
+ * Sees to it that a program is on the PATH.
  * @param {string} name
  * @param {string} aptPackage
  */
 export async function ensureProgram(name, aptPackage) {
-  if (isOnPath(name)) return;
+  await ensureFromApt(name, aptPackage, () => isOnPath(name));
+}
+
+/**
+ * Sees to it that something is there. Where it is missing, root on a Debian-family system gets it from apt; anybody
+ * else a LaunchError with the command that installs it.
+ * @param {string} name
+ * @param {string} aptPackage
+ * @param {() => boolean} isThere
+ */
+export async function ensureFromApt(name, aptPackage, isThere) {
+  if (isThere()) return;
   const byHand = `install it, e.g. on Debian or Ubuntu: sudo apt-get install ${aptPackage}`;
   if (process.getuid?.() !== 0 || !isDebian() || !isOnPath('apt-get')) {
     throw new LaunchError(`${name} is missing: ${byHand}`);
   }
   await oneAtATime(async () => {
-    if (isOnPath(name)) return;
+    if (isThere()) return;
     console.error(`Installing ${aptPackage} …`);
     // Package lists that are there may name versions that no longer are.
     const installed =
       (hasPackageLists() && (await install(aptPackage))) || (await updateAndInstall(aptPackage));
-    if (!installed || !isOnPath(name)) throw new LaunchError(`${name} could not be installed: ${byHand}`);
+    if (!installed || !isThere()) throw new LaunchError(`${name} could not be installed: ${byHand}`);
   });
 }
 

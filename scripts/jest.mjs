@@ -6,6 +6,7 @@ import { runPackage } from './launch.mjs';
 export async function prepareTests() {
   await ensureProgram('redis-server', 'redis-server');
   await ensureProgram('chromium', 'chromium');
+  await ensureProgram('curl', 'curl');
   await ensureBuild();
 }
 

@@ -1,0 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { DOCUMENT, withTable } from '../test/conformance/table.mjs';
+
+/** Writes the table of the interface's rows and their tests into docs/local-service.md. */
+
+writeFileSync(DOCUMENT, withTable(readFileSync(DOCUMENT, 'utf8')));

@@ -1,0 +1,58 @@
+"""requests-oauthlib, called as an app calls it, at the word of requests-oauthlib.test.ts.
+
+Reads a line of JSON for each step, [name, argument], and answers it with one: what the step came to, or {"refused":
+error} where the library raised an OAuth error. Its arguments are how it sends the client's credentials, "body" or
+"basic", and the app and the addresses of the service as JSON.
+"""
+
+import json
+import sys
+
+from oauthlib.oauth2 import OAuth2Error
+from requests_oauthlib import OAuth2Session
+
+way, app = sys.argv[1], json.loads(sys.argv[2])
+session = OAuth2Session(app["id"], redirect_uri=app["callback"], scope=app["scope"])
+
+# The exchange sends HTTP Basic where nothing else is said; a refresh sends no credentials by itself.
+exchange_with, refresh_with = {
+    "body": (
+        {"include_client_id": True, "client_secret": app["secret"]},
+        {"client_id": app["id"], "client_secret": app["secret"]},
+    ),
+    "basic": (
+        {"client_secret": app["secret"]},
+        {"auth": (app["id"], app["secret"])},
+    ),
+}[way]
+
+
+def authorization_url(_):
+    url, _state = session.authorization_url(app["authorize"])
+    return url
+
+
+def take_callback(address):
+    # Compares the state as well.
+    session.fetch_token(app["token"], authorization_response=address, **exchange_with)
+
+
+def get(url):
+    answer = session.get(url)
+    return {"status": answer.status_code, "body": answer.json()}
+
+
+def renew(_):
+    # Keeps the refresh token where the answer has none.
+    session.refresh_token(app["token"], **refresh_with)
+
+
+steps = {step.__name__: step for step in (authorization_url, take_callback, get, renew)}
+
+for line in sys.stdin:
+    name, argument = json.loads(line)
+    try:
+        outcome = steps[name](argument)
+    except OAuth2Error as error:
+        outcome = {"refused": error.error}
+    print(json.dumps(outcome), flush=True)
