@@ -46,7 +46,7 @@ export function judgeAuthorizationRequest(
     return { kind: 'shown', detail: 'redirect_uri is missing or is not one that the app registered.' };
   }
 
-  const state = query.getAll('state').length === 1 ? query.get('state') || undefined : undefined;
+  const state = toState(query);
   const fault = findFault(query, registration.scopes);
   if (fault !== undefined) {
     const [error, description] = fault;
@@ -77,10 +77,17 @@ export function toCallback(
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added.toString()}`;
 }
 
+/** The state where it can be returned unchanged: bytes that aren't UTF-8 were replaced when the query was read. */
+function toState(query: URLSearchParams): string | undefined {
+  const [state, ...more] = query.getAll('state');
+  return state === undefined || more.length > 0 || state.includes('\uFFFD') ? undefined : state || undefined;
+}
+
 type Fault = readonly [error: string, description: string];
 
 function findFault(query: URLSearchParams, registeredScopes: readonly string[]): Fault | undefined {
   if (repeatedName(query) !== undefined) return ['invalid_request', 'A parameter is repeated.'];
+  if (toState(query) === undefined && query.get('state')) return ['invalid_request', 'state is not UTF-8.'];
   return findResponseTypeFault(query) ?? findScopeFault(query, registeredScopes) ?? findPkceFault(query);
 }
 

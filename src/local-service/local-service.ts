@@ -2,12 +2,13 @@ import { fileURLToPath } from 'node:url';
 import express from 'express';
 import type { Express, RequestHandler } from 'express';
 import helmet from 'helmet';
+import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { logRequest } from '../platform/request-log.ts';
 import { createRender } from '../platform/templates.ts';
 import { createAccessTokens } from './access-tokens.ts';
-import { apiErrorHandler, refusePath } from './api-errors.ts';
+import { apiErrorHandler, refusePath, sendApiError } from './api-errors.ts';
 import { createAuthorizationCodes } from './authorization-codes.ts';
 import { authorizationEndpoint } from './authorization-endpoint.ts';
 import { createGrantGuard } from './bearer-token.ts';
@@ -64,6 +65,7 @@ export function createLocalService(
     next();
   });
   app.use(securityHeaders());
+  app.use(refuseFragment());
 
   app.get('/', (_req, res) => void res.send(pages.home()));
   app.get('/healthz', (_req, res) => void res.json({ status: 'ok' }));
@@ -87,6 +89,14 @@ export function createLocalService(
   app.use('/api', refusePath(), errors.api);
   app.use(refusePath(), errors.page);
   return app;
+}
+
+/** A target has no fragment (RFC 9112 §3.2); Express would take what stands before it. */
+function refuseFragment(): RequestHandler {
+  return (req, res, next) => {
+    if (!req.originalUrl.includes('#')) next();
+    else sendApiError(res, new AppError(400, 'REQUEST_INVALID', 'The path has a fragment'));
+  };
 }
 
 /** No script, no frame, nothing from elsewhere. */

@@ -90,6 +90,6 @@ function toTokenFault(error: unknown): unknown {
   if (error instanceof OAuth2Server.OAuthError || error instanceof AppError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
   return status >= 400 && status < 500
-    ? new OAuth2Server.InvalidRequestError('The body can’t be read.')
+    ? new OAuth2Server.InvalidRequestError('The body cannot be read.')
     : error;
 }

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { idsOn, walk } from './list-walk.ts';
 import type { AnyPage } from './list-walk.ts';
 import { openBench } from './service-under-test.ts';
@@ -43,23 +42,6 @@ test('a page that ends exactly with the list has no next', async () => {
 test('an empty list is one empty page', async () => {
   const empty = await bench.start({ workspaces: 0 });
   expect((await callApi(empty, '/workspaces', token)).body).toEqual({ value: [] });
-});
-
-test('for any size and any limit, the pages joined are the list', async () => {
-  const size = fc.integer({ min: 0, max: 230 });
-  const limit = fc.integer({ min: 1, max: 100 });
-  await fc.assert(
-    fc.asyncProperty(size, limit, async (workspaces, pageSize) => {
-      const server = await bench.start({ workspaces });
-      const pages = await walk(server, '/workspaces', token, pageSize);
-      const ids = idsOn(pages);
-      expect(ids).toHaveLength(workspaces);
-      expect(new Set(ids).size).toBe(workspaces);
-      expect(pages).toHaveLength(Math.max(Math.ceil(workspaces / pageSize), 1));
-      server.close();
-    }),
-    { numRuns: 25 },
-  );
 });
 
 describe('a limit is a whole number from 1 to 100', () => {

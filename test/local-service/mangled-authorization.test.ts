@@ -1,0 +1,142 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { expectPage } from './clean-answers.ts';
+import {
+  AUTHORIZATION,
+  authorizationUrl,
+  locationOf,
+  openBrowser,
+  signInAndAllow,
+} from './cookie-browser.ts';
+import { TARGET_BYTE, mangled } from './mangling.ts';
+import { sendRaw } from './raw-call.ts';
+import type { Answer } from './raw-call.ts';
+import { CALLBACK, openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+import { CHALLENGE, PKCE } from './token-calls.ts';
+
+const OTHER_CALLBACK = 'https://app.example/callback?tenant=a%20b';
+const SCOPES = ['room:read', 'room:write', 'workspace:read'];
+const STATE = 'a state & more';
+
+let bench: Bench;
+let service: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  service = await bench.start({ redirectUris: [CALLBACK, OTHER_CALLBACK] });
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+/** A form may be posted to any address that may be asked for: it is judged the same. */
+const METHOD = fc.constantFrom('GET', 'POST');
+const ask = (method: string, url: string) => sendRaw(service, `${method} ${url}`, ['content-length: 0']);
+
+const ANY_ERROR = '(?:invalid_request|invalid_scope|unsupported_response_type)';
+
+/** A redirect to the app that carries an error, a reason, the state where there is one, and nothing else. */
+function expectToldToApp(answer: Answer, error: string, state: string | undefined): void {
+  expect(answer.status).toBe(303);
+  const location = answer.get('location') ?? '';
+  expect(location.slice(0, CALLBACK.length + 1)).toBe(`${CALLBACK}?`);
+  expect([...new URL(location).searchParams]).toEqual([
+    ['error', expect.stringMatching(new RegExp(`^${error}$`))],
+    ['error_description', expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/)],
+    ...(state ? [['state', state]] : []),
+  ]);
+}
+
+const isAllowed = (scope: string | null) => (scope ?? '').split(' ').every((name) => SCOPES.includes(name));
+const isChallenge = (text: string | null) => /^[\w-]{43}$/.test(text ?? '');
+
+/** Whether these parameters, but for the client and where it is, are an authorization request. */
+function isInOrder(said: URLSearchParams): boolean {
+  const names = [...said.keys()];
+  const [challenge, method] = [said.get('code_challenge'), said.get('code_challenge_method')];
+  const isBound = challenge || method ? isChallenge(challenge) && method === 'S256' : true;
+  const isOnce = new Set(names).size === names.length;
+  return isOnce && said.get('response_type') === 'code' && isAllowed(said.get('scope')) && isBound;
+}
+
+test.each([
+  ['client_id', 'demo-app'],
+  ['redirect_uri', CALLBACK],
+  ['redirect_uri', OTHER_CALLBACK],
+])('a mangled %s (%s) is a page, and leads nowhere', async (name, valid) => {
+  await fc.assert(
+    fc.asyncProperty(METHOD, mangled(valid), async (method, text) => {
+      expectPage(await ask(method, authorizationUrl({ ...PKCE, [name]: text })), 400);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+describe('any other mangled parameter is told to the app, with its state', () => {
+  const cases: [string, string, string, (text: string) => boolean][] = [
+    ['response_type', 'code', 'unsupported_response_type', () => false],
+    ['scope', SCOPES.join(' '), 'invalid_scope', isAllowed],
+    ['code_challenge', CHALLENGE, 'invalid_request', isChallenge],
+    ['code_challenge_method', 'S256', 'invalid_request', () => false],
+  ];
+  test.each(cases)('%s', async (name, valid, error, isGood) => {
+    const wrong = mangled(valid).filter((text) => !isGood(text));
+    await fc.assert(
+      fc.asyncProperty(METHOD, wrong, async (method, text) => {
+        const answer = await ask(method, authorizationUrl({ ...PKCE, [name]: text }));
+        expectToldToApp(answer, text === '' ? 'invalid_request' : error, STATE);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test('a query with any one place mangled is judged by what it says', async () => {
+  const whole = authorizationUrl(PKCE).slice(AUTHORIZATION.length + 1);
+  await fc.assert(
+    fc.asyncProperty(METHOD, mangled(whole, TARGET_BYTE), async (method, query) => {
+      const answer = await ask(method, `${AUTHORIZATION}?${query}`);
+      const said = new URLSearchParams(query);
+      const states = said.getAll('state');
+      if (said.getAll('client_id').join() !== 'demo-app' || said.getAll('redirect_uri').join() !== CALLBACK) {
+        expectPage(answer, 400);
+      } else if (isInOrder(said)) expectPage(answer, method === 'GET' ? 200 : 403);
+      else expectToldToApp(answer, ANY_ERROR, states.length === 1 ? states[0] : undefined);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+describe('any state comes back unchanged', () => {
+  test('with a fault of the request', async () => {
+    await fc.assert(
+      fc.asyncProperty(METHOD, mangled(STATE), async (method, state) => {
+        const answer = await ask(method, authorizationUrl({ scope: undefined, state }));
+        expectToldToApp(answer, 'invalid_request', state);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('with a code, and with a denial', async () => {
+    const browser = openBrowser(service);
+    await signInAndAllow(browser);
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('allow', 'deny'), mangled(STATE), async (step, state) => {
+        const url = authorizationUrl({ state });
+        const { searchParams } = new URL(locationOf(await browser.submit(url, await browser.get(url), step)));
+        expect(searchParams.get('state') ?? '').toBe(state);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('or not at all, where its bytes are no text', async () => {
+    const answer = await ask(
+      'GET',
+      `${authorizationUrl({ scope: undefined, state: undefined })}&state=a%ffb`,
+    );
+    expect(answer.get('location')).not.toMatch(/state=(?!a%ffb$)/i);
+  });
+});

@@ -1,0 +1,75 @@
+import * as fc from 'fast-check';
+
+const latin1 = (from: number, to: number) =>
+  fc.integer({ min: from, max: to }).map((code) => String.fromCodePoint(code));
+
+/** A byte, as a character. */
+export const BYTE = latin1(0x00, 0xff);
+
+/** What Node's parser lets through in a header's value. */
+export const HEADER_BYTE = fc.oneof(latin1(0x20, 0x7e), latin1(0x80, 0xff), fc.constant('\t'));
+
+/** What Node's parser lets through in a request's target, but for the `#` that has no place in one. */
+export const TARGET_BYTE = fc.oneof(
+  fc.constantFrom(...'%./?&=;:@\\|"<>[]{}^`~+,'.split('')),
+  latin1(0x21, 0x7e).filter((character) => character !== '#'),
+);
+
+/** Any character at all, and rather one that a parser may stumble over. */
+const CHARACTER = fc.oneof(
+  fc.constantFrom(...'\0\t\n\r "#%&+,/:;=?\\éİ\u2028\ufeff'.split(''), '😀'),
+  fc.constantFrom(...'AZaz09-_.~'.split('')),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+);
+
+/** Texts that mean something to someone. */
+const WORDS = [
+  '',
+  '__proto__',
+  'constructor',
+  'hasOwnProperty',
+  'null',
+  'undefined',
+  'NaN',
+  '[object%20Object]',
+  '*',
+];
+
+type Edit = (text: string, at: number, unit: string) => string;
+
+const EDITS: readonly Edit[] = [
+  (text, at, unit) => text.slice(0, at) + unit + text.slice(at + 1),
+  (text, at, unit) => text.slice(0, at) + unit + text.slice(at),
+  (text, at) => text.slice(0, at) + text.slice(at + 1),
+  (text, at) => text.slice(0, at),
+  (text, at) => text.slice(0, at + 1) + text.slice(at),
+  (text) => text + text,
+  (text, at) => text.slice(0, at) + swapCase(text.slice(at, at + 1)) + text.slice(at + 1),
+  (text, at) => text.slice(0, at) + percentEncode(text.slice(at, at + 1)) + text.slice(at + 1),
+];
+
+/** What `valid` becomes when one place of it goes wrong, and texts made of `unit` that never were it. */
+export function mangled(valid: string, unit: fc.Arbitrary<string> = CHARACTER): fc.Arbitrary<string> {
+  // The ends are where most is overlooked.
+  const place = fc.oneof({ weight: 4, arbitrary: fc.nat(valid.length) }, fc.constantFrom(0, valid.length));
+  const edited = fc
+    .tuple(fc.constantFrom(...EDITS), place, unit)
+    .map(([edit, at, character]) => edit(valid, at, character));
+  return fc
+    .oneof(
+      { weight: 5, arbitrary: edited },
+      { weight: 1, arbitrary: fc.constantFrom(...WORDS) },
+      { weight: 1, arbitrary: fc.string({ unit, maxLength: 200 }) },
+      { weight: 1, arbitrary: fc.nat(12_000).map((length) => 'x'.repeat(length)) },
+    )
+    .filter((text) => text !== valid);
+}
+
+function swapCase(character: string): string {
+  const upper = character.toUpperCase();
+  return upper === character ? character.toLowerCase() : upper;
+}
+
+function percentEncode(character: string): string {
+  return [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+}

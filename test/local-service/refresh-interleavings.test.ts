@@ -1,0 +1,111 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { expectApiError, expectTokenError } from './clean-answers.ts';
+import { openBench } from './service-under-test.ts';
+import type { Bench } from './service-under-test.ts';
+import { callApi, codeFields, newCode, postToken, refreshFields } from './token-calls.ts';
+import type { TokenAnswer } from './token-calls.ts';
+
+let bench: Bench;
+let processes: readonly Server[];
+beforeAll(async () => {
+  bench = await openBench();
+  processes = [await bench.start({ rotateRefresh: true }), await bench.start({ rotateRefresh: true })];
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+/** One use of a refresh token: where, and how many tokens before the newest one known by then. */
+const USE = fc.record({ at: fc.nat(1), back: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(4)) });
+type Use = typeof USE extends fc.Arbitrary<infer T> ? T : never;
+
+/** What several of an app's parts do at the same time, each one thing after the other. */
+const PARTS = fc.array(fc.array(USE, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 6 });
+
+const serverAt = (at: number) => processes[at] as Server;
+
+/** All that came of one code; the first is what the code was exchanged for. */
+interface Family {
+  readonly code: string;
+  readonly issued: TokenAnswer[];
+  /** Refresh tokens that were given for others. */
+  readonly replaced: Set<string>;
+}
+
+async function newFamily(): Promise<Family> {
+  await bench.redis.flushall();
+  const code = await newCode(serverAt(0));
+  const answer = await postToken(serverAt(0), codeFields(code));
+  return { code, issued: [answer.body as TokenAnswer], replaced: new Set() };
+}
+
+/** Refreshes; a token gives another one once, and after that nothing but `invalid_grant`. */
+async function refresh({ issued, replaced }: Family, { at, back }: Use): Promise<void> {
+  const { refresh_token: token } = issued.at(-1 - Math.min(back, issued.length - 1)) as TokenAnswer;
+  const wasReplaced = replaced.has(token);
+  const answer = await postToken(serverAt(at), refreshFields(token));
+  if (answer.status !== 200) {
+    expectTokenError(answer, ['invalid_grant']);
+    return;
+  }
+  expect(wasReplaced || replaced.has(token)).toBe(false);
+  replaced.add(token);
+  issued.push(answer.body as TokenAnswer);
+}
+
+async function playAll(family: Family, parts: readonly (readonly Use[])[]): Promise<void> {
+  await Promise.all(
+    parts.map(async (uses) => {
+      for (const use of uses) await refresh(family, use);
+    }),
+  );
+}
+
+/** Looks for as long as `playing` goes on; resolves to the most refresh tokens that were alive at once. */
+async function countAlive(playing: Promise<void>): Promise<number> {
+  const over = new AbortController();
+  const played = playing.finally(() => over.abort());
+  let most = 0;
+  while (!over.signal.aborted) {
+    most = Math.max(most, (await bench.redis.keys('local-service:refresh-token:*')).length);
+  }
+  await played;
+  return most;
+}
+
+test('with rotation, in any order over two processes, one refresh token is alive at a time', async () => {
+  await fc.assert(
+    fc.asyncProperty(PARTS, async (parts) => {
+      const family = await newFamily();
+      expect(await countAlive(playAll(family, parts))).toBe(1);
+      expect(family.issued).toHaveLength(family.replaced.size + 1);
+      for (const { refresh_token } of family.issued.slice(0, -1)) {
+        expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
+      }
+      const newest = family.issued.at(-1) as TokenAnswer;
+      expect((await callApi(serverAt(0), '/workspaces', newest.access_token)).status).toBe(200);
+      expect((await postToken(serverAt(0), refreshFields(newest.refresh_token))).status).toBe(200);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a code that comes again amid refreshes ends all that came of it', async () => {
+  await fc.assert(
+    fc.asyncProperty(PARTS, fc.array(USE, { maxLength: 3 }), async (parts, before) => {
+      const family = await newFamily();
+      const replay = async () => {
+        await playAll(family, [before]);
+        expectTokenError(await postToken(serverAt(1), codeFields(family.code)), ['invalid_grant']);
+      };
+      await Promise.all([playAll(family, parts), replay()]);
+      for (const { access_token, refresh_token } of family.issued) {
+        expectApiError(await callApi(serverAt(0), '/workspaces', access_token), 401, 'TOKEN_REVOKED');
+        expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
