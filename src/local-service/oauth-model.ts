@@ -6,7 +6,7 @@ import type { RefreshTokens } from './refresh-tokens.ts';
 import { sameSecret } from './secrets.ts';
 import type { TokenRequest } from './token-request.ts';
 
-const { InvalidGrantError, InvalidRequestError } = OAuth2Server;
+const { InvalidGrantError, InvalidRequestError, UnsupportedGrantTypeError } = OAuth2Server;
 
 /** Everything the grants of OAuth are kept in. */
 export interface OAuthStore {
@@ -32,6 +32,8 @@ type FoundCode = OAuth2Server.AuthorizationCode & { readonly record: CodeRecord 
 /** The library judges expiry by its own clock; ours has judged it before. */
 const NEVER = new Date(8.64e15);
 
+const GRANT_TYPES = ['authorization_code', 'refresh_token'];
+
 const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/; // RFC 7636 §4.1
 
 /**
@@ -47,7 +49,7 @@ export function createOAuthModel(
 ): Model {
   const client: OAuth2Server.Client = {
     id: registered.clientId,
-    grants: ['authorization_code', 'refresh_token'],
+    grants: GRANT_TYPES,
   };
 
   /** The grant that a code or a refresh token stands for, where it is still one of this app. */
@@ -62,7 +64,12 @@ export function createOAuthModel(
     async getClient(id, secret) {
       // Without the secret too: the library lets a client with a code_verifier come without one.
       const known = sameSecret(id, registered.clientId) && sameSecret(secret ?? '', registered.clientSecret);
-      return known ? client : null;
+      if (!known) return null;
+      // Judged here, where the client is known: the library knows more grants, and takes an odd name for malformed.
+      if (request.grant_type !== undefined && !GRANT_TYPES.includes(request.grant_type)) {
+        throw new UnsupportedGrantTypeError('Use authorization_code or refresh_token.');
+      }
+      return client;
     },
 
     async getAuthorizationCode(code) {

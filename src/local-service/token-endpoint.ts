@@ -83,10 +83,6 @@ function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandle
 /** The client's fault as an OAuthError; anything else as what it was before the library wrapped it. */
 function toTokenFault(error: unknown): unknown {
   if (error instanceof OAuth2Server.ServerError) return 'inner' in error ? error.inner : error;
-  if (error instanceof OAuth2Server.UnauthorizedClientError) {
-    // A grant that the library knows and this service doesn't.
-    return new OAuth2Server.UnsupportedGrantTypeError('Use authorization_code or refresh_token.');
-  }
   if (error instanceof OAuth2Server.OAuthError || error instanceof AppError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
   return status >= 400 && status < 500

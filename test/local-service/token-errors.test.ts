@@ -41,6 +41,13 @@ const cases: [string, Record<string, string>, string][] = [
   ['grant_type client_credentials', { ...code, grant_type: 'client_credentials' }, 'unsupported_grant_type'],
   ['a grant_type nobody knows', { ...code, grant_type: 'urn:example:grant' }, 'unsupported_grant_type'],
   ['a grant_type in another case', { ...refresh, grant_type: 'Refresh_Token' }, 'unsupported_grant_type'],
+  ['a grant_type outside the grammar', { ...code, grant_type: 'refresh token' }, 'unsupported_grant_type'],
+  ['a grant_type that is no ASCII', { ...code, grant_type: 'é' }, 'unsupported_grant_type'],
+  [
+    'a wrong secret and such a grant_type',
+    { ...code, grant_type: 'é', client_secret: 'x' },
+    'invalid_client',
+  ],
   ['a name of every object as grant_type', { ...code, grant_type: 'constructor' }, 'unsupported_grant_type'],
 ];
 test.each(cases)('%s', async (_name, fields, error) => {
