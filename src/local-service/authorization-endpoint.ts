@@ -11,7 +11,7 @@ import { readFormBody, toFormFields } from './form-body.ts';
 import { isFormTokenOf, toFormToken } from './form-token.ts';
 import type { Grants } from './grants.ts';
 import type { Pages } from './pages.ts';
-import { rawQuery, toQuery } from './request-query.ts';
+import { rawQuery } from './request-query.ts';
 import { AUTHORIZATION_PATH } from './service-paths.ts';
 
 /** What the authorization endpoint works with. */
@@ -93,7 +93,7 @@ function acceptRequest(
   req: Request,
   res: Response,
 ): AuthorizationRequest | undefined {
-  const verdict = judgeAuthorizationRequest(toQuery(req), registration);
+  const verdict = judgeAuthorizationRequest(rawQuery(req), registration);
   if (verdict.kind === 'accepted') return verdict.request;
   if (verdict.kind === 'refused') redirect(res, verdict.location);
   else res.status(400).send(pages.untrusted(verdict.detail));
@@ -115,17 +115,17 @@ async function signIn(
 async function allow(
   { registration, grants, codes }: AuthorizationParts,
   account: Account,
-  { redirectUri, scopes, state, codeChallenge }: AuthorizationRequest,
+  { redirectUri, scopes, rawState, codeChallenge }: AuthorizationRequest,
 ): Promise<string> {
   const grantId = await grants.create({ clientId: registration.clientId, userId: account.id, scopes });
   const challenge = codeChallenge === undefined ? {} : { codeChallenge };
   const code = await codes.issue({ grantId, redirectUri, ...challenge });
-  return toCallback(redirectUri, { code, state });
+  return toCallback(redirectUri, { code }, rawState);
 }
 
-function toDenial({ redirectUri, state }: AuthorizationRequest): string {
+function toDenial({ redirectUri, rawState }: AuthorizationRequest): string {
   const description = 'The user did not allow the app.';
-  return toCallback(redirectUri, { error: 'access_denied', error_description: description, state });
+  return toCallback(redirectUri, { error: 'access_denied', error_description: description }, rawState);
 }
 
 /** 303 always: what follows a form must be fetched with GET (RFC 9110 §15.4.4), never posted on. */

@@ -4,7 +4,8 @@ import { repeatedName } from './form-body.ts';
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly scopes: readonly string[];
-  readonly state?: string;
+  /** As it stands in the request's address, its encoding included. */
+  readonly rawState?: string;
   /** S256 (RFC 7636 §4.2). */
   readonly codeChallenge?: string;
 }
@@ -32,9 +33,10 @@ const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
  * redirect URI first, because every other fault is told by a redirect. A parameter without a value counts as absent.
  */
 export function judgeAuthorizationRequest(
-  query: URLSearchParams,
+  rawQuery: string,
   registration: Registration,
 ): AuthorizationVerdict {
+  const query = new URLSearchParams(rawQuery);
   if (query.getAll('client_id').length > 1 || query.getAll('redirect_uri').length > 1) {
     return { kind: 'shown', detail: 'client_id or redirect_uri is repeated.' };
   }
@@ -46,13 +48,13 @@ export function judgeAuthorizationRequest(
     return { kind: 'shown', detail: 'redirect_uri is missing or is not one that the app registered.' };
   }
 
-  const state = toState(query);
-  const fault = findFault(query, registration.scopes);
-  if (fault !== undefined) {
-    const [error, description] = fault;
+  const rawState = findRawState(rawQuery);
+  const refusal = findRefusal(query, registration.scopes);
+  if (refusal !== undefined) {
+    const [error, description] = refusal;
     return {
       kind: 'refused',
-      location: toCallback(redirectUri, { error, error_description: description, state }),
+      location: toCallback(redirectUri, { error, error_description: description }, rawState),
     };
   }
   const codeChallenge = query.get('code_challenge') || undefined;
@@ -61,7 +63,7 @@ export function judgeAuthorizationRequest(
     request: {
       redirectUri,
       scopes: toScopes(query),
-      ...(state !== undefined && { state }),
+      ...(rawState !== undefined && { rawState }),
       ...(codeChallenge !== undefined && { codeChallenge }),
     },
   };
@@ -70,40 +72,42 @@ export function judgeAuthorizationRequest(
 /** The redirect URI with these parameters added; its own query stays as it was registered (RFC 6749 §3.1.2). */
 export function toCallback(
   redirectUri: string,
-  parameters: Readonly<Record<string, string | undefined>>,
+  parameters: Readonly<Record<string, string>>,
+  rawState: string | undefined,
 ): string {
-  const added = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) added.set(name, value);
-  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added.toString()}`;
+  const added = new URLSearchParams(parameters).toString();
+  const state = rawState === undefined ? '' : `&state=${rawState}`;
+  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added}${state}`;
 }
 
-/** The state where it can be returned unchanged: bytes that aren't UTF-8 were replaced when the query was read. */
-function toState(query: URLSearchParams): string | undefined {
-  const [state, ...more] = query.getAll('state');
-  return state === undefined || more.length > 0 || state.includes('\uFFFD') ? undefined : state || undefined;
+/** The state as it came: read and written anew, bytes that aren't UTF-8 would come back as others. */
+function findRawState(rawQuery: string): string | undefined {
+  const [state, ...more] = rawQuery.split('&').filter((pair) => new URLSearchParams(`&${pair}`).has('state'));
+  return more.length > 0 ? undefined : /=(.+)$/s.exec(state ?? '')?.[1];
 }
 
-type Fault = readonly [error: string, description: string];
+type Refusal = readonly [error: string, description: string];
 
-function findFault(query: URLSearchParams, registeredScopes: readonly string[]): Fault | undefined {
+function findRefusal(query: URLSearchParams, registeredScopes: readonly string[]): Refusal | undefined {
   if (repeatedName(query) !== undefined) return ['invalid_request', 'A parameter is repeated.'];
-  if (toState(query) === undefined && query.get('state')) return ['invalid_request', 'state is not UTF-8.'];
-  return findResponseTypeFault(query) ?? findScopeFault(query, registeredScopes) ?? findPkceFault(query);
+  return (
+    findResponseTypeRefusal(query) ?? findScopeRefusal(query, registeredScopes) ?? findPkceRefusal(query)
+  );
 }
 
-function findResponseTypeFault(query: URLSearchParams): Fault | undefined {
+function findResponseTypeRefusal(query: URLSearchParams): Refusal | undefined {
   const type = query.get('response_type') || undefined;
   if (type === undefined) return ['invalid_request', 'response_type is missing.'];
   return type === 'code' ? undefined : ['unsupported_response_type', 'response_type must be code.'];
 }
 
-function findScopeFault(query: URLSearchParams, registered: readonly string[]): Fault | undefined {
+function findScopeRefusal(query: URLSearchParams, registered: readonly string[]): Refusal | undefined {
   if (!query.get('scope')) return ['invalid_request', 'scope is missing.'];
   const known = toScopes(query).every((scope) => registered.includes(scope));
   return known ? undefined : ['invalid_scope', 'scope names one that the app did not register.'];
 }
 
-function findPkceFault(query: URLSearchParams): Fault | undefined {
+function findPkceRefusal(query: URLSearchParams): Refusal | undefined {
   const challenge = query.get('code_challenge') || undefined;
   const method = query.get('code_challenge_method') || undefined;
   if (challenge === undefined) {

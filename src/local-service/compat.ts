@@ -1,6 +1,6 @@
 import OAuth2Server from '@node-oauth/oauth2-server';
-import express from 'express';
-import type { Request, RequestHandler } from 'express';
+import express, { Router } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
 import { LARGEST_FORM, readFormBody, toFormFields } from './form-body.ts';
 import { sameSecret } from './secrets.ts';
 import { AUTHORIZATION_PATH, OAUTH_PATH, TOKEN_PATH } from './service-paths.ts';
@@ -20,8 +20,28 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
   [`${OAUTH_PATH}/refresh/`, TOKEN_PATH],
 ]);
 
+/** The client's id and secret. */
+interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** The compatibility mode, as a router in front of the endpoints; `errors` answers what is no token request. */
+export function compatibility(registered: Credentials, errors: ErrorRequestHandler): Router {
+  const router = Router({ strict: true, caseSensitive: true });
+  router.use(translatePath());
+  router.post(
+    TOKEN_PATH,
+    readFormBody(),
+    express.json({ limit: LARGEST_FORM }),
+    translateTokenRequest(registered),
+  );
+  router.use(errors);
+  return router;
+}
+
 /** Leads the other spellings of the authorization and token endpoints' paths to the one of the interface. */
-export function takeOtherPaths(): RequestHandler {
+function translatePath(): RequestHandler {
   return (req, _res, next) => {
     const [path = ''] = req.url.split('?', 1);
     req.url = (OTHER_PATHS.get(path) ?? path) + req.url.slice(path.length);
@@ -29,19 +49,13 @@ export function takeOtherPaths(): RequestHandler {
   };
 }
 
-/** The client's id and secret. */
-interface Credentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
-
 /**
- * Reads a token request as a form, whether its body is one or JSON, and with its credentials in the body, whether
- * they came there or as HTTP Basic. Throws InvalidRequestError for a body that can't be one, or credentials in both
+ * Makes a form of a token request, whether its body was one or JSON, with its credentials in the body, whether they
+ * came there or as HTTP Basic. Throws InvalidRequestError for a body that can't be one, or credentials in both
  * places (RFC 6749 §2.3); a header that isn't HTTP Basic is left for the strict endpoint to refuse.
  */
-export function readOtherTokenRequests(registered: Credentials): RequestHandler[] {
-  const toForm: RequestHandler = (req, _res, next) => {
+function translateTokenRequest(registered: Credentials): RequestHandler {
+  return (req, _res, next) => {
     const form = toFormFields(req.body) ?? toFieldsOfJson(req.body);
     if (form !== undefined) {
       moveCredentials(req, form, registered);
@@ -49,7 +63,6 @@ export function readOtherTokenRequests(registered: Credentials): RequestHandler[
     }
     next();
   };
-  return [readFormBody(), express.json({ limit: LARGEST_FORM }), toForm];
 }
 
 function toFieldsOfJson(body: unknown): URLSearchParams | undefined {

@@ -13,10 +13,11 @@ import { createAuthorizationCodes } from './authorization-codes.ts';
 import { authorizationEndpoint } from './authorization-endpoint.ts';
 import { createGrantGuard } from './bearer-token.ts';
 import { createBrowserSignIn } from './browser-sign-in.ts';
-import { takeOtherPaths } from './compat.ts';
-import { createFaultStore } from './fault-store.ts';
-import { switchFaults } from './fault-switch.ts';
-import { faultsEndpoint } from './faults-endpoint.ts';
+import { compatibility } from './compat.ts';
+import { createFaultStore } from './faults/fault-store.ts';
+import { injectFaults } from './faults/inject-faults.ts';
+import { faultsEndpoint } from './faults/faults-endpoint.ts';
+import { createFaultsPage } from './faults/faults-page.ts';
 import { createGrants } from './grants.ts';
 import { createPageReader } from './lists.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';
@@ -24,9 +25,9 @@ import { pageErrorHandler } from './page-errors.ts';
 import { createPageTokens } from './page-token.ts';
 import { createPages } from './pages.ts';
 import { createRefreshTokens } from './refresh-tokens.ts';
-import { createSeedWorkspaces } from './seed-workspaces.ts';
-import { API_PATH, OAUTH_PATH } from './service-paths.ts';
-import { tokenEndpoint } from './token-endpoint.ts';
+import { createSeedWorkspaces } from './seed/workspaces.ts';
+import { API_PATH, AUTHORIZATION_PATH, OAUTH_PATH } from './service-paths.ts';
+import { tokenEndpoint, tokenErrorHandler } from './token-endpoint.ts';
 import { workspaceRoutes } from './workspace-routes.ts';
 
 const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', import.meta.url));
@@ -46,8 +47,9 @@ export function createLocalService(
   const codes = createAuthorizationCodes(redis, config.codeSeconds, now);
   const accessTokens = createAccessTokens(redis, grants, config.accessTokenSeconds, now);
   const refreshTokens = createRefreshTokens(redis, now);
-  const signIn = createBrowserSignIn(redis, OAUTH_PATH);
-  const pages = createPages(createRender(), config);
+  const signIn = createBrowserSignIn(redis, config.compat ? OAUTH_PATH : AUTHORIZATION_PATH);
+  const render = createRender();
+  const pages = createPages(render, config);
   const errors = { page: pageErrorHandler(log, pages), api: apiErrorHandler(log) };
 
   const app = express();
@@ -73,14 +75,15 @@ export function createLocalService(
     res.sendFile(STYLESHEET);
   });
 
-  if (config.compat) app.use(takeOtherPaths());
+  const tokenErrors = tokenErrorHandler(log, config.compat);
+  if (config.compat) app.use(compatibility(config, tokenErrors));
   if (config.faults) {
     const faults = createFaultStore(redis);
-    app.use(switchFaults(faults, { accessTokens, grants, now }, log));
-    app.use(faultsEndpoint(faults, pages, errors));
+    app.use(injectFaults(faults, { accessTokens, grants, now }, log));
+    app.use(faultsEndpoint(faults, createFaultsPage(render), errors));
   }
   app.use(authorizationEndpoint({ registration: config, grants, codes, signIn, pages }, errors.page));
-  app.use(tokenEndpoint(config, { grants, codes, accessTokens, refreshTokens }, log, now));
+  app.use(tokenEndpoint(config, { grants, codes, accessTokens, refreshTokens }, tokenErrors, now));
   const readPage = createPageReader(createPageTokens(redis, now));
   app.use(
     API_PATH,

@@ -113,7 +113,7 @@ export function createOAuthModel(
       if (grantId === undefined)
         throw new InvalidGrantError('The refresh token is invalid, used or expired.');
       await requireGrant(grantId);
-      await store.refreshTokens.touch(refreshToken, grantId);
+      await store.refreshTokens.keep(refreshToken, grantId);
       return { refreshToken, client, user: { grantId } };
     },
 

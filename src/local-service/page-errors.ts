@@ -9,6 +9,9 @@ export function pageErrorHandler(log: Logger, pages: Pages): ErrorRequestHandler
   return answerErrors(log, (error, req, res) => {
     // Redis away, at an address that shows its form anew.
     const here = error.status === 503 ? req.originalUrl : undefined;
-    res.send(pages.failure(error, requestId(res), here));
+    res
+      .status(error.status)
+      .set(error.headers)
+      .send(pages.failure(error, requestId(res), here));
   });
 }

@@ -2,20 +2,12 @@ import type { AppError } from '../platform/errors.ts';
 import type { Render } from '../platform/templates.ts';
 import type { Account } from './accounts.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
-import { FAULT_KINDS, FAULT_TARGETS } from './fault.ts';
-import type { ActiveFault } from './fault-store.ts';
-import { KIND_WORDS, ROUTE_WORDS, toFaultWords } from './fault-words.ts';
 import { toScopeWords } from './scope-words.ts';
 
 /** The service's pages, each as HTML. */
 export interface Pages {
   /** Says what this is. */
   home(): string;
-  /**
-   * The faults that calls meet, and the form that sets one; `host` is where we are reached, `refused` what the form
-   * was sent with, and why not.
-   */
-  faults(host: string, active: readonly ActiveFault[], refused?: RefusedFault): string;
   /** `refusedUser` is the user name of an attempt that failed, to be shown again. */
   signIn(formToken: string, refusedUser?: string): string;
   consent(formToken: string, account: Account, request: AuthorizationRequest): string;
@@ -27,12 +19,6 @@ export interface Pages {
   failure(error: AppError, requestId: string, here?: string): string;
 }
 
-/** A form for a fault that was not in order. */
-interface RefusedFault {
-  readonly problems: readonly string[];
-  readonly fields: Readonly<Record<string, string>>;
-}
-
 /** Pages that speak of the registered app. */
 export function createPages(
   render: Render,
@@ -40,17 +26,6 @@ export function createPages(
 ): Pages {
   return {
     home: () => render('local-service/home', { title: 'The local service', clientId, faults }),
-    faults: (host, active, refused) =>
-      render('local-service/faults', {
-        title: 'Faults',
-        wide: true,
-        host,
-        active: active.map(toFaultWords),
-        problems: refused?.problems ?? [],
-        fields: refused?.fields ?? {},
-        routes: FAULT_TARGETS.map((route) => ({ route, words: ROUTE_WORDS[route] })),
-        kinds: FAULT_KINDS.map((kind) => ({ kind, words: KIND_WORDS[kind] })),
-      }),
     signIn: (formToken, refusedUser) =>
       render('local-service/sign-in', {
         title: 'Sign in',

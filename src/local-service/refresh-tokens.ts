@@ -15,14 +15,14 @@ export interface RefreshTokens {
   /** Resolves to the id of the token's grant; undefined where there is no such token, or it was not used for long. */
   find(token: string): Promise<string | undefined>;
   /** Restarts the token's idle time. Never revives one that has ended. */
-  touch(token: string, grantId: string): Promise<void>;
+  keep(token: string, grantId: string): Promise<void>;
   /** Ends the token; resolves to true for exactly one caller, over any number of processes. */
   end(token: string): Promise<boolean>;
 }
 
 /** Refresh tokens in Redis, as hashes. Every method rejects with StoreUnavailableError where Redis is away. */
 export function createRefreshTokens(redis: RedisClient, now: () => number): RefreshTokens {
-  const key = (token: string) => secretKey('refresh-token', token);
+  const key = (token: string) => secretKey('refresh', token);
   const toRecord = (grantId: string): string => {
     const record: RefreshTokenRecord = { grantId, idleUntil: now() + REFRESH_IDLE_SECONDS * 1_000 };
     return JSON.stringify(record);
@@ -40,7 +40,7 @@ export function createRefreshTokens(redis: RedisClient, now: () => number): Refr
       const { grantId, idleUntil } = JSON.parse(text) as RefreshTokenRecord;
       return now() < idleUntil ? grantId : undefined;
     },
-    async touch(token, grantId) {
+    async keep(token, grantId) {
       await fromStore(redis.set(key(token), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS, 'XX'));
     },
     async end(token) {

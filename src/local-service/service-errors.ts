@@ -4,7 +4,7 @@ import type { Logger } from '../platform/log.ts';
 import { requestId } from '../platform/request-id.ts';
 
 /**
- * Answers whatever went wrong by `answer`, with its status and headers set. Redis away is a 503 with `Retry-After`; an
+ * Answers whatever went wrong by `answer`, which sets the error's status and headers. Redis away is a 503 with `Retry-After`; an
  * unknown error is a 500 that says nothing of its cause, and goes to the log.
  */
 export function answerErrors(
@@ -18,7 +18,6 @@ export function answerErrors(
       next(error);
       return;
     }
-    res.status(designed.status).set(designed.headers);
     answer(designed, req, res);
   };
 }

@@ -4,7 +4,6 @@ import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { apiErrorHandler, refuseMethod } from './api-errors.ts';
-import { readOtherTokenRequests } from './compat.ts';
 import { readFormBody } from './form-body.ts';
 import { REFRESH_IDLE_SECONDS } from './lifetimes.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';
@@ -15,19 +14,18 @@ import { toTokenRequest } from './token-request.ts';
 
 /**
  * `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Answers with the fields of the interface and no
- * others: no `token_type`, no `scope`.
+ * others: no `token_type`, no `scope`. `errors` is a tokenErrorHandler.
  */
 export function tokenEndpoint(
   config: LocalServiceConfig,
   store: OAuthStore,
-  log: Logger,
+  errors: ErrorRequestHandler,
   now: () => number,
 ): Router {
   const router = Router({ strict: true, caseSensitive: true });
-  const read = config.compat ? readOtherTokenRequests(config) : [readFormBody()];
-  router.post(TOKEN_PATH, read, exchange(config, store, now));
+  router.post(TOKEN_PATH, readFormBody(), exchange(config, store, now));
   router.all(TOKEN_PATH, refuseMethod('POST'));
-  router.use(tokenErrorHandler(log, config.compat));
+  router.use(errors);
   return router;
 }
 
@@ -63,25 +61,26 @@ function exchange(config: LocalServiceConfig, store: OAuthStore, now: () => numb
 
 /**
  * Answers with one of the four errors of interface section 7: `invalid_client` with 401, the others with 400. What
- * isn't the client's doing is answered as on the API: 503 or 500, without an OAuth error.
+ * isn't the client's doing is answered as on the API: 503 or 500, without an OAuth error. `takesBasic`: a 401 offers
+ * HTTP Basic (RFC 6749 §5.2).
  */
-function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
+export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
   const answerAsApi = apiErrorHandler(log);
   return (error: unknown, req, res, next) => {
-    const fault = toTokenFault(error);
-    if (fault instanceof OAuth2Server.OAuthError && !(fault instanceof OAuth2Server.ServerError)) {
-      const status = fault.name === 'invalid_client' ? 401 : 400;
+    const refusal = toTokenError(error);
+    if (refusal instanceof OAuth2Server.OAuthError && !(refusal instanceof OAuth2Server.ServerError)) {
+      const status = refusal.name === 'invalid_client' ? 401 : 400;
       // Otherwise without WWW-Authenticate: it would offer what is refused.
       if (status === 401 && takesBasic) res.set('www-authenticate', 'Basic realm="token endpoint"');
-      res.status(status).json({ error: fault.name, error_description: fault.message });
+      res.status(status).json({ error: refusal.name, error_description: refusal.message });
       return;
     }
-    answerAsApi(fault, req, res, next);
+    answerAsApi(refusal, req, res, next);
   };
 }
 
 /** The client's fault as an OAuthError; anything else as what it was before the library wrapped it. */
-function toTokenFault(error: unknown): unknown {
+function toTokenError(error: unknown): unknown {
   if (error instanceof OAuth2Server.ServerError) return 'inner' in error ? error.inner : error;
   if (error instanceof OAuth2Server.OAuthError || error instanceof AppError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;

@@ -5,8 +5,8 @@ import { refuseMethod, refusePath } from './api-errors.ts';
 import type { RequireGrant } from './bearer-token.ts';
 import type { ReadPage } from './lists.ts';
 import { toQuery } from './request-query.ts';
-import { muralsIn, roomsIn } from './seed-items.ts';
-import type { SeedWorkspaces, SingleWorkspace } from './seed-workspaces.ts';
+import { muralsIn, roomsIn } from './seed/items.ts';
+import type { SeedWorkspaces, SingleWorkspace } from './seed/workspaces.ts';
 
 /**
  * The scopes of which a token needs one. The plural names are those of the public service. A workspace is seen by

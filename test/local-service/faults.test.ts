@@ -25,6 +25,8 @@ afterEach(async () => {
 });
 
 const setFault = (fault: object) => request(service).post('/_faults').send(fault).expect(200);
+const faultsLeft = async () =>
+  ((await request(service).get('/_faults')).body as { faults: unknown[] }).faults.length;
 const list = async (token: string, server = service) => callApi(server, '/workspaces', token);
 
 test('a status and a body come in place of the answer, for as many calls as were asked for', async () => {
@@ -185,6 +187,25 @@ describe('expired next tokens', () => {
     const res = await callApi(service, '/workspaces?next=made-up', access_token);
     expect(res.body).toMatchObject({ code: 'PAGINATION_INVALID' });
     await request(service).get('/api/public/v1/workspaces?next=x').expect(401);
+  });
+});
+
+describe('a fault of any route spoils no call that it means nothing to', () => {
+  test('expired next tokens concern lists only', async () => {
+    const { access_token } = await newTokens(service);
+    const { value } = (await list(access_token)).body as AnyPage;
+    await setFault({ route: 'any', fault: 'next-expired', calls: 1 });
+    await callApi(service, `/workspaces/${String(value[0]?.['id'])}?next=x`, access_token).expect(200);
+    await request(service).get(`${authorizationUrl()}&next=x`).expect(200);
+    expect(await faultsLeft()).toBe(1);
+  });
+
+  test('a revoked grant concerns calls of the API only', async () => {
+    const { access_token } = await newTokens(service);
+    await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
+    await request(service).get(authorizationUrl()).set('authorization', `Bearer ${access_token}`).expect(200);
+    expect(await faultsLeft()).toBe(1);
+    expect((await list(access_token)).body).toMatchObject({ code: 'TOKEN_REVOKED' });
   });
 });
 

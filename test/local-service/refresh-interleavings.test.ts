@@ -69,7 +69,7 @@ async function countAlive(playing: Promise<void>): Promise<number> {
   const played = playing.finally(() => over.abort());
   let most = 0;
   while (!over.signal.aborted) {
-    most = Math.max(most, (await bench.redis.keys('local-service:refresh-token:*')).length);
+    most = Math.max(most, (await bench.redis.keys('local-service:refresh:*')).length);
   }
   await played;
   return most;

@@ -62,6 +62,15 @@ test('allowing gives the app a code and its state back, unchanged', async () => 
   });
 });
 
+const states = ['a%ffb', '%EF%BF%BD', 'a+b%20c', 'a%26b=c', '%c3%a9t%c3%a9', '=='];
+test.each(states)('the state %j comes back byte for byte', async (state) => {
+  const address = `${authorizationUrl({ state: undefined })}&state=${state}`;
+  const browser = openBrowser(service);
+  await signInAndAllow(browser, address);
+  const denied = await browser.submit(address, await browser.get(address), 'deny');
+  expect(locationOf(denied).split('&state=')[1]).toBe(state);
+});
+
 test('no state is returned where none was sent', async () => {
   const parameters = await signInAndAllow(openBrowser(service), authorizationUrl({ state: undefined }));
   expect([...parameters.keys()]).toEqual(['code']);
@@ -126,7 +135,7 @@ test('signing in replaces the cookie that was there before', async () => {
 test('the cookie goes to the authorization endpoint only, and to no script', async () => {
   const res = await openBrowser(service).get(url);
   const attributes = res.get('set-cookie')?.[0]?.split('; ').slice(1);
-  expect(attributes).toEqual(['Path=/api/public/v1/authorization/oauth2', 'HttpOnly', 'SameSite=Lax']);
+  expect(attributes).toEqual(['Path=/api/public/v1/authorization/oauth2/', 'HttpOnly', 'SameSite=Lax']);
 });
 
 test('a form without its token is refused and does nothing', async () => {

@@ -108,10 +108,8 @@ test('a log line has method, path and status, and no secret or query value', asy
 
 test('using a refresh token restarts its idle time, and the grant’s', async () => {
   const { refresh_token } = await newTokens(service);
-  const keys = await bench.redis.keys(
-    'local-service:@(grant|refresh-token):*'.replace('@(grant|refresh-token)', '*'),
-  );
-  const lasting = keys.filter((key) => /:(?:grant|refresh-token):/.test(key));
+  const keys = await bench.redis.keys('local-service:@(grant|refresh):*'.replace('@(grant|refresh)', '*'));
+  const lasting = keys.filter((key) => /:(?:grant|refresh):/.test(key));
   for (const key of lasting) await bench.redis.expire(key, 100);
   await postToken(service, refreshFields(refresh_token));
   for (const key of lasting) expect(await bench.redis.ttl(key)).toBeGreaterThan(7_000_000);

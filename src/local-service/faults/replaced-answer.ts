@@ -1,20 +1,25 @@
 import type { Response } from 'express';
 
-/** Calls `take` with the whole body in place of sending it; the answer's status and headers are still its to change. */
-export function beforeAnswer(res: Response, take: (body: Buffer) => void): void {
+/**
+ * Calls `take` with the whole body in place of sending it; status and headers can still be changed. For answers that
+ * are sent at once (`res.json`, `res.send`, `res.end` without a callback), and throws where one has begun.
+ */
+export function replaceAnswer(res: Response, take: (body: Buffer) => void): void {
   const end = res.end.bind(res);
-  const instead = (chunk?: unknown, encoding?: unknown) => {
-    res.end = end;
-    take(toBuffer(chunk, encoding));
-    return res;
-  };
-  res.end = instead as typeof end;
+  Object.assign(res, {
+    end(chunk?: unknown, encoding?: unknown) {
+      if (res.headersSent) throw new Error('This answer has begun: it can no longer be replaced.');
+      res.end = end;
+      take(toBuffer(chunk, encoding));
+      return res;
+    },
+  });
 }
 
 function toBuffer(chunk: unknown, encoding: unknown): Buffer {
   if (Buffer.isBuffer(chunk)) return chunk;
   if (typeof chunk !== 'string') return Buffer.alloc(0);
-  return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
+  return Buffer.from(chunk, typeof encoding === 'string' && Buffer.isEncoding(encoding) ? encoding : 'utf8');
 }
 
 /** Ends the connection with a TCP reset: nothing more is sent, not even what is on its way. */

@@ -1,6 +1,6 @@
-import type { Items } from './lists.ts';
-import { choiceAt, mix, mixedChoice } from './seed-mix.ts';
-import { PEOPLE, WORKSPACE_DESCRIPTIONS, WORKSPACE_NAMES } from './seed-names.ts';
+import type { Items } from '../lists.ts';
+import { choiceAt, mix, mixedChoice } from './mix.ts';
+import { PEOPLE, WORKSPACE_DESCRIPTIONS, WORKSPACE_NAMES } from './names.ts';
 
 /** A person, where an item names one. */
 export interface Person {

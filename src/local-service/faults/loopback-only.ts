@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
-import { AppError } from '../platform/errors.ts';
-import { isLoopback } from '../platform/variable-schemas.ts';
+import { AppError } from '../../platform/errors.ts';
+import { isLoopback } from '../../platform/variable-schemas.ts';
 
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
@@ -14,7 +14,7 @@ export function requireLoopback(): RequestHandler {
     if (!isFromHere(req)) {
       throw new AppError(403, 'LOOPBACK_ONLY', 'This is for callers on the same machine only');
     }
-    if (!isSameSite(req)) throw new AppError(403, 'CROSS_SITE', 'This request came from another site');
+    if (!isSameOrigin(req)) throw new AppError(403, 'CROSS_SITE', 'This request came from another site');
     next();
   };
 }
@@ -31,7 +31,7 @@ function isFromHere(req: Request): boolean {
 }
 
 /** By Fetch Metadata and `Origin`, which every browser sends with a post; what sends neither is no browser. */
-function isSameSite(req: Request): boolean {
+function isSameOrigin(req: Request): boolean {
   const origin = req.get('origin');
   const site = req.get('sec-fetch-site') ?? 'none';
   if (site !== 'same-origin' && site !== 'none') return false;

@@ -1,14 +1,14 @@
 import express, { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { AppError } from '../platform/errors.ts';
-import { refuseMethod } from './api-errors.ts';
-import { FAULT_TARGETS, readFaultCommand } from './fault.ts';
-import type { FaultTarget } from './fault.ts';
+import { AppError } from '../../platform/errors.ts';
+import { refuseMethod } from '../api-errors.ts';
+import { readFaultCommand } from './fault.ts';
+import type { FaultFields } from './fault.ts';
 import type { ActiveFault, FaultStore } from './fault-store.ts';
-import { LARGEST_FORM, readFormBody, repeatedName, toFormFields } from './form-body.ts';
+import { LARGEST_FORM, readFormBody, repeatedName, toFormFields } from '../form-body.ts';
 import { requireLoopback } from './loopback-only.ts';
-import type { Pages } from './pages.ts';
-import { toQuery } from './request-query.ts';
+import type { FaultsPage } from './faults-page.ts';
+import { toQuery } from '../request-query.ts';
 
 const FAULTS_PATH = '/_faults';
 
@@ -22,16 +22,21 @@ interface ErrorHandlers {
  * `/_faults`, for callers on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them. A
  * browser gets a page with a form, everything else JSON.
  */
-export function faultsEndpoint(faults: FaultStore, pages: Pages, errors: ErrorHandlers): Router {
+export function faultsEndpoint(faults: FaultStore, page: FaultsPage, errors: ErrorHandlers): Router {
   const router = Router({ strict: true, caseSensitive: true });
   router.use(FAULTS_PATH, requireLoopback(), (_req, res, next) => {
     // So that the form's post has an Origin to judge by.
     res.set('referrer-policy', 'same-origin');
     next();
   });
-  router.get(FAULTS_PATH, async (req, res) => showFaults(faults, pages, req, res));
-  router.post(FAULTS_PATH, readFormBody(), express.json({ limit: LARGEST_FORM }), takeCommand(faults, pages));
-  router.delete(FAULTS_PATH, clearFaults(faults));
+  router.get(FAULTS_PATH, async (req, res) => showFaults(faults, page, req, res));
+  router.post(
+    FAULTS_PATH,
+    readFormBody(),
+    express.json({ limit: LARGEST_FORM }),
+    takeCommand(faults, page, toFields),
+  );
+  router.delete(FAULTS_PATH, takeCommand(faults, page, toClearing));
   router.all(FAULTS_PATH, refuseMethod('GET, HEAD, POST, DELETE'));
   router.use(((error, req, res, next) => {
     (isForPerson(req) ? errors.page : errors.api)(error, req, res, next);
@@ -39,47 +44,40 @@ export function faultsEndpoint(faults: FaultStore, pages: Pages, errors: ErrorHa
   return router;
 }
 
-async function showFaults(faults: FaultStore, pages: Pages, req: Request, res: Response): Promise<void> {
+async function showFaults(faults: FaultStore, page: FaultsPage, req: Request, res: Response): Promise<void> {
   const active = await faults.list();
-  if (isForPerson(req)) res.send(pages.faults(req.get('host') ?? '', active));
+  if (isForPerson(req)) res.send(page(hostOf(req), active));
   else res.json({ faults: active.map(toJson) });
 }
 
-function takeCommand(faults: FaultStore, pages: Pages): RequestHandler {
+function takeCommand(
+  faults: FaultStore,
+  page: FaultsPage,
+  read: (req: Request) => FaultFields | undefined,
+): RequestHandler {
   return async (req, res) => {
-    const fields = toFields(req.body);
+    const fields = read(req);
     const reading = fields === undefined ? { problems: [NOT_FIELDS] } : readFaultCommand(fields);
-    if ('problems' in reading) {
-      const { problems } = reading;
-      res.status(400);
-      if (isForPerson(req))
-        res.send(
-          pages.faults(req.get('host') ?? '', await faults.list(), { problems, fields: fields ?? {} }),
-        );
-      else res.json({ code: 'FAULT_INVALID', message: problems.join('; '), details: [] });
+    if ('command' in reading) {
+      const { command } = reading;
+      if (command.kind === 'set') await faults.set(command.fault, fields ?? {});
+      else await faults.clear(command.route);
+      if (isForPerson(req)) res.status(303).location(FAULTS_PATH).end();
+      else await showFaults(faults, page, req, res);
       return;
     }
-    const { command } = reading;
-    if (command.kind === 'set') await faults.set(command.fault);
-    else await faults.clear(command.route);
-    if (isForPerson(req)) res.status(303).location(FAULTS_PATH).end();
-    else await showFaults(faults, pages, req, res);
+    const { problems } = reading;
+    if (!isForPerson(req)) throw invalidFault(problems);
+    res.status(400).send(page(hostOf(req), await faults.list(), { problems, fields: fields ?? {} }));
   };
 }
 
-function clearFaults(faults: FaultStore): RequestHandler {
-  return async (req, res) => {
-    const name = toQuery(req).get('route') ?? undefined;
-    if (name !== undefined && !isTarget(name)) {
-      throw new AppError(400, 'FAULT_INVALID', `route must be one of: ${FAULT_TARGETS.join(', ')}`);
-    }
-    await faults.clear(name);
-    res.json({ faults: (await faults.list()).map(toJson) });
-  };
+function invalidFault(problems: readonly string[]): AppError {
+  return new AppError(400, 'FAULT_INVALID', problems.join('; '));
 }
 
-function isTarget(name: string): name is FaultTarget {
-  return FAULT_TARGETS.some((target) => target === name);
+function hostOf(req: Request): string {
+  return req.get('host') ?? '';
 }
 
 /** What accepts anything is a program. */
@@ -90,7 +88,7 @@ function isForPerson(req: Request): boolean {
 const NOT_FIELDS = 'the body must be a form or a JSON object of texts and numbers, each field once';
 
 /** The fields of a form or of a JSON object; undefined where it is neither. */
-function toFields(body: unknown): Record<string, string> | undefined {
+function toFields({ body }: { readonly body?: unknown }): FaultFields | undefined {
   const form = toFormFields(body);
   if (form !== undefined) return repeatedName(form) === undefined ? Object.fromEntries(form) : undefined;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
@@ -104,15 +102,18 @@ function toFields(body: unknown): Record<string, string> | undefined {
   return fields;
 }
 
+/** What DELETE asks for, in the fields of a form. */
+function toClearing(req: Request): FaultFields {
+  return { fault: 'none', route: toQuery(req).get('route') ?? '' };
+}
+
 /** In the names of the fields that set it. */
 function toJson({ fault, callsLeft }: ActiveFault): object {
-  const { route, kind, latencyMs, answer, retryAfter } = fault;
+  const { kind, calls: _, latencyMs, ...rest } = fault;
   return {
-    route,
     fault: kind,
-    ...(callsLeft !== undefined && { callsLeft }),
+    ...rest,
     ...(latencyMs > 0 && { latencyMs }),
-    ...answer,
-    ...(kind === 'rate-limit' && { retryAfter }),
+    ...(callsLeft !== undefined && { callsLeft }),
   };
 }

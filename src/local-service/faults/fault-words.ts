@@ -36,10 +36,10 @@ export interface FaultWords {
 
 /** A fault in the words of the page. */
 export function toFaultWords({ fault, callsLeft }: ActiveFault): FaultWords {
-  const { route, kind, latencyMs, answer, retryAfter } = fault;
+  const { route, kind, latencyMs } = fault;
   const details = [
-    ...(kind === 'status' && answer !== undefined ? [`status ${answer.status}`] : []),
-    ...(kind === 'rate-limit' ? [`Retry-After ${retryAfter} s`] : []),
+    ...(kind === 'status' ? [`status ${fault.status}`] : []),
+    ...(kind === 'rate-limit' ? [`Retry-After ${fault.retryAfter} s`] : []),
     ...(latencyMs > 0 ? [`after ${latencyMs} ms`] : []),
   ];
   return {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer, oneOf } from '../platform/variable-schemas.ts';
+import { integer, oneOf } from '../../platform/variable-schemas.ts';
 
 /** Where a call can go wrong, by the name that fault switches use. */
 const FAULT_ROUTES = ['authorization', 'token', 'workspaces', 'workspace', 'rooms', 'murals'] as const;
@@ -22,19 +22,38 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** What goes wrong with the calls of a route. */
-export interface Fault {
+/** What every fault has. */
+interface AnyFault {
   readonly route: FaultTarget;
-  readonly kind: FaultKind;
-  /** With how many calls; undefined until it is cleared. */
+  /** How many calls meet it; undefined until it is cleared. */
   readonly calls?: number;
   /** Milliseconds that pass before anything else. */
   readonly latencyMs: number;
-  /** Of `status`. */
-  readonly answer?: { readonly status: number; readonly body?: string; readonly contentType?: string };
-  /** Of `rate-limit`, in seconds. */
+}
+
+/** An answer in place of the endpoint's. */
+interface StatusFault extends AnyFault {
+  readonly kind: 'status';
+  readonly status: number;
+  readonly body?: string;
+  readonly contentType?: string;
+}
+
+interface RateLimitFault extends AnyFault {
+  readonly kind: 'rate-limit';
+  /** Seconds. */
   readonly retryAfter: number;
 }
+
+interface PlainFault extends AnyFault {
+  readonly kind: Exclude<FaultKind, 'status' | 'rate-limit'>;
+}
+
+/** What goes wrong with the calls of a route. */
+export type Fault = StatusFault | RateLimitFault | PlainFault;
+
+/** The fields of a form or a JSON object that ask for a fault, by name. */
+export type FaultFields = Readonly<Record<string, string>>;
 
 /** What a request to `/_faults` asks for. */
 type FaultCommand =
@@ -42,7 +61,7 @@ type FaultCommand =
   /** Without a route: every fault. */
   | { readonly kind: 'clear'; readonly route?: FaultTarget };
 
-export type FaultReading =
+type FaultReading =
   | { readonly command: FaultCommand }
   /** Each names the field that is wrong. */
   | { readonly problems: readonly string[] };
@@ -85,18 +104,22 @@ const FIELDS = z.strictObject({
 type Fields = z.output<typeof FIELDS>;
 
 /**
- * Reads what a form or a JSON object asks for, by the names of its fields; an empty one counts as absent. Every
- * problem is told at once.
+ * Reads what the fields ask for; an empty one counts as absent. Every problem is told at once.
  */
-export function readFaultCommand(fields: Readonly<Record<string, string>>): FaultReading {
+export function readFaultCommand(fields: FaultFields): FaultReading {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
   const parsed = FIELDS.safeParse(given);
   if (!parsed.success) return { problems: parsed.error.issues.map(toProblem) };
   const { fault: kind, route } = parsed.data;
   if (kind === 'none') return { command: { kind: 'clear', ...(route !== undefined && { route }) } };
   const problems = [...misfits(kind, parsed.data)];
-  if (route === undefined || problems.length > 0) return { problems };
-  return { command: { kind: 'set', fault: toFault(kind, route, parsed.data) } };
+  const fault = toFault(kind, parsed.data);
+  return problems.length > 0 || fault === undefined ? { problems } : { command: { kind: 'set', fault } };
+}
+
+/** Whether a fault of this kind means anything on a route. */
+export function isKindOf(route: FaultTarget, kind: FaultKind): boolean {
+  return RULES[kind].routes?.includes(route) !== false;
 }
 
 function toProblem(issue: z.core.$ZodIssue): string {
@@ -120,20 +143,19 @@ function* misfits(kind: FaultKind, fields: Fields): Generator<string> {
   }
 }
 
-function toFault(kind: FaultKind, route: FaultTarget, fields: Fields): Fault {
-  const { calls, latencyMs = 0, status, body, contentType, retryAfter = 1 } = fields;
+/** Undefined where a field is missing. */
+function toFault(kind: FaultKind, fields: Fields): Fault | undefined {
+  const { route, calls, latencyMs = 0, status, body, contentType, retryAfter = 1 } = fields;
+  if (route === undefined) return undefined;
+  const fault = { route, latencyMs, ...(calls !== undefined && { calls }) };
+  if (kind === 'rate-limit') return { ...fault, kind, retryAfter };
+  if (kind !== 'status') return { ...fault, kind };
+  if (status === undefined) return undefined;
   return {
-    route,
+    ...fault,
     kind,
-    latencyMs,
-    retryAfter,
-    ...(calls !== undefined && { calls }),
-    ...(status !== undefined && {
-      answer: {
-        status,
-        ...(body !== undefined && { body }),
-        ...(contentType !== undefined && { contentType }),
-      },
-    }),
+    status,
+    ...(body !== undefined && { body }),
+    ...(contentType !== undefined && { contentType }),
   };
 }

@@ -1,8 +1,8 @@
-import type { Items } from './lists.ts';
-import { choiceAt, mix, mixedChoice } from './seed-mix.ts';
-import { MURAL_TITLES, ROOM_NAMES } from './seed-names.ts';
-import { personFor } from './seed-workspaces.ts';
-import type { Person, Workspace } from './seed-workspaces.ts';
+import type { Items } from '../lists.ts';
+import { choiceAt, mix, mixedChoice } from './mix.ts';
+import { MURAL_TITLES, ROOM_NAMES } from './names.ts';
+import { personFor } from './workspaces.ts';
+import type { Person, Workspace } from './workspaces.ts';
 
 /** A room inside a workspace; times are milliseconds since the epoch. */
 export interface Room {

@@ -1,0 +1,96 @@
+import type { Request, Response } from 'express';
+import { AppError } from '../../platform/errors.ts';
+import type { AccessTokens } from '../access-tokens.ts';
+import { sendApiError } from '../api-errors.ts';
+import { bearerTokenOf } from '../bearer-token.ts';
+import type { Grants } from '../grants.ts';
+import { expiredPageToken } from '../page-token.ts';
+import type { Fault } from './fault.ts';
+import { cutAnswer, replaceAnswer, resetConnection } from './replaced-answer.ts';
+
+/** What faults are made with. */
+export interface FaultParts {
+  readonly accessTokens: AccessTokens;
+  readonly grants: Grants;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * Lets one call go wrong, its latency aside. Resolves to whether the endpoint still does its work; where it doesn't,
+ * the call has been answered, or its connection reset. Rejects with StoreUnavailableError where Redis is away.
+ */
+export async function applyFault(
+  fault: Fault,
+  req: Request,
+  res: Response,
+  parts: FaultParts,
+): Promise<boolean> {
+  switch (fault.kind) {
+    case 'latency':
+      return true;
+    case 'status':
+      sendStatus(res, fault);
+      return false;
+    case 'rate-limit':
+      sendApiError(res, toRateLimit(fault.retryAfter, parts.now()));
+      return false;
+    case 'reset-before':
+      resetConnection(res);
+      return false;
+    case 'reset-after':
+      replaceAnswer(res, () => resetConnection(res));
+      return true;
+    case 'cut':
+      replaceAnswer(res, (body) => cutAnswer(res, body));
+      return true;
+    case 'access-token-revoked':
+      await parts.accessTokens.revoke(bearerTokenOf(req) ?? '');
+      return true;
+    case 'grant-revoked':
+      await revokeGrant(bearerTokenOf(req) ?? '', parts);
+      return true;
+    case 'next-expired':
+      // Only what would have been a page: any other fault of the call is found before an expiry.
+      replaceAnswer(res, (body) => {
+        if (res.statusCode === 200) sendApiError(res, expiredPageToken());
+        else res.end(body);
+      });
+      return true;
+  }
+}
+
+async function revokeGrant(token: string, { accessTokens, grants }: FaultParts): Promise<void> {
+  const grantId = await accessTokens.grantOf(token);
+  if (grantId !== undefined) await grants.revoke(grantId);
+}
+
+function sendStatus(res: Response, fault: Fault & { readonly kind: 'status' }): void {
+  const { status, body, contentType } = fault;
+  if (body === undefined) {
+    sendApiError(res, new AppError(status, 'INTERNAL_SERVER_ERROR', 'A fault that was asked for'));
+    return;
+  }
+  res.status(status);
+  res.type(contentType ?? (isJson(body) ? 'application/json' : 'text/plain')).send(body);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** As the public service has it, with the `Retry-After` of RFC 6585 §4. */
+function toRateLimit(retryAfter: number, now: number): AppError {
+  return new AppError(429, 'TOO_MANY_REQUESTS', `Try again in ${retryAfter} s`, {
+    headers: {
+      'retry-after': String(retryAfter),
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(Math.ceil(now / 1_000) + retryAfter),
+    },
+  });
+}
