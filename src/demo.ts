@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
 import { loadConfig, withPort } from './config.ts';
 import type { LocalServiceConfig } from './local-service/local-service-config.ts';
 import { createLocalService } from './local-service/local-service.ts';
 import { loadProcessSettings } from './local-service/process-settings.ts';
+import { serve } from './local-service/serving.ts';
 import { bindPort } from './platform/listening.ts';
 import type { BoundPort } from './platform/listening.ts';
 import type { Env } from './platform/env-variables.ts';
@@ -34,7 +33,7 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
 
   await using serviceRedis = await connect(redisUrl, log);
   const service = createLocalService(registering(local, env, config.publicOrigin), serviceRedis.client, log);
-  await using _service = serve(service, servicePort);
+  await using _service = await serve(service, servicePort);
   await using services = createServices(config, log);
   const running = await startServer(services, appPort);
   try {
@@ -87,16 +86,6 @@ async function connect(redisUrl: string, log: Logger) {
     throw error;
   }
   return { client, [Symbol.asyncDispose]: async () => closeRedis(client) };
-}
-
-function serve(listener: RequestListener, bound: BoundPort): AsyncDisposable {
-  const server = createServer(listener).listen(bound.socket);
-  return {
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
 }
 
 /**

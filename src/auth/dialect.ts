@@ -30,7 +30,7 @@ export function speakDialect(fetch: CustomFetch): CustomFetch {
       token_type: body['token_type'] ?? 'bearer',
       expires_in: body['expires_in'] ?? DEFAULT_EXPIRES_IN_SECONDS,
       refresh_token: body['refresh_token'] || undefined,
-      scope: body['scope'] ?? undefined,
+      scope: body['scope'] || undefined, // an empty one says nothing of what was granted
     });
   };
 }

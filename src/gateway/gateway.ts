@@ -73,7 +73,8 @@ async function forward(
     answer.discard();
     throw serviceUnreachable({ cause: error }); // a header that is none
   }
-  res.flushHeaders();
+  // Not flushHeaders(): that writes the head as UTF-8, and its bytes would change.
+  res.write(Buffer.alloc(0));
   await answer.pipe(res).catch((error: unknown) => {
     throw new CutOffError('cut off', { cause: error }); // a short answer must not look whole
   });

@@ -20,6 +20,7 @@ export interface AuthorizationCodes {
   find(code: string): Promise<CodeRecord | undefined>;
   /** Spends the code; resolves to true for exactly one caller, over any number of processes. */
   claim(code: string): Promise<boolean>;
+  isSpent(code: string): Promise<boolean>;
 }
 
 /** Authorization codes in Redis, as hashes. Every method rejects with StoreUnavailableError where Redis is away. */
@@ -40,6 +41,9 @@ export function createAuthorizationCodes(
     async find(code) {
       const text = await fromStore(redis.get(secretKey('code', code)));
       return text === null ? undefined : (JSON.parse(text) as CodeRecord);
+    },
+    async isSpent(code) {
+      return (await fromStore(redis.exists(secretKey('code-spent', code)))) === 1;
     },
     async claim(code) {
       // Longer than the record itself lives, so that there is no moment in which a spent code looks unspent.

@@ -7,7 +7,7 @@ import type { AuthorizationCodes } from './authorization-codes.ts';
 import { judgeAuthorizationRequest, toCallback } from './authorization-request.ts';
 import type { AuthorizationRequest, Registration } from './authorization-request.ts';
 import type { Browser, BrowserSignIn } from './browser-sign-in.ts';
-import { readFormBody, toFormFields } from './form-body.ts';
+import { readFormBody, repeatedName, toFormFields } from './form-body.ts';
 import { isFormTokenOf, toFormToken } from './form-token.ts';
 import type { Grants } from './grants.ts';
 import type { Pages } from './pages.ts';
@@ -44,11 +44,11 @@ function showForm(parts: AuthorizationParts): RequestHandler {
     const browser = await parts.signIn.recognise(req);
     if (browser.secret === undefined || browser.account === undefined) {
       const secret = browser.secret ?? parts.signIn.meet(res);
-      res.send(parts.pages.signIn(toFormToken(secret, rawQuery(req))));
+      res.send(parts.pages.signIn(hereOf(req), toFormToken(secret, rawQuery(req))));
       return;
     }
     const formToken = toFormToken(browser.secret, rawQuery(req));
-    res.send(parts.pages.consent(formToken, browser.account, request));
+    res.send(parts.pages.consent(hereOf(req), formToken, browser.account, request));
   };
 }
 
@@ -56,19 +56,22 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
   return async (req, res) => {
     const request = acceptRequest(parts, req, res);
     if (request === undefined) return;
-    const here = `${AUTHORIZATION_PATH}?${rawQuery(req)}`;
+    const here = hereOf(req);
     const browser = await parts.signIn.recognise(req);
     const form = toFormFields(req.body) ?? new URLSearchParams();
     const formToken = form.get('form_token') ?? '';
+    const step = repeatedName(form) === undefined ? (form.get('step') ?? '') : '';
     if (!isFormTokenOf(formToken, browser.secret, rawQuery(req))) {
-      res.status(403).send(parts.pages.staleForm(here));
+      // Another tab has signed in since this one showed its form: that is what was wanted.
+      if (step === 'sign-in' && browser.account !== undefined) redirect(res, here);
+      else res.status(403).send(parts.pages.staleForm(here));
       return;
     }
 
-    switch (form.get('step') ?? '') {
+    switch (step) {
       case 'sign-in':
         if (await signIn(parts, res, browser, form)) redirect(res, here);
-        else res.status(401).send(parts.pages.signIn(formToken, form.get('username') ?? ''));
+        else res.status(401).send(parts.pages.signIn(here, formToken, form.get('username') ?? ''));
         return;
       case 'switch':
         await parts.signIn.signOut(res, browser);
@@ -82,9 +85,14 @@ function takeForm(parts: AuthorizationParts): RequestHandler {
         redirect(res, toDenial(request));
         return;
       default:
-        res.status(400).send(parts.pages.staleForm(here));
+        res.status(400).send(parts.pages.noChoice(here));
     }
   };
+}
+
+/** The address that every form of this request is posted to, and that shows the next one. */
+function hereOf(req: Request): string {
+  return `${AUTHORIZATION_PATH}?${rawQuery(req)}`;
 }
 
 /** The request where it is in order; undefined where it isn't, and then the answer has been given. */

@@ -1,4 +1,4 @@
-import { repeatedName } from './form-body.ts';
+import { repeatedName, toParameters } from './form-body.ts';
 
 /** An authorization request in which every parameter is as it must be. */
 export interface AuthorizationRequest {
@@ -36,7 +36,7 @@ export function judgeAuthorizationRequest(
   rawQuery: string,
   registration: Registration,
 ): AuthorizationVerdict {
-  const query = new URLSearchParams(rawQuery);
+  const query = toParameters(rawQuery);
   if (query.getAll('client_id').length > 1 || query.getAll('redirect_uri').length > 1) {
     return { kind: 'shown', detail: 'client_id or redirect_uri is repeated.' };
   }
@@ -82,7 +82,7 @@ export function toCallback(
 
 /** The state as it came: read and written anew, bytes that aren't UTF-8 would come back as others. */
 function findRawState(rawQuery: string): string | undefined {
-  const [state, ...more] = rawQuery.split('&').filter((pair) => new URLSearchParams(`&${pair}`).has('state'));
+  const [state, ...more] = rawQuery.split('&').filter((pair) => toParameters(pair).has('state'));
   return more.length > 0 ? undefined : /=(.+)$/s.exec(state ?? '')?.[1];
 }
 
@@ -103,6 +103,7 @@ function findResponseTypeRefusal(query: URLSearchParams): Refusal | undefined {
 
 function findScopeRefusal(query: URLSearchParams, registered: readonly string[]): Refusal | undefined {
   if (!query.get('scope')) return ['invalid_request', 'scope is missing.'];
+  if (toScopes(query).includes('')) return ['invalid_scope', 'scope must have one space between two scopes.'];
   const known = toScopes(query).every((scope) => registered.includes(scope));
   return known ? undefined : ['invalid_scope', 'scope names one that the app did not register.'];
 }

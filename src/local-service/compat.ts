@@ -6,7 +6,7 @@ import { sameSecret } from './secrets.ts';
 import { AUTHORIZATION_PATH, OAUTH_PATH, TOKEN_PATH } from './service-paths.ts';
 import { TOKEN_FIELDS } from './token-request.ts';
 
-const { InvalidRequestError } = OAuth2Server;
+const { InvalidClientError, InvalidRequestError } = OAuth2Server;
 
 /**
  * LOCAL_SERVICE_COMPAT: what clients in the wild send beyond the interface is put into the interface's own words
@@ -51,8 +51,8 @@ function translatePath(): RequestHandler {
 
 /**
  * Makes a form of a token request, whether its body was one or JSON, with its credentials in the body, whether they
- * came there or as HTTP Basic. Throws InvalidRequestError for a body that can't be one, or credentials in both
- * places (RFC 6749 §2.3); a header that isn't HTTP Basic is left for the strict endpoint to refuse.
+ * came there or as HTTP Basic. Throws InvalidRequestError for a body that can't be one, or other credentials in
+ * each place (RFC 6749 §2.3), and InvalidClientError for a header that isn't HTTP Basic.
  */
 function translateTokenRequest(registered: Credentials): RequestHandler {
   return (req, _res, next) => {
@@ -66,10 +66,11 @@ function translateTokenRequest(registered: Credentials): RequestHandler {
 }
 
 function toFieldsOfJson(body: unknown): URLSearchParams | undefined {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
+  if (typeof body !== 'object' || body === null) return undefined;
+  if (Array.isArray(body)) throw new InvalidRequestError('A JSON body must be an object.');
   const form = new URLSearchParams();
   for (const [name, value] of Object.entries(body)) {
-    if (!isTokenField(name)) continue;
+    if (!isTokenField(name) || value === null) continue;
     if (typeof value !== 'string') throw new InvalidRequestError(`${name} must be a string.`);
     form.append(name, value);
   }
@@ -81,15 +82,23 @@ function isTokenField(name: string): boolean {
 }
 
 function moveCredentials(req: Request, form: URLSearchParams, registered: Credentials): void {
-  const credentials = toCredentials(req.get('authorization') ?? '', registered);
-  if (credentials === undefined) return;
-  if (form.has('client_secret') || (form.get('client_id') ?? credentials.clientId) !== credentials.clientId) {
-    throw new InvalidRequestError(
-      'Send the credentials in the Authorization header or in the body, not in both.',
-    );
+  const header = req.get('authorization');
+  if (header === undefined) return;
+  const credentials = toCredentials(header, registered);
+  if (credentials === undefined) {
+    throw new InvalidClientError('The Authorization header is not HTTP Basic with an id and a secret.');
   }
-  if (!form.has('client_id')) form.append('client_id', credentials.clientId);
-  form.append('client_secret', credentials.clientSecret);
+  for (const [name, value] of [
+    ['client_id', credentials.clientId],
+    ['client_secret', credentials.clientSecret],
+  ] as const) {
+    const known = form.get(name);
+    if (known && known !== value) {
+      throw new InvalidRequestError(`The Authorization header and the body have another ${name} each.`);
+    }
+    if (!form.has(name)) form.append(name, value);
+    else if (!known) form.set(name, value);
+  }
   delete req.headers.authorization;
 }
 

@@ -15,7 +15,12 @@ export function readFormBody(): RequestHandler {
 
 /** The fields of a body that `readFormBody` read, or undefined where there was none of its type. */
 export function toFormFields(body: unknown): URLSearchParams | undefined {
-  return typeof body === 'string' ? new URLSearchParams(body) : undefined;
+  return typeof body === 'string' ? toParameters(body) : undefined;
+}
+
+/** The parameters of a form's body or a query, with their repetitions; a `?` at the beginning is part of a name. */
+export function toParameters(text: string): URLSearchParams {
+  return new URLSearchParams(`?${text}`);
 }
 
 /** The first name that occurs more than once, which OAuth forbids (RFC 6749 §3.1, §3.2). */

@@ -15,9 +15,8 @@ import { createGrantGuard } from './bearer-token.ts';
 import { createBrowserSignIn } from './browser-sign-in.ts';
 import { compatibility } from './compat.ts';
 import { createFaultStore } from './faults/fault-store.ts';
-import { injectFaults } from './faults/inject-faults.ts';
-import { faultsEndpoint } from './faults/faults-endpoint.ts';
-import { createFaultsPage } from './faults/faults-page.ts';
+import { faultsInFront } from './faults/faults.ts';
+import { FAULTS_PATH, refuseFaults } from './faults/faults-endpoint.ts';
 import { createGrants } from './grants.ts';
 import { createPageReader } from './lists.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';
@@ -50,7 +49,11 @@ export function createLocalService(
   const signIn = createBrowserSignIn(redis, config.compat ? OAUTH_PATH : AUTHORIZATION_PATH);
   const render = createRender();
   const pages = createPages(render, config);
-  const errors = { page: pageErrorHandler(log, pages), api: apiErrorHandler(log) };
+  const errors = {
+    page: pageErrorHandler(log, pages),
+    api: apiErrorHandler(log),
+    token: tokenErrorHandler(log, config.compat),
+  };
 
   const app = express();
   // Express's own last resort would put the stack into the answer.
@@ -74,16 +77,21 @@ export function createLocalService(
   app.get('/local-service.css', (_req, res) => {
     res.sendFile(STYLESHEET);
   });
+  app.use((req, _res, next) => {
+    // No answer below has a validator: Express would take `*` for that of every one (RFC 9110 §13.1.2).
+    delete req.headers['if-none-match'];
+    next();
+  });
 
-  const tokenErrors = tokenErrorHandler(log, config.compat);
-  if (config.compat) app.use(compatibility(config, tokenErrors));
+  if (config.compat) app.use(compatibility(config, errors.token));
   if (config.faults) {
-    const faults = createFaultStore(redis);
-    app.use(injectFaults(faults, { accessTokens, grants, now }, log));
-    app.use(faultsEndpoint(faults, createFaultsPage(render), errors));
+    const parts = { grants, codes, accessTokens, refreshTokens, now };
+    app.use(faultsInFront(createFaultStore(redis), parts, render, errors, log));
+  } else {
+    app.all(FAULTS_PATH, refuseFaults());
   }
   app.use(authorizationEndpoint({ registration: config, grants, codes, signIn, pages }, errors.page));
-  app.use(tokenEndpoint(config, { grants, codes, accessTokens, refreshTokens }, tokenErrors, now));
+  app.use(tokenEndpoint(config, { grants, codes, accessTokens, refreshTokens }, errors.token, now));
   const readPage = createPageReader(createPageTokens(redis, now));
   app.use(
     API_PATH,
@@ -115,6 +123,7 @@ function securityHeaders(): RequestHandler {
         frameAncestors: ["'none'"],
       },
     },
+    xFrameOptions: { action: 'deny' },
     // It is served over http, on the developer's own machine.
     strictTransportSecurity: false,
   });

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { Env } from '../platform/env-variables.ts';
 import { bindPort } from '../platform/listening.ts';
 import { createLog } from '../platform/log.ts';
@@ -9,9 +8,10 @@ import { closeRedis, createRedis, redisReady } from '../platform/redis.ts';
 import { parseRedisUrl } from '../platform/redis-url.ts';
 import { createLocalService } from './local-service.ts';
 import { loadProcessSettings } from './process-settings.ts';
+import { serve } from './serving.ts';
 
 /** The local service alone: starts, serves until `ended`, closes everything. */
-async function serve(env: Env, ended: Promise<unknown>): Promise<void> {
+async function run(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config, redisUrl, logLevel } = loadProcessSettings(env);
   const log = createLog(logLevel);
   await using bound = await bindPort(config.host, config.port, 'LOCAL_SERVICE_PORT');
@@ -20,16 +20,15 @@ async function serve(env: Env, ended: Promise<unknown>): Promise<void> {
   // An own Redis may come later: until then, what needs it is answered with 503.
   await redisReady(redis).catch(() => {});
 
-  const server = createServer(createLocalService(config, redis, log)).listen(bound.socket);
+  const serving = await serve(createLocalService(config, redis, log), bound);
   log.info({ url: bound.url }, 'listening');
   await ended;
-  server.close();
-  server.closeAllConnections();
+  await serving[Symbol.asyncDispose]();
   await closeRedis(redis);
 }
 
 process.exitCode = await exitCodeOf(async () => {
   if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
-  await serve(process.env, untilSignal(process, ['SIGINT', 'SIGTERM']));
+  await run(process.env, untilSignal(process, ['SIGINT', 'SIGTERM', 'SIGHUP']));
   return 0;
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import OAuth2Server from '@node-oauth/oauth2-server';
 import type { AccessTokens } from './access-tokens.ts';
 import type { AuthorizationCodes, CodeRecord } from './authorization-codes.ts';
@@ -6,7 +7,8 @@ import type { RefreshTokens } from './refresh-tokens.ts';
 import { sameSecret } from './secrets.ts';
 import type { TokenRequest } from './token-request.ts';
 
-const { InvalidGrantError, InvalidRequestError, UnsupportedGrantTypeError } = OAuth2Server;
+const { InvalidClientError, InvalidGrantError, InvalidRequestError, UnsupportedGrantTypeError } =
+  OAuth2Server;
 
 /** Everything the grants of OAuth are kept in. */
 export interface OAuthStore {
@@ -64,7 +66,7 @@ export function createOAuthModel(
     async getClient(id, secret) {
       // Without the secret too: the library lets a client with a code_verifier come without one.
       const known = sameSecret(id, registered.clientId) && sameSecret(secret ?? '', registered.clientSecret);
-      if (!known) return null;
+      if (!known) throw new InvalidClientError('The client_id is unknown, or this is not its client_secret.');
       // Judged here, where the client is known: the library knows more grants, and takes an odd name for malformed.
       if (request.grant_type !== undefined && !GRANT_TYPES.includes(request.grant_type)) {
         throw new UnsupportedGrantTypeError('Use authorization_code or refresh_token.');
@@ -80,9 +82,7 @@ export function createOAuthModel(
       if (request.redirect_uri !== record.redirectUri) {
         throw new InvalidGrantError('redirect_uri is not the one of the authorization request.');
       }
-      if (request.code_verifier !== undefined && !CODE_VERIFIER.test(request.code_verifier)) {
-        throw new InvalidGrantError('code_verifier does not match the code_challenge.');
-      }
+      requireVerifier(record.codeChallenge, request.code_verifier);
       return {
         authorizationCode: code,
         expiresAt: NEVER,
@@ -99,12 +99,16 @@ export function createOAuthModel(
 
     async revokeAuthorizationCode(code) {
       const { record } = code as FoundCode;
-      if (!(await store.codes.claim(code.authorizationCode))) {
+      const { authorizationCode } = code;
+      const hasExpired = now() >= record.expiresAt;
+      if (hasExpired && !(await store.codes.isSpent(authorizationCode))) {
+        throw new InvalidGrantError('The authorization code has expired.');
+      }
+      if (hasExpired || !(await store.codes.claim(authorizationCode))) {
         // Someone else has had this code (RFC 6749 §4.1.2): nothing that came of it can be trusted.
         await store.grants.revoke(record.grantId);
         throw new InvalidGrantError('The authorization code was already used; what it gave is revoked.');
       }
-      if (now() >= record.expiresAt) throw new InvalidGrantError('The authorization code has expired.');
       return true;
     },
 
@@ -133,4 +137,25 @@ export function createOAuthModel(
     getAccessToken: async () => null,
     saveAuthorizationCode: async () => null,
   };
+}
+
+/**
+ * Throws InvalidGrantError where the verifier is not the challenge's (RFC 7636 §4.6), or either comes without the other
+ * (RFC 9700 §4.8.2). The library looks only when the code is spent: what is wrong with a request must not cost a code.
+ */
+function requireVerifier(challenge: string | undefined, verifier: string | undefined): void {
+  if (challenge === undefined) {
+    if (verifier === undefined) return;
+    throw new InvalidGrantError('The authorization request had no code_challenge: send no code_verifier.');
+  }
+  if (verifier === undefined) {
+    throw new InvalidGrantError('code_verifier is missing: the authorization request had a code_challenge.');
+  }
+  if (!CODE_VERIFIER.test(verifier) || !sameSecret(toChallenge(verifier), challenge)) {
+    throw new InvalidGrantError('code_verifier does not match the code_challenge.');
+  }
+}
+
+function toChallenge(verifier: string): string {
+  return createHash('sha256').update(verifier).digest('base64url');
 }

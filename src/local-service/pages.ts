@@ -8,13 +8,15 @@ import { toScopeWords } from './scope-words.ts';
 export interface Pages {
   /** Says what this is. */
   home(): string;
-  /** `refusedUser` is the user name of an attempt that failed, to be shown again. */
-  signIn(formToken: string, refusedUser?: string): string;
-  consent(formToken: string, account: Account, request: AuthorizationRequest): string;
+  /** `here` is where the form goes, `refusedUser` the user name of an attempt that failed, to be shown again. */
+  signIn(here: string, formToken: string, refusedUser?: string): string;
+  consent(here: string, formToken: string, account: Account, request: AuthorizationRequest): string;
   /** For a request that names no place that could be redirected to. */
   untrusted(detail: string): string;
   /** For a form that can't be taken; `here` is the address that shows it anew. */
   staleForm(here: string): string;
+  /** For a form without its button; `here` is the address that shows it anew. */
+  noChoice(here: string): string;
   /** `here` is the address to try again, where that may help. */
   failure(error: AppError, requestId: string, here?: string): string;
 }
@@ -26,18 +28,20 @@ export function createPages(
 ): Pages {
   return {
     home: () => render('local-service/home', { title: 'The local service', clientId, faults }),
-    signIn: (formToken, refusedUser) =>
+    signIn: (here, formToken, refusedUser) =>
       render('local-service/sign-in', {
         title: 'Sign in',
         clientId,
+        here,
         formToken,
         refused: refusedUser !== undefined,
         user: refusedUser ?? '',
       }),
-    consent: (formToken, account, request) =>
+    consent: (here, formToken, account, request) =>
       render('local-service/consent', {
         title: `Allow ${clientId}?`,
         clientId,
+        here,
         formToken,
         name: `${account.firstName} ${account.lastName}`,
         user: account.id,
@@ -57,11 +61,17 @@ export function createPages(
         detail: 'It belongs to another sign-in, or your browser keeps no cookies from this service.',
         way: { href: here, label: 'Start again' },
       }),
+    noChoice: (here) =>
+      render('local-service/error', {
+        title: 'Nothing was chosen',
+        detail: 'Neither of the buttons came with the form, or both did.',
+        way: { href: here, label: 'Choose again' },
+      }),
     failure: ({ title, detail }, requestId, here) =>
       render('local-service/error', {
         title,
         ...(detail !== title && { detail }),
-        ...(here !== undefined && { way: { href: here, label: 'Try again' } }),
+        way: here === undefined ? { href: '/', label: 'Front page' } : { href: here, label: 'Try again' },
         requestId,
       }),
   };

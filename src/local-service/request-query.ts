@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { toParameters } from './form-body.ts';
 
 /** The query as it was sent, without its question mark; empty where there is none. */
 export function rawQuery(req: Request): string {
@@ -8,5 +9,5 @@ export function rawQuery(req: Request): string {
 
 /** The query's parameters with their repetitions: Express's own parser would merge them. */
 export function toQuery(req: Request): URLSearchParams {
-  return new URLSearchParams(rawQuery(req));
+  return toParameters(rawQuery(req));
 }

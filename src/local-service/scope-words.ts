@@ -12,7 +12,9 @@ export function toScopeWords(scope: string): ScopeWords {
   return { scope, words };
 }
 
+const SEVERAL = new Set(['workspace', 'room', 'mural', 'template', 'user']);
+
 /** The public service names some resources in the singular and some in the plural; people own several. */
 function toPlural(resource: string): string {
-  return /s$|^identity$/.test(resource) ? resource : `${resource}s`;
+  return SEVERAL.has(resource) ? `${resource}s` : resource;
 }

@@ -2,10 +2,11 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import { AppError, StoreUnavailableError, toAppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { requestId } from '../platform/request-id.ts';
+import { LARGEST_FORM } from './form-body.ts';
 
 /**
- * Answers whatever went wrong by `answer`, which sets the error's status and headers. Redis away is a 503 with `Retry-After`; an
- * unknown error is a 500 that says nothing of its cause, and goes to the log.
+ * Answers whatever went wrong by `answer`, which sets the error's status and headers. Redis away is a 503 with
+ * `Retry-After`; an unknown error is a 500 that says nothing of its cause, and goes to the log.
  */
 export function answerErrors(
   log: Logger,
@@ -13,7 +14,10 @@ export function answerErrors(
 ): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     const designed = toServiceError(error);
-    if (designed.status >= 500) log.error({ requestId: requestId(res), err: error }, 'request failed');
+    if (designed.status >= 500) {
+      const cause = error instanceof StoreUnavailableError ? error.cause : error; // its own words are the app's
+      log.error({ requestId: requestId(res), err: cause }, 'request failed');
+    }
     if (res.headersSent) {
       next(error);
       return;
@@ -26,12 +30,19 @@ export function answerErrors(
 function toServiceError(error: unknown): AppError {
   if (error instanceof StoreUnavailableError) {
     return new AppError(503, 'INTERNAL_SERVER_ERROR', 'The service is briefly unavailable', {
-      detail: 'Nothing is lost. Try again in a moment.',
+      detail: 'Try again in a moment.',
       headers: error.headers,
     });
   }
   if (error instanceof AppError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
+  if (status === 413) {
+    return new AppError(
+      413,
+      'REQUEST_TOO_LARGE',
+      `The body is larger than the ${LARGEST_FORM} that are taken`,
+    );
+  }
   if (status >= 400 && status < 500) {
     return new AppError(status, 'REQUEST_INVALID', 'The request can’t be read');
   }

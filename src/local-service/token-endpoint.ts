@@ -51,6 +51,7 @@ function exchange(config: LocalServiceConfig, store: OAuthStore, now: () => numb
       }),
       new OAuth2Server.Response({}),
     );
+    res.set('pragma', 'no-cache'); // beside no-store: RFC 6749 §5.1 asks for both
     res.json({
       access_token: token.accessToken,
       expires_in: config.accessTokenSeconds,
@@ -72,6 +73,7 @@ export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorReques
       const status = refusal.name === 'invalid_client' ? 401 : 400;
       // Otherwise without WWW-Authenticate: it would offer what is refused.
       if (status === 401 && takesBasic) res.set('www-authenticate', 'Basic realm="token endpoint"');
+      res.set('pragma', 'no-cache');
       res.status(status).json({ error: refusal.name, error_description: refusal.message });
       return;
     }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
 import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { StartupError } from './program.ts';
 
 /** An address that is taken or may not be taken, said in one line. */
@@ -8,12 +9,13 @@ class AddressError extends StartupError {
   override readonly name = 'AddressError';
 }
 
-/** A port that is already ours; an http.Server takes it over with `listen(bound.socket)`. */
+/** A port that is already ours. */
 export interface BoundPort extends AsyncDisposable {
-  readonly socket: Server;
   readonly port: number;
   /** Where it is reached on this machine, e.g. `http://127.0.0.1:3000`. */
   readonly url: string;
+  /** Lets the server take the port over, with those who came before; resolves once it listens. */
+  hand(server: HttpServer): Promise<void>;
 }
 
 /**
@@ -21,27 +23,40 @@ export interface BoundPort extends AsyncDisposable {
  * AddressError that names `variable`, the setting to change.
  */
 export async function bindPort(host: string, port: number, variable: string): Promise<BoundPort> {
-  const socket = createServer();
-  // Who comes before the server that takes over is turned away: an open connection would wait for nobody.
-  socket.on('connection', (early) => early.destroy());
+  const socket = createServer({ pauseOnConnect: true });
+  // Who comes before the server waits for it: whoever finds the port open may take it for the server's.
+  const early = new Set<Socket>();
+  socket.on('connection', (connection) => {
+    early.add(connection);
+    connection.on('error', () => connection.destroy()).once('close', () => early.delete(connection));
+  });
   socket.listen({ host, port });
   try {
     await once(socket, 'listening');
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    const why = code === 'EADDRINUSE' ? 'is already in use' : `can't be listened on (${code})`;
-    throw new AddressError(`${host}:${port} ${why}. Free it, or set ${variable} to another port.`, {
-      cause: error,
-    });
+    const why =
+      code === 'EADDRINUSE'
+        ? `is already in use. Free it, or set ${variable} to another port.`
+        : `can't be listened on (${code}). Set ${variable.replace(/PORT$/, 'HOST')} or ${variable} otherwise.`;
+    throw new AddressError(`${host}:${port} ${why}`, { cause: error });
   }
   const bound = (socket.address() as AddressInfo).port;
   return {
-    socket,
     port: bound,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    async hand(server) {
+      await new Promise<void>((resolve) => server.listen(socket, resolve));
+      for (const connection of early) {
+        early.delete(connection);
+        server.emit('connection', connection);
+        connection.resume();
+      }
+    },
     // Lets the port go where no server has taken it over; after one has closed it, this does nothing.
     async [Symbol.asyncDispose]() {
       socket.close();
+      for (const connection of early) connection.destroy();
     },
   };
 }

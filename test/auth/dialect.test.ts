@@ -26,6 +26,11 @@ describe('the service’s dialect', () => {
     expect(await rewritten(200, { ...body, id_token: 'x', extra: 1 })).toEqual({ status: 200, body });
   });
 
+  test('an empty scope says nothing of what was granted', async () => {
+    const body = { access_token: 'a', token_type: 'Bearer', expires_in: 5 };
+    expect(await rewritten(200, { ...body, scope: '' })).toEqual({ status: 200, body });
+  });
+
   test.each([200, 400, 401, 403, 500, 503])('an error string at %i is that OAuth error', async (status) => {
     const body = { error: 'invalid_grant', error_description: 'no' };
     expect(await rewritten(status, { ...body, access_token: 'a' })).toEqual({ status: 400, body });

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 import { startProgram } from '../support/programs.ts';
 import { addressesOf } from './whole-flow.ts';
 

@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import { speakDialect } from '../../src/auth/dialect.ts';
-import { openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';
 import type { OAuthClient } from './whole-flow.ts';
 

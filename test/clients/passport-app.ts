@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import session from 'express-session';
 import { Passport } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
+import { originOf } from '../support/local-service/service-under-test.ts';
 import { APP, addressesOf } from './whole-flow.ts';
 
 /** What the library calls the service with beside the sign-in. */
@@ -35,7 +35,7 @@ export interface PassportTokens {
 export async function startPassportApp(): Promise<PassportApp> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = originOf(server);
   return {
     origin,
     use(service) {

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
 import { Browser } from '../support/browser.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 import { startPassportApp } from './passport-app.ts';
 import type { PassportApp, PassportTokens } from './passport-app.ts';
 import { addressesOf, allowAt, expectWholeFlow, signIn } from './whole-flow.ts';

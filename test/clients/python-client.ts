@@ -19,6 +19,7 @@ export function startPythonClient(server: Server, credentials: 'body' | 'basic')
     // Otherwise the library takes no http address.
     env: { OAUTHLIB_INSECURE_TRANSPORT: '1', NO_PROXY: '127.0.0.1' },
   });
+  child.stdin.on('error', () => {}); // where it has ended, its complaint says why
   const exit = once(child, 'exit');
   const complaint = text(child.stderr);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

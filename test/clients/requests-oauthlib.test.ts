@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hasRequestsOauthlib } from '../../scripts/requests-oauthlib.mjs';
-import { openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 import { startPythonClient } from './python-client.ts';
 import { allowAt, expectWholeFlow, signIn } from './whole-flow.ts';
 
@@ -16,9 +16,11 @@ afterAll(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-const describeIfInstalled = hasRequestsOauthlib() ? describe : describe.skip;
+const [describeIfInstalled, remark] = hasRequestsOauthlib()
+  ? ([describe, ''] as const)
+  : ([describe.skip, ' (skipped: python3-requests-oauthlib is not installed)'] as const);
 
-describeIfInstalled('requests-oauthlib (skipped where python3-requests-oauthlib is not installed)', () => {
+describeIfInstalled(`requests-oauthlib${remark}`, () => {
   test('with include_client_id goes the whole way', async () => {
     await using client = startPythonClient(strict, 'body');
     await expectWholeFlow(client, bench, strict);

@@ -3,8 +3,8 @@ import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { AuthorizationCode } from 'simple-oauth2';
 import type { AccessToken, ModuleOptions } from 'simple-oauth2';
-import { openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 import { APP, addressesOf, expectWholeFlow, getWith, signIn } from './whole-flow.ts';
 import type { OAuthClient } from './whole-flow.ts';
 

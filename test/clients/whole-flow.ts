@@ -1,11 +1,10 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from '@jest/globals';
 import { loadLocalServiceConfig } from '../../src/local-service/local-service-config.ts';
-import type { AnyPage } from '../local-service/list-walk.ts';
-import { CALLBACK } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
 import { Browser } from '../support/browser.ts';
+import type { AnyPage } from '../support/local-service/list-walk.ts';
+import { CALLBACK, originOf } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 
 const { accessTokenSeconds, clientId, clientSecret, scopes, workspaces } = loadLocalServiceConfig({});
 
@@ -22,7 +21,7 @@ export interface Addresses {
 
 /** The addresses of interface section 4. */
 export function addressesOf(server: Server): Addresses {
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = originOf(server);
   const api = `${origin}/api/public/v1`;
   const oauth = `${api}/authorization/oauth2`;
   return { origin, authorize: `${oauth}/`, token: `${oauth}/token`, workspaces: `${api}/workspaces` };

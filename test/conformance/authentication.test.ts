@@ -1,10 +1,12 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { authorizationUrl, locationOf, openBrowser } from '../local-service/cookie-browser.ts';
-import { idsOn, walk } from '../local-service/list-walk.ts';
-import { CALLBACK, openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
+import { A_TOKEN, apiRefusal, outcomeOf, success, tokenRefusal } from '../support/local-service/answers.ts';
+import { ACCEPTED, told, verdictOn } from '../support/local-service/authorization-verdict.ts';
+import { DEMO, authorizationUrl, locationOf, openBrowser } from '../support/local-service/cookie-browser.ts';
+import { idsOn, walk } from '../support/local-service/list-walk.ts';
+import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
   PKCE,
   VERIFIER,
@@ -14,10 +16,8 @@ import {
   newTokens,
   postToken,
   refreshFields,
-} from '../local-service/token-calls.ts';
-import type { TokenAnswer } from '../local-service/token-calls.ts';
-import { A_TOKEN, apiRefusal, outcomeOf, success, tokenRefusal } from './answers.ts';
-import { ACCEPTED, told, verdictOn } from './authorization-verdict.ts';
+} from '../support/local-service/token-calls.ts';
+import type { TokenAnswer } from '../support/local-service/token-calls.ts';
 
 const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
 
@@ -51,7 +51,7 @@ test('5 rule 1, code grant: OAuth 2.0 with the Authorization Code Grant, and no 
     told('unsupported_response_type'),
   );
   for (const grant_type of ['password', 'client_credentials']) {
-    const user = { username: 'demo', password: 'demo', scope: 'room:read' };
+    const user = { ...DEMO, scope: 'room:read' };
     const fields = codeFields(await newCode(service), { ...user, grant_type });
     expect(await post(fields)).toEqual(tokenRefusal('unsupported_grant_type'));
   }
@@ -73,10 +73,7 @@ test('5 rule 2, step 1: a new user comes to the authorization request by redirec
 
 test('5 rule 2, step 2: having authenticated and authorized, the user goes back with code and state', async () => {
   const [browser, url] = [openBrowser(service), authorizationUrl()];
-  const signIn = await browser.submit(url, await browser.get(url), 'sign-in', {
-    username: 'demo',
-    password: 'demo',
-  });
+  const signIn = await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
   expect(locationOf(signIn)).toBe(url);
   const back = new URL(locationOf(await browser.submit(url, await browser.get(url), 'allow')));
   expect(back.origin + back.pathname).toBe(CALLBACK);

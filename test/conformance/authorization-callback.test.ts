@@ -1,14 +1,15 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import {
+  DEMO,
   authorizationUrl,
   locationOf,
   openBrowser,
   signInAndAllow,
-} from '../local-service/cookie-browser.ts';
-import { CALLBACK, openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
-import { codeFields, postToken } from '../local-service/token-calls.ts';
+} from '../support/local-service/cookie-browser.ts';
+import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { codeFields, postToken } from '../support/local-service/token-calls.ts';
 
 const WITH_QUERY = `${CALLBACK}?tenant=a%20b`;
 
@@ -23,7 +24,6 @@ afterAll(async () => {
 });
 
 const url = authorizationUrl();
-const DEMO = { username: 'demo', password: 'demo' };
 
 test('4.1 authentication page: the user is asked to authenticate before anything is given away', async () => {
   const browser = openBrowser(service);
@@ -56,9 +56,8 @@ test('4.1 redirect after consent: only after the user allowed it, to the `redire
 
   const withQuery = authorizationUrl({ redirect_uri: WITH_QUERY });
   const added = await browser.submit(withQuery, await browser.get(withQuery), 'allow');
-  expect(locationOf(added)).toMatch(
-    /^http:\/\/localhost:3000\/auth\/callback\?tenant=a%20b&code=[^&]+&state=/,
-  );
+  expect(locationOf(added).slice(0, WITH_QUERY.length + 1)).toBe(`${WITH_QUERY}&`);
+  expect([...new URL(locationOf(added)).searchParams.keys()].toSorted()).toEqual(['code', 'state', 'tenant']);
 });
 
 test('4.1 callback, code: a code that can be exchanged for an access token', async () => {
@@ -75,9 +74,10 @@ test('4.1 callback, code: a code that can be exchanged for an access token', asy
 
 test('4.1 callback, state: the request’s state where it had one, else none', async () => {
   const browser = openBrowser(service);
-  const namesWith = async (state: string | undefined) => [
-    ...(await signInAndAllow(browser, authorizationUrl({ state }))).keys(),
-  ];
+  const namesWith = async (state: string | undefined) => {
+    const parameters = await signInAndAllow(browser, authorizationUrl({ state }));
+    return [...parameters.keys()].toSorted();
+  };
   expect(await namesWith('a state')).toEqual(['code', 'state']);
   expect(await namesWith(undefined)).toEqual(['code']);
 });

@@ -1,15 +1,15 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { ACCEPTED, SHOWN, told, verdictOn } from '../support/local-service/authorization-verdict.ts';
 import {
   AUTHORIZATION,
   authorizationUrl,
   openBrowser,
   signInAndAllow,
-} from '../local-service/cookie-browser.ts';
-import { CALLBACK, openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
-import { ACCEPTED, SHOWN, told, verdictOn } from './authorization-verdict.ts';
+} from '../support/local-service/cookie-browser.ts';
+import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 
 let bench: Bench;
 let service: Server;

@@ -1,15 +1,20 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { AUTHORIZATION, authorizationUrl, locationOf, openBrowser } from '../local-service/cookie-browser.ts';
-import { idsOn, walk } from '../local-service/list-walk.ts';
-import type { AnyPage } from '../local-service/list-walk.ts';
-import { openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
-import { TOKEN, callApi, newTokens, postToken, refreshFields } from '../local-service/token-calls.ts';
-import type { TokenAnswer } from '../local-service/token-calls.ts';
-import { apiRefusal, outcomeOf } from './answers.ts';
+import { apiRefusal, outcomeOf } from '../support/local-service/answers.ts';
+import {
+  AUTHORIZATION,
+  DEMO,
+  authorizationUrl,
+  locationOf,
+  openBrowser,
+} from '../support/local-service/cookie-browser.ts';
+import { idsOn, walk } from '../support/local-service/list-walk.ts';
+import type { AnyPage } from '../support/local-service/list-walk.ts';
+import { openBench, originOf } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { TOKEN, callApi, newTokens, postToken, refreshFields } from '../support/local-service/token-calls.ts';
+import type { TokenAnswer } from '../support/local-service/token-calls.ts';
 
 const QUARTER = 900_000;
 
@@ -41,11 +46,9 @@ test('4 base_url: every path is relative to the host, whichever it is', async ()
   for (const server of [service, await bench.start()]) {
     const { access_token } = await newTokens(server);
     expect((await callApi(server, '/workspaces', access_token)).status).toBe(200);
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const [browser, url] = [openBrowser(server), authorizationUrl()];
-    const demo = { username: 'demo', password: 'demo' };
-    const res = await browser.submit(url, await browser.get(url), 'sign-in', demo);
-    expect(new URL(locationOf(res), base).href).toBe(base + url);
+    const res = await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
+    expect(new URL(locationOf(res), originOf(server)).href).toBe(originOf(server) + url);
   }
 });
 

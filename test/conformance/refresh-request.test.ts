@@ -1,11 +1,18 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
-import { TOKEN, callApi, newTokens, postToken, refreshFields } from '../local-service/token-calls.ts';
-import type { TokenAnswer } from '../local-service/token-calls.ts';
-import { A_TOKEN, apiRefusal, outcomeOf, success, tokenRefusal, without } from './answers.ts';
+import { A_TOKEN, apiRefusal, outcomeOf, success, tokenRefusal } from '../support/local-service/answers.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import {
+  TOKEN,
+  callApi,
+  newTokens,
+  postToken,
+  refreshFields,
+  without,
+} from '../support/local-service/token-calls.ts';
+import type { TokenAnswer } from '../support/local-service/token-calls.ts';
 
 const DAY = 86_400_000;
 const NEW_TOKEN = success({ access_token: A_TOKEN, expires_in: 900 });
@@ -121,9 +128,7 @@ test('4.3 grant_type: required; `refresh_token`', async () => {
 });
 
 test('4.3 response: JSON with `access_token` and `expires_in`', async () => {
-  const res = await postToken(service, fields);
-  expect(outcomeOf(res)).toEqual(NEW_TOKEN);
-  expect(Object.keys(res.body as object)).toEqual(['access_token', 'expires_in']);
+  expect(await refresh()).toEqual(NEW_TOKEN);
 });
 
 test('4.3 reuse: the same refresh token works repeatedly', async () => {

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Response } from 'supertest';
-import { authorizationUrl, openBrowser } from '../local-service/cookie-browser.ts';
-import { CALLBACK, openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
+import { outcomeOf, tokenRefusal } from '../support/local-service/answers.ts';
+import { ACCEPTED, SHOWN, told, verdictOn } from '../support/local-service/authorization-verdict.ts';
+import { DEMO, authorizationUrl, openBrowser } from '../support/local-service/cookie-browser.ts';
+import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
   PKCE,
   VERIFIER,
@@ -12,10 +14,9 @@ import {
   newTokens,
   postToken,
   refreshFields,
-} from '../local-service/token-calls.ts';
-import type { TokenAnswer } from '../local-service/token-calls.ts';
-import { outcomeOf, tokenRefusal, without } from './answers.ts';
-import { ACCEPTED, SHOWN, told, verdictOn } from './authorization-verdict.ts';
+  without,
+} from '../support/local-service/token-calls.ts';
+import type { TokenAnswer } from '../support/local-service/token-calls.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -106,7 +107,7 @@ test('5 rule 4: each token request needs the client secret and the grant; the se
   };
   const [browser, url] = [openBrowser(service), authorizationUrl(PKCE)];
   const signIn = see(await browser.get(url));
-  see(await browser.submit(url, signIn, 'sign-in', { username: 'demo', password: 'demo' }));
+  see(await browser.submit(url, signIn, 'sign-in', DEMO));
   const allowed = see(await browser.submit(url, see(await browser.get(url)), 'allow'));
   const code = new URL(allowed.get('location') ?? '').searchParams.get('code') ?? '';
 

@@ -1,10 +1,17 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
-import { TOKEN, codeFields, newTokens, postToken, refreshFields } from '../local-service/token-calls.ts';
-import { outcomeOf, tokenRefusal, without } from './answers.ts';
+import { outcomeOf, tokenRefusal } from '../support/local-service/answers.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import {
+  TOKEN,
+  codeFields,
+  newTokens,
+  postToken,
+  refreshFields,
+  without,
+} from '../support/local-service/token-calls.ts';
 
 let bench: Bench;
 let service: Server;
@@ -31,20 +38,10 @@ test('7 error shape: a JSON object of two strings, `error` and `error_descriptio
   ];
   const answers = await Promise.all(faults.map(async (fields) => postToken(service, fields)));
   expect(answers.map(({ type }) => type)).toEqual(faults.map(() => 'application/json'));
-  expect(
-    answers.map(({ body }) => Object.entries(body as object).map(([name, is]) => [name, typeof is])),
-  ).toEqual(
-    faults.map(() => [
-      ['error', 'string'],
-      ['error_description', 'string'],
-    ]),
+  const errors = ['invalid_request', 'invalid_client', 'invalid_grant', 'unsupported_grant_type'];
+  expect(answers.map(({ body }) => body as unknown)).toEqual(
+    errors.map((error) => ({ error, error_description: expect.any(String) })),
   );
-  expect(answers.map(({ body }) => (body as { error: string }).error)).toEqual([
-    'invalid_request',
-    'invalid_client',
-    'invalid_grant',
-    'unsupported_grant_type',
-  ]);
 });
 
 test('7 invalid_request, missing parameter: a required parameter is missing', async () => {

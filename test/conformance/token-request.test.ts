@@ -1,8 +1,9 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { CALLBACK, openBench } from '../local-service/service-under-test.ts';
-import type { Bench } from '../local-service/service-under-test.ts';
+import { A_TOKEN, apiRefusal, outcomeOf, success, tokenRefusal } from '../support/local-service/answers.ts';
+import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
   TOKEN,
   callApi,
@@ -11,8 +12,8 @@ import {
   newTokens,
   postToken,
   refreshFields,
-} from '../local-service/token-calls.ts';
-import { A_TOKEN, apiRefusal, outcomeOf, success, tokenRefusal, without } from './answers.ts';
+  without,
+} from '../support/local-service/token-calls.ts';
 
 const OTHER = 'http://localhost:3000/other';
 const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
@@ -132,7 +133,5 @@ test('4.2 grant_type: required; `authorization_code`', async () => {
 });
 
 test('4.2 response: JSON with `access_token`, `expires_in`, `refresh_token`', async () => {
-  const res = await postToken(service, codeFields(await newCode(service)));
-  expect(outcomeOf(res)).toEqual(TOKENS);
-  expect(Object.keys(res.body as object)).toEqual(['access_token', 'expires_in', 'refresh_token']);
+  expect(await exchange(codeFields(await newCode(service)))).toEqual(TOKENS);
 });

@@ -109,6 +109,19 @@ describe('a proxied call', () => {
     expect(house.calls[0]?.headers['if-none-match']).toBe('"e"');
   });
 
+  test('keeps the bytes of a header that are no ASCII', async () => {
+    house.intercept = (_req, res) => {
+      res.setHeader('content-disposition', Buffer.from('attachment; filename="é.pdf"').toString('latin1'));
+      res.end('body');
+      return true;
+    };
+    const head = await sendRaw(
+      house,
+      `GET ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nSec-Fetch-Site: same-origin\r\nConnection: close\r\n\r\n`,
+    );
+    expect(Buffer.from(head, 'latin1').toString()).toContain('filename="é.pdf"');
+  });
+
   test('passes the answer to HEAD on with its length', async () => {
     house.intercept = (_req, res) => Boolean(res.writeHead(200, { 'content-length': '1234' }).end());
     const answer = await api().head(PATH).set('cookie', cookie);

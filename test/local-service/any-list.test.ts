@@ -4,10 +4,10 @@ import * as fc from 'fast-check';
 import type { Items } from '../../src/local-service/lists.ts';
 import { muralsIn, roomsIn } from '../../src/local-service/seed/items.ts';
 import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts';
-import type { AnyPage } from './list-walk.ts';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { callApi, newTokens } from './token-calls.ts';
+import type { AnyPage } from '../support/local-service/list-walk.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { callApi, newTokens } from '../support/local-service/token-calls.ts';
 
 let bench: Bench;
 let processes: Server[];
@@ -25,6 +25,11 @@ const LIMIT = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
 /** Which process is asked for a page first; then the other one is asked for it again. */
 const TURNS = fc.array(fc.nat(1), { minLength: 1, maxLength: 5 });
 
+/** One with a limit of 1 over hundreds of items is hundreds of calls; on a busy machine that takes its time. */
+const PATIENCE_MS = 60_000;
+
+const NEXT: unknown = expect.any(String);
+
 const all = <T>(items: Items<T>): T[] => Array.from({ length: items.count }, (_, index) => items.at(index));
 
 /** A page as both processes give it, where they agree on its items; its next is the first one's. */
@@ -34,7 +39,7 @@ async function readTwice(servers: readonly Server[], turn: number, path: string)
   expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
   const [page, again] = answers.map((answer) => answer.body as AnyPage) as [AnyPage, AnyPage];
   expect(again.value).toEqual(page.value);
-  expect(Object.keys(again)).toEqual(Object.keys(page));
+  expect(typeof again.next).toBe(typeof page.next);
   return page;
 }
 
@@ -53,25 +58,29 @@ async function expectPagesOf(
     const page = await readTwice(servers, turn, `${path}?${query.toString()}`);
     joined.push(...page.value);
     const isLast = number === pageCount;
-    expect(Object.keys(page)).toEqual(isLast ? ['value'] : ['value', 'next']);
+    expect(page).toEqual({ value: page.value, ...(!isLast && { next: NEXT }) });
     expect(page.value).toHaveLength(isLast ? list.length - (pageCount - 1) * pageSize : pageSize);
     query.set('next', page.next ?? '');
   }
   expect(joined).toEqual(list);
 }
 
-test('any number of workspaces, with any limit or none, is what its pages are together', async () => {
-  const size = fc.oneof(fc.nat(230), fc.constantFrom(0, 1, 24, 25, 26, 50, 99, 100, 101, 200));
-  await fc.assert(
-    fc.asyncProperty(size, LIMIT, TURNS, async (workspaces, limit, turns) => {
-      const servers = [await bench.start({ workspaces }), await bench.start({ workspaces })];
-      const list = all(createSeedWorkspaces(workspaces).listOf('demo'));
-      await expectPagesOf(list, '/workspaces', limit ?? 25, { servers, limit, turns });
-      for (const server of servers) server.close();
-    }),
-    { numRuns: 20 },
-  );
-});
+test(
+  'any number of workspaces, with any limit or none, is what its pages are together',
+  async () => {
+    const size = fc.oneof(fc.nat(230), fc.constantFrom(0, 1, 24, 25, 26, 50, 99, 100, 101, 200));
+    await fc.assert(
+      fc.asyncProperty(size, LIMIT, TURNS, async (workspaces, limit, turns) => {
+        const servers = [await bench.start({ workspaces }), await bench.start({ workspaces })];
+        const list = all(createSeedWorkspaces(workspaces).listOf('demo'));
+        await expectPagesOf(list, '/workspaces', limit ?? 25, { servers, limit, turns });
+        for (const server of servers) server.close();
+      }),
+      { numRuns: 20 },
+    );
+  },
+  PATIENCE_MS,
+);
 
 test.each([
   ['rooms', roomsIn],
@@ -89,4 +98,5 @@ test.each([
       { numRuns: 15 },
     );
   },
+  PATIENCE_MS,
 );

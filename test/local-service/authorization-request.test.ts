@@ -1,10 +1,11 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { AUTHORIZATION, authorizationUrl, locationOf } from './cookie-browser.ts';
-import { CALLBACK, openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { CHALLENGE, PKCE } from './token-calls.ts';
+import { told, verdictOn } from '../support/local-service/authorization-verdict.ts';
+import { AUTHORIZATION, authorizationUrl, locationOf } from '../support/local-service/cookie-browser.ts';
+import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { CHALLENGE, PKCE } from '../support/local-service/token-calls.ts';
 
 let bench: Bench;
 let service: Server;
@@ -20,14 +21,7 @@ const get = (url: string) => request(service).get(url);
 
 describe('a request that names no trusted place to return to is shown, not redirected', () => {
   const cases: [string, string][] = [
-    ['an unknown client', authorizationUrl({ client_id: 'other-app' })],
-    ['a client id in another case', authorizationUrl({ client_id: 'Demo-App' })],
-    ['no client', authorizationUrl({ client_id: undefined })],
     ['a repeated client', `${authorizationUrl()}&client_id=demo-app`],
-    ['no redirect URI', authorizationUrl({ redirect_uri: undefined })],
-    ['an unregistered redirect URI', authorizationUrl({ redirect_uri: 'https://evil.example/' })],
-    ['a longer redirect URI', authorizationUrl({ redirect_uri: `${CALLBACK}/` })],
-    ['a redirect URI with a query added', authorizationUrl({ redirect_uri: `${CALLBACK}?a=b` })],
     ['a repeated redirect URI', `${authorizationUrl()}&redirect_uri=https://evil.example/`],
   ];
   test.each(cases)('%s', async (_name, url) => {
@@ -38,17 +32,10 @@ describe('a request that names no trusted place to return to is shown, not redir
   });
 });
 
+// What no row of the interface asks about: test/conformance/authorization-request.test.ts has those.
 describe('any other fault is told to the app', () => {
   const cases: [string, string, string][] = [
-    ['no response_type', authorizationUrl({ response_type: undefined }), 'invalid_request'],
-    ['an empty response_type', authorizationUrl({ response_type: '' }), 'invalid_request'],
-    ['another response_type', authorizationUrl({ response_type: 'token' }), 'unsupported_response_type'],
-    ['no scope', authorizationUrl({ scope: undefined }), 'invalid_request'],
-    ['an empty scope', authorizationUrl({ scope: '' }), 'invalid_request'],
-    ['an unregistered scope', authorizationUrl({ scope: 'room:read mural:read' }), 'invalid_scope'],
-    ['a scope in another case', authorizationUrl({ scope: 'Room:read' }), 'invalid_scope'],
     ['two spaces between scopes', authorizationUrl({ scope: 'room:read  room:write' }), 'invalid_scope'],
-    ['a comma between scopes', authorizationUrl({ scope: 'room:read,room:write' }), 'invalid_scope'],
     ['a repeated parameter', `${authorizationUrl()}&scope=room:read`, 'invalid_request'],
     [
       'a plain challenge',
@@ -66,15 +53,7 @@ describe('any other fault is told to the app', () => {
     ['a padded challenge', authorizationUrl({ ...PKCE, code_challenge: `${CHALLENGE}=` }), 'invalid_request'],
   ];
   test.each(cases)('%s', async (_name, url, error) => {
-    const res = await get(url);
-    expect(res.status).toBe(303);
-    const location = new URL(locationOf(res));
-    expect(location.origin + location.pathname).toBe(CALLBACK);
-    expect(Object.fromEntries(location.searchParams)).toEqual({
-      error,
-      error_description: expect.stringMatching(/.+/),
-      state: 'a state & more',
-    });
+    expect(await verdictOn(service, url)).toEqual(told(error));
   });
 });
 
@@ -91,9 +70,9 @@ test('of two states neither is returned', async () => {
 
 test('a registered redirect URI keeps its own query', async () => {
   const res = await get(authorizationUrl({ redirect_uri: `${CALLBACK}?tenant=a%20b`, scope: undefined }));
-  expect(locationOf(res)).toMatch(
-    /^http:\/\/localhost:3000\/auth\/callback\?tenant=a%20b&error=invalid_request&/,
-  );
+  const own = `${CALLBACK}?tenant=a%20b&`;
+  expect(locationOf(res).slice(0, own.length)).toBe(own);
+  expect(new URL(locationOf(res)).searchParams.get('error')).toBe('invalid_request');
 });
 
 test('the trailing slash belongs to the address', async () => {

@@ -1,10 +1,18 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { authorizationUrl, openBrowser, signInAndAllow } from './cookie-browser.ts';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { TOKEN, codeFields, newCode, newTokens, postToken, refreshFields } from './token-calls.ts';
+import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import {
+  TOKEN,
+  codeFields,
+  newCode,
+  newTokens,
+  postToken,
+  refreshFields,
+  without,
+} from '../support/local-service/token-calls.ts';
 
 const OAUTH = '/api/public/v1/authorization/oauth2';
 const ANSWER = { access_token: expect.any(String), expires_in: 900, refresh_token: expect.any(String) };
@@ -24,8 +32,7 @@ afterAll(async () => {
 const postJson = (body: object | string, path = TOKEN) => request(compat).post(path).type('json').send(body);
 
 async function withoutCredentials(more: Record<string, string> = {}): Promise<Record<string, string>> {
-  const { client_id: _id, client_secret: _secret, ...fields } = codeFields(await newCode(compat));
-  return { ...fields, ...more };
+  return { ...without(codeFields(await newCode(compat)), 'client_id', 'client_secret'), ...more };
 }
 
 test('what the interface asks for is taken as before', async () => {
@@ -72,12 +79,19 @@ describe('a JSON body', () => {
     ['cut off', '{"client_id":"demo-app"'],
     ['with a number for a string', { ...codeFields('a-code'), code: 5 }],
     ['with a list for a string', { ...codeFields('a-code'), client_id: ['demo-app'] }],
-    ['with null for a string', { ...codeFields('a-code'), redirect_uri: null }],
   ];
   test.each(malformed)('%s is invalid_request', async (_name, body) => {
     const res = await postJson(body);
     expect({ status: res.status, error: (res.body as { error?: string }).error }).toEqual({
       status: 400,
+      error: 'invalid_request',
+    });
+  });
+
+  test('takes null for a field that is not there', async () => {
+    const { refresh_token } = await newTokens(compat);
+    expect((await postJson({ ...refreshFields(refresh_token), redirect_uri: null })).status).toBe(200);
+    expect((await postJson({ ...refreshFields(refresh_token), refresh_token: null })).body).toMatchObject({
       error: 'invalid_request',
     });
   });
@@ -102,11 +116,18 @@ describe('HTTP Basic', () => {
 
   test.each([
     ['another client_id', { client_id: 'other-app' }],
-    ['a secret, though the same,', { client_secret: 'demo-secret' }],
+    ['another secret', { client_secret: 'other-secret' }],
   ])('with %s in the body is invalid_request', async (_name, more) => {
     const res = await postToken(compat, await withoutCredentials(more)).auth('demo-app', 'demo-secret');
     expect(res.status).toBe(400);
     expect(res.body).toMatchObject({ error: 'invalid_request' });
+  });
+
+  test('may come with the same credentials in the body, or with empty ones', async () => {
+    for (const client_secret of ['demo-secret', '']) {
+      const fields = await withoutCredentials({ client_id: client_secret && 'demo-app', client_secret });
+      expect((await postToken(compat, fields).auth('demo-app', 'demo-secret')).status).toBe(200);
+    }
   });
 
   const odd = { clientId: 'odd app:1', clientSecret: 'a+b%20c:d/~' };
@@ -116,14 +137,14 @@ describe('HTTP Basic', () => {
   ])('id and secret may be %s', async (_name, encode) => {
     const service = await bench.start({ compat: true, ...odd });
     const code = await newCode(service, { client_id: odd.clientId });
-    const { client_id: _id, client_secret: _secret, ...fields } = codeFields(code);
+    const fields = without(codeFields(code), 'client_id', 'client_secret');
     const res = await postToken(service, fields).auth(encode(odd.clientId), encode(odd.clientSecret));
     expect(res.status).toBe(200);
   });
 
   test('a secret may be sent as it is', async () => {
     const service = await bench.start({ compat: true, clientSecret: odd.clientSecret });
-    const { client_id: _id, client_secret: _secret, ...fields } = codeFields(await newCode(service));
+    const fields = without(codeFields(await newCode(service)), 'client_id', 'client_secret');
     expect((await postToken(service, fields).auth('demo-app', odd.clientSecret)).status).toBe(200);
   });
 

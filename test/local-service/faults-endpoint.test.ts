@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
 
 let bench: Bench;
 let service: Server;
@@ -65,11 +65,11 @@ describe('a program', () => {
   });
 
   const refused: [string, object | string, RegExp][] = [
-    ['no fault', { route: 'token' }, /fault/],
+    ['no fault', { route: 'token' }, /^fault must be one of: latency, /],
     ['no route', { fault: 'cut' }, /route is missing/],
     ['an unknown fault', { route: 'token', fault: 'flood' }, /fault must be one of: latency, /],
     ['an unknown route', { route: 'users', fault: 'cut' }, /route must be one of: authorization, /],
-    ['an unknown field', { route: 'token', fault: 'cut', times: 3 }, /there is no field times/],
+    ['an unknown field', { route: 'token', fault: 'cut', times: 3 }, /there is no field times$/],
     ['zero calls', { route: 'token', fault: 'cut', calls: 0 }, /calls must be a whole number from 1/],
     ['half a call', { route: 'token', fault: 'cut', calls: 1.5 }, /calls must be a whole number/],
     ['a status out of range', { route: 'token', fault: 'status', status: 199 }, /status must be/],
@@ -83,9 +83,13 @@ describe('a program', () => {
     [
       'a type with a line break',
       { route: 'any', fault: 'status', status: 500, contentType: 'a/b\r\nx: y' },
-      /type/,
+      /^contentType must be a media type/,
     ],
-    ['revoking where there is no token', { route: 'token', fault: 'grant-revoked' }, /route must be one of/],
+    [
+      'revoking what is not used there',
+      { route: 'token', fault: 'access-token-revoked' },
+      /route must be one of/,
+    ],
     [
       'expiring where there is no page',
       { route: 'workspace', fault: 'next-expired' },
@@ -136,19 +140,42 @@ describe('a person', () => {
   test('sets one and sees it, with the calls that are left and a button to clear it', async () => {
     const form = 'route=murals&fault=status&status=418&calls=1&latencyMs=&body=&contentType=&retryAfter=';
     const posted = await asPerson(post(form)).expect(303);
-    expect(posted.get('location')).toBe('/_faults');
+    expect(posted.get('location')).toBe('/_faults#now');
     const { text } = await asPerson(request(service).get('/_faults'));
-    expect(text).toContain('status 418');
+    expect(text).toContain('A status of your own, 418');
     expect(text).toContain('1 more call<');
     expect(text).toContain('aria-label="Clear: Murals of a workspace"');
   });
 
   test('gets the form back as it was, with what is wrong', async () => {
     const res = await asPerson(post('route=murals&fault=status&status=9000&body=%3Cb%3E&calls=')).expect(400);
-    expect(res.text).toContain('<li>status must be');
+    expect(res.text).toContain('<li id="problem-status">status must be');
+    expect(res.text).toContain('aria-invalid="true" aria-describedby="problem-status"');
     expect(res.text).toContain('value="9000"');
     expect(res.text).toContain('&lt;b&gt;</textarea>');
     expect(res.text).toContain('<option value="murals" selected>');
+  });
+
+  test('is not held to what stands in fields of another fault', async () => {
+    await asPerson(post('route=murals&fault=cut&status=500&body=x&retryAfter=3&calls=')).expect(303);
+    expect(await active()).toEqual([{ route: 'murals', fault: 'cut' }]);
+  });
+
+  test('is offered what is wished for most often as one button each, and every one works', async () => {
+    const { text } = await asPerson(request(service).get('/_faults'));
+    const forms = text.split('<h2')[2]?.match(/<form[^]*?<\/form>/g) ?? [];
+    expect(forms).toHaveLength(4);
+    for (const form of forms) {
+      const fields = [...form.matchAll(/name="(?<name>\w+)" value="(?<value>[^"]*)"/g)];
+      const body = new URLSearchParams(
+        fields.map(({ groups }): [string, string] => [groups?.['name'] ?? '', groups?.['value'] ?? '']),
+      );
+      await asPerson(post(body.toString())).expect(303);
+    }
+  });
+
+  test('may come by a link from elsewhere, which changes nothing', async () => {
+    await asPerson(request(service).get('/_faults')).set('sec-fetch-site', 'cross-site').expect(200);
   });
 
   test('finds the form from the front page, where the switch is on only', async () => {
@@ -206,11 +233,10 @@ test('every fault in Redis has a time to live', async () => {
 });
 
 test('while Redis is away a call meets that, and no other fault', async () => {
-  const own = await openBench();
+  await using own = await openBench();
   const lonely = await own.start({ faults: true });
   await request(lonely).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);
   own.redis.disconnect();
   await request(lonely).get('/api/public/v1/workspaces').set('authorization', 'Bearer x').expect(503);
   await request(lonely).get('/_faults').expect(503);
-  await own[Symbol.asyncDispose]();
 });

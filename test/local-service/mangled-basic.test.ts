@@ -1,13 +1,14 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { expectTokenError } from './clean-answers.ts';
+import { expectTokenError } from '../support/local-service/clean-answers.ts';
+import { FORM, postRaw } from '../support/local-service/raw-call.ts';
+import type { Answer } from '../support/local-service/raw-call.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { TOKEN, newTokens, refreshFields, without } from '../support/local-service/token-calls.ts';
+import { BASE64, credentialsIn } from './credentials-header.ts';
 import { BYTE, HEADER_BYTE, mangled } from './mangling.ts';
-import { FORM, postRaw } from './raw-call.ts';
-import type { Answer } from './raw-call.ts';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { TOKEN, newTokens, refreshFields } from './token-calls.ts';
 
 const APP = 'demo-app:demo-secret';
 
@@ -25,8 +26,8 @@ afterAll(async () => {
 
 describe('HTTP Basic', () => {
   const postBasic = (header: string): Promise<Answer> => {
-    const { client_id: _id, client_secret: _secret, ...rest } = fields;
-    const body = Buffer.from(new URLSearchParams(rest).toString());
+    const grant = without(fields, 'client_id', 'client_secret');
+    const body = Buffer.from(new URLSearchParams(grant).toString());
     return postRaw(compat, TOKEN, body, FORM, `authorization: ${header}`);
   };
   const toBasic = (text: string, encoding: BufferEncoding = 'utf8') =>
@@ -47,10 +48,8 @@ describe('HTTP Basic', () => {
   }
 
   test('with a mangled header is no credentials', async () => {
-    const isGood = (header: string) => {
-      const encoded = /^basic +(?<text>[\w+/]+=*)$/i.exec(header.trim())?.groups?.['text'] ?? '';
-      return Buffer.from(encoded, 'base64').toString() === APP;
-    };
+    const isGood = (header: string) =>
+      Buffer.from(credentialsIn(header, 'Basic', BASE64) ?? '', 'base64').toString() === APP;
     const header = mangled(toBasic(APP), HEADER_BYTE).filter((text) => !isGood(text));
     await fc.assert(fc.asyncProperty(header, expectRefused), { numRuns: 100 });
   });

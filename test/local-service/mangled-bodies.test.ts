@@ -2,13 +2,13 @@ import type { Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { expectStatus, expectTokenError } from './clean-answers.ts';
+import { expectStatus, expectTokenError } from '../support/local-service/clean-answers.ts';
+import { FORM, postRaw } from '../support/local-service/raw-call.ts';
+import type { Answer } from '../support/local-service/raw-call.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { TOKEN, newTokens, refreshFields } from '../support/local-service/token-calls.ts';
 import { BYTE, mangled } from './mangling.ts';
-import { FORM, postRaw } from './raw-call.ts';
-import type { Answer } from './raw-call.ts';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { TOKEN, newTokens, refreshFields } from './token-calls.ts';
 
 const LARGEST = 16_384;
 

@@ -1,14 +1,14 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { expectApiError, expectStatus } from './clean-answers.ts';
-import { idsOn, walk } from './list-walk.ts';
-import type { AnyPage } from './list-walk.ts';
+import { expectApiError, expectStatus } from '../support/local-service/clean-answers.ts';
+import { idsOn, walk } from '../support/local-service/list-walk.ts';
+import type { AnyPage } from '../support/local-service/list-walk.ts';
+import { callRaw } from '../support/local-service/raw-call.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { callApi, newTokens } from '../support/local-service/token-calls.ts';
 import { TARGET_BYTE, mangled } from './mangling.ts';
-import { sendRaw } from './raw-call.ts';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { callApi, newTokens } from './token-calls.ts';
 
 const API = '/api/public/v1';
 const LISTS = ['/workspaces', '/workspaces/ID/rooms', '/workspaces/ID/murals'];
@@ -32,7 +32,7 @@ const get = (path: string, query: Record<string, string> = {}) =>
   callApi(service, `${path.replace('ID', id)}?${new URLSearchParams(query).toString()}`, token);
 
 const getRaw = (target: string) =>
-  sendRaw(service, `GET ${API}${target}`, [`authorization: Bearer ${token}`]);
+  callRaw(service, `GET ${API}${target}`, [`authorization: Bearer ${token}`]);
 
 async function findFullWorkspace(): Promise<string> {
   for (const found of idsOn(await walk(service, '/workspaces', token)).map(String)) {
@@ -46,7 +46,9 @@ async function nextOf(path: string, limit: string): Promise<string> {
   return ((await get(path, { limit })).body as AnyPage).next ?? '';
 }
 
-const isLimit = (text: string) => /^(?:[1-9]\d?|100)$/.test(text);
+/** Each in its one spelling. */
+const LIMITS: ReadonlySet<string> = new Set(Array.from({ length: 100 }, (_, index) => String(index + 1)));
+const isLimit = (text: string) => LIMITS.has(text);
 
 describe.each(LISTS)('%s', (path) => {
   test('no mangled next token, and no other text, passes for one', async () => {

@@ -1,13 +1,13 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { expectApiError } from './clean-answers.ts';
-import { idsOn, walk } from './list-walk.ts';
+import { expectApiError } from '../support/local-service/clean-answers.ts';
+import { idsOn, walk } from '../support/local-service/list-walk.ts';
+import { callRaw } from '../support/local-service/raw-call.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { newTokens } from '../support/local-service/token-calls.ts';
 import { TARGET_BYTE, mangled } from './mangling.ts';
-import { sendRaw } from './raw-call.ts';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { newTokens } from './token-calls.ts';
 
 const API = '/api/public/v1';
 
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const getRaw = (target: string) =>
-  sendRaw(service, `GET ${API}${target}`, [`authorization: Bearer ${token}`]);
+  callRaw(service, `GET ${API}${target}`, [`authorization: Bearer ${token}`]);
 
 /** What the path names, by its letters; only the id of a workspace may be percent-encoded. */
 function judge(path: string): 'something' | 'no workspace' | 'unreadable' | 'nothing' {
@@ -40,6 +40,15 @@ function judge(path: string): 'something' | 'no workspace' | 'unreadable' | 'not
   }
 }
 
+const pathOf = (target: string) => target.split('?', 1)[0] ?? '';
+
+async function expectNothingAt(target: string): Promise<void> {
+  const answer = await getRaw(target);
+  const verdict = judge(pathOf(target));
+  if (verdict === 'unreadable') expectApiError(answer, 400, 'REQUEST_INVALID');
+  else expectApiError(answer, 404, verdict === 'nothing' ? 'PATH_NOT_FOUND' : 'WORKSPACE_NOT_FOUND');
+}
+
 const VALID = [
   '/workspaces',
   '/workspaces/ID',
@@ -51,18 +60,11 @@ const VALID = [
 
 test.each(VALID)('%s with any one place mangled is no path of the API', async (path) => {
   const valid = path.replace('ID', ids[0] ?? '');
-  const target = mangled(valid, TARGET_BYTE).filter(
-    (text) => judge(text.replace(/\?.*/, '')) !== 'something',
-  );
-  await fc.assert(
-    fc.asyncProperty(target, async (text) => {
-      const answer = await getRaw(text);
-      const verdict = judge(text.replace(/\?.*/, ''));
-      if (verdict === 'unreadable') expectApiError(answer, 400, 'REQUEST_INVALID');
-      else expectApiError(answer, 404, verdict === 'nothing' ? 'PATH_NOT_FOUND' : 'WORKSPACE_NOT_FOUND');
-    }),
-    { numRuns: 60, examples: [`${valid}/`, `/${valid}`, `${valid}%2f`, `${valid}/.`].map((text) => [text]) },
-  );
+  const target = mangled(valid, TARGET_BYTE).filter((text) => judge(pathOf(text)) !== 'something');
+  await fc.assert(fc.asyncProperty(target, expectNothingAt), {
+    numRuns: 60,
+    examples: [`${valid}/`, `/${valid}`, `${valid}%2f`, `${valid}/.`].map((text) => [text]),
+  });
 });
 
 test('nothing that a proxy might resolve or decode leads to a list', async () => {
@@ -90,15 +92,7 @@ test('nothing that a proxy might resolve or decode leads to a list', async () =>
     .array(piece, { maxLength: 12 })
     .map((pieces) => pieces.join(''))
     .filter((text) => judge(text) !== 'something');
-  await fc.assert(
-    fc.asyncProperty(path, async (text) => {
-      const answer = await getRaw(text);
-      const verdict = judge(text);
-      if (verdict === 'unreadable') expectApiError(answer, 400, 'REQUEST_INVALID');
-      else expectApiError(answer, 404, verdict === 'nothing' ? 'PATH_NOT_FOUND' : 'WORKSPACE_NOT_FOUND');
-    }),
-    { numRuns: 150 },
-  );
+  await fc.assert(fc.asyncProperty(path, expectNothingAt), { numRuns: 150 });
 });
 
 test('a target with a fragment is refused: it has none, and what stands before is another path', async () => {

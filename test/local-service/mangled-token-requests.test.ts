@@ -1,13 +1,20 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { expectTokenError } from './clean-answers.ts';
-import { authorizationUrl, openBrowser, signInAndAllow } from './cookie-browser.ts';
-import type { CookieBrowser } from './cookie-browser.ts';
+import { expectTokenError } from '../support/local-service/clean-answers.ts';
+import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
+import type { CookieBrowser } from '../support/local-service/cookie-browser.ts';
+import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import {
+  PKCE,
+  VERIFIER,
+  codeFields,
+  newTokens,
+  postToken,
+  refreshFields,
+} from '../support/local-service/token-calls.ts';
 import { mangled } from './mangling.ts';
-import { CALLBACK, openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { PKCE, VERIFIER, codeFields, newTokens, postToken, refreshFields } from './token-calls.ts';
 
 let bench: Bench;
 let service: Server;

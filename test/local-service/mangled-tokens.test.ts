@@ -1,13 +1,14 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { expectApiError } from './clean-answers.ts';
-import { idsOn, walk } from './list-walk.ts';
+import { expectApiError } from '../support/local-service/clean-answers.ts';
+import { idsOn, walk } from '../support/local-service/list-walk.ts';
+import { callRaw } from '../support/local-service/raw-call.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import { newTokens } from '../support/local-service/token-calls.ts';
+import { credentialsIn } from './credentials-header.ts';
 import { HEADER_BYTE, mangled } from './mangling.ts';
-import { sendRaw } from './raw-call.ts';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { newTokens } from './token-calls.ts';
 
 let bench: Bench;
 let service: Server;
@@ -23,18 +24,16 @@ afterAll(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-/** Node takes the blanks around a header's value away. */
-const trim = (header: string) => header.replaceAll(/^[ \t]+|[ \t]+$/g, '');
-const isGood = (header: string) => /^bearer +(?<rest>.*)$/i.exec(trim(header))?.groups?.['rest'] === token;
-/** RFC 6750 §2.1. */
-const hasToken = (header: string) => /^bearer +[\w\-.~+/]+=*$/i.test(trim(header));
+const tokenIn = (header: string) => credentialsIn(header, 'Bearer');
+const isGood = (header: string) => tokenIn(header) === token;
 
 async function expectRefused(path: string, header: string): Promise<void> {
-  const answer = await sendRaw(service, `GET /api/public/v1${path.replace('ID', id)}`, [
+  const answer = await callRaw(service, `GET /api/public/v1${path.replace('ID', id)}`, [
     `authorization: ${header}`,
   ]);
-  expectApiError(answer, 401, hasToken(header) ? 'TOKEN_INVALID' : 'UNAUTHORIZED');
-  expect(answer.get('www-authenticate')).toBe(hasToken(header) ? 'Bearer error="invalid_token"' : 'Bearer');
+  const hasToken = tokenIn(header) !== undefined;
+  expectApiError(answer, 401, hasToken ? 'TOKEN_INVALID' : 'UNAUTHORIZED');
+  expect(answer.get('www-authenticate')).toBe(hasToken ? 'Bearer error="invalid_token"' : 'Bearer');
 }
 
 test.each(['/workspaces', '/workspaces/ID', '/workspaces/ID/rooms', '/workspaces/ID/murals'])(

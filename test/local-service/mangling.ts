@@ -15,6 +15,11 @@ export const TARGET_BYTE = fc.oneof(
   latin1(0x21, 0x7e).filter((character) => character !== '#'),
 );
 
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The characters of Base64 for addresses (RFC 4648 §5): of codes, tokens and challenges. */
+export const BASE64URL: readonly string[] = `${LETTERS}0123456789-_`.split('');
+
 /** Any character at all, and rather one that a parser may stumble over. */
 const CHARACTER = fc.oneof(
   fc.constantFrom(...'\0\t\n\r "#%&+,/:;=?\\éİ\u2028\ufeff'.split(''), '😀'),

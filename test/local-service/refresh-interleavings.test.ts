@@ -1,11 +1,17 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { expectApiError, expectTokenError } from './clean-answers.ts';
-import { openBench } from './service-under-test.ts';
-import type { Bench } from './service-under-test.ts';
-import { callApi, codeFields, newCode, postToken, refreshFields } from './token-calls.ts';
-import type { TokenAnswer } from './token-calls.ts';
+import { expectApiError, expectTokenError } from '../support/local-service/clean-answers.ts';
+import { openBench } from '../support/local-service/service-under-test.ts';
+import type { Bench } from '../support/local-service/service-under-test.ts';
+import {
+  callApi,
+  codeFields,
+  newCode,
+  postToken,
+  refreshFields,
+} from '../support/local-service/token-calls.ts';
+import type { TokenAnswer } from '../support/local-service/token-calls.ts';
 
 let bench: Bench;
 let processes: readonly Server[];

@@ -69,6 +69,13 @@ test('no two rooms or murals share an id, in whatever workspace', () => {
   expect(new Set(murals.map(({ id }) => id)).size).toBe(murals.length);
 });
 
+test.each([
+  ['rooms', roomsIn],
+  ['murals', muralsIn],
+] as const)('workspaces have few %s, and many', (_kind, listOf) => {
+  expect(new Set(demo.slice(0, 8).map((workspace) => listOf(workspace).count)).size).toBeGreaterThan(3);
+});
+
 test('everything is made before it is changed, over several years, and not in the future', () => {
   for (const item of [...rooms, ...murals]) expect(item.updatedOn).toBeGreaterThanOrEqual(item.createdOn);
   const years = new Set(demo.map(({ createdOn }) => new Date(createdOn).getUTCFullYear()));

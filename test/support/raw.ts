@@ -2,12 +2,23 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { House } from './house.ts';
 
-/** Sends bytes as they are and gives all that comes back. */
-export async function sendRaw(house: House, bytes: string): Promise<string> {
-  const socket = connect(house.config.port, '127.0.0.1');
+const SILENCE_MS = 10_000;
+
+/**
+ * Sends bytes as they are over a connection of its own, and gives all that comes back until it is closed. Rejects where
+ * nothing comes for 10 s.
+ */
+export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Buffer> {
+  const socket = connect(port, '127.0.0.1');
+  socket.setTimeout(SILENCE_MS, () => socket.destroy(new Error('No answer in time.')));
   socket.write(bytes);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   await once(socket, 'close');
-  return Buffer.concat(chunks).toString('latin1');
+  return Buffer.concat(chunks);
+}
+
+/** Sends a request to Cloakroom as it stands, its head included, and gives the answer as text. */
+export async function sendRaw(house: House, text: string): Promise<string> {
+  return (await exchangeBytes(house.config.port, Buffer.from(text))).toString('latin1');
 }

@@ -1,17 +1,15 @@
 import type { Request, Response } from 'express';
 import { AppError } from '../../platform/errors.ts';
-import type { AccessTokens } from '../access-tokens.ts';
 import { sendApiError } from '../api-errors.ts';
 import { bearerTokenOf } from '../bearer-token.ts';
-import type { Grants } from '../grants.ts';
+import { toFormFields } from '../form-body.ts';
+import type { OAuthStore } from '../oauth-model.ts';
 import { expiredPageToken } from '../page-token.ts';
 import type { Fault } from './fault.ts';
 import { cutAnswer, replaceAnswer, resetConnection } from './replaced-answer.ts';
 
 /** What faults are made with. */
-export interface FaultParts {
-  readonly accessTokens: AccessTokens;
-  readonly grants: Grants;
+export interface FaultParts extends OAuthStore {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -48,7 +46,7 @@ export async function applyFault(
       await parts.accessTokens.revoke(bearerTokenOf(req) ?? '');
       return true;
     case 'grant-revoked':
-      await revokeGrant(bearerTokenOf(req) ?? '', parts);
+      await revokeGrant(req, parts);
       return true;
     case 'next-expired':
       // Only what would have been a page: any other fault of the call is found before an expiry.
@@ -60,19 +58,41 @@ export async function applyFault(
   }
 }
 
-async function revokeGrant(token: string, { accessTokens, grants }: FaultParts): Promise<void> {
-  const grantId = await accessTokens.grantOf(token);
+/** Whether the call carries something that a grant stands behind: a token or, to the token endpoint, a code. */
+export function hasGrant(req: Request): boolean {
+  const form = toFormFields(req.body);
+  return (
+    bearerTokenOf(req) !== undefined || form?.has('refresh_token') === true || form?.has('code') === true
+  );
+}
+
+async function revokeGrant(
+  req: Request,
+  { accessTokens, refreshTokens, codes, grants }: FaultParts,
+): Promise<void> {
+  const form = toFormFields(req.body);
+  const grantId =
+    (await accessTokens.grantOf(bearerTokenOf(req) ?? '')) ??
+    (await refreshTokens.find(form?.get('refresh_token') ?? '')) ??
+    (await codes.find(form?.get('code') ?? ''))?.grantId;
   if (grantId !== undefined) await grants.revoke(grantId);
 }
 
 function sendStatus(res: Response, fault: Fault & { readonly kind: 'status' }): void {
   const { status, body, contentType } = fault;
   if (body === undefined) {
-    sendApiError(res, new AppError(status, 'INTERNAL_SERVER_ERROR', 'A fault that was asked for'));
+    sendApiError(res, new AppError(status, toCode(status), 'A fault that was asked for'));
     return;
   }
-  res.status(status);
-  res.type(contentType ?? (isJson(body) ? 'application/json' : 'text/plain')).send(body);
+  // As bytes: for text Express would put a charset of its own into the type.
+  res.status(status).type(contentType ?? (isJson(body) ? 'application/json' : 'text/plain; charset=utf-8'));
+  res.send(Buffer.from(body));
+}
+
+/** What the API says at such a status. */
+function toCode(status: number): string {
+  if (status >= 500) return 'INTERNAL_SERVER_ERROR';
+  return { 401: 'UNAUTHORIZED', 403: 'INVALID_SCOPE', 404: 'PATH_NOT_FOUND' }[status] ?? 'REQUEST_INVALID';
 }
 
 function isJson(text: string): boolean {

@@ -61,10 +61,14 @@ type FaultCommand =
   /** Without a route: every fault. */
   | { readonly kind: 'clear'; readonly route?: FaultTarget };
 
-type FaultReading =
-  | { readonly command: FaultCommand }
-  /** Each names the field that is wrong. */
-  | { readonly problems: readonly string[] };
+/** What is wrong with a field; the text begins with its name. */
+export interface FaultProblem {
+  /** Absent where no field is to blame. */
+  readonly field?: string;
+  readonly text: string;
+}
+
+type FaultReading = { readonly command: FaultCommand } | { readonly problems: readonly FaultProblem[] };
 
 const LISTS: readonly FaultTarget[] = ['workspaces', 'rooms', 'murals', 'any'];
 const CALLS_OF_THE_API: readonly FaultTarget[] = [...LISTS, 'workspace'];
@@ -85,7 +89,7 @@ const RULES: Readonly<Record<FaultKind, KindRules>> = {
   'reset-after': {},
   cut: {},
   'access-token-revoked': { routes: CALLS_OF_THE_API },
-  'grant-revoked': { routes: CALLS_OF_THE_API },
+  'grant-revoked': { routes: [...CALLS_OF_THE_API, 'token'] },
   'next-expired': { routes: LISTS },
 };
 
@@ -109,12 +113,18 @@ type Fields = z.output<typeof FIELDS>;
 export function readFaultCommand(fields: FaultFields): FaultReading {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
   const parsed = FIELDS.safeParse(given);
-  if (!parsed.success) return { problems: parsed.error.issues.map(toProblem) };
+  const problems = [...(parsed.error?.issues.map(toProblem) ?? []), ...findMisfits(given)];
+  if (!parsed.success || problems.length > 0) return { problems };
   const { fault: kind, route } = parsed.data;
   if (kind === 'none') return { command: { kind: 'clear', ...(route !== undefined && { route }) } };
-  const problems = [...misfits(kind, parsed.data)];
-  const fault = toFault(kind, parsed.data);
-  return problems.length > 0 || fault === undefined ? { problems } : { command: { kind: 'set', fault } };
+  return { command: { kind: 'set', fault: toFault(kind, parsed.data) } };
+}
+
+/** Without the fields that belong to other faults than theirs: a form sends what a person filled in before. */
+export function withoutLeftovers(fields: FaultFields): FaultFields {
+  const others = Object.entries(RULES).filter(([kind]) => kind !== fields['fault']);
+  const leftovers = new Set(others.flatMap(([, rules]) => rules.fields ?? []));
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !leftovers.has(name)));
 }
 
 /** Whether a fault of this kind means anything on a route. */
@@ -122,35 +132,41 @@ export function isKindOf(route: FaultTarget, kind: FaultKind): boolean {
   return RULES[kind].routes?.includes(route) !== false;
 }
 
-function toProblem(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') return `there is no field ${issue.keys.join(', ')}`;
-  return `${issue.path.join('.')} ${issue.message}`;
+function toProblem(issue: z.core.$ZodIssue): FaultProblem {
+  if (issue.code === 'unrecognized_keys') return { text: `there is no field ${issue.keys.join(', ')}` };
+  const field = issue.path.join('.');
+  return { field, text: `${field} ${issue.message}` };
 }
 
-function* misfits(kind: FaultKind, fields: Fields): Generator<string> {
+/** What is wrong with fields that may each be right. */
+function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
+  const kind = FAULT_KINDS.find((one) => one === fields['fault']);
+  if (kind === undefined) return;
   const { required = [], routes } = RULES[kind];
-  for (const name of ['route', ...required]) {
-    if (!Object.hasOwn(fields, name)) yield `${name} is missing`;
+  for (const field of ['route', ...required]) {
+    if (!Object.hasOwn(fields, field)) yield { field, text: `${field} is missing` };
   }
   for (const [other, { fields: own = [] }] of Object.entries(RULES)) {
     if (other === kind) continue;
-    for (const name of own) {
-      if (Object.hasOwn(fields, name)) yield `${name} is for the fault ${other} only`;
+    for (const field of own) {
+      if (Object.hasOwn(fields, field)) yield { field, text: `${field} is for the fault ${other} only` };
     }
   }
-  if (routes !== undefined && fields.route !== undefined && !routes.includes(fields.route)) {
-    yield `route must be one of: ${routes.join(', ')} for the fault ${kind}`;
+  const route = FAULT_TARGETS.find((one) => one === fields['route']);
+  if (route !== undefined && routes?.includes(route) === false) {
+    yield {
+      field: 'route',
+      text: `route must be one of ${routes.join(', ')}: elsewhere ${kind} means nothing`,
+    };
   }
 }
 
-/** Undefined where a field is missing. */
-function toFault(kind: FaultKind, fields: Fields): Fault | undefined {
-  const { route, calls, latencyMs = 0, status, body, contentType, retryAfter = 1 } = fields;
-  if (route === undefined) return undefined;
+/** Where nothing is missing: no default is used but those of fields that may be left out. */
+function toFault(kind: FaultKind, fields: Fields): Fault {
+  const { route = 'any', calls, latencyMs = 0, status = 500, body, contentType, retryAfter = 1 } = fields;
   const fault = { route, latencyMs, ...(calls !== undefined && { calls }) };
   if (kind === 'rate-limit') return { ...fault, kind, retryAfter };
   if (kind !== 'status') return { ...fault, kind };
-  if (status === undefined) return undefined;
   return {
     ...fault,
     kind,

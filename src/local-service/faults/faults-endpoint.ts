@@ -1,28 +1,22 @@
 import express, { Router } from 'express';
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '../../platform/errors.ts';
 import { refuseMethod } from '../api-errors.ts';
-import { readFaultCommand } from './fault.ts';
-import type { FaultFields } from './fault.ts';
+import { readFaultCommand, withoutLeftovers } from './fault.ts';
+import type { FaultFields, FaultProblem } from './fault.ts';
 import type { ActiveFault, FaultStore } from './fault-store.ts';
 import { LARGEST_FORM, readFormBody, repeatedName, toFormFields } from '../form-body.ts';
 import { requireLoopback } from './loopback-only.ts';
 import type { FaultsPage } from './faults-page.ts';
 import { toQuery } from '../request-query.ts';
 
-const FAULTS_PATH = '/_faults';
-
-/** How `/_faults` answers errors: to a person and to a program. */
-interface ErrorHandlers {
-  readonly page: ErrorRequestHandler;
-  readonly api: ErrorRequestHandler;
-}
+export const FAULTS_PATH = '/_faults';
 
 /**
  * `/_faults`, for callers on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them. A
  * browser gets a page with a form, everything else JSON.
  */
-export function faultsEndpoint(faults: FaultStore, page: FaultsPage, errors: ErrorHandlers): Router {
+export function faultsEndpoint(faults: FaultStore, page: FaultsPage): Router {
   const router = Router({ strict: true, caseSensitive: true });
   router.use(FAULTS_PATH, requireLoopback(), (_req, res, next) => {
     // So that the form's post has an Origin to judge by.
@@ -30,18 +24,20 @@ export function faultsEndpoint(faults: FaultStore, page: FaultsPage, errors: Err
     next();
   });
   router.get(FAULTS_PATH, async (req, res) => showFaults(faults, page, req, res));
-  router.post(
-    FAULTS_PATH,
-    readFormBody(),
-    express.json({ limit: LARGEST_FORM }),
-    takeCommand(faults, page, toFields),
-  );
+  const read = [readFormBody(), express.json({ limit: LARGEST_FORM })];
+  router.post(FAULTS_PATH, read, takeCommand(faults, page, toFields));
   router.delete(FAULTS_PATH, takeCommand(faults, page, toClearing));
   router.all(FAULTS_PATH, refuseMethod('GET, HEAD, POST, DELETE'));
-  router.use(((error, req, res, next) => {
-    (isForPerson(req) ? errors.page : errors.api)(error, req, res, next);
-  }) satisfies ErrorRequestHandler);
   return router;
+}
+
+/** Says, where there are no faults, how there would be. */
+export function refuseFaults(): RequestHandler {
+  return () => {
+    throw new AppError(404, 'PATH_NOT_FOUND', 'Faults are switched off', {
+      detail: 'Start the local service with LOCAL_SERVICE_FAULTS=true.',
+    });
+  };
 }
 
 async function showFaults(faults: FaultStore, page: FaultsPage, req: Request, res: Response): Promise<void> {
@@ -56,13 +52,14 @@ function takeCommand(
   read: (req: Request) => FaultFields | undefined,
 ): RequestHandler {
   return async (req, res) => {
-    const fields = read(req);
-    const reading = fields === undefined ? { problems: [NOT_FIELDS] } : readFaultCommand(fields);
+    const given = read(req);
+    const fields = given && isForPerson(req) ? withoutLeftovers(given) : given;
+    const reading = fields === undefined ? { problems: [{ text: NOT_FIELDS }] } : readFaultCommand(fields);
     if ('command' in reading) {
       const { command } = reading;
       if (command.kind === 'set') await faults.set(command.fault, fields ?? {});
       else await faults.clear(command.route);
-      if (isForPerson(req)) res.status(303).location(FAULTS_PATH).end();
+      if (isForPerson(req)) res.status(303).location(`${FAULTS_PATH}#now`).end();
       else await showFaults(faults, page, req, res);
       return;
     }
@@ -72,16 +69,16 @@ function takeCommand(
   };
 }
 
-function invalidFault(problems: readonly string[]): AppError {
-  return new AppError(400, 'FAULT_INVALID', problems.join('; '));
+function invalidFault(problems: readonly FaultProblem[]): AppError {
+  return new AppError(400, 'FAULT_INVALID', problems.map(({ text }) => text).join('; '));
 }
 
 function hostOf(req: Request): string {
   return req.get('host') ?? '';
 }
 
-/** What accepts anything is a program. */
-function isForPerson(req: Request): boolean {
+/** Whether a page is wanted; what accepts anything is a program. */
+export function isForPerson(req: Request): boolean {
   return req.accepts(['json', 'html']) === 'html';
 }
 
@@ -96,10 +93,19 @@ function toFields({ body }: { readonly body?: unknown }): FaultFields | undefine
   for (const [name, value] of Object.entries(body)) {
     if (typeof value === 'string' || typeof value === 'number') fields[name] = String(value);
     // The body that is to be answered with may stand there as it is.
-    else if (name === 'body') fields[name] = JSON.stringify(value);
+    else if (name === 'body') fields[name] = toJsonText(value);
     else return undefined;
   }
   return fields;
+}
+
+/** Throws 400 for what is nested too deeply. */
+function toJsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new AppError(400, 'FAULT_INVALID', 'body is nested too deeply', { cause });
+  }
 }
 
 /** What DELETE asks for, in the fields of a form. */

@@ -4,29 +4,37 @@ import { isLoopback } from '../../platform/variable-schemas.ts';
 
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
+/** A link from anywhere may lead here: it changes nothing, and another site can't read what it shows. */
+const SAFE = new Set(['GET', 'HEAD']);
+
 /**
- * Refuses everything that doesn't come from this very machine, straight, and from a page of this very origin: neither
- * another host, nor a proxy on this one, nor another site in a browser here, by whatever name it calls us (DNS
- * rebinding).
+ * Refuses everything that doesn't come from this very machine: another host, a proxy here that says so, a page that
+ * calls us by a name of its own (DNS rebinding). What changes something must come from a page of this origin, or from
+ * no page at all.
  */
 export function requireLoopback(): RequestHandler {
   return (req, _res, next) => {
     if (!isFromHere(req)) {
       throw new AppError(403, 'LOOPBACK_ONLY', 'This is for callers on the same machine only');
     }
-    if (!isSameOrigin(req)) throw new AppError(403, 'CROSS_SITE', 'This request came from another site');
+    if (!SAFE.has(req.method) && !isSameOrigin(req))
+      throw new AppError(403, 'CROSS_SITE', 'This request came from another site');
     next();
   };
 }
 
+/** What proxies and content networks say of whom they speak for. */
+const PROXY_HEADER =
+  /^(?:forwarded|x-forwarded.*|via|x-real-ip|(?:x-)?client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/;
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
+
 function isFromHere(req: Request): boolean {
-  const proxied = ['forwarded', 'x-forwarded-for', 'via'].some((name) => req.get(name) !== undefined);
-  const host = `http://${req.get('host') ?? ''}`;
+  const host = req.get('host') ?? '';
   return (
-    !proxied &&
     LOOPBACK_ADDRESS.test(req.socket.remoteAddress ?? '') &&
-    URL.canParse(host) &&
-    isLoopback(host)
+    !Object.keys(req.headers).some((name) => PROXY_HEADER.test(name)) &&
+    HOST.test(host) &&
+    isLoopback(`http://${host}`)
   );
 }
 

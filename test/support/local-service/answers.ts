@@ -17,10 +17,11 @@ export function success(body: unknown) {
   return { status: 200, type: JSON_TYPE, body };
 }
 
-type TokenError = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unsupported_grant_type';
+/** The four of interface section 7. */
+export type TokenError = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unsupported_grant_type';
 
 /** All that may be in an error_description (RFC 6749 §5.2). */
-const DESCRIPTION: unknown = expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+export const DESCRIPTION: unknown = expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
 
 /** The outcome of a token request that is refused. */
 export function tokenRefusal(error: TokenError) {
@@ -31,9 +32,4 @@ export function tokenRefusal(error: TokenError) {
 /** The outcome of an API call that is refused. */
 export function apiRefusal(status: number, code: string) {
   return { status, type: JSON_TYPE, body: { code, message: WORDS, details: [] } };
-}
-
-/** The fields but one. */
-export function without(fields: Readonly<Record<string, string>>, name: string): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 }

@@ -1,11 +1,13 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import request from 'supertest';
 import type { Response } from 'supertest';
 import { CookieJar } from 'tough-cookie';
-import { CALLBACK } from './service-under-test.ts';
+import { CALLBACK, originOf } from './service-under-test.ts';
 
 export const AUTHORIZATION = '/api/public/v1/authorization/oauth2/';
+
+/** The account's credentials, as the sign-in page asks for them. */
+export const DEMO = { username: 'demo', password: 'demo' };
 
 /** The address of an authorization request; an override of undefined leaves the parameter out. */
 export function authorizationUrl(overrides: Readonly<Record<string, string | undefined>> = {}): string {
@@ -22,7 +24,11 @@ export function authorizationUrl(overrides: Readonly<Record<string, string | und
   return `${AUTHORIZATION}?${query.toString()}`;
 }
 
-/** A browser: keeps cookies, follows nothing by itself. */
+/**
+ * A browser that keeps cookies and follows nothing by itself. The other one, `../browser.ts`, goes from page to page and
+ * presses what it finds there, as a person does; this one also sends what no page offers: a step without its token, the
+ * form of one request to the address of another. It calls by path, and answers as supertest does for all other calls.
+ */
 export interface CookieBrowser {
   readonly jar: CookieJar;
   get(url: string): Promise<Response>;
@@ -33,13 +39,14 @@ export interface CookieBrowser {
     step: string,
     fields?: Readonly<Record<string, string>>,
   ): Promise<Response>;
-  post(url: string, fields: Readonly<Record<string, string>>): Promise<Response>;
+  /** Posts fields, or a form's body as it stands. */
+  post(url: string, fields: Readonly<Record<string, string>> | string): Promise<Response>;
 }
 
 /** A browser with an empty cookie jar. */
 export function openBrowser(server: Server): CookieBrowser {
   const jar = new CookieJar();
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = originOf(server);
 
   const send = async (call: request.Test, url: string): Promise<Response> => {
     const cookies = await jar.getCookieString(origin + url);

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { expect } from '@jest/globals';
 import request from 'supertest';
-import { CALLBACK } from '../local-service/service-under-test.ts';
+import { CALLBACK } from './service-under-test.ts';
 
 /** What becomes of an authorization request at its first step. */
 export async function verdictOn(server: Server, url: string) {

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { exchangeBytes } from '../raw.ts';
+import { portOf } from './service-under-test.ts';
 
 /** An answer as it came, whole; a supertest Response has the same members. */
 export interface Answer {
@@ -12,27 +11,19 @@ export interface Answer {
 
 export const FORM = 'application/x-www-form-urlencoded';
 
-const ANSWER_WITHIN_MS = 5_000;
-
 /**
- * Sends a request as it stands, over a connection of its own: a string in Latin-1, a byte each. Rejects where no whole
- * answer comes back in time.
+ * Calls with request line, headers and body as they stand, a character of the head a byte (Latin-1). Rejects where no
+ * whole answer comes back in time.
  */
-export async function sendRaw(
+export async function callRaw(
   server: Server,
   requestLine: string,
   headers: readonly string[] = [],
-  body: Uint8Array | string = '',
+  body: Uint8Array = new Uint8Array(),
 ): Promise<Answer> {
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy(new Error('No answer in time.')));
-  const chunks: Buffer[] = [];
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   const head = [`${requestLine} HTTP/1.1`, 'host: service.test', 'connection: close', ...headers, '', ''];
-  socket.write(Buffer.from(head.join('\r\n'), 'latin1'));
-  if (body.length > 0) socket.write(body);
-  await once(socket, 'close');
-  return toAnswer(Buffer.concat(chunks));
+  const bytes = Buffer.concat([Buffer.from(head.join('\r\n'), 'latin1'), body]);
+  return toAnswer(await exchangeBytes(portOf(server), bytes));
 }
 
 /** Posts a body as it is, of this type. */
@@ -44,7 +35,7 @@ export function postRaw(
   ...headers: readonly string[]
 ): Promise<Answer> {
   const lines = [`content-type: ${type}`, `content-length: ${body.length}`, ...headers];
-  return sendRaw(server, `POST ${path}`, lines, body);
+  return callRaw(server, `POST ${path}`, lines, body);
 }
 
 function toAnswer(bytes: Buffer): Answer {

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { DESCRIPTION } from './answers.ts';
 import type { Answer } from './raw-call.ts';
 
 /** The four of interface section 7. */
@@ -21,7 +22,7 @@ export function expectTokenError(answer: Answer, errors: readonly string[] = OAU
   const body = JSON.parse(answer.text) as { error: string };
   expect(body).toEqual({
     error: expect.stringMatching(new RegExp(`^(?:${errors.join('|')})$`)),
-    error_description: expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/),
+    error_description: DESCRIPTION,
   });
   expect(answer.status).toBe(body.error === 'invalid_client' ? 401 : 400);
   expect(answer.get('content-type')).toMatch(/^application\/json/);

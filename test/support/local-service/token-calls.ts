@@ -48,6 +48,11 @@ export function refreshFields(token: string, more: Fields = {}): Record<string, 
   return { ...CREDENTIALS, grant_type: 'refresh_token', refresh_token: token, ...more };
 }
 
+/** The fields but for these. */
+export function without(fields: Fields, ...names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+}
+
 /** The tokens of a user who has just signed in. */
 export async function newTokens(server: Server, scope?: string, user = 'demo'): Promise<TokenAnswer> {
   const code = await newCode(server, scope === undefined ? {} : { scope }, user);

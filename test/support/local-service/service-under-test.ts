@@ -1,20 +1,31 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import { loadLocalServiceConfig } from '../../src/local-service/local-service-config.ts';
-import type { LocalServiceConfig } from '../../src/local-service/local-service-config.ts';
-import { createLocalService } from '../../src/local-service/local-service.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { createRedis } from '../../src/platform/redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
+import type { AddressInfo } from 'node:net';
+import { loadLocalServiceConfig } from '../../../src/local-service/local-service-config.ts';
+import type { LocalServiceConfig } from '../../../src/local-service/local-service-config.ts';
+import { createLocalService } from '../../../src/local-service/local-service.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
+import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
+import { createRedis } from '../../../src/platform/redis.ts';
+import type { RedisClient } from '../../../src/platform/redis.ts';
 
 export const CALLBACK = 'http://localhost:3000/auth/callback';
 
 /** The service's config as it comes, with what a test needs otherwise. */
 function configWith(overrides: Partial<LocalServiceConfig> = {}): LocalServiceConfig {
   return { ...loadLocalServiceConfig({}), ...overrides };
+}
+
+/** Where a server listens, on 127.0.0.1. */
+export function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** Its origin. */
+export function originOf(server: Server): string {
+  return `http://127.0.0.1:${portOf(server)}`;
 }
 
 /** A real Redis for one test file, and any number of processes' worth of services on it. */

@@ -1,0 +1,39 @@
+import { Router } from 'express';
+import type { ErrorRequestHandler } from 'express';
+import type { Logger } from '../../platform/log.ts';
+import type { Render } from '../../platform/templates.ts';
+import { readFormBody } from '../form-body.ts';
+import { TOKEN_PATH } from '../service-paths.ts';
+import type { FaultParts } from './apply-fault.ts';
+import type { FaultStore } from './fault-store.ts';
+import { faultsEndpoint, isForPerson } from './faults-endpoint.ts';
+import { createFaultsPage } from './faults-page.ts';
+import { injectFaults } from './inject-faults.ts';
+
+/** How errors are answered: to a person, to a caller of the API, and at the token endpoint. */
+interface ErrorHandlers {
+  readonly page: ErrorRequestHandler;
+  readonly api: ErrorRequestHandler;
+  readonly token: ErrorRequestHandler;
+}
+
+/** LOCAL_SERVICE_FAULTS: a router in front of the endpoints, with `/_faults` and the faults that are set there. */
+export function faultsInFront(
+  faults: FaultStore,
+  parts: FaultParts,
+  render: Render,
+  errors: ErrorHandlers,
+  log: Logger,
+): Router {
+  const router = Router({ strict: true, caseSensitive: true });
+  // A fault may be one of the grant behind the request.
+  router.post(TOKEN_PATH, readFormBody());
+  router.use(injectFaults(faults, parts, log));
+  router.use(faultsEndpoint(faults, createFaultsPage(render)));
+  const answerError: ErrorRequestHandler = (error, req, res, next) => {
+    const kind = req.path === TOKEN_PATH ? 'token' : isForPerson(req) ? 'page' : 'api';
+    errors[kind](error, req, res, next);
+  };
+  router.use(answerError);
+  return router;
+}

@@ -1,0 +1,94 @@
+import { expect, test } from '@jest/globals';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import { Browser } from '../support/browser.ts';
+import { eventually, startProgram } from '../support/programs.ts';
+import type { Program } from '../support/programs.ts';
+import { authorizationUrl } from '../support/local-service/cookie-browser.ts';
+import { TOKEN, codeFields } from '../support/local-service/token-calls.ts';
+
+// The local service as people start it: npm, the launcher, the compiled program.
+
+async function startService(env: Record<string, string> = {}): Promise<[Program, origin: string]> {
+  const settings = { LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true', ...env };
+  const program = await startProgram('npm', ['run', '--silent', 'service'], settings);
+  const [, origin = ''] = await program.prints(/"url":"(\S+?)","msg":"listening"/);
+  return [program, origin];
+}
+
+async function newAccessToken(origin: string): Promise<string> {
+  const browser = new Browser();
+  const page = await browser.open(origin + authorizationUrl());
+  const signedIn = await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' });
+  const allowed = await browser.press(await browser.follow(signedIn), 'Allow');
+  const code = new URL(allowed.headers.get('location') ?? '').searchParams.get('code') ?? '';
+  const answer = await fetch(origin + TOKEN, { method: 'POST', body: new URLSearchParams(codeFields(code)) });
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+const list = async (origin: string, accessToken: string) =>
+  fetch(`${origin}/api/public/v1/workspaces`, { headers: { authorization: `Bearer ${accessToken}` } });
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  'it starts alone with a Redis of its own, and leaves nothing behind after %s',
+  async (signal) => {
+    const [program, origin] = await startService();
+    await using _program = program;
+    expect((await list(origin, await newAccessToken(origin))).status).toBe(200);
+    program.signalGroup(signal);
+    expect((await program.ended()).code).toBe(0);
+    await eventually(async () => (await program.leftovers()).length === 0);
+  },
+);
+
+test('a terminal that closes leaves nothing behind', async () => {
+  const [program, origin] = await startService();
+  await using _program = program;
+  program.signalGroup('SIGHUP');
+  await program.ended(); // npm itself ends by the signal
+  await eventually(async () => (await program.leftovers()).length === 0);
+  await expect(fetch(origin)).rejects.toThrow('fetch failed');
+});
+
+test('with its Redis named, a restart forgets nothing, and two processes act as one', async () => {
+  await using redis = await startPrivateRedis();
+  const [first, origin] = await startService({ REDIS_URL: redis.url });
+  await using _first = first;
+  const accessToken = await newAccessToken(origin);
+
+  const [second, otherOrigin] = await startService({ REDIS_URL: redis.url });
+  await using _second = second;
+  expect((await list(otherOrigin, accessToken)).status).toBe(200);
+  const fault = new URLSearchParams({ route: 'workspaces', fault: 'status', status: '418', calls: '1' });
+  await fetch(`${origin}/_faults`, { method: 'POST', body: fault });
+  expect((await list(otherOrigin, accessToken)).status).toBe(418);
+  expect((await list(origin, accessToken)).status).toBe(200);
+
+  first.signalGroup('SIGKILL');
+  second.signalGroup('SIGTERM');
+  await Promise.all([first.ended(), second.ended()]);
+  const [third, newOrigin] = await startService({ REDIS_URL: redis.url });
+  await using _third = third;
+  expect((await list(newOrigin, accessToken)).status).toBe(200);
+});
+
+test('what is under way is answered before it ends', async () => {
+  const [program, origin] = await startService();
+  await using _program = program;
+  const fault = new URLSearchParams({ route: 'workspaces', fault: 'latency', latencyMs: '700' });
+  await fetch(`${origin}/_faults`, { method: 'POST', body: fault });
+  const answer = list(origin, 'any-token');
+  await program.prints(/"msg":"fault"/);
+  process.kill(program.child.pid ?? 0, 'SIGTERM');
+  expect((await answer).status).toBe(401);
+  expect((await program.ended()).code).toBe(0);
+});
+
+test('a port that is taken is said in one line', async () => {
+  const [program, origin] = await startService();
+  await using _program = program;
+  const env = { LOCAL_SERVICE_PORT: new URL(origin).port };
+  await using second = await startProgram('npm', ['run', '--silent', 'service'], env);
+  const { code, output } = await second.ended();
+  expect(code).toBe(1);
+  expect(output).toMatch(/is already in use\. Free it, or set LOCAL_SERVICE_PORT/);
+});
