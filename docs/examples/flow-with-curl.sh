@@ -5,8 +5,11 @@
 #   npm run service                       # in one terminal
 #   docs/examples/flow-with-curl.sh       # in another
 #
-# The defaults fit it. Ends with 0, or with another code and the step that failed. Made for known credentials on your
-# own machine: what curl gets as an argument, every user of the machine can read in the list of processes.
+# The defaults fit it. For others set SERVICE_URL, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, SCOPES, ACCOUNT, PASSWORD,
+# LIMIT; beside a demo on another port, SERVICE_URL and REDIRECT_URI. It needs bash, curl and sha256sum (coreutils).
+#
+# Ends with 0, or with another code and the step that failed. Made for known credentials on your own machine: what curl
+# gets as an argument, every user of the machine can read in the list of processes.
 set -euo pipefail
 
 service=${SERVICE_URL:-http://127.0.0.1:4000}
@@ -49,10 +52,11 @@ browse() {
 
 fail() { echo "$1" >&2; exit 1; }
 
-# Goes on after an answer with this status only. Says what came instead: JSON, or the headline of a page.
+# Goes on after an answer with this status only. Says what came instead: JSON, or a page's headline and first words.
 require_status() {
   [ "$status" = "$1" ] && return
-  sed -n -e '/^{/p' -e 's/.*<h1>\(.*\)<\/h1>.*/\1/p' "$work/body" >&2
+  sed -n -e '/^{/p' -e 's/.*<h1>\(.*\)<\/h1>.*/\1/p' -e 's/.*<p class="lead">\(.*\)<\/p>.*/\1/p' "$work/body" >&2
+  echo >&2
   fail "The answer was $status $location"
 }
 

@@ -43,6 +43,18 @@ test('a status and a body come through as the service’s own', async () => {
   expect(JSON.parse(page.text)).toMatchObject({ code: 'INTERNAL_SERVER_ERROR' });
 });
 
+test('a 401 for one call shows nowhere: the token is renewed and the call repeated', async () => {
+  await setFault('route=workspaces&fault=status&status=401&calls=1');
+  expect((await call()).status).toBe(200);
+});
+
+test('a 401 that stays comes through as the service’s own', async () => {
+  await setFault('route=workspaces&fault=status&status=401');
+  const page = await call();
+  expect(page.status).toBe(401);
+  expect(page.headers.get('via')).toBe('1.1 cloakroom');
+});
+
 test('a rate limit comes through with its Retry-After', async () => {
   await setFault('route=workspaces&fault=rate-limit&retryAfter=3');
   const page = await call();
