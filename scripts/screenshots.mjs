@@ -25,7 +25,8 @@ async function addressOf(demo) {
 }
 
 /**
- * Goes from the landing page through the service's own pages to the answer of a consent button.
+ * Goes from the landing page through the service's own pages to the answer of a consent button. Resolves with the
+ * service's address.
  * @param {import('playwright-core').Page} page
  * @param {string} address
  * @param {'Allow' | 'Deny'} answer
@@ -34,6 +35,7 @@ async function signIn(page, address, answer) {
   await page.goto(address);
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.waitForURL((url) => url.origin !== address);
+  const service = new URL(page.url()).origin;
   // The service remembers who signed in before.
   const user = page.getByLabel('User name');
   if (await user.isVisible()) {
@@ -43,6 +45,7 @@ async function signIn(page, address, answer) {
   }
   await page.getByRole('button', { name: answer, exact: true }).click();
   await page.waitForURL((url) => url.origin === address);
+  return service;
 }
 
 /**
@@ -66,7 +69,7 @@ async function takePictures(browser, address) {
   await take('landing');
   await signIn(page, address, 'Deny');
   await take('error');
-  await signIn(page, address, 'Allow');
+  const service = await signIn(page, address, 'Allow');
   await take('workspaces');
 
   await page.emulateMedia({ colorScheme: 'dark' });
@@ -80,6 +83,12 @@ async function takePictures(browser, address) {
   await page.waitForURL(`${address}/`);
   await page.getByRole('link', { name: 'Sign in' }).waitFor();
   await take('landing-phone');
+
+  await page.setViewportSize(DESK);
+  await page.goto(`${service}/_faults`);
+  await page.getByRole('button', { name: 'Next list fails (500)' }).click();
+  await page.waitForURL(`${service}/_faults#now`);
+  await take('faults');
 }
 
 await launch(async () => {
@@ -88,7 +97,7 @@ await launch(async () => {
   const { startChromium } = await import('./chromium.mjs');
   const demo = spawn(process.execPath, ['scripts/demo.mjs'], {
     cwd: root,
-    env: { ...process.env, PORT: '0', LOCAL_SERVICE_PORT: '0' },
+    env: { ...process.env, PORT: '0', LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(demo, 'exit');
