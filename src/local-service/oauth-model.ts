@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import OAuth2Server from '@node-oauth/oauth2-server';
 import type { AccessTokens } from './access-tokens.ts';
 import type { AuthorizationCodes, CodeRecord } from './authorization-codes.ts';
 import type { Grants } from './grants.ts';
+import { requireVerifier } from './pkce.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 import { sameSecret } from './secrets.ts';
 import type { TokenRequest } from './token-request.ts';
@@ -35,8 +35,6 @@ type FoundCode = OAuth2Server.AuthorizationCode & { readonly record: CodeRecord 
 const NEVER = new Date(8.64e15);
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
-
-const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/; // RFC 7636 §4.1
 
 /**
  * The model of @node-oauth/oauth2-server for one token request. The library brings the order of the steps, client
@@ -137,25 +135,4 @@ export function createOAuthModel(
     getAccessToken: async () => null,
     saveAuthorizationCode: async () => null,
   };
-}
-
-/**
- * Throws InvalidGrantError where the verifier is not the challenge's (RFC 7636 §4.6), or either comes without the other
- * (RFC 9700 §4.8.2). The library looks only when the code is spent: what is wrong with a request must not cost a code.
- */
-function requireVerifier(challenge: string | undefined, verifier: string | undefined): void {
-  if (challenge === undefined) {
-    if (verifier === undefined) return;
-    throw new InvalidGrantError('The authorization request had no code_challenge: send no code_verifier.');
-  }
-  if (verifier === undefined) {
-    throw new InvalidGrantError('code_verifier is missing: the authorization request had a code_challenge.');
-  }
-  if (!CODE_VERIFIER.test(verifier) || !sameSecret(toChallenge(verifier), challenge)) {
-    throw new InvalidGrantError('code_verifier does not match the code_challenge.');
-  }
-}
-
-function toChallenge(verifier: string): string {
-  return createHash('sha256').update(verifier).digest('base64url');
 }

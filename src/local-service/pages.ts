@@ -2,6 +2,7 @@ import type { AppError } from '../platform/errors.ts';
 import type { Render } from '../platform/templates.ts';
 import type { Account } from './accounts.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
+import type { LocalServiceConfig } from './local-service-config.ts';
 import { toScopeWords } from './scope-words.ts';
 
 /** The service's pages, each as HTML. */
@@ -24,10 +25,10 @@ export interface Pages {
 /** Pages that speak of the registered app. */
 export function createPages(
   render: Render,
-  { clientId, faults }: { readonly clientId: string; readonly faults: boolean },
+  { clientId, compat, faults }: Pick<LocalServiceConfig, 'clientId' | 'compat' | 'faults'>,
 ): Pages {
   return {
-    home: () => render('local-service/home', { title: 'The local service', clientId, faults }),
+    home: () => render('local-service/home', { title: 'The local service', clientId, compat, faults }),
     signIn: (here, formToken, refusedUser) =>
       render('local-service/sign-in', {
         title: 'Sign in',

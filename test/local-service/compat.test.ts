@@ -164,6 +164,11 @@ describe('HTTP Basic', () => {
   });
 });
 
+test('the front page says that it is outside the interface, where it is on', async () => {
+  expect((await request(compat).get('/')).text).toContain('more than the interface');
+  expect((await request(strict).get('/')).text).not.toContain('ompatibility');
+});
+
 test('a rule of the interface is loosened by none of it', async () => {
   const twice = `${new URLSearchParams(codeFields('a-code')).toString()}&code=another`;
   expect((await request(compat).post(TOKEN).type('form').send(twice)).body).toMatchObject({

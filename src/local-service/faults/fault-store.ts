@@ -2,8 +2,10 @@ import { fromStore } from '../../platform/redis.ts';
 import type { RedisClient } from '../../platform/redis.ts';
 import { FAULT_SECONDS } from '../lifetimes.ts';
 import { newSecret, storeKey } from '../secrets.ts';
-import { FAULT_TARGETS, readFaultCommand } from './fault.ts';
-import type { Fault, FaultFields, FaultRoute, FaultTarget } from './fault.ts';
+import { FAULT_TARGETS } from './fault.ts';
+import type { Fault, FaultRoute, FaultTarget } from './fault.ts';
+import { readFaultCommand } from './fault-command.ts';
+import type { FaultFields } from './fault-command.ts';
 
 /** A fault that calls still meet. */
 export interface ActiveFault {

@@ -1,6 +1,6 @@
 import type { Render } from '../../platform/templates.ts';
 import { FAULT_KINDS, FAULT_TARGETS } from './fault.ts';
-import type { FaultFields, FaultProblem } from './fault.ts';
+import type { FaultFields, FaultProblem } from './fault-command.ts';
 import type { ActiveFault } from './fault-store.ts';
 import { KIND_WORDS, ROUTE_WORDS, toFaultWords } from './fault-words.ts';
 
