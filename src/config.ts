@@ -2,7 +2,7 @@ import { fileVariables, variables } from './config-variables.ts';
 import { ConfigError, readVariables } from './platform/env-variables.ts';
 import type { Env, EnvReading } from './platform/env-variables.ts';
 import type { RedisTarget } from './platform/redis-url.ts';
-import { isLoopback } from './platform/variable-schemas.ts';
+import { isLoopback } from './platform/loopback.ts';
 
 /** The whole configuration, checked and frozen. See `.env.example` for each variable. */
 export interface Config {

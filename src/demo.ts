@@ -23,12 +23,12 @@ const LOOK_FOR_PARENT_MS = 500;
 async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config: local, ...settings } = loadProcessSettings(env);
   const log = createLog(env['LOG_LEVEL'] ? settings.logLevel : 'warn');
-  await using servicePort = await bindPort(local.host, local.port, 'LOCAL_SERVICE_PORT');
+  await using servicePort = await bindPort(local.host, local.port, 'LOCAL_SERVICE_');
   await using privateRedis = settings.redisUrl === undefined ? await startPrivateRedis() : null;
   const redisUrl = settings.redisUrl ?? privateRedis?.url ?? '';
 
   const loaded = loadConfig(wire(env, local, servicePort, redisUrl));
-  await using appPort = await bindPort(loaded.host, loaded.port, 'PORT');
+  await using appPort = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, appPort.port);
 
   await using serviceRedis = await connect(redisUrl, log);

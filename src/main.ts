@@ -15,7 +15,7 @@ const RENEWALS_WITHIN_MS = 2_000;
 async function main(): Promise<number> {
   if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
   const loaded = loadConfig(process.env);
-  const bound = await bindPort(loaded.host, loaded.port, 'PORT');
+  const bound = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, bound.port);
 
   const log = createLog(config.logLevel);

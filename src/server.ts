@@ -46,7 +46,7 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n');
   });
 
-  await bound.hand(server);
+  await bound.handOver(server);
   return { server, url: bound.url, drain };
 }
 

@@ -7,7 +7,8 @@ import type { AuthorizationCodes } from './authorization-codes.ts';
 import { judgeAuthorizationRequest, toCallback } from './authorization-request.ts';
 import type { AuthorizationRequest, Registration } from './authorization-request.ts';
 import type { Browser, BrowserSignIn } from './browser-sign-in.ts';
-import { readFormBody, repeatedName, toFormFields } from './form-body.ts';
+import { readFormBody, toFormFields } from './form-body.ts';
+import { repeatedName } from './parameters.ts';
 import { isFormTokenOf, toFormToken } from './form-token.ts';
 import type { Grants } from './grants.ts';
 import type { Pages } from './pages.ts';
@@ -138,5 +139,6 @@ function toDenial({ redirectUri, rawState }: AuthorizationRequest): string {
 
 /** 303 always: what follows a form must be fetched with GET (RFC 9110 §15.4.4), never posted on. */
 function redirect(res: Response, location: string): void {
-  res.status(303).location(location).end();
+  // Not res.location(): it would encode anew what the app's state is made of.
+  res.status(303).setHeader('location', location).end();
 }

@@ -1,4 +1,4 @@
-import { repeatedName, toParameters } from './form-body.ts';
+import { repeatedName, toParameters } from './parameters.ts';
 
 /** An authorization request in which every parameter is as it must be. */
 export interface AuthorizationRequest {
@@ -14,7 +14,7 @@ export interface AuthorizationRequest {
 export type AuthorizationVerdict =
   /** Nowhere to redirect to that can be trusted: the user is told why. */
   | { readonly kind: 'shown'; readonly detail: string }
-  /** The client's fault, told to the client: `location` carries error, error_description and state. */
+  /** The client's mistake, told to the client: `location` carries error, error_description and state. */
   | { readonly kind: 'refused'; readonly location: string }
   | { readonly kind: 'accepted'; readonly request: AuthorizationRequest };
 
@@ -30,7 +30,7 @@ const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * Judges the parameters of interface 4.1 and of RFC 7636 §4.3, in the order of RFC 6749 §4.1.2.1: client and
- * redirect URI first, because every other fault is told by a redirect. A parameter without a value counts as absent.
+ * redirect URI first, because whatever else is wrong is told by a redirect. A parameter without a value counts as absent.
  */
 export function judgeAuthorizationRequest(
   rawQuery: string,

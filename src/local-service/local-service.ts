@@ -1,22 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import express from 'express';
-import type { Express, RequestHandler } from 'express';
-import helmet from 'helmet';
-import { AppError } from '../platform/errors.ts';
+import type { Express } from 'express';
 import type { Logger } from '../platform/log.ts';
 import type { RedisClient } from '../platform/redis.ts';
-import { logRequest } from '../platform/request-log.ts';
 import { createRender } from '../platform/templates.ts';
 import { createAccessTokens } from './access-tokens.ts';
-import { apiErrorHandler, refusePath, sendApiError } from './api-errors.ts';
+import { apiErrorHandler, refusePath } from './api-errors.ts';
 import { createAuthorizationCodes } from './authorization-codes.ts';
 import { authorizationEndpoint } from './authorization-endpoint.ts';
 import { createGrantGuard } from './bearer-token.ts';
 import { createBrowserSignIn } from './browser-sign-in.ts';
-import { compatibility } from './compat.ts';
+import { compatibility } from './compat/compatibility.ts';
+import { everyRequest, ignoreValidators } from './every-request.ts';
 import { createFaultStore } from './faults/fault-store.ts';
 import { faultsInFront } from './faults/faults.ts';
-import { FAULTS_PATH, refuseFaults } from './faults/faults-endpoint.ts';
+import { faultsSwitchedOff } from './faults/faults-endpoint.ts';
 import { createGrants } from './grants.ts';
 import { createPageReader } from './lists.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';
@@ -33,7 +31,7 @@ const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', impor
 
 /**
  * The local service: a strict implementation of the service's whole interface over seed data, with all its state in
- * Redis. `now` is the clock in milliseconds; whatever expires is judged by it. While Redis is away, what needs it
+ * Redis. `now` is the clock in milliseconds, by which codes and tokens expire. While Redis is away, what needs it
  * is answered with 503.
  */
 export function createLocalService(
@@ -64,31 +62,21 @@ export function createLocalService(
   app.enable('strict routing');
   app.enable('case sensitive routing');
 
-  app.use((req, res, next) => {
-    logRequest(log, req, res, req.originalUrl, 0);
-    res.set('cache-control', 'no-store');
-    next();
-  });
-  app.use(securityHeaders());
-  app.use(refuseFragment());
+  app.use(everyRequest(log));
 
   app.get('/', (_req, res) => void res.send(pages.home()));
   app.get('/healthz', (_req, res) => void res.json({ status: 'ok' }));
   app.get('/local-service.css', (_req, res) => {
     res.sendFile(STYLESHEET);
   });
-  app.use((req, _res, next) => {
-    // No answer below has a validator: Express would take `*` for that of every one (RFC 9110 §13.1.2).
-    delete req.headers['if-none-match'];
-    next();
-  });
+  app.use(ignoreValidators());
 
   if (config.compat) app.use(compatibility(config, errors.token));
   if (config.faults) {
     const parts = { grants, codes, accessTokens, refreshTokens, now };
     app.use(faultsInFront(createFaultStore(redis), parts, render, errors, log));
   } else {
-    app.all(FAULTS_PATH, refuseFaults());
+    app.use(faultsSwitchedOff(errors));
   }
   app.use(authorizationEndpoint({ registration: config, grants, codes, signIn, pages }, errors.page));
   app.use(tokenEndpoint(config, { grants, codes, accessTokens, refreshTokens }, errors.token, now));
@@ -100,31 +88,4 @@ export function createLocalService(
   app.use('/api', refusePath(), errors.api);
   app.use(refusePath(), errors.page);
   return app;
-}
-
-/** A target has no fragment (RFC 9112 §3.2); Express would take what stands before it. */
-function refuseFragment(): RequestHandler {
-  return (req, res, next) => {
-    if (!req.originalUrl.includes('#')) next();
-    else sendApiError(res, new AppError(400, 'REQUEST_INVALID', 'The path has a fragment'));
-  };
-}
-
-/** No script, no frame, nothing from elsewhere. */
-function securityHeaders(): RequestHandler {
-  return helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      // No form-action: Chromium applies it to the redirect after a form as well, which leads to the app.
-      directives: {
-        defaultSrc: ["'none'"],
-        styleSrc: ["'self'"],
-        baseUri: ["'none'"],
-        frameAncestors: ["'none'"],
-      },
-    },
-    xFrameOptions: { action: 'deny' },
-    // It is served over http, on the developer's own machine.
-    strictTransportSecurity: false,
-  });
 }

@@ -14,17 +14,16 @@ import { serve } from './serving.ts';
 async function run(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config, redisUrl, logLevel } = loadProcessSettings(env);
   const log = createLog(logLevel);
-  await using bound = await bindPort(config.host, config.port, 'LOCAL_SERVICE_PORT');
+  await using bound = await bindPort(config.host, config.port, 'LOCAL_SERVICE_');
   await using privateRedis = redisUrl === undefined ? await startPrivateRedis() : null;
   const redis = createRedis(parseRedisUrl(redisUrl ?? privateRedis?.url ?? ''), log);
   // An own Redis may come later: until then, what needs it is answered with 503.
   await redisReady(redis).catch(() => {});
+  await using _redis = { [Symbol.asyncDispose]: async () => closeRedis(redis) };
 
-  const serving = await serve(createLocalService(config, redis, log), bound);
+  await using _serving = await serve(createLocalService(config, redis, log), bound);
   log.info({ url: bound.url }, 'listening');
   await ended;
-  await serving[Symbol.asyncDispose]();
-  await closeRedis(redis);
 }
 
 process.exitCode = await exitCodeOf(async () => {

@@ -31,15 +31,15 @@ type GrantUser = OAuth2Server.User & { readonly grantId: string };
 
 type FoundCode = OAuth2Server.AuthorizationCode & { readonly record: CodeRecord };
 
-/** The library judges expiry by its own clock; ours has judged it before. */
+/** The library would judge expiry by its own clock; ours is judged when the code is spent. */
 const NEVER = new Date(8.64e15);
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /**
- * The model of @node-oauth/oauth2-server for one token request. The library brings the order of the steps, client
- * authentication and the PKCE comparison; the model brings the store, and what the library answers with another
- * error than the interface does. Rejects with StoreUnavailableError where Redis is away.
+ * The model of @node-oauth/oauth2-server for one token request. The library brings the two grants, their steps
+ * and its own second look at each; the model brings the store, and judges first what the library would answer with
+ * another error than the interface, or too late. Rejects with StoreUnavailableError where Redis is away.
  */
 export function createOAuthModel(
   registered: RegisteredClient,
@@ -62,8 +62,7 @@ export function createOAuthModel(
 
   return {
     async getClient(id, secret) {
-      // Without the secret too: the library lets a client with a code_verifier come without one.
-      const known = sameSecret(id, registered.clientId) && sameSecret(secret ?? '', registered.clientSecret);
+      const known = sameSecret(id, registered.clientId) && sameSecret(secret, registered.clientSecret);
       if (!known) throw new InvalidClientError('The client_id is unknown, or this is not its client_secret.');
       // Judged here, where the client is known: the library knows more grants, and takes an odd name for malformed.
       if (request.grant_type !== undefined && !GRANT_TYPES.includes(request.grant_type)) {

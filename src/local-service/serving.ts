@@ -10,7 +10,7 @@ export async function serve(listener: RequestListener, bound: BoundPort): Promis
   const server = createServer();
   const { drain } = createDrain(server);
   server.on('request', listener);
-  await bound.hand(server);
+  await bound.handOver(server);
   return {
     async [Symbol.asyncDispose]() {
       await drain(DRAIN_MS);

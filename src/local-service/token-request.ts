@@ -1,6 +1,7 @@
 import OAuth2Server from '@node-oauth/oauth2-server';
 import type { Request } from 'express';
-import { repeatedName, toFormFields } from './form-body.ts';
+import { toFormFields } from './form-body.ts';
+import { repeatedName } from './parameters.ts';
 
 const { InvalidClientError, InvalidRequestError } = OAuth2Server;
 

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { createDeferred } from './deferred.ts';
 import { settlesWithin } from './durations.ts';
 
 /** The end of a server that loses no call. */
@@ -15,11 +16,19 @@ export interface Drain {
 /** Watches a server from before its first connection, and before whoever answers its requests. */
 export function createDrain(server: Server): Drain {
   let isDraining = false;
+  // The server counts only those that it has accepted itself, and not those that were handed to it.
+  const open = new Set<Socket>();
   // Node takes a connection that has asked nothing yet for a busy one.
   const silent = new Set<Socket>();
+  const empty = createDeferred<void>();
   server.on('connection', (socket: Socket) => {
+    open.add(socket);
     silent.add(socket);
-    socket.once('close', () => silent.delete(socket));
+    socket.once('close', () => {
+      open.delete(socket);
+      silent.delete(socket);
+      if (isDraining && open.size === 0) empty.resolve();
+    });
   });
   server.on('request', (req, res) => {
     silent.delete(req.socket);
@@ -35,10 +44,11 @@ export function createDrain(server: Server): Drain {
     async drain(withinMs) {
       isDraining = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      if (open.size === 0) empty.resolve();
       server.closeIdleConnections();
       for (const socket of silent) socket.destroy();
-      const inTime = await settlesWithin(closed, withinMs);
-      if (!inTime) server.closeAllConnections();
+      const inTime = await settlesWithin(Promise.all([closed, empty.promise]), withinMs);
+      for (const socket of open) socket.destroy();
       return inTime;
     },
   };

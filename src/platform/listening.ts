@@ -15,14 +15,14 @@ export interface BoundPort extends AsyncDisposable {
   /** Where it is reached on this machine, e.g. `http://127.0.0.1:3000`. */
   readonly url: string;
   /** Lets the server take the port over, with those who came before; resolves once it listens. */
-  hand(server: HttpServer): Promise<void>;
+  handOver(server: HttpServer): Promise<void>;
 }
 
 /**
  * Binds `host:port` (0 picks a free one) before anything that must know the number is made. Rejects with an
- * AddressError that names `variable`, the setting to change.
+ * AddressError that names the setting to change, which begins with `prefix`.
  */
-export async function bindPort(host: string, port: number, variable: string): Promise<BoundPort> {
+export async function bindPort(host: string, port: number, prefix = ''): Promise<BoundPort> {
   const socket = createServer({ pauseOnConnect: true });
   // Who comes before the server waits for it: whoever finds the port open may take it for the server's.
   const early = new Set<Socket>();
@@ -37,15 +37,15 @@ export async function bindPort(host: string, port: number, variable: string): Pr
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const why =
       code === 'EADDRINUSE'
-        ? `is already in use. Free it, or set ${variable} to another port.`
-        : `can't be listened on (${code}). Set ${variable.replace(/PORT$/, 'HOST')} or ${variable} otherwise.`;
+        ? `is already in use. Free it, or set ${prefix}PORT to another port.`
+        : `can't be listened on (${code}). Set ${prefix}HOST or ${prefix}PORT otherwise.`;
     throw new AddressError(`${host}:${port} ${why}`, { cause: error });
   }
   const bound = (socket.address() as AddressInfo).port;
   return {
     port: bound,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
-    async hand(server) {
+    async handOver(server) {
       await new Promise<void>((resolve) => server.listen(socket, resolve));
       for (const connection of early) {
         early.delete(connection);

@@ -7,16 +7,30 @@ export const DOCUMENT = fileURLToPath(new URL('../../docs/local-service.md', imp
 
 const PLACE = /(?<=<!-- conformance -->\n).*(?=<!-- \/conformance -->)/s;
 
-/** The test of each row, wherever it is: its title is the row's name, a colon, and what the row demands. */
-export function findTests() {
+/** The files of tests, by name, with their source. */
+function readFiles() {
   return readdirSync(new URL('.', import.meta.url))
     .filter((name) => name.endsWith('.test.ts') && name !== 'table.test.ts')
-    .flatMap((file) => {
-      const source = readFileSync(new URL(file, import.meta.url), 'utf8');
-      return [...source.matchAll(/^test\('(.+?): (.+?)', /gm)].map(([, row = '', demand = '']) => {
-        return { row, demand, file };
-      });
-    });
+    .map((file) => ({ file, source: readFileSync(new URL(file, import.meta.url), 'utf8') }));
+}
+
+/** The test of each row, wherever it is: its title is the row's name, a colon, and what the row demands. */
+export function findTests() {
+  return readFiles().flatMap(({ file, source }) =>
+    [...source.matchAll(/^test\('(.+?): (.+?)', /gm)].map(([, row = '', demand = '']) => ({
+      row,
+      demand,
+      file,
+    })),
+  );
+}
+
+/** How many tests each file has, however they are written. */
+export function countTests() {
+  return readFiles().map(({ file, source }) => ({
+    file,
+    tests: source.match(/^\s*(?:test|it)[.(]/gm)?.length ?? 0,
+  }));
 }
 
 /**

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { told, verdictOn } from '../support/local-service/authorization-verdict.ts';
 import { AUTHORIZATION, authorizationUrl, locationOf } from '../support/local-service/cookie-browser.ts';
+import { callRaw } from '../support/local-service/raw-call.ts';
 import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { CHALLENGE, PKCE } from '../support/local-service/token-calls.ts';
@@ -61,6 +62,15 @@ test('no state is made up where none was sent', async () => {
   const res = await get(authorizationUrl({ state: undefined, scope: undefined }));
   expect(new URL(locationOf(res)).searchParams.has('state')).toBe(false);
 });
+
+test.each(['{"a":1}', 'a%zzb', "'<>|^", '%'])(
+  'the state %s comes back without another encoding',
+  async (state) => {
+    const address = `${authorizationUrl({ state: undefined, scope: undefined })}&state=${state}`;
+    const answer = await callRaw(service, `GET ${address}`);
+    expect(answer.get('location')?.split('&state=')[1]).toBe(state);
+  },
+);
 
 test('of two states neither is returned', async () => {
   const location = new URL(locationOf(await get(`${authorizationUrl()}&state=other`)));

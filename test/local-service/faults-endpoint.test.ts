@@ -112,8 +112,12 @@ describe('a program', () => {
     expect((res.body as { message: string }).message.split('; ')).toHaveLength(3);
   });
 
-  test('is told of a route to clear that does not exist', async () => {
-    await request(service).delete('/_faults?route=users').expect(400);
+  test('is told of a route to clear that does not exist, and clears nothing by a slip', async () => {
+    await post({ route: 'rooms', fault: 'cut' });
+    for (const query of ['route=users', 'rout=rooms', 'route=rooms&route=murals']) {
+      await request(service).delete(`/_faults?${query}`).expect(400);
+    }
+    expect(await active()).toHaveLength(1);
   });
 
   test('is told of a body that can’t be read', async () => {
@@ -239,4 +243,8 @@ test('while Redis is away a call meets that, and no other fault', async () => {
   own.redis.disconnect();
   await request(lonely).get('/api/public/v1/workspaces').set('authorization', 'Bearer x').expect(503);
   await request(lonely).get('/_faults').expect(503);
+  const page = await request(lonely).get('/api/public/v1/authorization/oauth2/').set('accept', '*/*');
+  expect(page.type).toBe('text/html');
+  const call = request(lonely).get('/api/public/v1/workspaces').set('accept', 'text/html');
+  expect((await call).type).toBe('application/json');
 });

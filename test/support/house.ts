@@ -101,7 +101,7 @@ export async function startHouse(env: Env = {}): Promise<House> {
     SESSION_KEYS: SESSION_KEY,
     ...env,
   });
-  const bound = await bindPort(loaded.host, loaded.port, 'PORT');
+  const bound = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, bound.port);
   local = createLocalService(
     loadLocalServiceConfig({ LOCAL_SERVICE_REDIRECT_URIS: `${config.publicOrigin}/auth/callback`, ...env }),

@@ -19,7 +19,7 @@ const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin
 const PROGRAMS = ['redis-server', 'chromium', 'curl'];
 
 /** Runs the checks of a project whose tools find nothing wrong, but for those that are given. */
-async function check(tools: Readonly<Record<string, string>>) {
+async function check(tools: Readonly<Record<string, string>>, ci = '') {
   const files = { ...Object.fromEntries(TOOLS.map((path) => [path, ''])), ...tools };
   await using project = await createSmallProject({
     ...Object.fromEntries(Object.entries(files).map(([path, code]) => [`node_modules/${path}`, code])),
@@ -29,7 +29,7 @@ async function check(tools: Readonly<Record<string, string>>) {
   const programs = join(project.folder, 'programs');
   await mkdir(programs);
   await Promise.all(PROGRAMS.map((name) => symlink(process.execPath, join(programs, name))));
-  const env = { PATH: programs, PYTHONPATH: join(project.folder, 'python') };
+  const env = { PATH: programs, PYTHONPATH: join(project.folder, 'python'), CI: ci };
   const { code, stdout, stderr } = await project.run('check.mjs', { env });
   return { code, lines: stdout.trimEnd().split('\n').slice(-2), stderr };
 }
@@ -77,5 +77,12 @@ test('a check without requests-oauthlib says that its tests are skipped, and goe
     stderr:
       'Its tests are skipped: requests-oauthlib is missing: install it, e.g. on Debian or Ubuntu: ' +
       'sudo apt-get install python3-requests-oauthlib\n',
+  });
+});
+
+test('in CI, where nobody would see them missing, a check without requests-oauthlib has failed', async () => {
+  expect(await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true')).toMatchObject({
+    code: 1,
+    lines: ['Failed: requests-oauthlib.', 'tests: 12 passed, 0 failed'],
   });
 });

@@ -35,7 +35,7 @@ const CLOSED: [string, string, string][] = [
   ['src/console/a.ts', value('../gateway/gateway.ts'), IMPORTS],
   ['src/local-service/a.ts', value('../auth/dialect.ts'), IMPORTS],
   ['src/local-service/a.ts', type('../config.ts'), IMPORTS],
-  ['src/local-service/a.ts', value('./compat.ts'), IMPORTS],
+  ['src/local-service/a.ts', value('./compat/compatibility.ts'), IMPORTS],
   ['src/local-service/a.ts', value('./faults/fault.ts'), IMPORTS],
   ['src/local-service/local-service.ts', value('../auth/dialect.ts'), IMPORTS],
   ['src/local-service/faults/a.ts', value('../../auth/dialect.ts'), IMPORTS],

@@ -49,21 +49,13 @@ export async function applyFault(
       await revokeGrant(req, parts);
       return true;
     case 'next-expired':
-      // Only what would have been a page: any other fault of the call is found before an expiry.
+      // Only what would have been a page: whatever else is wrong with the call is found before an expiry.
       replaceAnswer(res, (body) => {
         if (res.statusCode === 200) sendApiError(res, expiredPageToken());
         else res.end(body);
       });
       return true;
   }
-}
-
-/** Whether the call carries something that a grant stands behind: a token or, to the token endpoint, a code. */
-export function hasGrant(req: Request): boolean {
-  const form = toFormFields(req.body);
-  return (
-    bearerTokenOf(req) !== undefined || form?.has('refresh_token') === true || form?.has('code') === true
-  );
 }
 
 async function revokeGrant(

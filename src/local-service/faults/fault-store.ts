@@ -69,9 +69,8 @@ export function createFaultStore(redis: RedisClient): FaultStore {
   return {
     async set({ route, calls }, fields) {
       const hash = { id: newSecret(), fields: JSON.stringify(fields), left: calls ?? 0 };
-      const both = redis.multi().hset(key(route), hash).expire(key(route), FAULT_SECONDS).exec();
-      const results = (await fromStore(both)) ?? [];
-      for (const [error] of results) if (error) throw error;
+      const both = redis.multi().hset(key(route), hash).expire(key(route), FAULT_SECONDS);
+      await fromStore(both.exec().then(requireDone));
     },
     async clear(route) {
       const routes = route === undefined ? FAULT_TARGETS : [route];
@@ -90,4 +89,10 @@ export function createFaultStore(redis: RedisClient): FaultStore {
       return (await takeFrom(route, concerns)) ?? takeFrom('any', concerns);
     },
   };
+}
+
+/** A transaction resolves even where a command of it has failed. */
+function requireDone(results: readonly [Error | null, unknown][] | null): void {
+  if (results === null) throw new Error('the transaction was not carried out');
+  for (const [error] of results) if (error !== null) throw error;
 }

@@ -1,24 +1,26 @@
 import express, { Router } from 'express';
-import type { Request, RequestHandler, Response } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { AppError } from '../../platform/errors.ts';
 import { refuseMethod } from '../api-errors.ts';
 import { readFaultCommand, withoutLeftovers } from './fault-command.ts';
 import type { FaultFields, FaultProblem } from './fault-command.ts';
 import type { ActiveFault, FaultStore } from './fault-store.ts';
-import { LARGEST_FORM, readFormBody, repeatedName, toFormFields } from '../form-body.ts';
-import { requireLoopback } from './loopback-only.ts';
+import { LARGEST_FORM, readFormBody, toFormFields } from '../form-body.ts';
+import { repeatedName } from '../parameters.ts';
+import { requireLoopback } from './require-loopback.ts';
+import { requireSameOrigin } from './require-same-origin.ts';
 import type { FaultsPage } from './faults-page.ts';
 import { toQuery } from '../request-query.ts';
 
-export const FAULTS_PATH = '/_faults';
+const FAULTS_PATH = '/_faults';
 
 /**
  * `/_faults`, for callers on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them. A
  * browser gets a page with a form, everything else JSON.
  */
-export function faultsEndpoint(faults: FaultStore, page: FaultsPage): Router {
+export function faultsEndpoint(faults: FaultStore, page: FaultsPage, errors: ErrorHandlers): Router {
   const router = Router({ strict: true, caseSensitive: true });
-  router.use(FAULTS_PATH, requireLoopback(), (_req, res, next) => {
+  router.use(FAULTS_PATH, requireLoopback(), requireSameOrigin(), (_req, res, next) => {
     // So that the form's post has an Origin to judge by.
     res.set('referrer-policy', 'same-origin');
     next();
@@ -28,15 +30,32 @@ export function faultsEndpoint(faults: FaultStore, page: FaultsPage): Router {
   router.post(FAULTS_PATH, read, takeCommand(faults, page, toFields));
   router.delete(FAULTS_PATH, takeCommand(faults, page, toClearing));
   router.all(FAULTS_PATH, refuseMethod('GET, HEAD, POST, DELETE'));
+  router.use(answerByAccept(errors));
   return router;
 }
 
-/** Says, where there are no faults, how there would be. */
-export function refuseFaults(): RequestHandler {
-  return () => {
+/** In the place of all of it where there are no faults: says how there would be. */
+export function faultsSwitchedOff(errors: ErrorHandlers): Router {
+  const router = Router({ strict: true, caseSensitive: true });
+  router.all(FAULTS_PATH, () => {
     throw new AppError(404, 'PATH_NOT_FOUND', 'Faults are switched off', {
       detail: 'Start the local service with LOCAL_SERVICE_FAULTS=true.',
     });
+  });
+  router.use(answerByAccept(errors));
+  return router;
+}
+
+/** How errors are answered: to a person and to a program. */
+export interface ErrorHandlers {
+  readonly page: ErrorRequestHandler;
+  readonly api: ErrorRequestHandler;
+}
+
+/** Answers an error in the form that the caller asked for. */
+function answerByAccept(errors: ErrorHandlers): ErrorRequestHandler {
+  return (error, req, res, next) => {
+    errors[isForPerson(req) ? 'page' : 'api'](error, req, res, next);
   };
 }
 
@@ -78,7 +97,7 @@ function hostOf(req: Request): string {
 }
 
 /** Whether a page is wanted; what accepts anything is a program. */
-export function isForPerson(req: Request): boolean {
+function isForPerson(req: Request): boolean {
   return req.accepts(['json', 'html']) === 'html';
 }
 
@@ -108,9 +127,10 @@ function toJsonText(value: unknown): string {
   }
 }
 
-/** What DELETE asks for, in the fields of a form. */
-function toClearing(req: Request): FaultFields {
-  return { fault: 'none', route: toQuery(req).get('route') ?? '' };
+/** What DELETE asks for in its query, in the fields of a form. */
+function toClearing(req: Request): FaultFields | undefined {
+  const query = toQuery(req);
+  return repeatedName(query) === undefined ? { ...Object.fromEntries(query), fault: 'none' } : undefined;
 }
 
 /** In the names of the fields that set it. */

@@ -3,17 +3,16 @@ import type { ErrorRequestHandler } from 'express';
 import type { Logger } from '../../platform/log.ts';
 import type { Render } from '../../platform/templates.ts';
 import { readFormBody } from '../form-body.ts';
-import { TOKEN_PATH } from '../service-paths.ts';
+import { AUTHORIZATION_PATH, TOKEN_PATH } from '../service-paths.ts';
 import type { FaultParts } from './apply-fault.ts';
 import type { FaultStore } from './fault-store.ts';
-import { faultsEndpoint, isForPerson } from './faults-endpoint.ts';
+import { faultsEndpoint } from './faults-endpoint.ts';
+import type { ErrorHandlers } from './faults-endpoint.ts';
 import { createFaultsPage } from './faults-page.ts';
 import { injectFaults } from './inject-faults.ts';
 
 /** How errors are answered: to a person, to a caller of the API, and at the token endpoint. */
-interface ErrorHandlers {
-  readonly page: ErrorRequestHandler;
-  readonly api: ErrorRequestHandler;
+interface AllErrorHandlers extends ErrorHandlers {
   readonly token: ErrorRequestHandler;
 }
 
@@ -22,18 +21,19 @@ export function faultsInFront(
   faults: FaultStore,
   parts: FaultParts,
   render: Render,
-  errors: ErrorHandlers,
+  errors: AllErrorHandlers,
   log: Logger,
 ): Router {
   const router = Router({ strict: true, caseSensitive: true });
   // A fault may be one of the grant behind the request.
   router.post(TOKEN_PATH, readFormBody());
   router.use(injectFaults(faults, parts, log));
-  router.use(faultsEndpoint(faults, createFaultsPage(render)));
+  // Redis away: answered as the endpoint would.
   const answerError: ErrorRequestHandler = (error, req, res, next) => {
-    const kind = req.path === TOKEN_PATH ? 'token' : isForPerson(req) ? 'page' : 'api';
+    const kind = req.path === TOKEN_PATH ? 'token' : req.path === AUTHORIZATION_PATH ? 'page' : 'api';
     errors[kind](error, req, res, next);
   };
   router.use(answerError);
+  router.use(faultsEndpoint(faults, createFaultsPage(render), errors));
   return router;
 }

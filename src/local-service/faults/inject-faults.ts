@@ -3,12 +3,13 @@ import type { Request, RequestHandler } from 'express';
 import type { Logger } from '../../platform/log.ts';
 import { requestId } from '../../platform/request-id.ts';
 import { bearerTokenOf } from '../bearer-token.ts';
+import { toFormFields } from '../form-body.ts';
 import { isKindOf } from './fault.ts';
 import type { Fault, FaultRoute } from './fault.ts';
 import type { FaultStore } from './fault-store.ts';
 import { toQuery } from '../request-query.ts';
 import { API_PATH, AUTHORIZATION_PATH, TOKEN_PATH } from '../service-paths.ts';
-import { applyFault, hasGrant } from './apply-fault.ts';
+import { applyFault } from './apply-fault.ts';
 import type { FaultParts } from './apply-fault.ts';
 
 /**
@@ -48,6 +49,14 @@ function concerns({ kind }: Fault, route: FaultRoute, req: Request): boolean {
   if (kind === 'next-expired') return toQuery(req).has('next');
   if (kind === 'access-token-revoked') return bearerTokenOf(req) !== undefined;
   return kind !== 'grant-revoked' || hasGrant(req);
+}
+
+/** Whether the call carries something that a grant stands behind: a token or, to the token endpoint, a code. */
+function hasGrant(req: Request): boolean {
+  const form = toFormFields(req.body);
+  return (
+    bearerTokenOf(req) !== undefined || form?.has('refresh_token') === true || form?.has('code') === true
+  );
 }
 
 /** Waits; resolves to false where the caller didn't. */

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, test } from '@jest/globals';
+import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDrain } from '../../src/platform/draining.ts';
+import { bindPort } from '../../src/platform/listening.ts';
+
+const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
+
+/** A server that answers when told, on a port that somebody has connected to before it was up. */
+async function serveEarlyCaller() {
+  const bound = await bindPort('127.0.0.1', 0);
+  const caller = connect(bound.port, '127.0.0.1');
+  caller.write(REQUEST);
+  await once(caller, 'connect');
+  const server = createServer();
+  const { drain } = createDrain(server);
+  const asked = createDeferred<ServerResponse>();
+  server.on('request', (_req, res) => asked.resolve(res));
+  await bound.handOver(server);
+  return { caller, drain, res: await asked.promise };
+}
+
+test('a drain waits for the call of one who came before the server', async () => {
+  const { caller, drain, res } = await serveEarlyCaller();
+  let isOver = false;
+  const drained = drain(5_000).then((inTime) => {
+    isOver = true;
+    return inTime;
+  });
+  const answer = text(caller);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isOver).toBe(false);
+  res.end('whole');
+  expect(await drained).toBe(true);
+  expect(await answer).toMatch(/whole$/);
+});
+
+test('a drain cuts off what takes too long, and says so', async () => {
+  const { caller, drain } = await serveEarlyCaller();
+  const answer = text(caller);
+  expect(await drain(30)).toBe(false);
+  expect(await answer).toBe('');
+});
+
+test('a drain of a server that nobody calls is over at once', async () => {
+  const bound = await bindPort('127.0.0.1', 0);
+  const server = createServer();
+  const { drain, isDraining } = createDrain(server);
+  await bound.handOver(server);
+  expect(isDraining()).toBe(false);
+  expect(await drain(5_000)).toBe(true);
+  expect(isDraining()).toBe(true);
+});
