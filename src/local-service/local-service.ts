@@ -64,12 +64,12 @@ export function createLocalService(
 
   app.use(everyRequest(log));
 
-  app.get('/', (_req, res) => void res.send(pages.home()));
-  app.get('/healthz', (_req, res) => void res.json({ status: 'ok' }));
   app.get('/local-service.css', (_req, res) => {
     res.sendFile(STYLESHEET);
   });
   app.use(ignoreValidators());
+  app.get('/', (_req, res) => void res.send(pages.home()));
+  app.get('/healthz', (_req, res) => void res.json({ status: 'ok' }));
 
   if (config.compat) app.use(compatibility(config, errors.token));
   if (config.faults) {

@@ -16,26 +16,26 @@ export interface Drain {
 /** Watches a server from before its first connection, and before whoever answers its requests. */
 export function createDrain(server: Server): Drain {
   let isDraining = false;
-  // The server counts only those that it has accepted itself, and not those that were handed to it.
-  const open = new Set<Socket>();
-  // Node takes a connection that has asked nothing yet for a busy one.
-  const silent = new Set<Socket>();
+  // How many answers each connection still waits for. The server's own count misses connections that were handed to
+  // it and those of CONNECT, and takes for busy what has asked nothing yet, or half of it.
+  const answersDue = new Map<Socket, number>();
   const empty = createDeferred<void>();
   server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    silent.add(socket);
+    answersDue.set(socket, 0);
     socket.once('close', () => {
-      open.delete(socket);
-      silent.delete(socket);
-      if (isDraining && open.size === 0) empty.resolve();
+      answersDue.delete(socket);
+      if (isDraining && answersDue.size === 0) empty.resolve();
     });
   });
-  server.on('request', (req, res) => {
-    silent.delete(req.socket);
+  server.on('request', ({ socket }, res) => {
+    answersDue.set(socket, (answersDue.get(socket) ?? 0) + 1);
     if (isDraining) res.setHeader('connection', 'close');
     res.once('close', () => {
-      // A connection that was busy when the drain began is idle now.
-      if (isDraining) setImmediate(() => server.closeIdleConnections());
+      const due = answersDue.get(socket);
+      if (due === undefined) return;
+      answersDue.set(socket, due - 1);
+      // The answer is on its way, and may be followed by that to a request behind it.
+      if (isDraining) setImmediate(() => answersDue.get(socket) === 0 && socket.destroySoon());
     });
   });
 
@@ -44,11 +44,10 @@ export function createDrain(server: Server): Drain {
     async drain(withinMs) {
       isDraining = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      if (open.size === 0) empty.resolve();
-      server.closeIdleConnections();
-      for (const socket of silent) socket.destroy();
+      if (answersDue.size === 0) empty.resolve();
+      for (const [socket, due] of answersDue) if (due === 0) socket.destroy();
       const inTime = await settlesWithin(Promise.all([closed, empty.promise]), withinMs);
-      for (const socket of open) socket.destroy();
+      for (const socket of answersDue.keys()) socket.destroy();
       return inTime;
     },
   };

@@ -173,6 +173,15 @@ describe('revoked tokens', () => {
     });
   });
 
+  test('a token or code that nobody knows uses none of them up', async () => {
+    const { access_token } = await newTokens(service);
+    await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
+    expect((await list('unknown')).body).toMatchObject({ code: 'TOKEN_INVALID' });
+    await postToken(service, codeFields('unknown'));
+    await postToken(service, refreshFields('unknown'));
+    expect((await list(access_token)).body).toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+
   test('calls without a token, and those of other routes, use none of them up', async () => {
     const { access_token } = await newTokens(service);
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
@@ -260,6 +269,14 @@ test('without the switch, faults in Redis do nothing and nobody can set one', as
   expect((await list(access_token, plain)).status).toBe(200);
   await request(plain).get('/_faults').expect(404);
   await request(plain).post('/_faults').send({ fault: 'none' }).expect(404);
+});
+
+test('a body that can’t be read is spared no fault, and one that a fault has to read is refused as ever', async () => {
+  const large = { ...refreshFields('x'), filler: 'x'.repeat(20_000) };
+  await setFault({ route: 'token', fault: 'status', status: 503, calls: 1 });
+  expect((await postToken(service, large)).status).toBe(503);
+  await setFault({ route: 'token', fault: 'grant-revoked', calls: 1 });
+  expect((await postToken(service, large)).body).toMatchObject({ error: 'invalid_request' });
 });
 
 test('a fault reaches the compatibility mode’s paths too', async () => {

@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { createDrain } from '../../src/platform/draining.ts';
 import { bindPort } from '../../src/platform/listening.ts';
+import { eventually } from '../support/programs.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
@@ -54,4 +56,27 @@ test('a drain of a server that nobody calls is over at once', async () => {
   expect(isDraining()).toBe(false);
   expect(await drain(5_000)).toBe(true);
   expect(isDraining()).toBe(true);
+});
+
+test.each([
+  ['has tunnelled', 'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'],
+  ['has asked half of what it wants', 'GET /other HTTP'],
+  ['still sends a body that was answered', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 300000\r\n\r\nab'],
+])('a drain does not wait for a connection that %s', async (_name, bytes) => {
+  const bound = await bindPort('127.0.0.1', 0);
+  const server = createServer();
+  const { drain } = createDrain(server);
+  server.on('request', (_req, res) => res.end('answer'));
+  server.on('connect', (_req, socket) => socket.on('error', () => {}));
+  const accepted = createDeferred<Socket>();
+  server.once('connection', accepted.resolve);
+  await bound.handOver(server);
+  const caller = connect(bound.port, '127.0.0.1');
+  caller.on('error', () => {}); // it may be a reset
+  caller.write(REQUEST);
+  await once(caller, 'data');
+  caller.write(bytes);
+  const { promise } = accepted;
+  await eventually(async () => (await promise).bytesRead === REQUEST.length + bytes.length);
+  expect(await drain(5_000)).toBe(true);
 });

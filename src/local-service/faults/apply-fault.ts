@@ -46,7 +46,7 @@ export async function applyFault(
       await parts.accessTokens.revoke(bearerTokenOf(req) ?? '');
       return true;
     case 'grant-revoked':
-      await revokeGrant(req, parts);
+      await parts.grants.revoke((await findGrant(req, parts)) ?? '');
       return true;
     case 'next-expired':
       // Only what would have been a page: whatever else is wrong with the call is found before an expiry.
@@ -58,16 +58,17 @@ export async function applyFault(
   }
 }
 
-async function revokeGrant(
+/** The id of the grant behind a call's access token or, at the token endpoint, its refresh token or code. */
+export async function findGrant(
   req: Request,
-  { accessTokens, refreshTokens, codes, grants }: FaultParts,
-): Promise<void> {
+  { accessTokens, refreshTokens, codes }: FaultParts,
+): Promise<string | undefined> {
   const form = toFormFields(req.body);
-  const grantId =
+  return (
     (await accessTokens.grantOf(bearerTokenOf(req) ?? '')) ??
     (await refreshTokens.find(form?.get('refresh_token') ?? '')) ??
-    (await codes.find(form?.get('code') ?? ''))?.grantId;
-  if (grantId !== undefined) await grants.revoke(grantId);
+    (await codes.find(form?.get('code') ?? ''))?.grantId
+  );
 }
 
 function sendStatus(res: Response, fault: Fault & { readonly kind: 'status' }): void {

@@ -14,6 +14,9 @@ export interface ActiveFault {
   readonly callsLeft?: number;
 }
 
+/** Whether a fault means anything to a call. */
+type Concerns = (fault: Fault) => Promise<boolean>;
+
 export interface FaultStore {
   /** Replaces whatever the same route had; `fields` are those that it was read from. */
   set(fault: Fault, fields: FaultFields): Promise<void>;
@@ -24,7 +27,7 @@ export interface FaultStore {
    * The fault that this call of a route meets, the route's own before that of `any`. A call that `concerns` says no
    * to uses none of the fault's calls up.
    */
-  take(route: FaultRoute, concerns: (fault: Fault) => boolean): Promise<Fault | undefined>;
+  take(route: FaultRoute, concerns: Concerns): Promise<Fault | undefined>;
 }
 
 /**
@@ -59,9 +62,9 @@ export function createFaultStore(redis: RedisClient): FaultStore {
     return { id, fault: reading.command.fault, left: Number(left) };
   };
 
-  const takeFrom = async (target: FaultTarget, concerns: (fault: Fault) => boolean) => {
+  const takeFrom = async (target: FaultTarget, concerns: Concerns) => {
     const found = await find(target);
-    if (found === undefined || !concerns(found.fault)) return undefined;
+    if (found === undefined || !(await concerns(found.fault))) return undefined;
     const isTaken = (await fromStore(redis.eval(COUNT_OFF, 1, key(target), found.id))) === 1;
     return isTaken ? found.fault : undefined;
   };

@@ -2,7 +2,6 @@ import { Router } from 'express';
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from '../../platform/log.ts';
 import type { Render } from '../../platform/templates.ts';
-import { readFormBody } from '../form-body.ts';
 import { AUTHORIZATION_PATH, TOKEN_PATH } from '../service-paths.ts';
 import type { FaultParts } from './apply-fault.ts';
 import type { FaultStore } from './fault-store.ts';
@@ -25,8 +24,6 @@ export function faultsInFront(
   log: Logger,
 ): Router {
   const router = Router({ strict: true, caseSensitive: true });
-  // A fault may be one of the grant behind the request.
-  router.post(TOKEN_PATH, readFormBody());
   router.use(injectFaults(faults, parts, log));
   // Redis away: answered as the endpoint would.
   const answerError: ErrorRequestHandler = (error, req, res, next) => {

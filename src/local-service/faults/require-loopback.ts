@@ -16,8 +16,7 @@ export function requireLoopback(): RequestHandler {
 }
 
 /** What proxies and content networks say of whom they speak for. */
-const PROXY_HEADER =
-  /^(?:forwarded|x-forwarded.*|via|x-real-ip|(?:x-)?client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/;
+const PROXY_HEADER = /^(?:via|cdn-loop)$|forwarded|(?:client|real|connecting)-ip|external-address/;
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 function isFromHere(req: Request): boolean {
