@@ -93,10 +93,22 @@ test('npm test passes arguments on, and jest’s exit code back', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': 'console.log(process.argv.slice(2).join(" ")); process.exitCode = 3;',
   });
-  expect(await project.run('test.mjs', { args: ['test/config', '-t', 'a name'] })).toEqual({
+  expect(await project.run('test.mjs', { args: ['test/config', '-t', 'a name'] })).toMatchObject({
     code: 3,
     stdout: 'test/config -t a name\n',
-    stderr: '',
+  });
+});
+
+test('npm test says which tests are skipped where requests-oauthlib is missing', async () => {
+  await using project = await createSmallProject({
+    'node_modules/jest/bin/jest.js': '',
+    'python/requests_oauthlib.py': 'raise ImportError',
+  });
+  const env = { PYTHONPATH: `${project.folder}/python` };
+  expect(await project.run('test.mjs', { env })).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringMatching(/^requests-oauthlib is not installed: its tests are skipped/),
   });
 });
 
