@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createApp } from '../../src/app.ts';
+import { createDeferred } from '../../src/platform/deferred.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
@@ -280,12 +281,21 @@ describe('the gateway’s own answers', () => {
   });
 
   test('to a body that grows too large', async () => {
-    house.intercept = (req) => Boolean(req.resume());
+    const begun = createDeferred<void>();
+    house.intercept = (req) => {
+      begun.resolve();
+      return Boolean(req.resume());
+    };
+    async function* growing() {
+      yield Buffer.alloc(1);
+      await begun.promise; // or the service might hear of it only during the next test
+      yield Buffer.alloc(200_000);
+    }
     const answer = await fetch(house.origin + PATH, {
       method: 'POST',
       duplex: 'half',
       headers: { cookie, 'x-requested-with': 'test' },
-      body: new Blob([Buffer.alloc(200_001)]).stream(),
+      body: ReadableStream.from(growing()),
     });
     expect(answer.status).toBe(413);
   });
