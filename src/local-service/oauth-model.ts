@@ -31,7 +31,7 @@ type GrantUser = OAuth2Server.User & { readonly grantId: string };
 
 type FoundCode = OAuth2Server.AuthorizationCode & { readonly record: CodeRecord };
 
-/** The library would judge expiry by its own clock; ours is judged when the code is spent. */
+/** The library would judge expiry by its own clock; ours has judged it before. */
 const NEVER = new Date(8.64e15);
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
@@ -60,6 +60,12 @@ export function createOAuthModel(
       throw new InvalidGrantError('It was issued to another client.');
   };
 
+  /** Someone else has had this code (RFC 6749 §4.1.2): nothing that came of it can be trusted. */
+  const revokeReplayed = async ({ grantId }: CodeRecord): Promise<Error> => {
+    await store.grants.revoke(grantId);
+    return new InvalidGrantError('The authorization code was already used; what it gave is revoked.');
+  };
+
   return {
     async getClient(id, secret) {
       const known = sameSecret(id, registered.clientId) && sameSecret(secret, registered.clientSecret);
@@ -76,6 +82,8 @@ export function createOAuthModel(
       const record = await store.codes.find(code);
       if (record === undefined) throw new InvalidGrantError('The authorization code is invalid.');
       await requireGrant(record.grantId);
+      if (await store.codes.isSpent(code)) throw await revokeReplayed(record);
+      if (now() >= record.expiresAt) throw new InvalidGrantError('The authorization code has expired.');
       if (request.redirect_uri !== record.redirectUri) {
         throw new InvalidGrantError('redirect_uri is not the one of the authorization request.');
       }
@@ -95,16 +103,9 @@ export function createOAuthModel(
     },
 
     async revokeAuthorizationCode(code) {
-      const { record } = code as FoundCode;
-      const { authorizationCode } = code;
-      const hasExpired = now() >= record.expiresAt;
-      if (hasExpired && !(await store.codes.isSpent(authorizationCode))) {
-        throw new InvalidGrantError('The authorization code has expired.');
-      }
-      if (hasExpired || !(await store.codes.claim(authorizationCode))) {
-        // Someone else has had this code (RFC 6749 §4.1.2): nothing that came of it can be trusted.
-        await store.grants.revoke(record.grantId);
-        throw new InvalidGrantError('The authorization code was already used; what it gave is revoked.');
+      // Somebody may have spent it since it was found.
+      if (!(await store.codes.claim(code.authorizationCode))) {
+        throw await revokeReplayed((code as FoundCode).record);
       }
       return true;
     },

@@ -81,7 +81,7 @@ export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorReques
   };
 }
 
-/** The client's fault as an OAuthError; anything else as what it was before the library wrapped it. */
+/** The client's mistake as an OAuthError; anything else as what it was before the library wrapped it. */
 function toTokenError(error: unknown): unknown {
   if (error instanceof OAuth2Server.ServerError) return 'inner' in error ? error.inner : error;
   if (error instanceof OAuth2Server.OAuthError || error instanceof AppError) return error;

@@ -85,6 +85,17 @@ describe('a replayed code revokes what was issued from it', () => {
     expect(await listWith(access_token)).toEqual(apiRefusal(401, 'TOKEN_REVOKED'));
   });
 
+  test.each([
+    ['without the verifier', {}],
+    ['with another verifier', { code_verifier: VERIFIER.toUpperCase() }],
+    ['with another redirect URI', { code_verifier: VERIFIER, redirect_uri: 'http://localhost:3000/other' }],
+  ])('even when it comes %s', async (_name, more: Record<string, string>) => {
+    const code = await newCode(service, PKCE);
+    const { access_token } = (await exchange(code, { code_verifier: VERIFIER })).body as TokenAnswer;
+    expect(outcomeOf(await exchange(code, more))).toEqual(INVALID_GRANT);
+    expect((await callApi(service, '/workspaces', access_token)).status).toBe(401);
+  });
+
   test('but nothing of the same user’s other sign-in', async () => {
     const { access_token } = (await exchange(await newCode(service))).body as TokenAnswer;
     const code = await newCode(service);

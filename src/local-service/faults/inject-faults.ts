@@ -61,10 +61,12 @@ async function concerns(fault: Fault, route: FaultRoute, call: Call, parts: Faul
   return (await findGrant(call.req, parts)) !== undefined;
 }
 
+const readBody = readFormBody();
+
 /** Reads the body before the endpoint would, which then finds it read. */
 async function readForm({ req, res }: Call): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    readFormBody()(req, res, (error?: unknown) => {
+    readBody(req, res, (error?: unknown) => {
       if (error === undefined) resolve();
       else reject(error instanceof Error ? error : new Error('the form can’t be read'));
     });

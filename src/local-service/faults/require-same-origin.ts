@@ -1,21 +1,17 @@
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { AppError } from '../../platform/errors.ts';
+import { isSameOrigin } from '../../platform/same-origin.ts';
 
 /** A link from anywhere may lead here: it changes nothing, and another site can't read what it shows. */
 const SAFE = new Set(['GET', 'HEAD']);
 
 /** Refuses what changes something and comes from a page of another origin. */
 export function requireSameOrigin(): RequestHandler {
-  return (req, _res, next) => {
-    if (SAFE.has(req.method) || isSameOrigin(req)) next();
+  return ({ method, headers }, _res, next) => {
+    // Every browser sends one of them with whatever changes something; what sends neither is a program.
+    const isProgram = headers.origin === undefined && headers['sec-fetch-site'] === undefined;
+    if (SAFE.has(method) || isProgram || isSameOrigin(method, headers, `http://${headers.host ?? ''}`))
+      next();
     else throw new AppError(403, 'CROSS_SITE', 'This request came from another site');
   };
-}
-
-/** By Fetch Metadata and `Origin`, which every browser sends with a post; what sends neither is no browser. */
-function isSameOrigin(req: Request): boolean {
-  const origin = req.get('origin');
-  const site = req.get('sec-fetch-site') ?? 'none';
-  if (site !== 'same-origin' && site !== 'none') return false;
-  return origin === undefined || origin === `http://${req.get('host') ?? ''}`;
 }
