@@ -7,6 +7,7 @@ export async function prepareTests() {
   await ensureProgram('redis-server', 'redis-server');
   await ensureProgram('chromium', 'chromium');
   await ensureProgram('curl', 'curl');
+  await ensureProgram('haproxy', 'haproxy');
   await ensureBuild();
 }
 

@@ -13,6 +13,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export interface Program extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly folder: string;
+  /** The whole lines that it has printed so far. */
+  lines(): string[];
   /** Resolves with the first match in what it has printed or prints; rejects where it ends without. */
   prints(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends a signal to it and to all that it has started, as Ctrl-C in a terminal does. */
@@ -23,21 +25,24 @@ export interface Program extends AsyncDisposable {
   leftovers(): Promise<string[]>;
 }
 
-/** Starts `command` in the project's folder. */
+/** Starts `command` in the project's folder; with `ipc`, a Node program that we can send messages to. */
 export async function startProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
+  channel: 'ipc' | 'none' = 'none',
 ): Promise<Program> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const child = spawn(command, args, {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(channel === 'ipc' ? (['ipc'] as const) : [])],
     detached: true,
   });
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error('it was started without pipes');
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [stdout, stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   }
   const exit = once(child, 'close') as Promise<[number | null]>;
@@ -54,12 +59,13 @@ export async function startProgram(
   return {
     child,
     folder,
+    lines: () => output.split('\n').slice(0, -1),
     async prints(pattern) {
       const over = exit.then(() => true);
       for (;;) {
         const match = pattern.exec(output);
         if (match !== null) return match;
-        const isOver = await Promise.race([over, once(child.stdout, 'data').then(() => false)]);
+        const isOver = await Promise.race([over, once(stdout, 'data').then(() => false)]);
         if (isOver) throw new Error(`ended without printing ${String(pattern)}:\n${output}`);
       }
     },

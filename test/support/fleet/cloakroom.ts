@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { startProgram } from '../programs.ts';
+
+const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
+
+/** A line of Cloakroom's log. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
+
+/** Cloakroom as it is shipped, in a process of its own. */
+export interface Cloakroom extends AsyncDisposable {
+  /** Where it listens: `http://127.0.0.1:port`. */
+  readonly url: string;
+  readonly pid: number;
+  /** Everything that it has logged so far. */
+  logged(): LogLine[];
+  /** Sets its clock this far from that of the machine. */
+  setClock(skewMs: number): Promise<void>;
+  /** kill -9; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts `dist/main.js` with these variables, on a free port unless told otherwise. */
+export async function startCloakroom(env: Readonly<Record<string, string>>): Promise<Cloakroom> {
+  const args = ['--import', CLOCK, 'dist/main.js'];
+  const settings = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'debug', ...env };
+  const program = await startProgram(process.execPath, args, settings, 'ipc');
+  const { child } = program;
+  const [, port = ''] = await program.prints(/"url":"http:\/\/[^"]*:(\d+)"[^\n]*"msg":"listening"/);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    logged: () =>
+      program.lines().flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : [])),
+    async setClock(skewMs) {
+      const heard = once(child, 'message');
+      child.send({ skewMs });
+      await heard;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await program.ended();
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      return (await program.ended()).code;
+    },
+    [Symbol.asyncDispose]: async () => program[Symbol.asyncDispose](),
+  };
+}

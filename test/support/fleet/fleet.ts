@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { createLog } from '../../../src/platform/log.ts';
+import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
+import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
+import type { RedisClient } from '../../../src/platform/redis.ts';
+import type { Grant } from '../../../src/session/record.ts';
+import { createSealer } from '../../../src/session/sealing.ts';
+import { createSessionRecords } from '../../../src/session/session-records.ts';
+import type { SessionRecords } from '../../../src/session/session-records.ts';
+import { createTicketCookie } from '../../../src/session/ticket-cookie.ts';
+import { startCloakroom } from './cloakroom.ts';
+import type { Cloakroom } from './cloakroom.ts';
+import { startService } from './service.ts';
+import type { TestService } from './service.ts';
+
+type Env = Readonly<Record<string, string>>;
+
+/** Seals and signs in every fleet: what one test file writes, no other reads. */
+export const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
+
+/** A session that was put into Redis as sign-in would have. */
+export interface Entered {
+  /** The id in the cookie. */
+  readonly id: string;
+  /** The `Cookie` header. */
+  readonly cookie: string;
+  readonly grant: Grant;
+}
+
+/** Several processes of Cloakroom beside one Redis, before one service. */
+export interface Fleet extends AsyncDisposable {
+  readonly service: TestService;
+  /** Those that are running; a test may end some and add others. */
+  readonly processes: Cloakroom[];
+  /** For `REDIS_URL`. */
+  readonly redisUrl: string;
+  /** A connection of the test's own to Cloakroom's Redis. */
+  readonly redis: RedisClient;
+  /** Cloakroom's sessions, as the test sees them through that connection. */
+  readonly records: SessionRecords;
+  /** Process id of the Redis; 0 where the test brought its own. */
+  readonly redisPid: number;
+  /** One more process, with the same variables unless told otherwise. */
+  add(env?: Env): Promise<Cloakroom>;
+  /** A session of this user's, with living tokens but for what is given. */
+  enter(user?: string, grant?: Partial<Grant>): Promise<Entered>;
+}
+
+export interface FleetOptions {
+  /** 1 unless told otherwise. */
+  readonly processes?: number;
+  /** Cloakroom's own variables. */
+  readonly env?: Env;
+  /** `LOCAL_SERVICE_*` */
+  readonly service?: Env;
+  /** An address of a Redis that the test has started; else the fleet starts one. */
+  readonly redisUrl?: string;
+}
+
+/** Starts Redis, service and processes, each on ports of their own. */
+export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
+  const privateRedis = options.redisUrl === undefined ? await startPrivateRedis() : null;
+  const redisUrl = options.redisUrl ?? privateRedis?.url ?? '';
+  const log = createLog('silent');
+  const redis = createRedis(parseRedisUrl(redisUrl), log);
+  await redisReady(redis);
+  const service = await startService(options.service);
+
+  const sessionKeys = [Buffer.from(SESSION_KEY, 'base64url')];
+  const cookies = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys });
+  const records = createSessionRecords({
+    redis,
+    log,
+    prefix: 'cloakroom:',
+    sealer: createSealer(sessionKeys),
+    idleSeconds: 3_600,
+    maxSeconds: 43_200,
+    now: Date.now,
+  });
+
+  const processes: Cloakroom[] = [];
+  const started: Cloakroom[] = [];
+  const add = async (env: Env = {}) => {
+    const cloakroom = await startCloakroom({
+      PUBLIC_URL: 'http://localhost:3000',
+      SERVICE_URL: service.origin,
+      CLIENT_ID: 'demo-app',
+      CLIENT_SECRET: 'demo-secret',
+      SCOPES: 'room:read room:write workspace:read',
+      REDIS_URL: redisUrl,
+      SESSION_KEYS: SESSION_KEY,
+      ...options.env,
+      ...env,
+    });
+    processes.push(cloakroom);
+    started.push(cloakroom);
+    return cloakroom;
+  };
+  await Promise.all(Array.from({ length: options.processes ?? 1 }, async () => add()));
+
+  return {
+    service,
+    processes,
+    redisUrl,
+    redis,
+    records,
+    redisPid: privateRedis?.pid ?? 0,
+    add,
+    async enter(user = 'demo', changed = {}) {
+      const id = randomBytes(32).toString('base64url');
+      const grant = { ...(await service.issue(user)), ...changed };
+      await records.create(id, { grant, createdAt: Date.now() });
+      return { id, grant, cookie: cookies.write(id).split(';', 1)[0] ?? '' };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(started.map(async (cloakroom) => cloakroom[Symbol.asyncDispose]()));
+      await service[Symbol.asyncDispose]();
+      await closeRedis(redis);
+      await privateRedis?.[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import { appendFileSync } from 'node:fs';
+import { tally } from './calls.ts';
+import type { Answer } from './calls.ts';
+
+/** What a test did to the house, and what came of it: a row of the table that `npm run test:faults` prints. */
+export interface FaultRow {
+  /** E.g. "token endpoint answers 502 with HTML". */
+  readonly fault: string;
+  readonly answers: readonly Answer[];
+  /** Sessions that were there before and could not be used after it. */
+  readonly sessionsLost: number;
+  /** From the end of the fault to the first call that went through; absent where none ever failed. */
+  readonly recoveredInMs?: number;
+}
+
+/** Writes a row where `npm run test:faults` asked for it; does nothing under `npm test`. */
+export function reportFault({ fault, answers, sessionsLost, recoveredInMs }: FaultRow): void {
+  const file = process.env['FAULTS_REPORT'];
+  if (file === undefined) return;
+  const row = { fault, calls: answers.length, answers: tally(answers), sessionsLost, recoveredInMs };
+  appendFileSync(file, `${JSON.stringify(row)}\n`);
+}

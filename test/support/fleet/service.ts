@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAccessTokens } from '../../../src/local-service/access-tokens.ts';
+import { createGrants } from '../../../src/local-service/grants.ts';
+import { loadLocalServiceConfig } from '../../../src/local-service/local-service-config.ts';
+import { createLocalService } from '../../../src/local-service/local-service.ts';
+import { createRefreshTokens } from '../../../src/local-service/refresh-tokens.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
+import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
+import type { Grant } from '../../../src/session/record.ts';
+
+export const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
+/** Answers `{"user":"…"}`, the one whose token came with the call; the local service knows no such thing. */
+export const ME_PATH = '/api/public/v1/me';
+
+/** One refresh that came to the token endpoint. */
+interface Refresh {
+  readonly refreshToken: string;
+  /** By performance.now(). */
+  readonly at: number;
+}
+
+/** Answers in the service's place where it returns true. */
+type Intercept = (req: IncomingMessage, res: ServerResponse) => boolean | Promise<boolean>;
+
+/**
+ * The local service, with a Redis of its own so that what happens to Cloakroom's leaves it alone, and in front of it
+ * somebody who counts, and who may answer in its place.
+ */
+export interface TestService extends AsyncDisposable {
+  readonly origin: string;
+  /** Every refresh so far, in the order in which they came: whatever became of them. */
+  readonly refreshes: Refresh[];
+  /** Calls so far that were none of the token endpoint. */
+  apiCalls: number;
+  intercept: Intercept;
+  /** What signing in as this user would bring: real tokens, which the service takes, renews and rotates. */
+  issue(user: string): Promise<Grant>;
+  /** Ends every access token of which this is one at once, as far as the service is concerned. */
+  revokeAccess(accessToken: string): Promise<void>;
+  /** Ends the grant: its refresh token is `invalid_grant` from now on. */
+  revokeGrant(accessToken: string): Promise<void>;
+  /** Stops listening and cuts every connection off: the next one is refused. */
+  goAway(): Promise<void>;
+  /** Listens again, on the same port. */
+  comeBack(): Promise<void>;
+}
+
+/** Starts it; `env` holds `LOCAL_SERVICE_*` variables. */
+export async function startService(env: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  const privateRedis = await startPrivateRedis();
+  const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
+  await redisReady(redis);
+  const config = loadLocalServiceConfig(env);
+  const local: RequestListener = createLocalService(config, redis, createLog('silent'));
+  const grants = createGrants(redis);
+  const accessTokens = createAccessTokens(redis, grants, config.accessTokenSeconds, Date.now);
+  const refreshTokens = createRefreshTokens(redis, Date.now);
+
+  const answerMe = async (req: IncomingMessage, res: ServerResponse) => {
+    const check = await accessTokens.check((req.headers.authorization ?? '').replace(/^Bearer /, ''));
+    if (check.state === 'valid') res.setHeader('content-type', 'application/json');
+    else res.statusCode = 401;
+    res.end(
+      JSON.stringify(check.state === 'valid' ? { user: check.grant.userId } : { code: 'UNAUTHORIZED' }),
+    );
+  };
+
+  const service: Pick<TestService, 'refreshes' | 'apiCalls' | 'intercept'> = {
+    refreshes: [],
+    apiCalls: 0,
+    intercept: () => false,
+  };
+  const listener = async (req: IncomingMessage, res: ServerResponse) => {
+    if (req.url === TOKEN_PATH) await record(req, service.refreshes);
+    else service.apiCalls += 1;
+    if (await service.intercept(req, res)) return;
+    if (req.url?.startsWith(ME_PATH) === true) await answerMe(req, res);
+    else local(req, res);
+  };
+
+  let server: Server;
+  const listen = async (port: number) => {
+    server = createServer((req, res) => void listener(req, res).catch(() => res.destroy()));
+    server.keepAliveTimeout = 0; // a connection that ends just as it is used again would be a fault of its own
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const goAway = async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  };
+  const port = await listen(0);
+
+  return Object.assign(service, {
+    origin: `http://127.0.0.1:${port}`,
+    async issue(user: string) {
+      const id = await grants.create({ clientId: config.clientId, userId: user, scopes: config.scopes });
+      await grants.keep(id);
+      const lifetimeMs = config.accessTokenSeconds * 1_000;
+      return {
+        accessToken: await accessTokens.issue(id),
+        refreshToken: await refreshTokens.issue(id),
+        lifetimeMs,
+        expiresAt: Date.now() + lifetimeMs,
+        scopes: [...config.scopes],
+      };
+    },
+    revokeAccess: async (token: string) => accessTokens.revoke(token),
+    async revokeGrant(accessToken: string) {
+      const id = await accessTokens.grantOf(accessToken);
+      if (id !== undefined) await grants.revoke(id);
+    },
+    goAway,
+    comeBack: async () => void (await listen(port)),
+    async [Symbol.asyncDispose]() {
+      if (server.listening) await goAway();
+      await closeRedis(redis);
+      await privateRedis[Symbol.asyncDispose]();
+    },
+  });
+}
+
+/** Looks at the form without taking it away: a refresh is so small that it comes in one piece. */
+async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<void> {
+  await once(req, 'readable');
+  const form = req.read() as Buffer | null;
+  if (form === null) return;
+  const refreshToken = new URLSearchParams(form.toString()).get('refresh_token');
+  if (refreshToken !== null) refreshes.push({ refreshToken, at: performance.now() });
+  req.unshift(form);
+}
