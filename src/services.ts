@@ -1,5 +1,6 @@
 import { createOAuthClient } from './auth/oauth-client.ts';
 import type { OAuthClient } from './auth/oauth-client.ts';
+import { createRenewalAttempts } from './auth/renewal-attempts.ts';
 import { createRenewalLocks } from './auth/renewal-lock.ts';
 import { createSignInAttempts } from './auth/sign-in-attempts.ts';
 import type { SignInAttempts } from './auth/sign-in-attempts.ts';
@@ -70,6 +71,12 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     log,
     now,
     locks: createRenewalLocks(redis, config.redisPrefix),
+    attempts: createRenewalAttempts({
+      redis,
+      now,
+      prefix: config.redisPrefix,
+      idleSeconds: config.sessionIdleSeconds,
+    }),
     refreshAheadSeconds: config.refreshAheadSeconds,
     tokenTimeoutSeconds: config.tokenTimeoutSeconds,
   });

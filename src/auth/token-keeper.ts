@@ -3,8 +3,10 @@ import type { Grant, SessionRecord, Ticket } from '../session/record.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { TokenEndpointError } from './oauth-client.ts';
 import type { OAuthClient } from './oauth-client.ts';
+import type { RenewalAttempts } from './renewal-attempts.ts';
 import type { RenewalLocks } from './renewal-lock.ts';
-import { PACE_MS, createRenewal } from './renewal.ts';
+import { PACE_MS, createRenewalStep } from './renewal-step.ts';
+import { createRenewal } from './renewal.ts';
 import { createRenewedGrants } from './renewed-grants.ts';
 
 /** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
@@ -21,6 +23,7 @@ export interface TokenKeeperOptions {
   readonly records: SessionRecords;
   readonly oauth: OAuthClient;
   readonly locks: RenewalLocks;
+  readonly attempts: RenewalAttempts;
   /** A token that lives no longer than this is renewed in the background. */
   readonly refreshAheadSeconds: number;
   /** Longest call of the token endpoint. */
@@ -36,7 +39,7 @@ const FAILED_FOR_MS = 1_000;
 export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const { now, log } = options;
   const renewed = createRenewedGrants(options.records, log);
-  const renew = createRenewal({ ...options, renewed });
+  const renew = createRenewal({ ...options, renewed, step: createRenewalStep({ ...options, renewed }) });
   /** One renewal per session and process. It belongs to nobody's connection: who goes away aborts nothing. */
   const underWay = new Map<string, Promise<Grant>>();
 

@@ -1,5 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 import type { ErrorDetails } from '../platform/errors.ts';
+import { SessionEndedError } from '../session/session-ended.ts';
 
 /** The gateway's own answers (contract, section 4); `token_endpoint_unavailable` and others come with their cause. */
 function problem(status: number, code: string, title: string) {
@@ -28,8 +29,8 @@ export function signInRequired(): AppError {
 }
 
 /** Our cookie, but its session or the grant behind it has ended. */
-export function sessionExpired(): AppError {
-  return sessionExpiredWith(LOGIN);
+export function sessionExpired({ detail } = new SessionEndedError()): AppError {
+  return sessionExpiredWith({ ...LOGIN, detail });
 }
 
 export function bodyTooLarge(mostBytes: number): AppError {

@@ -4,7 +4,9 @@ import { AppError } from '../platform/errors.ts';
 export class SessionEndedError extends AppError {
   override readonly name = 'SessionEndedError';
 
-  constructor() {
-    super(401, 'session_expired', 'Your session has ended', { detail: 'Sign in again to go on.' });
+  /** `why` is a sentence for the user, where more is known than that it has ended. */
+  constructor(why?: string) {
+    const detail = [why, 'Sign in again to go on.'].filter(Boolean).join(' ');
+    super(401, 'session_expired', 'Your session has ended', { detail });
   }
 }

@@ -33,6 +33,8 @@ export interface Fleet extends AsyncDisposable {
   readonly service: TestService;
   /** Those that are running; a test may end some and add others. */
   readonly processes: Cloakroom[];
+  /** One of them, counted round. */
+  at(count: number): Cloakroom;
   /** For `REDIS_URL`. */
   readonly redisUrl: string;
   /** A connection of the test's own to Cloakroom's Redis. */
@@ -102,6 +104,11 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   return {
     service,
     processes,
+    at(count) {
+      const cloakroom = processes[count % processes.length];
+      if (cloakroom === undefined) throw new Error('no process is running');
+      return cloakroom;
+    },
     redisUrl,
     redis,
     records,

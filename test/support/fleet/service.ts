@@ -24,8 +24,12 @@ interface Refresh {
   readonly at: number;
 }
 
-/** Answers in the service's place where it returns true. */
-type Intercept = (req: IncomingMessage, res: ServerResponse) => boolean | Promise<boolean>;
+/** Answers in the service's place where it returns true; a refresh comes with its refresh token. */
+type Intercept = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  refreshToken: string | null,
+) => boolean | Promise<boolean>;
 
 /**
  * The local service, with a Redis of its own so that what happens to Cloakroom's leaves it alone, and in front of it
@@ -76,9 +80,9 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     intercept: () => false,
   };
   const listener = async (req: IncomingMessage, res: ServerResponse) => {
-    if (req.url === TOKEN_PATH) await record(req, service.refreshes);
-    else service.apiCalls += 1;
-    if (await service.intercept(req, res)) return;
+    const refreshToken = req.url === TOKEN_PATH ? await record(req, service.refreshes) : null;
+    if (req.url !== TOKEN_PATH) service.apiCalls += 1;
+    if (await service.intercept(req, res, refreshToken)) return;
     if (req.url?.startsWith(ME_PATH) === true) await answerMe(req, res);
     else local(req, res);
   };
@@ -128,11 +132,12 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
 }
 
 /** Looks at the form without taking it away: a refresh is so small that it comes in one piece. */
-async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<void> {
+async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<string | null> {
   await once(req, 'readable');
   const form = req.read() as Buffer | null;
-  if (form === null) return;
+  if (form === null) return null;
   const refreshToken = new URLSearchParams(form.toString()).get('refresh_token');
   if (refreshToken !== null) refreshes.push({ refreshToken, at: performance.now() });
   req.unshift(form);
+  return refreshToken;
 }

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../src/platform/deferred.ts';
+import { call, closeCalls, tally } from '../support/fleet/calls.ts';
+import type { Answer } from '../support/fleet/calls.ts';
+import type { LogLine } from '../support/fleet/cloakroom.ts';
+import { startFleet } from '../support/fleet/fleet.ts';
+import type { Entered, Fleet } from '../support/fleet/fleet.ts';
+import { reportFault } from '../support/fleet/report.ts';
+
+/** A lock lives five seconds past its holder, and the next one gives an answer that may be on its way two more. */
+const RECOVERS_WITHIN_MS = 10_000;
+const WAITING = 20;
+const MADE_GOOD = 'renewed after an attempt without an outcome';
+
+afterAll(closeCalls);
+
+/** A session whose renewal was broken off, and what its user's calls at the surviving process got. */
+interface BrokenOff {
+  readonly session: Entered;
+  answers: Answer[];
+}
+
+let fleet: Fleet;
+/** Its refresh had come to the service, which did not see to it any more. */
+let unheard: BrokenOff;
+/** The service had answered, and nobody ever read it. */
+let unread: BrokenOff;
+
+/** `kill -9` of a process that renews two sessions, and then many calls of both at the other one. */
+async function killHolder(rotate: string): Promise<void> {
+  fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
+  unheard = { session: await fleet.enter('unheard', { expiresAt: 0 }), answers: [] };
+  unread = { session: await fleet.enter('unread', { expiresAt: 0 }), answers: [] };
+  const holder = fleet.at(0);
+
+  const asked = createDeferred<void>();
+  const answered = createDeferred<void>();
+  fleet.service.intercept = async (_req, res, refreshToken) => {
+    if (refreshToken === unheard.session.grant.refreshToken) {
+      asked.resolve();
+      return true; // never
+    }
+    await asked.promise;
+    process.kill(holder.pid, 'SIGSTOP'); // so that it can't read what the service answers now
+    res.once('finish', answered.resolve);
+    return false;
+  };
+  for (const { session } of [unheard, unread]) void call(holder.url, session.cookie);
+  await answered.promise;
+  await holder.kill();
+  fleet.service.intercept = () => false;
+  await Promise.all(
+    [unheard, unread].map(async (broken) => {
+      broken.answers = await callSurvivor(broken.session);
+    }),
+  );
+}
+
+const survivor = () => fleet.at(1);
+
+async function callSurvivor({ cookie }: Entered): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: WAITING }, async () => call(survivor().url, cookie)));
+}
+
+const slowest = (answers: readonly Answer[]) => Math.max(...answers.map(({ ms }) => ms));
+const timesAsked = ({ session }: BrokenOff) =>
+  fleet.service.refreshes.filter(({ refreshToken }) => refreshToken === session.grant.refreshToken).length;
+const logged = (msg: string): LogLine[] =>
+  survivor()
+    .logged()
+    .filter((line) => line.msg === msg);
+
+function report(fault: string, { answers }: BrokenOff, sessionsLost: number): void {
+  reportFault({ fault, answers, sessionsLost, recoveredInMs: slowest(answers) });
+}
+
+describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', (rotation) => {
+  beforeAll(async () => killHolder(rotation === 'on' ? 'true' : 'false'));
+  afterAll(async () => fleet[Symbol.asyncDispose]());
+
+  test('before the service answered costs nothing: who waited gets an answer from one more token call', () => {
+    report(`kill -9 of the renewing process before the answer, rotation ${rotation}`, unheard, 0);
+    expect(tally(unheard.answers)).toEqual({ 200: WAITING });
+    expect(slowest(unheard.answers)).toBeLessThan(RECOVERS_WITHIN_MS);
+    expect(timesAsked(unheard)).toBe(2);
+    expect(logged(MADE_GOOD)).toContainEqual(expect.objectContaining({ attemptBefore: 'broken off' }));
+  });
+
+  if (rotation === 'off') {
+    test('after the service answered costs nothing, since the refresh token can be used again', () => {
+      report('kill -9 of the renewing process after the answer, rotation off', unread, 0);
+      expect(tally(unread.answers)).toEqual({ 200: WAITING });
+    });
+    return;
+  }
+
+  test('after the service answered ends the session in bounded time, and the caller is told why', () => {
+    report('kill -9 of the renewing process after the answer, rotation on', unread, 1);
+    expect(tally(unread.answers)).toEqual({ '401 session_expired': WAITING });
+    expect(slowest(unread.answers)).toBeLessThan(RECOVERS_WITHIN_MS);
+    const explained = unread.answers.filter(({ body }) => body.includes('no longer takes the access'));
+    expect(explained.length).toBeGreaterThan(0);
+    expect(JSON.parse(explained[0]?.body ?? '')).toMatchObject({
+      detail: 'The service no longer takes the access that you gave. Sign in again to go on.',
+      loginUrl: '/auth/login',
+    });
+  });
+
+  test('the log tells that end from one that a revoked grant comes to', async () => {
+    expect(logged('session ended')).toMatchObject([{ reason: 'invalid_grant', attemptBefore: 'broken off' }]);
+    const revoked = await fleet.enter('revoked', { expiresAt: 0 });
+    await fleet.service.revokeGrant(revoked.grant.accessToken);
+    expect(await call(survivor().url, revoked.cookie)).toMatchObject({ code: 'session_expired' });
+    const [, line] = logged('session ended');
+    expect(line).toMatchObject({ reason: 'invalid_grant' });
+    expect(line).not.toHaveProperty('attemptBefore');
+  });
+
+  test('an ended session leads its pages to sign in, and asks the token endpoint no more', async () => {
+    const before = timesAsked(unread);
+    for (let count = 0; count < 3; count += 1) {
+      const page = await call(survivor().url, unread.session.cookie, { path: '/workspaces' });
+      expect([page.status, page.headers['location']]).toEqual([303, '/auth/login?return_to=%2Fworkspaces']);
+    }
+    expect(timesAsked(unread)).toBe(before);
+  });
+});
