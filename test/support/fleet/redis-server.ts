@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../../src/platform/private-redis.ts';
+
+/** A Redis on a TCP port that loses nothing by itself, and what may befall it. */
+export interface RedisServer extends AsyncDisposable {
+  readonly port: number;
+  /** For `REDIS_URL`. */
+  readonly url: string;
+  /** kill -9: connections break, and new ones are refused. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port: with what it had, or empty. */
+  restart(how: 'whole' | 'empty'): Promise<void>;
+  /** It takes connections and commands, and says nothing. */
+  pause(): void;
+  resume(): void;
+  /** It becomes the replica of a master that is not there: it refuses writes. */
+  makeReadOnly(): Promise<void>;
+  makeWritable(): Promise<void>;
+  /** It refuses whatever needs memory. */
+  fill(): Promise<void>;
+  makeRoom(): Promise<void>;
+}
+
+/** A port of the loopback interface on which nobody listens, as of now. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** Starts it, with each write on disk before its answer. */
+export async function startRedisServer(): Promise<RedisServer> {
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-data-'));
+  const settings = [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `dir ${folder}`,
+    'appendonly yes',
+    'appendfsync always',
+    'maxmemory-policy noeviction',
+  ];
+  let running: PrivateRedis = await startPrivateRedis(settings);
+
+  const tell = async (command: string, ...args: string[]) => {
+    const client = new Redis({ path: running.url.replace(/^[^:]+:\/\//, '') });
+    try {
+      await client.call(command, ...args);
+    } finally {
+      client.disconnect();
+    }
+  };
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      process.kill(running.pid, name);
+    } catch {
+      // it has ended
+    }
+  };
+
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    async kill() {
+      signal('SIGKILL');
+      await running[Symbol.asyncDispose]();
+    },
+    async restart(how) {
+      if (how === 'empty') await rm(join(folder, 'appendonlydir'), { recursive: true });
+      running = await startPrivateRedis(settings);
+    },
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    makeReadOnly: async () => tell('REPLICAOF', '127.0.0.1', '1'),
+    makeWritable: async () => tell('REPLICAOF', 'NO', 'ONE'),
+    fill: async () => tell('CONFIG', 'SET', 'maxmemory', '1'),
+    makeRoom: async () => tell('CONFIG', 'SET', 'maxmemory', '0'),
+    async [Symbol.asyncDispose]() {
+      signal('SIGCONT'); // while it is paused it does not end
+      await running[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
