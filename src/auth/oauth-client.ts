@@ -46,13 +46,16 @@ export class GrantRefusedError extends Error {
 /** The token endpoint can't be reached, is too slow, or answers nonsense: the grant may well be good. */
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
+  /** Not to be asked again within this time (ms). */
+  readonly againInMs: number;
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, againInMs = 1_000) {
     super(503, 'token_endpoint_unavailable', 'The service can’t renew your access right now', {
       detail: 'You are still signed in. Try again in a moment.',
       headers: { 'retry-after': '2' },
       cause,
     });
+    this.againInMs = againInMs;
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { hashId } from '../session/session-records.ts';
@@ -13,8 +14,8 @@ export interface HeldLock {
 
 /** One renewal per session over all processes. */
 export interface RenewalLocks {
-  /** The lock; or `taken` while another holds it; or `cooling` just after a renewal failed. */
-  acquire(sessionId: string): Promise<HeldLock | 'taken' | 'cooling'>;
+  /** The lock; or `taken` while another holds it; or, just after a renewal failed, for how long nobody gets it. */
+  acquire(sessionId: string): Promise<HeldLock | 'taken' | { readonly coolingMs: number }>;
 }
 
 /** A holder that was killed is forgotten after this long; one that lives extends it three times as often. */
@@ -22,6 +23,7 @@ const LOCK_MS = 5_000;
 const COOLING = 'cooling';
 const COOLING_MS = 1_000;
 const JITTER_MS = 500;
+const TAKE_BACK_AGAIN_MS = 250;
 
 const IF_OWNER = (then: string) =>
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end ${then} return 1`;
@@ -31,14 +33,34 @@ const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`)
 
 /** Locks in Redis: `SET NX PX` with an owner, extended while held, released only by the owner. */
 export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalLocks {
+  /** A Redis that did not answer in time may have granted the lock, and nobody would hold it for as long as it lives. */
+  const takingBack = new Set<string>();
+  const takeBack = async (key: string, owner: string) => {
+    if (takingBack.has(key)) return; // one is enough: an outage brings many
+    takingBack.add(key);
+    const goneAt = performance.now() + LOCK_MS;
+    while (performance.now() < goneAt) {
+      await delay(TAKE_BACK_AGAIN_MS, undefined, { ref: false });
+      const released = await fromStore(redis.eval(RELEASE, 1, key, owner)).catch(() => null);
+      if (released !== null) break;
+    }
+    takingBack.delete(key);
+  };
+
   return {
     async acquire(sessionId) {
       const key = `${prefix}renewal:${hashId(sessionId)}`;
       const owner = randomUUID();
-      const [taken, holder] = await fromStore(
-        Promise.all([redis.set(key, owner, 'PX', LOCK_MS, 'NX'), redis.get(key)]),
-      );
-      if (taken === null) return holder === COOLING ? 'cooling' : 'taken';
+      const asked = Promise.all([
+        redis.set(key, owner, 'PX', LOCK_MS, 'NX'),
+        redis.get(key),
+        redis.pttl(key),
+      ]);
+      const [granted, holder, leftMs] = await fromStore(asked).catch((error: unknown) => {
+        void takeBack(key, owner);
+        throw error;
+      });
+      if (granted === null) return holder === COOLING ? { coolingMs: Math.max(0, leftMs) } : 'taken';
 
       const extending = setInterval(() => {
         // Lost with its Redis, the lock is not missed: the compare-and-set after it decides.

@@ -61,10 +61,12 @@ export function createRenewal({ step, locks, renewed, log, ...options }: Renewal
       const unstored = renewed.offerAgain(sessionId);
       if (unstored !== null) return unstored;
       const lock = await locks.acquire(sessionId);
-      if (typeof lock === 'object') return underLock(lock, sessionId, unwanted);
+      const isHeld = lock !== 'taken' && 'release' in lock;
+      if (isHeld) return underLock(lock, sessionId, unwanted);
       const newer = step.wanted(await step.read(sessionId), unwanted);
       if (newer !== null) return newer;
-      if (lock === 'cooling') throw new TokenEndpointError(new Error('a renewal has just failed'));
+      if (lock !== 'taken')
+        throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);
       if (performance.now() > giveUpAt) {
         throw new TokenEndpointError(new Error('another renewal does not finish'));
       }

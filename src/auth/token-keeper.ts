@@ -33,9 +33,6 @@ export interface TokenKeeperOptions {
   readonly now: () => number;
 }
 
-/** So long a failed renewal stands for those that would follow it: as long as its lock cools down in Redis. */
-const FAILED_FOR_MS = 1_000;
-
 export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const { now, log } = options;
   const renewed = createRenewedGrants(options.records, log);
@@ -50,7 +47,8 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     underWay.set(sessionId, renewal);
     const forget = () => underWay.delete(sessionId);
     renewal.then(forget, (error: unknown) => {
-      if (error instanceof TokenEndpointError) setTimeout(forget, FAILED_FOR_MS).unref();
+      // A failure stands for those who would follow it.
+      if (error instanceof TokenEndpointError) setTimeout(forget, error.againInMs).unref();
       else forget();
     });
     return renewal;
