@@ -45,7 +45,7 @@ export function createApp(
   });
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
-  app.use(createHealthRouter(redis, isDraining));
+  app.use(createHealthRouter(redis, config.redisPrefix, isDraining));
   app.use(
     '/assets',
     express.static(PUBLIC, {

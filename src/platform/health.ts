@@ -1,24 +1,70 @@
 import { Router } from 'express';
+import { Cluster } from 'ioredis';
+import { settlesWithin } from './durations.ts';
 import { fromStore } from './redis.ts';
 import type { RedisClient } from './redis.ts';
 
+/** So many names fall on all masters of a usual cluster. */
+const CLUSTER_PROBES = 16;
+/** Balancers often give an answer no more than a second. */
+const TELL_WITHIN_MS = 500;
+
 /**
- * `GET /healthz` is 200 while the process works; `GET /readyz` is 200 while it can serve, or 503 with what is missing.
- * Neither says more than that.
+ * `GET /healthz` is 200 while the process works; `GET /readyz` is 200 while it can serve, or 503 with what is missing,
+ * always within two seconds. With Redis full it serves, but nobody can sign in: ready, and `limited`. Neither says
+ * more than that. `prefix` starts every key.
  */
-export function createHealthRouter(redis: RedisClient, isDraining: () => boolean): Router {
+export function createHealthRouter(
+  redis: RedisClient,
+  prefix: string,
+  isDraining: () => boolean = () => false,
+): Router {
   const router = Router();
   router.get('/healthz', (_req, res) => {
     res.json({ status: 'ok' });
   });
   router.get('/readyz', async (_req, res) => {
-    const redisAnswers = await fromStore(redis.ping()).then(
-      () => true,
-      () => false,
-    );
-    const missing = [...(redisAnswers ? [] : ['redis']), ...(isDraining() ? ['draining'] : [])];
-    if (missing.length === 0) res.json({ status: 'ready' });
-    else res.status(503).json({ status: 'not ready', missing });
+    const [serves, full] = await Promise.all([servesSessions(redis, prefix), isFull(redis)]);
+    const missing = [...(serves ? [] : ['redis']), ...(isDraining() ? ['draining'] : [])];
+    if (missing.length > 0) res.status(503).json({ status: 'not ready', missing });
+    else res.json({ status: 'ready', ...(full && { limited: ['redis_full'] }) });
   });
   return router;
+}
+
+/**
+ * Asks the way every call does: GETEX, which a Redis that takes no writes (READONLY, MISCONF, NOREPLICAS) refuses while
+ * it answers PING. The keys never exist, so nothing is read or written. One master of a cluster is enough: the outage
+ * of another must not take every process out of the balancer.
+ */
+async function servesSessions(redis: RedisClient, prefix: string): Promise<boolean> {
+  const probes = redis instanceof Cluster ? CLUSTER_PROBES : 1;
+  const asked = Array.from({ length: probes }, async (_, at) =>
+    fromStore(redis.getex(`${prefix}readyz:${at}`, 'EX', 1)),
+  );
+  return Promise.any(asked).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Whether any master refuses what needs memory. One that won't tell, as an ACL may have it, or not now, counts as not
+ * full: who serves is ready at once, whatever the others do.
+ */
+async function isFull(redis: RedisClient): Promise<boolean> {
+  const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  const told = masters.map(async (node) => {
+    const full = node.info('memory').then(tellsFull, () => false);
+    return (await settlesWithin(full, TELL_WITHIN_MS)) && full;
+  });
+  return (await Promise.all(told)).includes(true);
+}
+
+/** Judges `INFO memory` as Redis itself does before a command that needs memory. */
+function tellsFull(info: string): boolean {
+  const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  const most = Number(field('maxmemory') ?? 0);
+  const counted = Number(field('used_memory') ?? 0) - Number(field('mem_not_counted_for_evict') ?? 0);
+  return field('maxmemory_policy') === 'noeviction' && most > 0 && counted > most;
 }

@@ -60,13 +60,7 @@ export async function startRedisServer(): Promise<RedisServer> {
       client.disconnect();
     }
   };
-  const signal = (name: NodeJS.Signals) => {
-    try {
-      process.kill(running.pid, name);
-    } catch {
-      // it has ended
-    }
-  };
+  const signal = (name: NodeJS.Signals) => void process.kill(running.pid, name);
 
   return {
     port,
@@ -86,7 +80,6 @@ export async function startRedisServer(): Promise<RedisServer> {
     fill: async () => tell('CONFIG', 'SET', 'maxmemory', '1'),
     makeRoom: async () => tell('CONFIG', 'SET', 'maxmemory', '0'),
     async [Symbol.asyncDispose]() {
-      signal('SIGCONT'); // while it is paused it does not end
       await running[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });
     },

@@ -1,0 +1,82 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
+import { startFleet } from '../support/fleet/fleet.ts';
+import type { Fleet } from '../support/fleet/fleet.ts';
+import { sufferFault } from '../support/fleet/redis-fault.ts';
+import type { SeenFault } from '../support/fleet/redis-fault.ts';
+import { startRedisServer } from '../support/fleet/redis-server.ts';
+import type { RedisServer } from '../support/fleet/redis-server.ts';
+import { reportFault } from '../support/fleet/report.ts';
+import { startSlowLine } from '../support/fleet/slow-line.ts';
+import type { SlowLine } from '../support/fleet/slow-line.ts';
+
+let redis: RedisServer;
+let line: SlowLine;
+let fleet: Fleet;
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+  line = await startSlowLine(redis.port);
+  fleet = await startFleet({ processes: 2, redisUrl: redis.url, env: { REDIS_URL: line.url } });
+});
+afterAll(async () => {
+  await fleet[Symbol.asyncDispose]();
+  await line[Symbol.asyncDispose]();
+  await redis[Symbol.asyncDispose]();
+  await closeCalls();
+});
+afterEach(() => {
+  line.delayMs = 0;
+  line.onlyAfter = '';
+});
+
+describe('while Redis answers 300 ms late', () => {
+  let seen: SeenFault;
+  beforeAll(async () => {
+    seen = await sufferFault(fleet, {
+      begin: () => void (line.delayMs = 300),
+      end: () => void (line.delayMs = 0),
+    });
+    const { living, spent } = seen.sessions;
+    const kept = await Promise.all([living, spent].map(async ({ id }) => fleet.records.peek(id)));
+    reportFault({
+      fault: 'Redis answers 300 ms late',
+      answers: seen.answers,
+      sessionsLost: kept.filter((found) => found === null).length,
+    });
+  }, 20_000);
+
+  test('everything works', () => {
+    const { api, spent, page, status, login, callback, logout } = seen.during;
+    expect({ ...tally(api), ...tally(spent), ...tally(page), ...tally(status) }).toEqual({
+      200: expect.any(Number),
+    });
+    expect(Object.keys(tally(login))).toEqual(['302']);
+    expect(Object.keys(tally([...callback, ...logout]))).toEqual(['303']);
+    expect(Object.keys(tally(seen.answers)).toSorted()).toEqual(['200', '302', '303']);
+  });
+
+  test('every process is ready', () => {
+    for (const { body } of seen.during.readyz) expect(JSON.parse(body)).toEqual({ status: 'ready' });
+  });
+});
+
+test('a lock that Redis granted too late to be of use keeps nobody waiting', async () => {
+  const { cookie, id } = await fleet.enter('demo', { expiresAt: 0 });
+  Object.assign(line, { onlyAfter: ':renewal:', delayMs: 2_000 });
+  const [url = ''] = fleet.processes.map((each) => each.url);
+  expect(await call(url, cookie)).toMatchObject({ status: 503, code: 'session_store_unavailable' });
+  line.delayMs = 0;
+  const over = performance.now();
+  const load = startLoad(1, async () => call(url, cookie));
+  await load.next(200);
+  const recoveredInMs = performance.now() - over;
+  reportFault({
+    fault: 'Redis grants a renewal lock too late',
+    answers: await load.stop(),
+    sessionsLost: (await fleet.records.peek(id)) === null ? 1 : 0,
+    recoveredInMs,
+  });
+  // One that nobody knows to hold it would run out by itself after five seconds, 3.5 from here.
+  expect(recoveredInMs).toBeLessThan(2_000);
+});

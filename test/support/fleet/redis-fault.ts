@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../programs.ts';
+import { call } from './calls.ts';
+import type { Answer } from './calls.ts';
+import type { Entered, Fleet } from './fleet.ts';
+import { ERRANDS, signOut, startVisitor } from './visitors.ts';
+import type { Errand, Visitor } from './visitors.ts';
+
+/** What befalls Cloakroom's Redis, and how it ends. */
+export interface RedisFault {
+  readonly begin: () => void | Promise<void>;
+  readonly end: () => void | Promise<void>;
+}
+
+/** `spent` are API calls whose token has to be renewed first; the others come with a living one. */
+type Asked = Errand | 'spent' | 'logout' | 'readyz' | 'healthz';
+
+/** What was seen of a fault by people who came to every process before, during and after it. */
+export interface SeenFault {
+  /** Answers to what began after the fault and was over before its end. */
+  readonly during: Readonly<Record<Asked, readonly Answer[]>>;
+  /** All answers to errands, from before the fault until after it. */
+  readonly answers: readonly Answer[];
+  /** Whose errands these were; the last one asked to be signed out. */
+  readonly sessions: Readonly<Record<'living' | 'spent' | 'leaving', Entered>>;
+  /** From the end of the fault to the first answer, begun after it, that is as if nothing had been; ms. */
+  readonly recoveredInMs: Readonly<Record<Errand | 'spent' | 'readyz', number>>;
+}
+
+/** At least: each errand is answered at each process, whatever time that takes. */
+const LASTS_MS = 1_500;
+
+async function isThere({ redis }: Fleet): Promise<boolean> {
+  return redis.ping().then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Lets it happen to a fleet under load. Where nothing works afterwards, only the test's time-out ends this. */
+export async function sufferFault(fleet: Fleet, { begin, end }: RedisFault): Promise<SeenFault> {
+  const sessions = {
+    living: await fleet.enter('living'),
+    spent: await fleet.enter('spent', { expiresAt: 0 }),
+    leaving: await fleet.enter('leaving'),
+  };
+  const askAll = async (ask: (url: string) => Promise<Answer>) =>
+    Promise.all(fleet.processes.map(async ({ url }) => ask(url)));
+  const askReadyz = async () => askAll(async (url) => call(url, '', { path: '/readyz' }));
+
+  const before = startVisitor(fleet, sessions.living);
+  await before.next('api', 200);
+  await begin();
+  const visitor = startVisitor(fleet, sessions.living);
+  const renewing = startVisitor(fleet, sessions.spent, ['api']);
+  const [logout, readyz, healthz] = await Promise.all([
+    askAll(async (url) => signOut(url, sessions.leaving)),
+    askReadyz(),
+    askAll(async (url) => call(url, '', { path: '/healthz' })),
+    delay(LASTS_MS),
+    renewing.next('api'),
+    ...ERRANDS.map(async (errand) => visitor.next(errand)),
+  ]);
+  const answersTo = (errand: Errand, { visits }: Visitor = visitor) =>
+    visits.filter((visit) => visit.errand === errand).map(({ answer }) => answer);
+  const during = {
+    api: answersTo('api'),
+    page: answersTo('page'),
+    status: answersTo('status'),
+    login: answersTo('login'),
+    callback: answersTo('callback'),
+    spent: answersTo('api', renewing),
+    logout,
+    readyz,
+    healthz,
+  };
+
+  await end();
+  const over = performance.now();
+  const since = async (event: Promise<unknown>) => event.then(() => performance.now() - over);
+  const allReady = async () => (await askReadyz()).every(({ status }) => status === 200);
+  const [api, page, status, login, callback, spent, ready] = await Promise.all([
+    since(visitor.next('api', 200)),
+    since(visitor.next('page', 200)),
+    since(visitor.next('status', 200)),
+    since(visitor.next('login', 302)),
+    since(visitor.next('callback', 303)),
+    since(renewing.next('api', 200)),
+    since(eventually(allReady)),
+  ]);
+  const all = [before, visitor, renewing];
+  await Promise.all(all.map(async (each) => each.stop()));
+  await eventually(async () => isThere(fleet)); // the test's own connection
+  return {
+    during,
+    sessions,
+    answers: all.flatMap(({ visits }) => visits.map(({ answer }) => answer)),
+    recoveredInMs: { api, page, status, login, callback, spent, readyz: ready },
+  };
+}
