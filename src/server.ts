@@ -1,5 +1,5 @@
 import { createServer as createHttpServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createApp } from './app.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createDrain } from './platform/draining.ts';
@@ -20,6 +20,8 @@ const HEADERS_WITHIN_MS = 20_000;
 const LOOK_FOR_SLOW_HEADS_MS = 5_000;
 /** What is left of a body after its answer may take this long to come in, so that the connection can go on. */
 const DROP_WITHIN_MS = 30_000;
+/** How a balancer asks whether it may send calls. */
+const READY = /^\/readyz(?:\?|$)/;
 
 /** Serves on a bound port: `/api/*` goes straight to the gateway, all else to the Express app. */
 export async function startServer(services: Services, bound: BoundPort): Promise<RunningServer> {
@@ -30,8 +32,13 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     requestTimeout: 0, // a large upload takes its time; one that stalls, or that nobody wants, is ended below
   });
   server.maxHeadersCount = 0; // see head.ts
-  const { isDraining, drain } = createDrain(server);
-  const gateway = createGateway(services, isDraining);
+  const { isDraining, refuses, drain } = createDrain(server, {
+    isCheck: ({ url = '' }) => READY.test(url),
+    behindBalancer: services.config.trustProxy > 0,
+  });
+  const open = createGateway(services);
+  const closing = createGateway(services, () => true);
+  const gateway: RequestListener = (req, res) => (refuses(req.socket) ? closing : open)(req, res);
   const app = createApp(services, gateway, isDraining);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     const isCall = req.url?.startsWith('/api/') === true;

@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
+import { sendRaw } from './support/raw.ts';
 
 describe('a page', () => {
   let house: House;
@@ -169,7 +171,51 @@ describe('a drain', () => {
     expect(second).toMatch(/^503 [\s\S]*connection: close[\s\S]*"draining"/i);
   });
 
-  test('does not wait for a connection that has asked nothing', async () => {
+  test('answers a new call on an idle connection with 503, too', async () => {
+    await using house = await startHouse();
+    const socket = connect(house.config.port, '127.0.0.1').setEncoding('utf8');
+    const ask = async () => {
+      socket.write('GET /api/public/v1/workspaces HTTP/1.1\r\nHost: x\r\n\r\n');
+      return String(await once(socket, 'data'));
+    };
+    expect(await ask()).toMatch(/^HTTP\/1.1 401 /);
+    const drained = house.running.drain(5_000);
+    expect(await ask()).toMatch(/^HTTP\/1.1 503 [\s\S]*connection: close[\s\S]*"draining"/i);
+    expect(await drained).toBe(true);
+  });
+
+  test('tells a balancer that checks, and serves what it sends until then', async () => {
+    await using house = await startHouse({ TRUST_PROXY: '1' });
+    const get = async (path: string) =>
+      sendRaw(house, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    for (let times = 0; times < 3; times += 1) {
+      expect(await get('/readyz')).toMatch(/^HTTP\/1.1 200 /);
+      await delay(100);
+    }
+    const drained = house.running.drain(5_000);
+    expect(await get('/api/public/v1/workspaces')).toMatch(/^HTTP\/1.1 401 /);
+    expect(await get('/readyz')).toMatch(/^HTTP\/1.1 503 [\s\S]*"draining"/);
+    expect(await drained).toBe(true);
+    await expect(get('/readyz')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  test('gives a balancer no 503 for what it sends on an idle connection, but closes that', async () => {
+    await using house = await startHouse({ TRUST_PROXY: '1' });
+    const socket = connect(house.config.port, '127.0.0.1').on('error', () => {});
+    const asked = 'GET /api/public/v1/workspaces HTTP/1.1\r\nHost: x\r\n\r\n';
+    socket.write(asked);
+    await once(socket, 'data');
+    let heard = '';
+    socket.on('data', (bytes: Buffer) => (heard += bytes.toString()));
+    const closed = once(socket, 'close');
+    const drained = house.running.drain(5_000);
+    socket.write(asked);
+    await closed;
+    expect(heard).toBe('');
+    expect(await drained).toBe(true);
+  });
+
+  test('does not wait long for a connection that has asked nothing', async () => {
     await using house = await startHouse();
     const socket = connect(house.config.port, '127.0.0.1');
     await once(house.running.server, 'connection');

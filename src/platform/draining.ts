@@ -1,5 +1,7 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { Socket } from 'node:net';
+import { createBalancerWatch } from './balancer-watch.ts';
 import { createDeferred } from './deferred.ts';
 import { settlesWithin } from './durations.ts';
 
@@ -7,48 +9,109 @@ import { settlesWithin } from './durations.ts';
 export interface Drain {
   readonly isDraining: () => boolean;
   /**
-   * Takes no new connection, lets the calls under way finish, and resolves when all connections are closed. Resolves
-   * false where that took longer than `withinMs` and the rest was cut off.
+   * Whether the request that came last on a connection is a new call. The first one on a connection that was opened
+   * just before the drain, or since, is not: it was under way.
+   */
+  readonly refuses: (socket: Socket) => boolean;
+  /**
+   * Lets the calls under way finish, and resolves when all connections are closed. Resolves false where that took
+   * longer than `withinMs` and the rest was cut off. Where a balancer checks regularly whether we are ready, new
+   * connections are taken until it has been told; elsewhere no longer.
    */
   readonly drain: (withinMs: number) => Promise<boolean>;
 }
 
+interface DrainOptions {
+  /** Tells the requests that ask whether we are ready. */
+  readonly isCheck?: (req: IncomingMessage) => boolean;
+  /** Whether those who connect are balancers: they may keep idle connections, and know what to do when one closes. */
+  readonly behindBalancer?: boolean;
+}
+
+/** What somebody has sent, or is about to send without knowing better, arrives within this time. */
+const MOMENT_MS = 500;
+/** For so much of the time to drain new connections are taken at most. */
+const OPEN_SHARE = 1 / 3;
+
+interface Connection {
+  /** Answers that it waits for. The server itself takes for busy what has asked nothing yet, or half of it. */
+  readonly due: Set<ServerResponse>;
+  asked: number;
+  /** By performance.now(), as all times here. */
+  readonly openedAt: number;
+}
+
 /** Watches a server from before its first connection, and before whoever answers its requests. */
-export function createDrain(server: Server): Drain {
-  let isDraining = false;
-  // How many answers each connection still waits for. The server's own count misses connections that were handed to
-  // it and those of CONNECT, and takes for busy what has asked nothing yet, or half of it.
-  const answersDue = new Map<Socket, number>();
+export function createDrain(server: Server, options: DrainOptions = {}): Drain {
+  const { isCheck = () => false, behindBalancer = false } = options;
+  let drainingSince = Infinity;
+  const isDraining = () => drainingSince < Infinity;
+  const balancer = createBalancerWatch();
+  // The server's own list misses connections that were handed to it, and those of CONNECT.
+  const connections = new Map<Socket, Connection>();
   const empty = createDeferred<void>();
+  const endIfIdle = (socket: Socket) => connections.get(socket)?.due.size === 0 && socket.destroySoon();
+  const endInAMoment = (socket: Socket) => setTimeout(endIfIdle, MOMENT_MS, socket).unref();
+  // A balancer takes the end of an idle connection for "go elsewhere", and a 503 for the answer. Everyone else is told.
+  const endKept = behindBalancer ? endIfIdle : endInAMoment;
+
   server.on('connection', (socket: Socket) => {
-    answersDue.set(socket, 0);
+    connections.set(socket, { due: new Set(), asked: 0, openedAt: performance.now() });
     socket.once('close', () => {
-      answersDue.delete(socket);
-      if (isDraining && answersDue.size === 0) empty.resolve();
+      connections.delete(socket);
+      if (isDraining() && connections.size === 0) empty.resolve();
     });
   });
-  server.on('request', ({ socket }, res) => {
-    answersDue.set(socket, (answersDue.get(socket) ?? 0) + 1);
-    if (isDraining) res.setHeader('connection', 'close');
+  server.on('request', (req: IncomingMessage, res: ServerResponse) => {
+    const connection = connections.get(req.socket);
+    if (connection === undefined) return;
+    connection.asked += 1;
+    connection.due.add(res);
+    if (isDraining()) sayLast(connection.due);
+    if (!isCheck(req)) balancer.called();
+    else {
+      balancer.checked();
+      if (isDraining()) res.once('finish', balancer.told);
+    }
     res.once('close', () => {
-      const due = answersDue.get(socket);
-      if (due === undefined) return;
-      answersDue.set(socket, due - 1);
-      // The answer is on its way, and may be followed by that to a request behind it.
-      if (isDraining) setImmediate(() => answersDue.get(socket) === 0 && socket.destroySoon());
+      connection.due.delete(res);
+      if (isDraining()) endKept(req.socket);
     });
   });
 
+  /** Whether a connection was opened for a call that has not come yet. */
+  const isFresh = ({ openedAt }: Connection) => openedAt > drainingSince - MOMENT_MS;
+
   return {
-    isDraining: () => isDraining,
+    isDraining,
+    refuses(socket) {
+      const connection = connections.get(socket);
+      return isDraining() && !(connection?.asked === 1 && isFresh(connection));
+    },
     async drain(withinMs) {
-      isDraining = true;
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      if (answersDue.size === 0) empty.resolve();
-      for (const [socket, due] of answersDue) if (due === 0) socket.destroy();
-      const inTime = await settlesWithin(Promise.all([closed, empty.promise]), withinMs);
-      for (const socket of answersDue.keys()) socket.destroy();
+      drainingSince = performance.now();
+      for (const [socket, connection] of connections) {
+        sayLast(connection.due);
+        if (connection.asked > 0 || !isFresh(connection)) endKept(socket);
+      }
+      await balancer.untilGone(MOMENT_MS, drainingSince + withinMs * OPEN_SHARE);
+
+      // Not http.Server's own: that cuts off at once who may be asking just now.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+      if (connections.size === 0) empty.resolve();
+      for (const socket of connections.keys()) endInAMoment(socket);
+      const leftMs = drainingSince + withinMs - performance.now();
+      const inTime = await settlesWithin(Promise.all([closed, empty.promise]), leftMs);
+      for (const socket of connections.keys()) socket.destroy();
       return inTime;
     },
   };
+}
+
+/** Closes a connection with the last answer that is due on it, where it is not too late to say so. */
+function sayLast(due: ReadonlySet<ServerResponse>): void {
+  const last = [...due].at(-1);
+  for (const res of due) {
+    if (!res.headersSent) res.setHeader('connection', res === last ? 'close' : 'keep-alive');
+  }
 }

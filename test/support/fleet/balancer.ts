@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { eventually } from '../programs.ts';
+import { startFleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+
+/** The very file that operators are given. */
+const CONFIG = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
+
+/** The shell ends HAProxy when the pipe on its standard input closes: because we asked for it, or ended in any way. */
+const KEEPER = `
+  exec 3<&0
+  haproxy -db -f "$1" </dev/null 3<&- 2>&1 &
+  pid=$!
+  { cat >/dev/null; kill "$pid" 2>/dev/null; } <&3 >/dev/null 2>&1 &
+  exec 3<&-
+  wait "$pid"
+`;
+
+/** HAProxy as `deploy/haproxy.cfg` sets it up, in a process of its own. */
+interface Balancer extends AsyncDisposable {
+  /** What it has logged so far: a line for each call, among others. */
+  logged(): string;
+}
+
+/** Starts HAProxy before processes, which it finds at `hosts` (`127.0.0.1:port`), and resolves once it answers. */
+async function startBalancer(port: number, hosts: readonly string[]): Promise<Balancer> {
+  const servers = hosts.map((host, at) => [`CLOAKROOM_${at + 1}`, host]);
+  const keeper = spawn('sh', ['-c', KEEPER, 'haproxy-keeper', CONFIG], {
+    env: { PATH: process.env['PATH'], BIND: `127.0.0.1:${port}`, ...Object.fromEntries(servers) },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  });
+  let said = '';
+  keeper.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const exited = once(keeper, 'close');
+  try {
+    await eventually(async () => {
+      if (keeper.exitCode !== null) throw new Error(`haproxy did not start:\n${said}`);
+      return fetch(`http://127.0.0.1:${port}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    });
+  } catch (error) {
+    keeper.stdin.end();
+    throw error;
+  }
+  return {
+    logged: () => said,
+    async [Symbol.asyncDispose]() {
+      keeper.stdin.end();
+      await exited;
+    },
+  };
+}
+
+/** A fleet of three behind a balancer. */
+export interface BalancedFleet extends Fleet {
+  /** What a browser sees: the balancer's address. */
+  readonly url: string;
+  readonly balancer: Balancer;
+}
+
+/** Starts three processes and a balancer before them; the variables are Cloakroom's and the local service's. */
+export async function startBalancedFleet(
+  env: Readonly<Record<string, string>> = {},
+  service: Readonly<Record<string, string>> = {},
+): Promise<BalancedFleet> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const fleet = await startFleet({
+    processes: 3,
+    env: { PUBLIC_URL: url, TRUST_PROXY: '1', ...env },
+    service: { LOCAL_SERVICE_REDIRECT_URIS: `${url}/auth/callback`, ...service },
+  });
+  const balancer = await startBalancer(
+    port,
+    fleet.processes.map((cloakroom) => new URL(cloakroom.url).host),
+  );
+  return {
+    ...fleet,
+    url,
+    balancer,
+    async [Symbol.asyncDispose]() {
+      await balancer[Symbol.asyncDispose]();
+      await fleet[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** PUBLIC_URL must be known before the processes are, and the processes before the balancer. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
