@@ -11,6 +11,7 @@ import type { SessionRecords } from '../../../src/session/session-records.ts';
 import { createTicketCookie } from '../../../src/session/ticket-cookie.ts';
 import { startCloakroom } from './cloakroom.ts';
 import type { Cloakroom } from './cloakroom.ts';
+import { ready } from './ready.ts';
 import { startService } from './service.ts';
 import type { TestService } from './service.ts';
 
@@ -95,8 +96,9 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       ...options.env,
       ...env,
     });
-    processes.push(cloakroom);
     started.push(cloakroom);
+    await ready(cloakroom);
+    processes.push(cloakroom);
     return cloakroom;
   };
   await Promise.all(Array.from({ length: options.processes ?? 1 }, async () => add()));
