@@ -21,7 +21,8 @@ await launch(async () => {
   try {
     const report = join(folder, 'rows');
     process.env['FAULTS_REPORT'] = report;
-    process.exitCode = await runJest(['test/faults', ...process.argv.slice(2)]);
+    const chosen = process.argv.slice(2);
+    process.exitCode = await runJest(chosen.length > 0 ? chosen : ['test/faults']);
     if (existsSync(report)) console.log(`\n${toTable(readFileSync(report, 'utf8'))}`);
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,5 +1,5 @@
 import { createServer as createHttpServer } from 'node:http';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createApp } from './app.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createDrain } from './platform/draining.ts';
@@ -36,9 +36,7 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     isCheck: ({ url = '' }) => READY.test(url),
     behindBalancer: services.config.trustProxy > 0,
   });
-  const open = createGateway(services);
-  const closing = createGateway(services, () => true);
-  const gateway: RequestListener = (req, res) => (refuses(req.socket) ? closing : open)(req, res);
+  const gateway = createGateway(services, ({ socket }) => refuses(socket));
   const app = createApp(services, gateway, isDraining);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     const isCall = req.url?.startsWith('/api/') === true;

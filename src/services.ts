@@ -77,6 +77,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
       prefix: config.redisPrefix,
       idleSeconds: config.sessionIdleSeconds,
     }),
+    idleSeconds: config.sessionIdleSeconds,
     refreshAheadSeconds: config.refreshAheadSeconds,
     tokenTimeoutSeconds: config.tokenTimeoutSeconds,
   });

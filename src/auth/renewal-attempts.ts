@@ -4,10 +4,13 @@ import type { RedisClient } from '../platform/redis.ts';
 import type { Ticket } from '../session/record.ts';
 import { hashId } from '../session/session-records.ts';
 
-/** A refresh that was begun with the very record that still stands, and brought no new one. */
+/** A refresh with the grant that still stands, and that brought no other. */
 export interface EarlierAttempt {
-  /** Whoever began it has said that it failed; else it was killed, or still holds what the service answered. */
-  readonly hasFailed: boolean;
+  /**
+   * `open`: nobody has said what became of it; its process was killed, or still holds what the service answered.
+   * `broken off`: it was found open, and the one after it failed. `failed`: its own process said so.
+   */
+  readonly state: 'open' | 'broken off' | 'failed';
   /** Milliseconds since the epoch. */
   readonly begunAt: number;
 }
@@ -21,15 +24,12 @@ export interface RenewalAttempts {
   /** Notes, before the token endpoint is asked, that it will be; gives the attempt before this one. */
   begin(ticket: Ticket): Promise<EarlierAttempt | null>;
   /** The token endpoint brought nothing: it may or may not have used up the refresh token. */
-  fail(ticket: Ticket): Promise<void>;
+  fail(ticket: Ticket, earlier: EarlierAttempt | null): Promise<void>;
   /** The outcome is known, and stored where it has to be. */
   finish(sessionId: string): Promise<void>;
 }
 
-/**
- * One key for a session, beside its lock. It names the record by a hash of its sealed value: an attempt counts only
- * while that very value stands, and says nothing of what is in it.
- */
+/** One key for a session, beside its lock. It names the grant, so that it counts only while that stands. */
 export function createRenewalAttempts(deps: {
   readonly redis: RedisClient;
   readonly prefix: string;
@@ -41,21 +41,27 @@ export function createRenewalAttempts(deps: {
   const { redis, idleSeconds, now } = deps;
   const keyOf = (sessionId: string) => `${deps.prefix}attempt:${hashId(sessionId)}`;
 
-  const note = async ({ id, sealed }: Ticket, state: 'begun' | 'failed') => {
-    const record = hashOf(sealed);
-    const value = `${record} ${state} ${now()}`;
-    const before = await fromStore(redis.set(keyOf(id), value, 'EX', idleSeconds, 'GET'));
-    const [recordBefore, stateBefore, begunAt] = before?.split(' ') ?? [];
-    return recordBefore === record ? { hasFailed: stateBefore === 'failed', begunAt: Number(begunAt) } : null;
+  const note = async (ticket: Ticket, { state, begunAt }: EarlierAttempt): Promise<EarlierAttempt | null> => {
+    const grant = nameGrant(ticket);
+    const value = JSON.stringify({ grant, state, begunAt });
+    const before = await fromStore(redis.set(keyOf(ticket.id), value, 'EX', idleSeconds, 'GET'));
+    if (before === null) return null;
+    const earlier = JSON.parse(before) as EarlierAttempt & { readonly grant: string };
+    return earlier.grant === grant ? earlier : null;
   };
 
   return {
-    begin: async (ticket) => note(ticket, 'begun'),
-    fail: async (ticket) => void (await note(ticket, 'failed')),
+    begin: async (ticket) => note(ticket, { state: 'open', begunAt: now() }),
+    async fail(ticket, earlier) {
+      const isBrokenOff = earlier !== null && earlier.state !== 'failed';
+      const state = isBrokenOff ? 'broken off' : 'failed';
+      await note(ticket, { state, begunAt: earlier?.begunAt ?? now() });
+    },
     finish: async (sessionId) => void (await fromStore(redis.del(keyOf(sessionId)))),
   };
 }
 
-function hashOf(sealed: string): string {
-  return createHash('sha256').update(sealed).digest('base64url');
+/** By a hash that says nothing of it: the id is in there, too, and is a secret. */
+function nameGrant({ id, record }: Ticket): string {
+  return createHash('sha256').update(`${id} ${record.grant.accessToken}`).digest('base64url');
 }

@@ -33,18 +33,23 @@ const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`)
 
 /** Locks in Redis: `SET NX PX` with an owner, extended while held, released only by the owner. */
 export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalLocks {
-  /** A Redis that did not answer in time may have granted the lock, and nobody would hold it for as long as it lives. */
-  const takingBack = new Set<string>();
+  /** Locks that Redis may have granted too late to be held, and that would stand for as long as they live. */
+  const unheld = new Map<string, Set<string>>();
   const takeBack = async (key: string, owner: string) => {
-    if (takingBack.has(key)) return; // one is enough: an outage brings many
-    takingBack.add(key);
-    const goneAt = performance.now() + LOCK_MS;
-    while (performance.now() < goneAt) {
+    const known = unheld.get(key);
+    known?.add(owner);
+    if (known !== undefined) return; // an outage brings many: one loop for a key
+    const owners = new Set([owner]);
+    unheld.set(key, owners);
+    for (const goneAt = performance.now() + LOCK_MS; owners.size > 0 && performance.now() < goneAt;) {
       await delay(TAKE_BACK_AGAIN_MS, undefined, { ref: false });
-      const released = await fromStore(redis.eval(RELEASE, 1, key, owner)).catch(() => null);
-      if (released !== null) break;
+      for (const each of owners) {
+        const answered = await fromStore(redis.eval(RELEASE, 1, key, each)).catch(() => null);
+        if (answered === null) break;
+        owners.delete(each);
+      }
     }
-    takingBack.delete(key);
+    unheld.delete(key);
   };
 
   return {
@@ -63,7 +68,7 @@ export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalL
       if (granted === null) return holder === COOLING ? { coolingMs: Math.max(0, leftMs) } : 'taken';
 
       const extending = setInterval(() => {
-        // Lost with its Redis, the lock is not missed: the compare-and-set after it decides.
+        // A lock that is lost with its Redis can't be had again: then the compare-and-set alone decides.
         redis.eval(EXTEND, 1, key, owner, LOCK_MS).catch(() => {});
       }, LOCK_MS / 3);
       extending.unref();

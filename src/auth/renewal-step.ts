@@ -18,7 +18,10 @@ export interface RenewalStepOptions {
   readonly now: () => number;
 }
 
-/** What happens to one session under its lock; rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError. */
+/**
+ * What happens to one session under its lock. Each call rejects with SessionEndedError, TokenEndpointError or
+ * StoreUnavailableError.
+ */
 export interface RenewalStep {
   /** The session as it stands now. */
   read(sessionId: string): Promise<Ticket>;
@@ -32,8 +35,8 @@ const GRANT_ENDED = 'The service no longer takes the access that you gave.';
 
 /** No session is renewed twice within this time. */
 export const PACE_MS = 1_000;
-/** Whoever holds a grant that Redis would not take has stored it by then, or is dead. */
-const HOLDER_STORES_WITHIN_MS = 2_000;
+/** Connecting again takes 1.25 s, a grant is offered every 0.25 s: whoever holds one has stored it twice over, or is dead. */
+const HOLDER_STORES_WITHIN_MS = 3_000;
 const LOOK_AGAIN_MS = 100;
 
 /** Attempt noted → token endpoint → compare-and-set. */
@@ -86,7 +89,7 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       return endOrUseNewer(current, { reason: 'invalid_grant', ...toLog(earlier) });
     }
     log.warn({ err: error, ...toLog(earlier) }, 'renewal failed; the session is kept');
-    await attempts.fail(current).catch(() => {}); // it counts as broken off then
+    await attempts.fail(current, earlier).catch(() => {}); // it counts as broken off then
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   };
 
@@ -98,7 +101,7 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       const { refreshToken } = current.record.grant;
       if (refreshToken === undefined) return endOrUseNewer(current, { reason: 'no refresh token' });
       const earlier = await attempts.begin(current);
-      if (earlier?.hasFailed === false) {
+      if (earlier?.state === 'open') {
         const stored = await storedByHolder(current);
         if (stored !== null) return stored;
       }
@@ -108,7 +111,7 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       } catch (error) {
         return afterFailure(current, error, earlier);
       }
-      if (earlier !== null) log.info(toLog(earlier), 'renewed after an attempt without an outcome');
+      if (earlier !== null) log.info(toLog(earlier), 'renewed at another attempt');
       return options.renewed.store(current, record);
     },
   };
@@ -120,6 +123,6 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
  */
 function toLog(earlier: EarlierAttempt | null) {
   if (earlier === null) return {};
-  const attemptBefore = earlier.hasFailed ? 'failed' : 'broken off';
+  const attemptBefore = earlier.state === 'failed' ? 'failed' : 'broken off';
   return { attemptBefore, attemptBegunAt: new Date(earlier.begunAt).toISOString() };
 }

@@ -25,7 +25,7 @@ export interface RenewalOptions {
 export type Renew = (sessionId: string, unwanted: string) => Promise<Grant>;
 
 /** Another process may hold the lock for one call of the token endpoint, its own waits and a crash in between. */
-const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 7_000;
+const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 10_000;
 const LOOK_AGAIN_MS = 40;
 
 /**
@@ -33,24 +33,30 @@ const LOOK_AGAIN_MS = 40;
  * used under it, and whoever does not get the lock watches the record for the winner's result.
  */
 export function createRenewal({ step, locks, renewed, log, ...options }: RenewalOptions): Renew {
-  /** A lock that can't be given back runs out by itself, and an attempt with it or with the record that it names. */
-  const bestEffort = async (...done: Promise<unknown>[]) => {
-    await Promise.all(done).catch((error: unknown) => log.warn({ err: error }, 'renewal lock not released'));
+  /** What can't be taken away runs out by itself. */
+  const bestEffort = async (done: Promise<unknown>, what: string) => {
+    await done.catch((error: unknown) => log.warn({ err: error }, `${what} left to run out`));
+  };
+  const release = async (lock: HeldLock) => bestEffort(lock.release(), 'renewal lock');
+  /** First the note, then the lock: the next holder's note is not ours to take away. */
+  const finish = async (lock: HeldLock, sessionId: string) => {
+    await bestEffort(options.attempts.finish(sessionId), 'note of a renewal');
+    await release(lock);
   };
 
   const underLock = async (lock: HeldLock, sessionId: string, unwanted: string): Promise<Grant> => {
     try {
       const current = await step.read(sessionId);
       const grant = step.wanted(current, unwanted) ?? (await step.renew(current));
-      await bestEffort(options.attempts.finish(sessionId), lock.release());
+      await finish(lock, sessionId);
       return grant;
     } catch (error) {
-      // A grant that Redis has not taken yet keeps the lock: nobody may present its old refresh token meanwhile.
-      const isHandedOver = renewed.whenStored(sessionId, async () => bestEffort(lock.release()));
-      if (error instanceof SessionEndedError)
-        await bestEffort(options.attempts.finish(sessionId), lock.release());
-      else if (error instanceof TokenEndpointError) await bestEffort(lock.coolDown());
-      else if (!isHandedOver) await bestEffort(lock.release());
+      const outcome = renewed.outcome(sessionId);
+      if (error instanceof SessionEndedError) await finish(lock, sessionId);
+      else if (error instanceof TokenEndpointError) await bestEffort(lock.coolDown(), 'renewal lock');
+      else if (outcome === null) await release(lock);
+      // Until Redis takes the grant nobody may present its old refresh token.
+      else void outcome.then(async (stands) => (stands ? finish(lock, sessionId) : release(lock)));
       throw error;
     }
   };
@@ -58,8 +64,8 @@ export function createRenewal({ step, locks, renewed, log, ...options }: Renewal
   return async (sessionId, unwanted) => {
     const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
     for (;;) {
-      const unstored = renewed.offerAgain(sessionId);
-      if (unstored !== null) return unstored;
+      const unstored = await renewed.offerAgain(sessionId);
+      if (unstored !== null && unstored.accessToken !== unwanted) return unstored;
       const lock = await locks.acquire(sessionId);
       const isHeld = lock !== 'taken' && 'release' in lock;
       if (isHeld) return underLock(lock, sessionId, unwanted);

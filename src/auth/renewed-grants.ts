@@ -17,25 +17,30 @@ export interface RenewedGrants {
   store(before: Ticket, record: SessionRecord): Promise<Grant>;
   /** Stores what Redis has not taken yet; null where nothing of the session waits. Rejects like `store`. */
   offerAgain(sessionId: string): Promise<Grant> | null;
-  /** Calls back once nothing of the session waits any more; tells whether anything does. */
-  whenStored(sessionId: string, done: () => Promise<void>): boolean;
-  /** Resolves when nothing waits any more. */
-  settled(): Promise<void>;
+  /** Null where nothing of the session waits; else tells, once that is over, whether its outcome stands in Redis. */
+  outcome(sessionId: string): Promise<boolean> | null;
+  /** Gives up, after some more seconds, what Redis does not take; resolves when nothing waits any more. */
+  settle(): Promise<void>;
 }
 
-/** A grant that Redis does not take is offered again for this long. */
-const OFFER_WITHIN_MS = 15_000;
 const OFFER_AGAIN_MS = 250;
+/** Whoever shuts down does not wait for Redis any longer. */
+const SETTLES_WITHIN_MS = 15_000;
 
 interface Unstored {
   readonly before: Ticket;
   readonly record: SessionRecord;
-  /** Resolves when it is stored, when its session has ended, or when it took too long. */
-  readonly over: Promise<void>;
+  readonly outcome: Promise<boolean>;
 }
 
-export function createRenewedGrants(records: SessionRecords, log: Logger): RenewedGrants {
+/** Offers a grant for as long as its session may stand in Redis without use. */
+export function createRenewedGrants(
+  records: SessionRecords,
+  idleSeconds: number,
+  log: Logger,
+): RenewedGrants {
   const waiting = new Map<string, Unstored>();
+  let settlesAt = Infinity;
 
   const put = async (before: Ticket, record: SessionRecord): Promise<Grant> => {
     for (let current = before; ;) {
@@ -48,18 +53,18 @@ export function createRenewedGrants(records: SessionRecords, log: Logger): Renew
     }
   };
 
-  const keepOffering = async (before: Ticket, record: SessionRecord): Promise<void> => {
-    const giveUpAt = performance.now() + OFFER_WITHIN_MS;
+  const keepOffering = async (before: Ticket, record: SessionRecord): Promise<boolean> => {
+    const giveUpAt = performance.now() + idleSeconds * 1_000;
     for (;;) {
       await delay(OFFER_AGAIN_MS);
       try {
         await put(before, record); // stored by a request meanwhile, this finds the very grant
-        return;
+        return true;
       } catch (error) {
-        if (error instanceof SessionEndedError) return;
-        if (performance.now() < giveUpAt) continue;
+        if (error instanceof SessionEndedError) return true;
+        if (performance.now() < Math.min(giveUpAt, settlesAt)) continue;
         log.error({ err: error }, 'a renewed grant could not be stored');
-        return;
+        return false;
       }
     }
   };
@@ -70,8 +75,8 @@ export function createRenewedGrants(records: SessionRecords, log: Logger): Renew
         return await put(before, record);
       } catch (error) {
         if (error instanceof StoreUnavailableError) {
-          const over = keepOffering(before, record).finally(() => waiting.delete(before.id));
-          waiting.set(before.id, { before, record, over });
+          const outcome = keepOffering(before, record).finally(() => waiting.delete(before.id));
+          waiting.set(before.id, { before, record, outcome });
         }
         throw error;
       }
@@ -80,14 +85,10 @@ export function createRenewedGrants(records: SessionRecords, log: Logger): Renew
       const unstored = waiting.get(sessionId);
       return unstored === undefined ? null : put(unstored.before, unstored.record);
     },
-    whenStored(sessionId, done) {
-      const unstored = waiting.get(sessionId);
-      if (unstored === undefined) return false;
-      void unstored.over.then(done);
-      return true;
-    },
-    async settled() {
-      await Promise.allSettled([...waiting.values()].map(async ({ over }) => over));
+    outcome: (sessionId) => waiting.get(sessionId)?.outcome ?? null,
+    async settle() {
+      settlesAt = performance.now() + SETTLES_WITHIN_MS;
+      await Promise.allSettled([...waiting.values()].map(async ({ outcome }) => outcome));
     },
   };
 }

@@ -24,6 +24,8 @@ export interface TokenKeeperOptions {
   readonly oauth: OAuthClient;
   readonly locks: RenewalLocks;
   readonly attempts: RenewalAttempts;
+  /** A session stands in Redis for this long without use. */
+  readonly idleSeconds: number;
   /** A token that lives no longer than this is renewed in the background. */
   readonly refreshAheadSeconds: number;
   /** Longest call of the token endpoint. */
@@ -35,7 +37,7 @@ export interface TokenKeeperOptions {
 
 export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const { now, log } = options;
-  const renewed = createRenewedGrants(options.records, log);
+  const renewed = createRenewedGrants(options.records, options.idleSeconds, log);
   const renew = createRenewal({ ...options, renewed, step: createRenewalStep({ ...options, renewed }) });
   /** One renewal per session and process. It belongs to nobody's connection: who goes away aborts nothing. */
   const underWay = new Map<string, Promise<Grant>>();
@@ -80,7 +82,7 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled(underWay.values());
-      await renewed.settled();
+      await renewed.settle();
     },
   };
 }

@@ -32,14 +32,18 @@ export interface GatewayDeps {
 
 /**
  * The gateway (contract, section 4): forwards `/api/*` to the service with the session's token in place of its cookie.
- * A plain listener, for http.Server and for `app.use('/api', …)` alike.
+ * A plain listener, for http.Server and for `app.use('/api', …)` alike. `isRefused` tells the calls that come too late,
+ * since the server is draining.
  */
-export function createGateway(deps: GatewayDeps, isDraining: () => boolean = () => false): RequestListener {
+export function createGateway(
+  deps: GatewayDeps,
+  isRefused: (req: IncomingMessage) => boolean = () => false,
+): RequestListener {
   return (req, res) => {
     const target = originalTarget(req);
     logRequest(deps.log, req, res, target, deps.config.trustProxy);
     const timing = createServerTiming();
-    if (isDraining()) {
+    if (isRefused(req)) {
       refuse(res, draining(), timing);
       return;
     }

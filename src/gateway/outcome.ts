@@ -20,7 +20,7 @@ export function toAnswer(error: unknown): AppError | null {
   ) {
     return null;
   }
-  if (error instanceof SessionEndedError) return sessionExpired(error);
+  if (error instanceof SessionEndedError) return sessionExpired(error.detail);
   if (error instanceof BodyTooLargeError) return bodyTooLarge(error.mostBytes);
   if (error instanceof ServiceTimeoutError) return serviceTimeout({ cause: error });
   if (error instanceof ServiceCallError) {

@@ -1,6 +1,5 @@
 import { AppError } from '../platform/errors.ts';
 import type { ErrorDetails } from '../platform/errors.ts';
-import { SessionEndedError } from '../session/session-ended.ts';
 
 /** The gateway's own answers (contract, section 4); `token_endpoint_unavailable` and others come with their cause. */
 function problem(status: number, code: string, title: string) {
@@ -29,7 +28,7 @@ export function signInRequired(): AppError {
 }
 
 /** Our cookie, but its session or the grant behind it has ended. */
-export function sessionExpired({ detail } = new SessionEndedError()): AppError {
+export function sessionExpired(detail = 'Sign in again to go on.'): AppError {
   return sessionExpiredWith({ ...LOGIN, detail });
 }
 

@@ -18,7 +18,7 @@ interface BalancerWatch {
 }
 
 /** Who checks less often than this has no calls to send elsewhere. */
-const CHECKS_WITHIN_MS = 5_000;
+const CHECKS_WITHIN_MS = 11_000;
 /** A check may be late by as much as the time between two. */
 const MARGIN = 2;
 

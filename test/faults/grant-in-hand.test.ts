@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 /** The lock lives five seconds, and nobody can extend it while Redis is away. */
-const LONGER_THAN_A_LOCK_MS = 6_000;
+const MUCH_LONGER_THAN_A_LOCK_MS = 16_000;
 /** Between the calls of one caller. */
 const PAUSE_MS = 50;
 
@@ -41,7 +41,7 @@ test('Redis goes just when a rotated grant comes, for longer than the lock lives
     await delay(PAUSE_MS);
     return call(fleet.at(1 + (count % 2)).url, cookie);
   });
-  await delay(LONGER_THAN_A_LOCK_MS); // time is the fault here
+  await delay(MUCH_LONGER_THAN_A_LOCK_MS); // time is the fault here
   await redis.restart('whole');
 
   const backAt = performance.now();
@@ -56,4 +56,4 @@ test('Redis goes just when a rotated grant comes, for longer than the lock lives
   const kinds = Object.keys(tally(answers));
   expect(['200', '503 session_store_unavailable']).toEqual(expect.arrayContaining(kinds));
   expect(fleet.service.refreshes).toHaveLength(1);
-});
+}, 40_000);
