@@ -26,7 +26,9 @@ export type Renew = (sessionId: string, unwanted: string) => Promise<Grant>;
 
 /** Another process may hold the lock for one call of the token endpoint, its own waits and a crash in between. */
 const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 10_000;
+/** Each wait for another's result is longer than the one before, and at most as long as somebody will hardly notice. */
 const LOOK_AGAIN_MS = 40;
+const LOOK_AGAIN_AT_MOST_MS = 250;
 
 /**
  * Lock → read again → still unwanted? → token endpoint → compare-and-set. Nothing that was read before the lock is
@@ -63,7 +65,7 @@ export function createRenewal({ step, locks, renewed, log, ...options }: Renewal
 
   return async (sessionId, unwanted) => {
     const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
-    for (;;) {
+    for (let waitMs = LOOK_AGAIN_MS; ; waitMs = Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS)) {
       const unstored = await renewed.offerAgain(sessionId);
       if (unstored !== null && unstored.accessToken !== unwanted) return unstored;
       const lock = await locks.acquire(sessionId);
@@ -76,7 +78,7 @@ export function createRenewal({ step, locks, renewed, log, ...options }: Renewal
       if (performance.now() > giveUpAt) {
         throw new TokenEndpointError(new Error('another renewal does not finish'));
       }
-      await delay(LOOK_AGAIN_MS * (0.5 + Math.random()));
+      await delay(waitMs * (0.5 + Math.random()));
     }
   };
 }

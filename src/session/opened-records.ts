@@ -17,7 +17,7 @@ export interface OpenedRecords {
   forget(key: string): void;
 }
 
-/** About 2 KiB each: at most some 20 MiB. */
+/** 1 to 5 kB each, by the length of the tokens: at most some 50 MB. */
 const REMEMBERED = 10_000;
 
 /**

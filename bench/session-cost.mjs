@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { fromDist } from './support/compiled.mjs';
+import { silentLog, startStore } from './support/store.mjs';
+import { printTable } from './support/table.mjs';
+import { JWT_LIKE, newGrant, newToken, OPAQUE } from './support/tokens.mjs';
+
+/** What a session costs in Redis and in a process that remembers it, by the code that writes and reads it. */
+
+const { createSealer } = /** @type {typeof import('../src/session/sealing.ts')} */ (
+  await fromDist('session/sealing.js')
+);
+const { createSessionRecords } = /** @type {typeof import('../src/session/session-records.ts')} */ (
+  await fromDist('session/session-records.js')
+);
+const { createPageTokens } = /** @type {typeof import('../src/workspaces/page-tokens.ts')} */ (
+  await fromDist('workspaces/page-tokens.js')
+);
+const { createSignInAttempts } = /** @type {typeof import('../src/auth/sign-in-attempts.ts')} */ (
+  await fromDist('auth/sign-in-attempts.js')
+);
+
+const SESSIONS = 100_000;
+/** Commands under way at once: as many as Redis answers long before they count as lost. */
+const AT_ONCE = 200;
+/** src/session/opened-records.ts */
+const REMEMBERED = 10_000;
+/** A list of 137 in pages of 25, walked to its end. */
+const PAGES_BEHIND_THE_FIRST = 5;
+/** As long as those of the local service. */
+const NEXT_TOKEN = 180;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = /** @type {() => void} */ (runInNewContext('gc'));
+
+const store = await startStore();
+const deps = {
+  redis: store.redis,
+  log: silentLog,
+  prefix: 'cloakroom:',
+  sealer: createSealer([randomBytes(32)]),
+  idleSeconds: 3_600,
+  maxSeconds: 43_200,
+  now: Date.now,
+};
+const records = createSessionRecords(deps);
+const pageTokens = createPageTokens(deps);
+const attempts = createSignInAttempts({ ...deps, https: true });
+
+try {
+  const began = performance.now();
+  printTable(
+    `Bytes in Redis ${(await store.info('server')).get('redis_version')}, each over ${whole(SESSIONS)} of them`,
+    [
+      ['', 'in memory', 'in a snapshot', 'lives'],
+      await row(`session, ${OPAQUE.name}`, 'the session', async (id) => createSession(id, OPAQUE)),
+      await row(`session, ${JWT_LIKE.name}`, 'the session', async (id) => createSession(id, JWT_LIKE)),
+      await row(`one list walked through ${PAGES_BEHIND_THE_FIRST + 1} pages`, 'an hour', walkList),
+      await row('a session that was ended', '10 min', async (id) => {
+        await createSession(id, OPAQUE);
+        await records.end(id);
+      }),
+      await row('a sign-in under way', '10 min', beginSignIn),
+    ],
+  );
+  printTable(`Bytes in a process for each of the ${whole(REMEMBERED)} sessions that it remembers`, [
+    ['', 'on the heap'],
+    [OPAQUE.name, whole(await rememberedBytes(OPAQUE))],
+    [JWT_LIKE.name, whole(await rememberedBytes(JWT_LIKE))],
+  ]);
+  console.log(`\n(${whole((performance.now() - began) / 1_000)} s)`);
+} finally {
+  await store.stop();
+}
+
+/** @param {number} value */
+function whole(value) {
+  return Math.round(value).toLocaleString('en-GB');
+}
+
+/**
+ * @param {string} name
+ * @param {string} lives
+ * @param {(id: string) => Promise<unknown>} write what stands in Redis for one session
+ */
+async function row(name, lives, write) {
+  await store.redis.flushall('ASYNC');
+  const [memoryBefore, snapshotBefore] = [await usedMemory(), await snapshotBytes()];
+  await forMany(SESSIONS, async () => write(newId()));
+  const [memory, snapshot] = [await usedMemory(), await snapshotBytes()];
+  return [
+    name,
+    whole((memory - memoryBefore) / SESSIONS),
+    whole((snapshot - snapshotBefore) / SESSIONS),
+    lives,
+  ];
+}
+
+/**
+ * One that has been renewed, as most have.
+ * @param {string} id
+ * @param {typeof OPAQUE} lengths
+ */
+async function createSession(id, lengths) {
+  await records.create(id, { grant: newGrant(lengths, 900), createdAt: Date.now(), renewedAt: Date.now() });
+}
+
+/** @param {string} sessionId */
+async function walkList(sessionId) {
+  const marks = Array.from(
+    { length: PAGES_BEHIND_THE_FIRST },
+    (_, at) => /** @type {const} */ ([at + 2, { next: newToken(NEXT_TOKEN), before: 25 * (at + 1) }]),
+  );
+  await pageTokens.remember({ sessionId, path: '/api/public/v1/workspaces', limit: 25 }, new Map(marks));
+}
+
+/** @param {string} state */
+async function beginSignIn(state) {
+  await attempts.begin(state, { verifier: newToken(43), returnTo: '/workspaces' }, undefined);
+}
+
+/** @param {typeof OPAQUE} lengths */
+async function rememberedBytes(lengths) {
+  await store.redis.flushall('ASYNC');
+  const ids = Array.from({ length: REMEMBERED }, newId);
+  const next = ids.values();
+  await forMany(REMEMBERED, async () => createSession(next.next().value ?? '', lengths));
+  const reader = createSessionRecords(deps); // remembers nothing yet
+  const before = heapUsed();
+  const toRead = ids.values();
+  await forMany(REMEMBERED, async () => reader.read(toRead.next().value ?? ''));
+  const bytes = (heapUsed() - before) / REMEMBERED;
+  await reader.read(ids[0] ?? ''); // until here nothing of it is garbage
+  return bytes;
+}
+
+/** Ids as sessions have them. */
+function newId() {
+  return randomBytes(32).toString('base64url');
+}
+
+/**
+ * @param {number} times
+ * @param {() => Promise<unknown>} work
+ */
+async function forMany(times, work) {
+  let left = times;
+  const goOn = async () => {
+    while (left-- > 0) await work();
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, goOn));
+}
+
+function heapUsed() {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+/** What Redis has taken from its allocator, once its tables have stopped growing. */
+async function usedMemory() {
+  for (let before = NaN; ;) {
+    const used = Number((await store.info('memory')).get('used_memory'));
+    if (Math.abs(used - before) < 10_000) return used;
+    before = used;
+    await delay(500);
+  }
+}
+
+/** Beside its work: a command that takes as long as this may would count as lost. */
+async function snapshotBytes() {
+  await store.redis.bgsave();
+  while ((await store.info('persistence')).get('rdb_bgsave_in_progress') !== '0') await delay(100);
+  return statSync(new URL('dump.rdb', store.folder)).size;
+}

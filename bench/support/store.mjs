@@ -1,0 +1,50 @@
+import { fromDist } from './compiled.mjs';
+
+const { createLog } = /** @type {typeof import('../../src/platform/log.ts')} */ (
+  await fromDist('platform/log.js')
+);
+const { startPrivateRedis } = /** @type {typeof import('../../src/platform/private-redis.ts')} */ (
+  await fromDist('platform/private-redis.js')
+);
+const { parseRedisUrl } = /** @type {typeof import('../../src/platform/redis-url.ts')} */ (
+  await fromDist('platform/redis-url.js')
+);
+const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../src/platform/redis.ts')} */ (
+  await fromDist('platform/redis.js')
+);
+
+export const silentLog = createLog('silent');
+
+/** A Redis that ends with this process, and a connection of our own to it. */
+export async function startStore() {
+  const server = await startPrivateRedis();
+  const redis = createRedis(parseRedisUrl(server.url), silentLog);
+  await redisReady(redis);
+
+  /**
+   * All that INFO says of a section, by name.
+   * @param {string} section
+   */
+  const info = async (section) => {
+    const text = /** @type {string} */ (await redis.call('INFO', section));
+    return new Map(text.split('\r\n').map((line) => /** @type {[string, string]} */ (splitOnce(line))));
+  };
+
+  return {
+    url: server.url,
+    /** Where it writes its files. */
+    folder: new URL('.', server.url.replace('redis+unix:', 'file:')),
+    redis,
+    info,
+    async stop() {
+      await closeRedis(redis);
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** @param {string} line */
+function splitOnce(line) {
+  const at = line.indexOf(':');
+  return [line.slice(0, at), line.slice(at + 1)];
+}

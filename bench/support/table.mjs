@@ -1,0 +1,23 @@
+/**
+ * Prints rows under a title, the first of them the head: words to the left, figures to the right.
+ * @param {string} title
+ * @param {readonly (readonly string[])[]} rows
+ */
+export function printTable(title, rows) {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((cells) => (cells[at] ?? '').length)));
+  const lines = rows.map((cells) =>
+    cells
+      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join('  '),
+  );
+  console.log(`\n${title}\n`);
+  console.log([lines[0], widths.map((width) => '-'.repeat(width)).join('  '), ...lines.slice(1)].join('\n'));
+}
+
+/**
+ * A ratio or another figure between 0.01 and 1,000, with as many digits as it deserves.
+ * @param {number} value
+ */
+export function figure(value) {
+  return value.toLocaleString('en-GB', { maximumFractionDigits: value < 10 ? 2 : 0 });
+}
