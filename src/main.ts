@@ -5,9 +5,12 @@ import { settlesWithin } from './platform/durations.ts';
 import { bindPort } from './platform/listening.ts';
 import { createLog } from './platform/log.ts';
 import { exitCodeOf, untilSignal } from './platform/program.ts';
+import { redisReady } from './platform/redis.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
 
+/** A balancer may send calls as soon as the port answers, and Redis takes a moment to connect to. */
+const REDIS_WITHIN_MS = 500;
 /** Past the time to drain, renewals get this much more. */
 const RENEWALS_WITHIN_MS = 2_000;
 
@@ -23,6 +26,9 @@ async function main(): Promise<number> {
     log.warn({ node: process.version }, 'Node 20 gets no more fixes: use Node 24');
   }
   const services = createServices(config, log);
+  // The port holds who comes early. Without Redis we start all the same: an outage has its answers.
+  const redisTried = redisReady(services.redis).catch(() => {});
+  await settlesWithin(redisTried, REDIS_WITHIN_MS);
   const running = await startServer(services, bound);
   log.info({ url: toBrowse(config, running.url), publicUrl: config.publicOrigin }, 'listening');
 

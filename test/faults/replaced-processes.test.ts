@@ -26,13 +26,6 @@ const startCallers = (callers: number, kinds: readonly (() => Promise<Answer>)[]
     return (kinds[count % kinds.length] as () => Promise<Answer>)();
   });
 
-/** Starts another process in the place of one that has ended; resolves once it is ready. */
-async function replace(fleet: BalancedFleet, old: Cloakroom): Promise<void> {
-  fleet.processes.splice(fleet.processes.indexOf(old), 1);
-  const { url } = await fleet.add({ PORT: new URL(old.url).port });
-  await eventually(async () => (await fetch(`${url}/readyz`)).ok);
-}
-
 async function lostSessions({ records }: BalancedFleet, entered: readonly Entered[]): Promise<number> {
   const found = await Promise.all(entered.map(async ({ id }) => records.peek(id)));
   return found.filter((record) => record === null).length;
@@ -51,7 +44,7 @@ test('no call fails while one process after another is replaced', async () => {
   const exitCodes: (number | null)[] = [];
   for (const old of [...fleet.processes]) {
     exitCodes.push(await old.stop());
-    await replace(fleet, old);
+    await fleet.replace(old, { PORT: new URL(old.url).port });
   }
   await eventually(async () => fleet.at(2).logged().some(isCall));
   const answers = [...(await quick.stop()), ...(await slow.stop())];
@@ -86,7 +79,7 @@ test('of the calls that a killed process had, every read is answered by another,
   const [killed] = fleet.processes as [Cloakroom];
   await killed.kill();
   gate.release();
-  await replace(fleet, killed);
+  await fleet.replace(killed, { PORT: new URL(killed.url).port });
   await eventually(async () => fleet.at(2).logged().some(isCall));
   const answers = await reads.stop();
 

@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashId } from '../../src/session/session-records.ts';
-import { call, closeCalls, tally } from '../support/fleet/calls.ts';
+import { call, closeCalls, signOut, tally } from '../support/fleet/calls.ts';
 import type { Answer, CallOptions } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
 import { createGate, holdAnswer } from '../support/fleet/gates.ts';
 import type { Gate } from '../support/fleet/gates.ts';
-import { ready } from '../support/fleet/ready.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/programs.ts';
@@ -30,7 +29,6 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
 
   beforeAll(async () => {
     fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
-    await Promise.all(fleet.processes.map(ready));
     question = createGate();
     tokenAnswer = createGate();
     stream = createGate();
@@ -50,17 +48,15 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     fleet.service.refreshes.length = 0;
   });
 
-  const urlOf = (at: number) => fleet.processes[at]?.url ?? '';
+  const urlOf = (at: number) => fleet.at(at).url;
   const sessionKey = ({ id }: Entered) => `cloakroom:session:${hashId(id)}`;
   const keysOf = async ({ id }: Entered) => fleet.redis.keys(`cloakroom:*:${hashId(id)}`);
   /** How often a session was read for a call or a page. */
   const sessionReads = async () =>
     Number(/^cmdstat_getex:calls=(\d+)/m.exec(await fleet.redis.info('commandstats'))?.[1] ?? 0);
 
-  const signOut = async ({ cookie }: Entered) => {
-    const headers = { 'sec-fetch-site': 'same-origin' };
-    const answer = await call(urlOf(1), cookie, { path: '/auth/logout', method: 'POST', headers });
-    expect(answer.status).toBe(303);
+  const expectSignedOut = async ({ cookie }: Entered) => {
+    expect((await signOut(fleet.at(1).url, cookie)).status).toBe(303);
   };
 
   /** Brings a call at one process to the gate, signs out at the other one, lets the call go on; gives its answer. */
@@ -72,7 +68,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     gate.hold();
     const inFlight = call(urlOf(0), session.cookie, options);
     await gate.reached();
-    await signOut(session);
+    await expectSignedOut(session);
     await meanwhile?.();
     gate.release();
     return inFlight;
@@ -125,7 +121,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     const waiting = [0, 1, 0, 1].map(async (at) => call(urlOf(at), session.cookie));
     await tokenAnswer.reached();
     await eventually(async () => (await sessionReads()) === readBefore + waiting.length);
-    await signOut(session);
+    await expectSignedOut(session);
     tokenAnswer.release();
     const late = await Promise.all(waiting);
     expect(tally(late)).toEqual({ '401 session_expired': waiting.length });
@@ -139,7 +135,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     // It is answered with the living token, while the renewal goes on beside it.
     expect(await call(urlOf(0), session.cookie)).toMatchObject({ status: 200 });
     await tokenAnswer.reached();
-    await signOut(session);
+    await expectSignedOut(session);
     tokenAnswer.release();
     await eventually(async () => (await keysOf(session)).length === 1); // the lock goes last
     expect(fleet.service.refreshes).toHaveLength(1);

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createSealer } from '../../src/session/sealing.ts';
 import { hashId } from '../../src/session/session-records.ts';
-import { call, closeCalls } from '../support/fleet/calls.ts';
+import { call, closeCalls, signOut } from '../support/fleet/calls.ts';
 import type { LogLine } from '../support/fleet/cloakroom.ts';
 import { SESSION_KEY, startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
@@ -38,12 +38,7 @@ describe('a thief', () => {
       await call(fleet.at(0).url, cookie, { path: '/workspaces?limit=5&page=3' });
       await call(fleet.at(0).url, cookie, { path: '/auth/login' });
     }
-    const signOut = {
-      path: '/auth/logout',
-      method: 'POST',
-      headers: { 'sec-fetch-site': 'same-origin' },
-    } as const;
-    await call(fleet.at(0).url, ended.cookie, signOut);
+    await signOut(fleet.at(0).url, ended.cookie);
 
     const keys = await fleet.redis.keys('*');
     dump = new Map(await Promise.all(keys.map(async (key) => [key, await everythingAt(key)] as const)));

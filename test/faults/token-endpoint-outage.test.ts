@@ -13,7 +13,7 @@ const ASK_EVERY_MS = 120;
 /** A try takes a second at most and is followed by another two seconds later; the rest is for a busy machine. */
 const RECOVERS_WITHIN_MS = 5_000;
 /** Times are taken in this process, whose timers may be a little early or late. */
-const TIMER_SLACK_MS = 10;
+const TIMER_SLACK_MS = 100;
 
 /** A session that is called with, over both processes in turn, during an outage and until it is over. */
 interface Watched {

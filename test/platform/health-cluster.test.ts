@@ -8,7 +8,7 @@ import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import { createRedis, redisReady } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
-import { freePort } from '../support/fleet/redis-server.ts';
+import { freePort } from '../support/fleet/free-port.ts';
 import { eventually } from '../support/programs.ts';
 
 interface Master {

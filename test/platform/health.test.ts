@@ -52,23 +52,23 @@ describe('a process that can serve', () => {
   });
 });
 
-describe('a process that can’t', () => {
+describe('a process is not ready', () => {
   afterEach(backToReady);
 
-  test('for it drains, is not ready', async () => {
+  test('while it drains', async () => {
     draining = true;
     expect(await readyz()).toEqual({ status: 503, body: { status: 'not ready', missing: ['draining'] } });
     draining = false;
   });
 
-  test('for Redis says nothing, is not ready', async () => {
+  test('while Redis says nothing', async () => {
     process.kill(server.pid, 'SIGSTOP');
     const answer = await readyz();
     process.kill(server.pid, 'SIGCONT');
     expect(answer).toEqual({ status: 503, body: MISSES_REDIS });
   });
 
-  test('for Redis is a replica, is not ready, though it answers PING', async () => {
+  test('while Redis is a replica, though that answers PING', async () => {
     await admin.replicaof('127.0.0.1', '1');
     const answer = await readyz();
     const pong = await admin.ping();
@@ -76,7 +76,7 @@ describe('a process that can’t', () => {
     expect({ answer, pong }).toEqual({ answer: { status: 503, body: MISSES_REDIS }, pong: 'PONG' });
   });
 
-  test('for Redis has too few replicas to take a write, is not ready', async () => {
+  test('while Redis has too few replicas to take a write', async () => {
     await admin.config('SET', 'min-replicas-to-write', '1');
     const answer = await readyz();
     await admin.config('SET', 'min-replicas-to-write', '0');

@@ -17,10 +17,8 @@ export async function crash(house: House, slot: number): Promise<void> {
   house.killed.add(cloakroom);
   await cloakroom.kill();
   await excuseUnstored(house);
-  const fresh = await fleet.add();
+  const fresh = await fleet.replace(cloakroom);
   await fresh.setClock(model.aheadMs);
-  fleet.processes.splice(slot, 1, fresh);
-  fleet.processes.pop();
 
   for (const [at, session] of model.sessions.entries()) {
     if (ledger.latest(session)?.outcome !== 'given up') continue;

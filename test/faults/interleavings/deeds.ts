@@ -1,4 +1,4 @@
-import { call as ask } from '../../support/fleet/calls.ts';
+import { call as ask, signOut as askToSignOut } from '../../support/fleet/calls.ts';
 import type { Answer } from '../../support/fleet/calls.ts';
 import { processAt } from './house.ts';
 import type { House } from './house.ts';
@@ -79,8 +79,7 @@ export async function expire(house: House, ms: number): Promise<void> {
 export async function signOut(house: House, session: SessionModel, slot: number): Promise<void> {
   markUnsure(session);
   const { url } = processAt(house, slot);
-  const headers = { 'sec-fetch-site': 'same-origin' };
-  const answer = await ask(url, session.entered.cookie, { path: '/auth/logout', method: 'POST', headers });
+  const answer = await askToSignOut(url, session.entered.cookie);
   if (answer.status !== 303) house.complaints.push(`sign-out is answered with ${answer.status}`);
   markEnded(house.model, session);
 }

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../programs.ts';
 import { startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
+import { freePort } from './free-port.ts';
 
 /** The very file that operators are given. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
@@ -70,6 +69,7 @@ export async function startBalancedFleet(
   env: Readonly<Record<string, string>> = {},
   service: Readonly<Record<string, string>> = {},
 ): Promise<BalancedFleet> {
+  // PUBLIC_URL must be known before the processes are, and the processes before the balancer.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const fleet = await startFleet({
@@ -90,14 +90,4 @@ export async function startBalancedFleet(
       await fleet[Symbol.asyncDispose]();
     },
   };
-}
-
-/** PUBLIC_URL must be known before the processes are, and the processes before the balancer. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

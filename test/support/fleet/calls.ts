@@ -43,6 +43,16 @@ export async function call(url: string, cookie: string, options: CallOptions = {
   }
 }
 
+/** Asks one process to end a session. */
+export async function signOut(
+  url: string,
+  cookie: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const sameSite = { 'sec-fetch-site': 'same-origin', ...headers };
+  return call(url, cookie, { path: '/auth/logout', method: 'POST', headers: sameSite });
+}
+
 /** How many answers there were of each kind: `{"200": 12, "503 session_store_unavailable": 3}`. */
 export function tally(answers: readonly Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};

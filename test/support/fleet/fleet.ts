@@ -46,6 +46,8 @@ export interface Fleet extends AsyncDisposable {
   readonly redisPid: number;
   /** One more process, with the same variables unless told otherwise. */
   add(env?: Env): Promise<Cloakroom>;
+  /** One more process in the place of one that has ended. */
+  replace(old: Cloakroom, env?: Env): Promise<Cloakroom>;
   /** A session of this user's, with living tokens but for what is given. */
   enter(user?: string, grant?: Partial<Grant>): Promise<Entered>;
 }
@@ -116,6 +118,11 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     records,
     redisPid: privateRedis?.pid ?? 0,
     add,
+    async replace(old, env) {
+      const fresh = await add(env);
+      processes.splice(processes.indexOf(old), 1, ...processes.splice(processes.indexOf(fresh), 1));
+      return fresh;
+    },
     async enter(user = 'demo', changed = {}) {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../programs.ts';
-import { call } from './calls.ts';
+import { call, signOut } from './calls.ts';
 import type { Answer } from './calls.ts';
 import type { Entered, Fleet } from './fleet.ts';
-import { ERRANDS, signOut, startVisitor } from './visitors.ts';
+import { ERRANDS, startVisitor } from './visitors.ts';
 import type { Errand, Visitor } from './visitors.ts';
 
 /** What befalls Cloakroom's Redis, and how it ends. */
@@ -54,7 +54,7 @@ export async function sufferFault(fleet: Fleet, { begin, end }: RedisFault): Pro
   const visitor = startVisitor(fleet, sessions.living);
   const renewing = startVisitor(fleet, sessions.spent, ['api']);
   const [logout, readyz, healthz] = await Promise.all([
-    askAll(async (url) => signOut(url, sessions.leaving)),
+    askAll(async (url) => signOut(url, sessions.leaving.cookie, { accept: 'text/html' })),
     askReadyz(),
     askAll(async (url) => call(url, '', { path: '/healthz' })),
     delay(LASTS_MS),

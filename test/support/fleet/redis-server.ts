@@ -1,12 +1,10 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../../src/platform/private-redis.ts';
+import { freePort } from './free-port.ts';
 
 /** A Redis on a TCP port that loses nothing by itself, and what may befall it. */
 export interface RedisServer extends AsyncDisposable {
@@ -26,16 +24,6 @@ export interface RedisServer extends AsyncDisposable {
   /** It refuses whatever needs memory. */
   fill(): Promise<void>;
   makeRoom(): Promise<void>;
-}
-
-/** A port of the loopback interface on which nobody listens, as of now. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 /** Starts it, with each write on disk before its answer. */

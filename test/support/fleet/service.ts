@@ -87,9 +87,15 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     else local(req, res);
   };
 
+  const failures: unknown[] = [];
   let server: Server;
   const listen = async (port: number) => {
-    server = createServer((req, res) => void listener(req, res).catch(() => res.destroy()));
+    server = createServer((req, res) => {
+      listener(req, res).catch((error: unknown) => {
+        if (!req.destroyed) failures.push(error); // whoever asked may have been killed meanwhile
+        res.destroy();
+      });
+    });
     server.keepAliveTimeout = 0; // a connection that ends just as it is used again would be a fault of its own
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
@@ -127,6 +133,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
       if (server.listening) await goAway();
       await closeRedis(redis);
       await privateRedis[Symbol.asyncDispose]();
+      if (failures.length > 0) throw new AggregateError(failures, 'an intercept failed');
     },
   });
 }

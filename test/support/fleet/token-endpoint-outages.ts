@@ -35,16 +35,9 @@ export const OUTAGES: Readonly<Record<string, Outage>> = {
 
 /** From now on the token endpoint does this to the refreshes of some grants, each by its refresh token. */
 export function breakTokenEndpoint(service: TestService, outages: ReadonlyMap<string, Outage>): void {
-  service.intercept = (req, res) => {
-    const outage = req.url === TOKEN_PATH ? outages.get(refreshTokenOf(req)) : undefined;
+  service.intercept = (req, res, refreshToken) => {
+    const outage = outages.get(refreshToken ?? '');
     outage?.(req, res);
     return outage !== undefined;
   };
-}
-
-/** Looks at a form that is at hand as a whole, and puts it back. */
-function refreshTokenOf(req: IncomingMessage): string {
-  const form = (req.read() as Buffer | null) ?? Buffer.alloc(0);
-  req.unshift(form);
-  return new URLSearchParams(form.toString()).get('refresh_token') ?? '';
 }

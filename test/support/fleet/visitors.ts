@@ -80,9 +80,3 @@ export function startVisitor(
 
 /** Without it nobody looks for an attempt in Redis. */
 const ATTEMPT_COOKIE = `cloakroom-signin-x=${'a'.repeat(43)}`;
-
-/** Asks one process to end a session. */
-export async function signOut(url: string, { cookie }: Entered): Promise<Answer> {
-  const headers = { ...HTML, 'sec-fetch-site': 'same-origin' };
-  return call(url, cookie, { path: '/auth/logout', method: 'POST', headers });
-}
