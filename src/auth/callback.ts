@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, RequestHandler } from 'express';
 import { startSession, ticketOf } from '../session/sessions.ts';
 import { HOME } from './return-to.ts';
@@ -16,7 +17,7 @@ import {
  * under a new id and ends the one before it.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
-  const { config, attempts, records, render, now } = deps;
+  const { config, attempts, render, now } = deps;
   return async (req, res) => {
     const query = queryOf(req);
     const state = query.get('state') ?? '';
@@ -32,7 +33,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
     const grant = await redeem(deps, query, state, attempt);
     await startSession(req, { grant, createdAt: now() });
     for (const id of new Set([before?.id, attempt.sessionBefore]))
-      if (id !== undefined) await records.end(id);
+      if (id !== undefined) await endForSure(deps, id);
 
     if (config.cookieSameSite === 'lax') res.redirect(303, attempt.returnTo);
     // A strict cookie goes along only with what a page of ours asks for: so there is one in between.
@@ -51,6 +52,31 @@ async function redeem(deps: AuthDeps, query: URLSearchParams, state: string, att
     throw exchangeFailed(cause, attempt.returnTo);
   }
 }
+
+/**
+ * The new session stands, so that Redis going just now must not make the sign-in look failed; and the old one must not
+ * stay. Resolves at once when it has ended, or when the first try has failed.
+ */
+async function endForSure({ records, log }: AuthDeps, id: string): Promise<void> {
+  const again = async () => {
+    for (const giveUpAt = performance.now() + END_WITHIN_MS; performance.now() < giveUpAt;) {
+      await delay(END_AGAIN_MS, undefined, { ref: false });
+      const ended = await records.end(id).then(
+        () => true,
+        () => false,
+      );
+      if (ended) return;
+    }
+    log.error('the session before a sign-in could not be ended');
+  };
+  await records.end(id).catch((error: unknown) => {
+    log.warn({ err: error }, 'the session before a sign-in is ended later');
+    void again();
+  });
+}
+
+const END_AGAIN_MS = 1_000;
+const END_WITHIN_MS = 600_000;
 
 function queryOf(req: Request): URLSearchParams {
   const at = req.originalUrl.indexOf('?');

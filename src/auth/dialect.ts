@@ -19,20 +19,27 @@ export function speakDialect(fetch: CustomFetch): CustomFetch {
   return async (url, options) => {
     const answer = await fetch(url, options);
     const body = parseObject(await readText(answer));
-    if (typeof body?.['error'] === 'string') {
+    if (typeof body?.['error'] === 'string' && body['error'] !== '') {
       const { error, error_description: description } = body;
       return json(400, { error, ...(typeof description === 'string' && { error_description: description }) });
     }
-    if (answer.status !== 200) throw new MalformedAnswerError(`the token endpoint answered ${answer.status}`);
+    if (!answer.ok) throw new MalformedAnswerError(`the token endpoint answered ${answer.status}`);
     if (body === null) throw new MalformedAnswerError('the token endpoint answered no JSON object');
     return json(200, {
       access_token: body['access_token'],
-      token_type: body['token_type'] ?? 'bearer',
-      expires_in: body['expires_in'] ?? DEFAULT_EXPIRES_IN_SECONDS,
+      token_type: body['token_type'] || 'bearer',
+      expires_in: toSeconds(body['expires_in']),
       refresh_token: body['refresh_token'] || undefined,
-      scope: body['scope'] || undefined, // an empty one says nothing of what was granted
+      // An empty one says nothing of what was granted.
+      scope: (typeof body['scope'] === 'string' && body['scope']) || undefined,
     });
   };
+}
+
+/** What is no time counts as missing: tokens that may not come again are not thrown away for it. */
+function toSeconds(expiresIn: unknown): number {
+  const seconds = typeof expiresIn === 'string' && expiresIn !== '' ? Number(expiresIn) : expiresIn;
+  return typeof seconds === 'number' && seconds > 0 ? seconds : DEFAULT_EXPIRES_IN_SECONDS;
 }
 
 function json(status: number, body: object): Response {
@@ -47,7 +54,7 @@ async function readText(answer: Response): Promise<string> {
     if (bytes > MOST_ANSWER_BYTES) throw new MalformedAnswerError('the token endpoint’s answer is too large');
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return new TextDecoder().decode(Buffer.concat(chunks)); // without a byte order mark
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

@@ -1,33 +1,51 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import type { Ticket } from '../session/record.ts';
-import { hashId } from '../session/session-records.ts';
+import { keyBesideSession } from '../session/session-records.ts';
 
-/** A refresh with the grant that still stands, and that brought no other. */
-export interface EarlierAttempt {
+const noteSchema = z.object({
+  /** Hash of the grant that it began with. */
+  grant: z.string(),
   /**
-   * `open`: nobody has said what became of it; its process was killed, or still holds what the service answered.
+   * `open`: nobody has said what became of it; its process asks, holds what the service answered, or was killed.
    * `broken off`: it was found open, and the one after it failed. `failed`: its own process said so.
    */
-  readonly state: 'open' | 'broken off' | 'failed';
+  state: z.enum(['open', 'broken off', 'failed']),
   /** Milliseconds since the epoch. */
-  readonly begunAt: number;
-}
+  begunAt: z.number().min(0).max(8.64e15),
+  /** Another one every second, as long as the process that began it lives and reaches Redis. */
+  sign: z.string(),
+});
+
+/** A refresh with the grant that still stands. */
+export type EarlierAttempt = Readonly<z.infer<typeof noteSchema>>;
 
 /**
  * What was begun at the token endpoint. A process that is killed in the middle of a renewal can't tell whether the
- * service had answered; whoever renews next can, by what the service says then. Each call rejects with
- * StoreUnavailableError.
+ * service had answered; whoever renews next can, by what the service says then. But for `abandon`, each call
+ * rejects with StoreUnavailableError.
  */
 export interface RenewalAttempts {
-  /** Notes, before the token endpoint is asked, that it will be; gives the attempt before this one. */
-  begin(ticket: Ticket): Promise<EarlierAttempt | null>;
+  /** The note of an attempt with the ticket's grant, or null. */
+  find(ticket: Ticket): Promise<EarlierAttempt | null>;
+  /** Notes, before the token endpoint is asked, that it will be, and then gives signs of life. */
+  begin(ticket: Ticket): Promise<void>;
   /** The token endpoint brought nothing: it may or may not have used up the refresh token. */
   fail(ticket: Ticket, earlier: EarlierAttempt | null): Promise<void>;
   /** The outcome is known, and stored where it has to be. */
   finish(sessionId: string): Promise<void>;
+  /** Gives no more signs of life. */
+  abandon(sessionId: string): void;
 }
+
+export const SIGN_OF_LIFE_MS = 1_000;
+
+/** Replaces the very note that was written last: one that another has written meanwhile is left alone. */
+const REPLACE = `
+  if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') end
+  return 1`;
 
 /** One key for a session, beside its lock. It names the grant, so that it counts only while that stands. */
 export function createRenewalAttempts(deps: {
@@ -39,29 +57,68 @@ export function createRenewalAttempts(deps: {
   readonly now: () => number;
 }): RenewalAttempts {
   const { redis, idleSeconds, now } = deps;
-  const keyOf = (sessionId: string) => `${deps.prefix}attempt:${hashId(sessionId)}`;
+  const keyOf = (sessionId: string) => keyBesideSession(deps.prefix, 'attempt', sessionId);
+  const living = new Map<string, NodeJS.Timeout>();
 
-  const note = async (ticket: Ticket, { state, begunAt }: EarlierAttempt): Promise<EarlierAttempt | null> => {
-    const grant = nameGrant(ticket);
-    const value = JSON.stringify({ grant, state, begunAt });
-    const before = await fromStore(redis.set(keyOf(ticket.id), value, 'EX', idleSeconds, 'GET'));
-    if (before === null) return null;
-    const earlier = JSON.parse(before) as EarlierAttempt & { readonly grant: string };
-    return earlier.grant === grant ? earlier : null;
+  const write = async ({ id }: Ticket, note: EarlierAttempt): Promise<string> => {
+    const value = JSON.stringify(note);
+    await fromStore(redis.set(keyOf(id), value, 'EX', idleSeconds));
+    return value;
+  };
+  const abandon = (sessionId: string) => {
+    clearInterval(living.get(sessionId));
+    living.delete(sessionId);
   };
 
   return {
-    begin: async (ticket) => note(ticket, { state: 'open', begunAt: now() }),
-    async fail(ticket, earlier) {
-      const isBrokenOff = earlier !== null && earlier.state !== 'failed';
-      const state = isBrokenOff ? 'broken off' : 'failed';
-      await note(ticket, { state, begunAt: earlier?.begunAt ?? now() });
+    abandon,
+    async find(ticket) {
+      const note = parseNote(await fromStore(redis.get(keyOf(ticket.id))));
+      return note?.grant === nameGrant(ticket) ? note : null;
     },
-    finish: async (sessionId) => void (await fromStore(redis.del(keyOf(sessionId)))),
+    async begin(ticket) {
+      abandon(ticket.id);
+      const note = { grant: nameGrant(ticket), state: 'open', begunAt: now() } as const;
+      let written = await write(ticket, { ...note, sign: randomUUID() });
+      const giveSign = () => {
+        const next = JSON.stringify({ ...note, sign: randomUUID() });
+        const replaced = redis.eval(REPLACE, 1, keyOf(ticket.id), written, next);
+        replaced.then(
+          () => (written = next),
+          () => {}, // Redis is away, or slow: the next one may get through
+        );
+      };
+      living.set(ticket.id, setInterval(giveSign, SIGN_OF_LIFE_MS).unref());
+    },
+    async fail(ticket, earlier) {
+      abandon(ticket.id);
+      const isBrokenOff = earlier !== null && earlier.state !== 'failed';
+      await write(ticket, {
+        grant: nameGrant(ticket),
+        state: isBrokenOff ? 'broken off' : 'failed',
+        begunAt: earlier?.begunAt ?? now(),
+        sign: randomUUID(),
+      });
+    },
+    async finish(sessionId) {
+      abandon(sessionId);
+      await fromStore(redis.del(keyOf(sessionId)));
+    },
   };
+}
+
+/** Null where somebody else has written there. */
+function parseNote(text: string | null): EarlierAttempt | null {
+  try {
+    return noteSchema.safeParse(JSON.parse(text ?? 'null')).data ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** By a hash that says nothing of it: the id is in there, too, and is a secret. */
 function nameGrant({ id, record }: Ticket): string {
-  return createHash('sha256').update(`${id} ${record.grant.accessToken}`).digest('base64url');
+  return createHash('sha256')
+    .update(`${id} ${JSON.stringify(record.grant)}`)
+    .digest('base64url');
 }

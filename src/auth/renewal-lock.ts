@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
-import { hashId } from '../session/session-records.ts';
+import { keyBesideSession } from '../session/session-records.ts';
 
 /** Held by one process at a time for one session; each rejects with StoreUnavailableError. */
 export interface HeldLock {
+  /** Whether it still is; if so, for its whole life from now. */
+  readonly isHeld: () => Promise<boolean>;
   /** Lets the next one in. */
   readonly release: () => Promise<void>;
   /** Lets nobody in for a second or a little more, after a renewal that failed: no herd when the service is down. */
@@ -54,7 +56,7 @@ export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalL
 
   return {
     async acquire(sessionId) {
-      const key = `${prefix}renewal:${hashId(sessionId)}`;
+      const key = keyBesideSession(prefix, 'renewal', sessionId);
       const owner = randomUUID();
       const asked = Promise.all([
         redis.set(key, owner, 'PX', LOCK_MS, 'NX'),
@@ -78,6 +80,7 @@ export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalL
         await fromStore(redis.eval(script, 1, key, owner, ms));
       };
       return {
+        isHeld: async () => (await fromStore(redis.eval(EXTEND, 1, key, owner, LOCK_MS))) === 1,
         release: async () => finish(RELEASE, 0),
         coolDown: async () => finish(COOL, Math.round(COOLING_MS + Math.random() * JITTER_MS)),
       };

@@ -1,11 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
+import { isSameGrant } from '../session/record.ts';
 import type { Grant, SessionRecord, Ticket } from '../session/record.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { GrantRefusedError, TokenEndpointError } from './oauth-client.ts';
 import type { OAuthClient } from './oauth-client.ts';
+import { SIGN_OF_LIFE_MS } from './renewal-attempts.ts';
 import type { EarlierAttempt, RenewalAttempts } from './renewal-attempts.ts';
+import type { HeldLock } from './renewal-lock.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
 
 export interface RenewalStepOptions {
@@ -13,33 +16,30 @@ export interface RenewalStepOptions {
   readonly oauth: OAuthClient;
   readonly attempts: RenewalAttempts;
   readonly renewed: RenewedGrants;
+  /** Longest call of the token endpoint. */
+  readonly tokenTimeoutSeconds: number;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /**
- * What happens to one session under its lock. Each call rejects with SessionEndedError, TokenEndpointError or
- * StoreUnavailableError.
+ * Renews one session under its lock, from what was read under it; null where the lock was lost before the token
+ * endpoint was asked. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
  */
-export interface RenewalStep {
-  /** The session as it stands now. */
-  read(sessionId: string): Promise<Ticket>;
-  /** Its grant where that is living and another than the unwanted one; else null. */
-  wanted(ticket: Ticket, unwanted: string): Grant | null;
-  /** Asks the token endpoint and stores what it brings. To be called with what was read under the lock. */
-  renew(current: Ticket): Promise<Grant>;
-}
+export type RenewalStep = (current: Ticket, lock: HeldLock) => Promise<Grant | null>;
 
 const GRANT_ENDED = 'The service no longer takes the access that you gave.';
 
 /** No session is renewed twice within this time. */
 export const PACE_MS = 1_000;
-/** Connecting again takes 1.25 s, a grant is offered every 0.25 s: whoever holds one has stored it twice over, or is dead. */
-const HOLDER_STORES_WITHIN_MS = 3_000;
+/** Connecting again takes 1.25 s at most: a holder who lives has given a sign by then, or stored what it holds. */
+const DEAD_WITHOUT_SIGN_MS = 2 * SIGN_OF_LIFE_MS + 1_500;
 const LOOK_AGAIN_MS = 100;
+/** Beyond the time that its call of the token endpoint may take. */
+const STORES_WITHIN_MS = 10_000;
 
-/** Attempt noted → token endpoint → compare-and-set. */
+/** The end of an attempt before this one → its turn → attempt noted → token endpoint → compare-and-set. */
 export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
   const { records, attempts, log, now } = options;
 
@@ -49,13 +49,17 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     return found.ticket;
   };
 
-  const isOther = ({ record: { grant } }: Ticket, accessToken: string) => grant.accessToken !== accessToken;
+  /** The grant that stands now, where somebody has renewed it; else null. */
+  const newerThan = async ({ id, record }: Ticket): Promise<Grant | null> => {
+    const { grant } = (await read(id)).record;
+    return isSameGrant(grant, record.grant) ? null : grant;
+  };
 
   /** Ends the session, unless somebody has renewed it after all. */
   const endOrUseNewer = async (refused: Ticket, why: object): Promise<Grant> => {
     for (;;) {
       const again = await read(refused.id);
-      if (isOther(again, refused.record.grant.accessToken)) return again.record.grant;
+      if (!isSameGrant(again.record.grant, refused.record.grant)) return again.record.grant;
       if (await records.endUnchanged(again)) {
         log.info(why, 'session ended');
         throw new SessionEndedError(GRANT_ENDED);
@@ -64,24 +68,31 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
   };
 
   /**
-   * An attempt that nobody finished may be that of a process that lives, got its answer and waits for Redis to take it.
-   * Asking with the same refresh token meanwhile could cost the session where the service rotates them.
+   * An open attempt may be that of a process that lives: its lock was lost with Redis, and it still asks, or waits for
+   * Redis to take what it got. To ask with the same refresh token meanwhile could cost the session where they rotate.
    */
-  const storedByHolder = async (current: Ticket): Promise<Grant | null> => {
-    const giveUpAt = performance.now() + HOLDER_STORES_WITHIN_MS;
-    while (performance.now() < giveUpAt) {
-      const again = await read(current.id);
-      if (isOther(again, current.record.grant.accessToken)) return again.record.grant;
+  const storedByHolder = async (current: Ticket, earlier: EarlierAttempt): Promise<Grant | null> => {
+    const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + STORES_WITHIN_MS;
+    let { sign } = earlier;
+    let deadAt = performance.now() + DEAD_WITHOUT_SIGN_MS;
+    while (performance.now() < deadAt) {
       await delay(LOOK_AGAIN_MS);
+      const [newer, note] = await Promise.all([newerThan(current), attempts.find(current)]);
+      if (newer !== null) return newer;
+      if (note !== null && note.state !== 'open')
+        throw new TokenEndpointError(new Error('a renewal has just failed'));
+      if (performance.now() > giveUpAt)
+        throw new TokenEndpointError(new Error('another renewal does not finish'));
+      if (note === null || note.sign === sign) continue;
+      ({ sign } = note);
+      deadAt = performance.now() + DEAD_WITHOUT_SIGN_MS;
     }
     return null;
   };
 
-  const askService = async (record: SessionRecord, refreshToken: string): Promise<SessionRecord> => {
-    const sinceMs = now() - (record.renewedAt ?? -Infinity);
+  const untilItsTurn = async ({ renewedAt = -Infinity }: SessionRecord) => {
+    const sinceMs = now() - renewedAt;
     if (sinceMs < PACE_MS) await delay(Math.min(PACE_MS, PACE_MS - sinceMs));
-    const grant = await options.oauth.renew(record.grant, refreshToken);
-    return { ...record, grant, renewedAt: now() };
   };
 
   const afterFailure = async (current: Ticket, error: unknown, earlier: EarlierAttempt | null) => {
@@ -89,31 +100,34 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       return endOrUseNewer(current, { reason: 'invalid_grant', ...toLog(earlier) });
     }
     log.warn({ err: error, ...toLog(earlier) }, 'renewal failed; the session is kept');
-    await attempts.fail(current, earlier).catch(() => {}); // it counts as broken off then
+    attempts.fail(current, earlier).catch(() => {}); // it counts as broken off then
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   };
 
-  return {
-    read,
-    wanted: (ticket, unwanted) =>
-      isOther(ticket, unwanted) && ticket.record.grant.expiresAt > now() ? ticket.record.grant : null,
-    async renew(current) {
-      const { refreshToken } = current.record.grant;
-      if (refreshToken === undefined) return endOrUseNewer(current, { reason: 'no refresh token' });
-      const earlier = await attempts.begin(current);
-      if (earlier?.state === 'open') {
-        const stored = await storedByHolder(current);
-        if (stored !== null) return stored;
-      }
-      let record: SessionRecord;
-      try {
-        record = await askService(current.record, refreshToken);
-      } catch (error) {
-        return afterFailure(current, error, earlier);
-      }
-      if (earlier !== null) log.info(toLog(earlier), 'renewed at another attempt');
-      return options.renewed.store(current, record);
-    },
+  return async (current, lock) => {
+    const { refreshToken } = current.record.grant;
+    if (refreshToken === undefined) return endOrUseNewer(current, { reason: 'no refresh token' });
+    const earlier = await attempts.find(current);
+    if (earlier?.state === 'open') {
+      const stored = await storedByHolder(current, earlier);
+      if (stored !== null) return stored;
+    }
+    await untilItsTurn(current.record);
+    // Whoever was stopped on the way here may have lost the lock, and another has renewed the session since.
+    const [newer, isHeld] = await Promise.all([newerThan(current), lock.isHeld()]);
+    if (newer !== null) return newer;
+    if (!isHeld) return null;
+
+    await attempts.begin(current);
+    let grant: Grant;
+    try {
+      grant = await options.oauth.renew(current.record.grant, refreshToken);
+    } catch (error) {
+      return afterFailure(current, error, earlier);
+    }
+    const stored = await options.renewed.store(current, { ...current.record, grant, renewedAt: now() });
+    if (earlier !== null) log.info(toLog(earlier), 'renewed at another attempt');
+    return stored;
   };
 }
 

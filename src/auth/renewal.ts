@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
 import type { Grant } from '../session/record.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
+import type { SessionRecords } from '../session/session-records.ts';
 import { TokenEndpointError } from './oauth-client.ts';
 import type { RenewalAttempts } from './renewal-attempts.ts';
 import type { HeldLock, RenewalLocks } from './renewal-lock.ts';
@@ -10,75 +11,120 @@ import type { RenewedGrants } from './renewed-grants.ts';
 
 export interface RenewalOptions {
   readonly step: RenewalStep;
+  readonly records: SessionRecords;
   readonly locks: RenewalLocks;
   readonly attempts: RenewalAttempts;
   readonly renewed: RenewedGrants;
   /** Longest call of the token endpoint. */
   readonly tokenTimeoutSeconds: number;
   readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
-/**
- * Gives a living grant of a session whose access token is another than `unwanted`. Rejects with SessionEndedError,
- * TokenEndpointError or StoreUnavailableError.
- */
-export type Renew = (sessionId: string, unwanted: string) => Promise<Grant>;
+/** What a caller can't use any more: spent, refused by the service, or soon spent. */
+export type Unwanted = Pick<Grant, 'accessToken' | 'expiresAt'>;
+
+export interface Renewals {
+  /**
+   * Gives a living grant of a session that was renewed since the unwanted one. Rejects with SessionEndedError,
+   * TokenEndpointError or StoreUnavailableError.
+   */
+  renew(sessionId: string, unwanted: Unwanted): Promise<Grant>;
+  /** Resolves when nothing is left to clean up. */
+  settled(): Promise<void>;
+}
 
 /** Another process may hold the lock for one call of the token endpoint, its own waits and a crash in between. */
-const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 10_000;
+const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 /** Each wait for another's result is longer than the one before, and at most as long as somebody will hardly notice. */
 const LOOK_AGAIN_MS = 40;
 const LOOK_AGAIN_AT_MOST_MS = 250;
+
+/** Whether a grant was renewed since; a service may well give the same access token again, for longer. */
+export function isNewer(grant: Grant, unwanted: Unwanted): boolean {
+  return grant.accessToken !== unwanted.accessToken || grant.expiresAt > unwanted.expiresAt;
+}
 
 /**
  * Lock → read again → still unwanted? → token endpoint → compare-and-set. Nothing that was read before the lock is
  * used under it, and whoever does not get the lock watches the record for the winner's result.
  */
-export function createRenewal({ step, locks, renewed, log, ...options }: RenewalOptions): Renew {
-  /** What can't be taken away runs out by itself. */
-  const bestEffort = async (done: Promise<unknown>, what: string) => {
-    await done.catch((error: unknown) => log.warn({ err: error }, `${what} left to run out`));
+export function createRenewals(options: RenewalOptions): Renewals {
+  const { step, records, locks, attempts, renewed, log, now } = options;
+
+  /** Nobody waits for this, and what can't be taken away runs out by itself. */
+  const cleaning = new Set<Promise<void>>();
+  const cleanUp = (...steps: (() => Promise<unknown>)[]) => {
+    const run = async () => {
+      for (const each of steps) await each();
+    };
+    const done = run()
+      .catch((error: unknown) => log.warn({ err: error }, 'what a renewal left in Redis has to run out'))
+      .finally(() => cleaning.delete(done));
+    cleaning.add(done);
   };
-  const release = async (lock: HeldLock) => bestEffort(lock.release(), 'renewal lock');
   /** First the note, then the lock: the next holder's note is not ours to take away. */
-  const finish = async (lock: HeldLock, sessionId: string) => {
-    await bestEffort(options.attempts.finish(sessionId), 'note of a renewal');
-    await release(lock);
+  const finish = (lock: HeldLock, sessionId: string) => {
+    cleanUp(async () => attempts.finish(sessionId), lock.release);
+  };
+  const giveUp = (lock: HeldLock, sessionId: string) => {
+    attempts.abandon(sessionId);
+    cleanUp(lock.release);
   };
 
-  const underLock = async (lock: HeldLock, sessionId: string, unwanted: string): Promise<Grant> => {
+  const read = async (sessionId: string) => {
+    const found = await records.peek(sessionId);
+    if (found === null) throw new SessionEndedError();
+    return found.ticket;
+  };
+  const wanted = (grant: Grant, unwanted: Unwanted): Grant | null =>
+    isNewer(grant, unwanted) && grant.expiresAt > now() ? grant : null;
+
+  /** Null where the lock was lost before anything was asked. */
+  const underLock = async (lock: HeldLock, sessionId: string, unwanted: Unwanted): Promise<Grant | null> => {
     try {
-      const current = await step.read(sessionId);
-      const grant = step.wanted(current, unwanted) ?? (await step.renew(current));
-      await finish(lock, sessionId);
+      const current = await read(sessionId);
+      const grant = wanted(current.record.grant, unwanted) ?? (await step(current, lock));
+      if (grant === null) giveUp(lock, sessionId);
+      else finish(lock, sessionId);
       return grant;
     } catch (error) {
       const outcome = renewed.outcome(sessionId);
-      if (error instanceof SessionEndedError) await finish(lock, sessionId);
-      else if (error instanceof TokenEndpointError) await bestEffort(lock.coolDown(), 'renewal lock');
-      else if (outcome === null) await release(lock);
+      if (error instanceof SessionEndedError) finish(lock, sessionId);
+      else if (error instanceof TokenEndpointError) cleanUp(lock.coolDown);
+      else if (outcome === null) giveUp(lock, sessionId);
       // Until Redis takes the grant nobody may present its old refresh token.
-      else void outcome.then(async (stands) => (stands ? finish(lock, sessionId) : release(lock)));
+      else void outcome.then((stands) => (stands ? finish(lock, sessionId) : giveUp(lock, sessionId)));
       throw error;
     }
   };
 
-  return async (sessionId, unwanted) => {
-    const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
-    for (let waitMs = LOOK_AGAIN_MS; ; waitMs = Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS)) {
-      const unstored = await renewed.offerAgain(sessionId);
-      if (unstored !== null && unstored.accessToken !== unwanted) return unstored;
-      const lock = await locks.acquire(sessionId);
-      const isHeld = lock !== 'taken' && 'release' in lock;
-      if (isHeld) return underLock(lock, sessionId, unwanted);
-      const newer = step.wanted(await step.read(sessionId), unwanted);
-      if (newer !== null) return newer;
-      if (lock !== 'taken')
-        throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);
-      if (performance.now() > giveUpAt) {
-        throw new TokenEndpointError(new Error('another renewal does not finish'));
+  return {
+    async renew(sessionId, unwanted) {
+      const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
+      for (let waitMs = LOOK_AGAIN_MS; ; waitMs = Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS)) {
+        const unstored = await renewed.offerAgain(sessionId);
+        if (unstored !== null && isNewer(unstored, unwanted)) return unstored;
+        const lock = await locks.acquire(sessionId);
+        if (lock !== 'taken' && 'release' in lock) {
+          const grant = await underLock(lock, sessionId, unwanted);
+          if (grant !== null) return grant;
+        } else {
+          const newer = wanted((await read(sessionId)).record.grant, unwanted);
+          if (newer !== null) return newer;
+          if (lock !== 'taken') {
+            throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);
+          }
+        }
+        if (performance.now() > giveUpAt) {
+          throw new TokenEndpointError(new Error('another renewal does not finish'));
+        }
+        await delay(waitMs * (0.5 + Math.random()));
       }
-      await delay(waitMs * (0.5 + Math.random()));
-    }
+    },
+    async settled() {
+      await Promise.allSettled(cleaning);
+    },
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailableError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
+import { isSameGrant } from '../session/record.ts';
 import type { Grant, SessionRecord, Ticket } from '../session/record.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
 import type { SessionRecords } from '../session/session-records.ts';
@@ -47,8 +48,7 @@ export function createRenewedGrants(
       if ((await records.replace(current, record)) !== null) return record.grant;
       const again = (await records.peek(before.id))?.ticket;
       if (again === undefined) throw new SessionEndedError();
-      const isNewer = again.record.grant.accessToken !== before.record.grant.accessToken;
-      if (isNewer) return again.record.grant;
+      if (!isSameGrant(again.record.grant, before.record.grant)) return again.record.grant;
       current = again; // only sealed again, under another session key
     }
   };

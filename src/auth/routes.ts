@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
 import type { Config } from '../config.ts';
+import type { Logger } from '../platform/log.ts';
 import type { Render } from '../platform/templates.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
@@ -19,6 +20,7 @@ export interface AuthDeps {
   readonly records: SessionRecords;
   readonly cookie: TicketCookie;
   readonly render: Render;
+  readonly log: Logger;
   readonly now: () => number;
 }
 

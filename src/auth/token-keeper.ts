@@ -6,7 +6,8 @@ import type { OAuthClient } from './oauth-client.ts';
 import type { RenewalAttempts } from './renewal-attempts.ts';
 import type { RenewalLocks } from './renewal-lock.ts';
 import { PACE_MS, createRenewalStep } from './renewal-step.ts';
-import { createRenewal } from './renewal.ts';
+import { createRenewals, isNewer } from './renewal.ts';
+import type { Unwanted } from './renewal.ts';
 import { createRenewedGrants } from './renewed-grants.ts';
 
 /** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
@@ -38,14 +39,15 @@ export interface TokenKeeperOptions {
 export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const { now, log } = options;
   const renewed = createRenewedGrants(options.records, options.idleSeconds, log);
-  const renew = createRenewal({ ...options, renewed, step: createRenewalStep({ ...options, renewed }) });
+  const step = createRenewalStep({ ...options, renewed });
+  const renewals = createRenewals({ ...options, renewed, step });
   /** One renewal per session and process. It belongs to nobody's connection: who goes away aborts nothing. */
   const underWay = new Map<string, Promise<Grant>>();
 
-  const join = async (sessionId: string, unwanted: string): Promise<Grant> => {
+  const join = async (sessionId: string, unwanted: Unwanted): Promise<Grant> => {
     const known = underWay.get(sessionId);
     if (known !== undefined) return known;
-    const renewal = renew(sessionId, unwanted);
+    const renewal = renewals.renew(sessionId, unwanted);
     underWay.set(sessionId, renewal);
     const forget = () => underWay.delete(sessionId);
     renewal.then(forget, (error: unknown) => {
@@ -56,10 +58,10 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     return renewal;
   };
 
-  const renewedToken = async (sessionId: string, unwanted: string): Promise<string> => {
+  const renewedToken = async (sessionId: string, unwanted: Unwanted): Promise<string> => {
     const known = await underWay.get(sessionId);
     // One that began before our token was issued may have brought just that token: only a new one can tell.
-    if (known !== undefined && known.accessToken !== unwanted) return known.accessToken;
+    if (known !== undefined && isNewer(known, unwanted)) return known.accessToken;
     return (await join(sessionId, unwanted)).accessToken;
   };
 
@@ -72,17 +74,20 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     async accessToken({ id, record }, refused) {
       const { grant } = record;
       if (grant.expiresAt <= now() || grant.accessToken === refused) {
-        return renewedToken(id, refused ?? grant.accessToken);
+        // Of a refused token that is not the ticket's any more only its name is known.
+        const isTickets = refused === undefined || refused === grant.accessToken;
+        return renewedToken(id, isTickets ? grant : { accessToken: refused, expiresAt: Infinity });
       }
       if (isSoonSpent(record) && grant.refreshToken !== undefined) {
         // The one that led has logged its failure; the next request tries again.
-        join(id, grant.accessToken).catch((error: unknown) => log.debug({ err: error }, 'not renewed ahead'));
+        join(id, grant).catch((error: unknown) => log.debug({ err: error }, 'not renewed ahead'));
       }
       return grant.accessToken;
     },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled(underWay.values());
       await renewed.settle();
+      await renewals.settled();
     },
   };
 }

@@ -66,8 +66,8 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     const connection = connections.get(req.socket);
     if (connection === undefined) return;
     connection.asked += 1;
+    if (isDraining()) sayLast(connection.due, res);
     connection.due.add(res);
-    if (isDraining()) sayLast(connection.due);
     if (!isCheck(req)) balancer.called();
     else {
       balancer.checked();
@@ -91,7 +91,8 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     async drain(withinMs) {
       drainingSince = performance.now();
       for (const [socket, connection] of connections) {
-        sayLast(connection.due);
+        const last = [...connection.due].at(-1);
+        if (last !== undefined) sayLast(connection.due, last);
         if (connection.asked > 0 || !isFresh(connection)) endKept(socket);
       }
       await balancer.untilGone(MOMENT_MS, drainingSince + withinMs * OPEN_SHARE);
@@ -108,10 +109,10 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
   };
 }
 
-/** Closes a connection with the last answer that is due on it, where it is not too late to say so. */
-function sayLast(due: ReadonlySet<ServerResponse>): void {
-  const last = [...due].at(-1);
-  for (const res of due) {
-    if (!res.headersSent) res.setHeader('connection', res === last ? 'close' : 'keep-alive');
-  }
+/** Closes a connection with its last answer: no longer with one that is due before it. */
+function sayLast(due: Set<ServerResponse>, last: ServerResponse): void {
+  const before = [...due].at(-1);
+  if (before !== undefined && before !== last && !before.headersSent)
+    before.setHeader('connection', 'keep-alive');
+  if (!last.headersSent) last.setHeader('connection', 'close');
 }

@@ -19,18 +19,24 @@ const START_WITHIN_MS = 10_000;
 
 /**
  * The shell between us and Redis outlives us by a moment: when the pipe on its standard input closes, because we
- * ended in whatever way, kill -9 included, it ends Redis and removes the folder. What Redis says comes out of it.
+ * ended in whatever way, kill -9 included, it ends Redis, a paused one too, and removes the folder. What Redis says
+ * comes out of it.
  */
 const KEEPER = `
+  folder=$1
+  shift
   exec 3<&0
-  redis-server "$1/redis.conf" </dev/null 3<&- 2>&1 &
+  redis-server "$folder/redis.conf" "$@" </dev/null 3<&- 2>&1 &
   pid=$!
   echo "$pid"
-  { cat >/dev/null; kill "$pid" 2>/dev/null; } <&3 >/dev/null 2>&1 &
+  { cat >/dev/null; kill "$pid"; kill -CONT "$pid"; } <&3 >/dev/null 2>&1 &
   exec 3<&-
   wait "$pid"
-  rm -rf "$1"
+  rm -rf "$folder"
 `;
+
+/** `sentinel` watches over other Redis servers instead of being one. */
+export type PrivateRedisMode = 'server' | 'sentinel';
 
 /** The program is missing or does not start; says why. */
 class RedisNotStartedError extends StartupError {
@@ -39,17 +45,21 @@ class RedisNotStartedError extends StartupError {
 
 /**
  * Starts a `redis-server` without persistence that ends with this process. `settings` are lines of its
- * configuration file. Rejects with a StartupError and with what it said, where the program is missing or does not
- * start.
+ * configuration file, the last one of a kind counts: `port` and `bind` open it to others than this user. Rejects with
+ * a StartupError and with what it said, where the program is missing or does not start.
  */
-export async function startPrivateRedis(settings: readonly string[] = []): Promise<PrivateRedis> {
+export async function startPrivateRedis(
+  settings: readonly string[] = [],
+  mode: PrivateRedisMode = 'server',
+): Promise<PrivateRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-'));
   const socket = join(folder, 'redis.sock');
   const conf = ['port 0', `unixsocket ${socket}`, 'unixsocketperm 700', 'save ""', 'appendonly no'];
   await writeFile(join(folder, 'redis.conf'), [...conf, `dir ${folder}`, ...settings, ''].join('\n'));
 
   // A group of its own: Ctrl-C is for us, and Redis goes when we have finished.
-  const keeper = spawn('sh', ['-c', KEEPER, 'redis-keeper', folder], {
+  const args = [folder, ...(mode === 'sentinel' ? ['--sentinel'] : [])];
+  const keeper = spawn('sh', ['-c', KEEPER, 'redis-keeper', ...args], {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });

@@ -1,27 +1,23 @@
 import { once } from 'node:events';
-import { Cluster, Redis } from 'ioredis';
+import type { EventEmitter } from 'node:events';
+import { Cluster } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { createDeferred } from './deferred.ts';
 import { StoreUnavailableError } from './errors.ts';
 import type { Logger } from './log.ts';
 import { StartupError } from './program.ts';
+import { CLOSING, COMMAND_TIMEOUT_MS, connectRedis } from './redis-connection.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 /** A connection to one Redis, a Sentinel-watched one or a cluster: the commands are the same. */
 export type RedisClient = Redis | Cluster;
 
 /**
- * The contract answers 503 within 2 s while Redis is away. One command may take this long (ms), and nothing
- * queues behind a lost connection, so that even the slowest "no" leaves time to say it.
- */
-const COMMAND_TIMEOUT_MS = 1_500;
-const RECONNECT_AT_MOST_MS = 1_000;
-
-/**
  * Connects to Redis in the background, for ever: it may come later and go at any time. Commands fail at once while it
  * is away. The log tells once when it goes, and when it is back; never a URL or password.
  */
 export function createRedis(target: RedisTarget, log: Logger): RedisClient {
-  const client = connect(target);
+  const client = connectRedis(target);
   let isAway = false;
   client.on('error', (error: Error) => {
     if (isAway) return;
@@ -32,58 +28,25 @@ export function createRedis(target: RedisTarget, log: Logger): RedisClient {
     if (isAway) log.info('redis is back');
     isAway = false;
   });
+  client.once(CLOSING, () => (isAway = true)); // what fails from now on is no news
+  if (client instanceof Cluster) tellOfNodes(client, log);
   return client;
 }
 
-function connectionOptions(target: RedisTarget) {
-  return {
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    connectTimeout: COMMAND_TIMEOUT_MS,
-    // A peer that vanished without a word leaves a socket that only this ends.
-    socketTimeout: 2 * COMMAND_TIMEOUT_MS,
-    keepAlive: 10_000,
-    retryStrategy: reconnectDelay,
-    // A replica that was the master until now answers READONLY: ask again who the master is.
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-    ...(target.username !== undefined && { username: target.username }),
-    ...(target.password !== undefined && { password: target.password }),
-    db: target.db,
-  };
-}
-
-function connect(target: RedisTarget): RedisClient {
-  const options = connectionOptions(target);
-  switch (target.kind) {
-    case 'single':
-      return new Redis({ ...options, host: target.host, port: target.port, ...(target.tls && { tls: {} }) });
-    case 'socket':
-      return new Redis({ ...options, path: target.path });
-    case 'sentinel':
-      return new Redis({
-        ...options,
-        sentinels: target.sentinels.map((node) => ({ ...node })),
-        name: target.master,
-        sentinelRetryStrategy: reconnectDelay,
-      });
-    case 'cluster':
-      return new Cluster(
-        target.nodes.map((node) => ({ ...node })),
-        {
-          enableAutoPipelining: true,
-          enableOfflineQueue: false,
-          clusterRetryStrategy: reconnectDelay,
-          redisOptions: options,
-        },
-      );
-  }
-}
-
-function reconnectDelay(attempt: number): number {
-  return Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_AT_MOST_MS) * (0.75 + Math.random() / 2);
+/** One node of a cluster that is away is an outage for some: the log tells once, and when that node serves again. */
+function tellOfNodes(cluster: Cluster, log: Logger): void {
+  const away = new Set<string>();
+  cluster.on('node error', (error: Error, node: string) => {
+    if (!away.has(node)) log.warn({ err: error, node }, 'a redis node is away');
+    away.add(node);
+  });
+  cluster.once(CLOSING, () => cluster.removeAllListeners('node error'));
+  cluster.on('+node', (connection: Redis) => {
+    const node = `${connection.options.host}:${connection.options.port}`;
+    connection.on('ready', () => {
+      if (away.delete(node)) log.info({ node }, 'a redis node is back');
+    });
+  });
 }
 
 /**
@@ -92,7 +55,9 @@ function reconnectDelay(attempt: number): number {
  */
 export async function fromStore<T>(command: Promise<T>): Promise<T> {
   const { promise: late, reject } = createDeferred<never>();
-  const timer = setTimeout(() => reject(new Error('Redis did not answer in time')), COMMAND_TIMEOUT_MS);
+  const giveUp = () => reject(new Error('Redis did not answer in time'));
+  // Where it was we who were held up, the answer is here and is read first.
+  const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
   try {
     return await Promise.race([command, late]);
   } catch (error) {
@@ -102,12 +67,6 @@ export async function fromStore<T>(command: Promise<T>): Promise<T> {
   }
 }
 
-/** Whether Redis refused a write because it is full (`maxmemory` with `noeviction`). */
-export function isOutOfMemory(error: unknown): boolean {
-  const cause = error instanceof StoreUnavailableError ? error.cause : error;
-  return cause instanceof Error && /\bOOM\b/.test(cause.message);
-}
-
 const READY_WITHIN_MS = 5_000;
 
 /** The Redis that was named can't be used; says why, without its address, which may hold a password. */
@@ -115,11 +74,17 @@ class RedisUnreachableError extends StartupError {
   override readonly name = 'RedisUnreachableError';
 }
 
-/** Resolves once commands can be sent. Rejects with a StartupError at the first failure, or after five seconds. */
+/**
+ * Resolves once commands can be sent, in a cluster to each master that is there. Rejects with a StartupError at the
+ * first failure, or after five seconds.
+ */
 export async function redisReady(client: RedisClient): Promise<void> {
-  if (client.status === 'ready') return;
+  const signal = AbortSignal.timeout(READY_WITHIN_MS);
+  const connected = async (to: EventEmitter & Pick<RedisClient, 'status'>) =>
+    to.status === 'ready' || once(to, 'ready', { signal });
   try {
-    await once(client, 'ready', { signal: AbortSignal.timeout(READY_WITHIN_MS) });
+    await connected(client);
+    if (client instanceof Cluster) await Promise.allSettled(client.nodes('master').map(connected));
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     throw new RedisUnreachableError(`Redis can't be used: ${code ?? message}. Check REDIS_URL.`, { cause });
@@ -128,5 +93,6 @@ export async function redisReady(client: RedisClient): Promise<void> {
 
 /** Ends a connection: politely where Redis is there, and at once where it isn't. */
 export async function closeRedis(client: RedisClient): Promise<void> {
+  client.emit(CLOSING);
   await client.quit().catch(() => client.disconnect());
 }

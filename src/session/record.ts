@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
 const grantSchema = z.object({
@@ -24,6 +25,11 @@ export type Grant = Readonly<z.infer<typeof grantSchema>>;
 
 /** What is sealed into a session's value in Redis. */
 export type SessionRecord = Readonly<z.infer<typeof recordSchema>>;
+
+/** Whether nobody has renewed it: a service may give the same access token again, with another refresh token. */
+export function isSameGrant(one: Grant, other: Grant): boolean {
+  return isDeepStrictEqual(one, other);
+}
 
 /** A session as one request read it. */
 export interface Ticket {

@@ -25,6 +25,7 @@ export class RedisSessionStore extends RedisStore {
   /** Given to every store by express-session: a new id and an empty session on the request. */
   declare generate: (req: Request) => void;
 
+  readonly #stored = new WeakSet<SessionData>();
   readonly #records: SessionRecords;
   readonly #attributes: TicketCookie['attributes'];
 
@@ -40,10 +41,16 @@ export class RedisSessionStore extends RedisStore {
 
   /**
    * Sign-in stores a session; nothing else may. express-session stores a regenerated session a second time when the
-   * response ends: creating leaves what stands, so that this can't undo a renewal or a sign-out in between.
+   * response ends, and holds that back for it: what is stored is left alone. (And creating leaves what stands, so that
+   * it could not undo a renewal or a sign-out in between.)
    */
   override async set(id: string, session: SessionData, done: Done<void> = ignore): Promise<void> {
-    await this.#records.create(id, session.record).then(() => done(null), done);
+    if (this.#stored.has(session)) {
+      done(null);
+      return;
+    }
+    const stored = this.#records.create(id, session.record).then(() => this.#stored.add(session));
+    await stored.then(() => done(null), done);
   }
 
   override async destroy(id: string, done: Done<void> = ignore): Promise<void> {

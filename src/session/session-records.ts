@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '../platform/log.ts';
-import { fromStore, isOutOfMemory } from '../platform/redis.ts';
+import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { createOpenedRecords } from './opened-records.ts';
 import type { SessionRecord, Ticket } from './record.ts';
@@ -48,15 +48,34 @@ const COMPARE_AND_SET = `
   else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
   return 1`;
 
+/** A full Redis takes no tombstone but still deletes, and then a late compare-and-set finds nothing. */
+const END = `
+  local set = redis.pcall('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'XX')
+  if type(set) == 'table' and set.err then return redis.call('DEL', KEYS[1]) end
+  return 1`;
+
 /** What stands for a session in the names of keys: says nothing of the id, which only the cookie holds. */
 export function hashId(id: string): string {
   return createHash('sha256').update(id).digest('base64url');
 }
 
+/** Where the session of an id stands. */
+export function sessionKey(prefix: string, id: string): string {
+  return `${prefix}session:${hashId(id)}`;
+}
+
+/**
+ * A key that stands in the same slot of a cluster as the session that it belongs to: a Redis that serves the session
+ * serves all that goes with it. (What is in braces decides about the slot, and without any the whole key.)
+ */
+export function keyBesideSession(prefix: string, kind: string, id: string): string {
+  return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;
+}
+
 export function createSessionRecords(options: SessionRecordsOptions): SessionRecords {
   const { redis, sealer, idleSeconds, maxSeconds, now } = options;
   const opened = createOpenedRecords(sealer, options.log);
-  const keyOf = (id: string) => `${options.prefix}session:${hashId(id)}`;
+  const keyOf = (id: string) => sessionKey(options.prefix, id);
 
   const compareAndSet = async (ticket: Ticket, value: string, seconds: number | '') => {
     const run = redis.eval(COMPARE_AND_SET, 1, keyOf(ticket.id), ticket.sealed, value, seconds);
@@ -71,13 +90,7 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
   const end = async (id: string) => {
     const key = keyOf(id);
     opened.forget(key);
-    try {
-      await fromStore(redis.set(key, TOMBSTONE, 'EX', TOMBSTONE_SECONDS, 'XX'));
-    } catch (error) {
-      if (!isOutOfMemory(error)) throw error;
-      // A full Redis takes no tombstone but still deletes, and then a late compare-and-set finds nothing.
-      await fromStore(redis.del(key));
-    }
+    await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS));
   };
 
   const toTicket = async (id: string, sealed: string | null): Promise<Ticket | null> => {
@@ -89,17 +102,15 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
       return null;
     }
     const ticket = { id, sealed, record: found.record };
-    return found.current ? ticket : sealAgain(ticket);
+    if (!found.current) void sealAgain(ticket);
+    return ticket;
   };
 
-  /** After a change of session keys. Where another request was faster or Redis is full, this one goes on as read. */
+  /** After a change of session keys, beside the request. Where it fails the next one tries again. */
   const sealAgain = async (ticket: Ticket) => {
-    try {
-      return (await replace(ticket, ticket.record)) ?? ticket;
-    } catch (error) {
+    await replace(ticket, ticket.record).catch((error: unknown) => {
       options.log.warn({ err: error }, 'session not sealed again');
-      return ticket;
-    }
+    });
   };
 
   return {

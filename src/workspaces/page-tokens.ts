@@ -4,6 +4,7 @@ import type { Logger } from '../platform/log.ts';
 import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import type { Sealer } from '../session/sealing.ts';
+import { keyBesideSession } from '../session/session-records.ts';
 import type { PageMark } from './page-walk.ts';
 
 /** A list as one session reads it with one page size: the service's tokens hold for nothing else. */
@@ -50,7 +51,7 @@ export function createPageTokens(deps: {
     const name = createHash('sha256')
       .update(JSON.stringify([sessionId, path, limit]))
       .digest('base64url');
-    return `${deps.prefix}pages:${name}`;
+    return `${keyBesideSession(deps.prefix, 'pages', sessionId)}:${name}`;
   };
 
   const read = async (list: ListName, page: number): Promise<PageMark | null> => {

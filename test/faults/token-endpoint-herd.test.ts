@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hashId } from '../../src/session/session-records.ts';
+import { keyBesideSession } from '../../src/session/session-records.ts';
 import { call, closeCalls, startLoad } from '../support/fleet/calls.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
@@ -59,7 +59,7 @@ test('sessions that failed at the same moment are let in one after the other', a
 /** From its failed try until its lock lets the next one in, ms. */
 async function coolsDownFor({ id, grant }: Entered): Promise<number> {
   const tried = fleet.service.refreshes.find(({ refreshToken }) => refreshToken === grant.refreshToken);
-  const leftMs = await fleet.redis.pttl(`cloakroom:renewal:${hashId(id)}`);
+  const leftMs = await fleet.redis.pttl(keyBesideSession('cloakroom:', 'renewal', id));
   return performance.now() + leftMs - (tried?.at ?? NaN);
 }
 

@@ -16,7 +16,7 @@ function jest(passed: number, failed: number, suitesThatDidNotRun = 0): string {
 
 const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
 
-const PROGRAMS = ['redis-server', 'chromium', 'curl'];
+const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy'];
 
 /** Runs the checks of a project whose tools find nothing wrong, but for those that are given. */
 async function check(tools: Readonly<Record<string, string>>, ci = '') {

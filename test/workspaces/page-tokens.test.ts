@@ -24,7 +24,7 @@ test('The tokens of a list stand in one key, which ends with the idle time', asy
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   await request(app.server).get('/workspaces?page=4').expect(200);
   const keys = await redis.keys('*');
-  expect(keys).toEqual([expect.stringMatching(/^test:pages:[\w-]{43}$/)]);
+  expect(keys).toEqual([expect.stringMatching(/^test:pages:\{test:session:[\w-]{43}\}:[\w-]{43}$/)]);
   expect(await redis.hlen(keys[0] ?? '')).toBe(4);
   const seconds = await redis.ttl(keys[0] ?? '');
   expect(seconds).toBeGreaterThan(IDLE_SECONDS - 10);

@@ -1,4 +1,4 @@
-import { hashId } from '../../../src/session/session-records.ts';
+import { keyBesideSession } from '../../../src/session/session-records.ts';
 import { lockOwner, processAt } from './house.ts';
 import type { House } from './house.ts';
 import { markUnsure } from './model.ts';
@@ -22,7 +22,7 @@ export async function crash(house: House, slot: number): Promise<void> {
 
   for (const [at, session] of model.sessions.entries()) {
     if (ledger.latest(session)?.outcome !== 'given up') continue;
-    const key = `cloakroom:renewal:${hashId(session.entered.id)}`;
+    const key = keyBesideSession('cloakroom:', 'renewal', session.entered.id);
     await fleet.redis.eval(DELETE_IF_OWNER, 1, key, owners[at] ?? '');
   }
 }

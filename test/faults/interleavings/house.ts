@@ -1,4 +1,4 @@
-import { hashId } from '../../../src/session/session-records.ts';
+import { keyBesideSession, sessionKey as keyOfSession } from '../../../src/session/session-records.ts';
 import type { Answer } from '../../support/fleet/calls.ts';
 import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
@@ -87,10 +87,10 @@ export function processAt({ fleet }: House, slot: number): Cloakroom {
 
 /** Where its record stands in Redis. */
 export function sessionKey({ entered }: SessionModel): string {
-  return `cloakroom:session:${hashId(entered.id)}`;
+  return keyOfSession('cloakroom:', entered.id);
 }
 
 /** Who holds the lock of its renewal: the owner's name, `cooling` after one that failed, or null. */
 export async function lockOwner({ fleet }: House, { entered }: SessionModel): Promise<string | null> {
-  return fleet.redis.get(`cloakroom:renewal:${hashId(entered.id)}`);
+  return fleet.redis.get(keyBesideSession('cloakroom:', 'renewal', entered.id));
 }

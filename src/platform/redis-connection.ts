@@ -1,0 +1,107 @@
+import { Cluster, Redis } from 'ioredis';
+import type { RedisTarget } from './redis-url.ts';
+import { watchSentinels } from './sentinel-watch.ts';
+
+/** Emitted by whoever closes a connection, to what must end with it. */
+export const CLOSING = Symbol('closing');
+
+/**
+ * The contract answers 503 within 2 s while Redis is away. One command may take this long (ms), and nothing
+ * queues behind a lost connection, so that even the slowest "no" leaves time to say it.
+ */
+export const COMMAND_TIMEOUT_MS = 1_500;
+const RECONNECT_AT_MOST_MS = 1_000;
+/** Then the next Sentinel is asked. */
+const SENTINEL_TIMEOUT_MS = 500;
+/** ioredis does that too (`slotsRefreshInterval`), and goes on after it was closed in the middle of it. */
+const LOOK_AT_CLUSTER_MS = 1_000;
+
+type Options = ReturnType<typeof connectionOptions>;
+
+function connectionOptions({ username, password }: Pick<RedisTarget, 'username' | 'password'>) {
+  return {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS + 100, // only tidies up: whoever waits has given up before
+    connectTimeout: COMMAND_TIMEOUT_MS,
+    // Who leaves a command without an answer is not asked again over this connection: a request that goes on with its
+    // next step has its "no" hardly later.
+    socketTimeout: COMMAND_TIMEOUT_MS + 200,
+    disconnectTimeout: 200,
+    keepAlive: 10_000,
+    retryStrategy: reconnectDelay,
+    // A replica that was the master until now; before Redis 7 a script says so later in its message.
+    reconnectOnError: (error: Error) => /\bREADONLY\b/.test(error.message),
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  };
+}
+
+/** Connects in the background, and again whenever the connection is lost. */
+export function connectRedis(target: RedisTarget): Redis | Cluster {
+  const options = connectionOptions(target);
+  const one = { ...options, db: target.db, enableAutoPipelining: true };
+  switch (target.kind) {
+    case 'single':
+      return new Redis({ ...one, host: target.host, port: target.port, ...(target.tls && { tls: {} }) });
+    case 'socket':
+      return new Redis({ ...one, path: target.path });
+    case 'sentinel':
+      return connectBySentinels(target, one);
+    case 'cluster':
+      return connectCluster(target, options);
+  }
+}
+
+/** Follows the master from one Redis to another. */
+function connectBySentinels(target: RedisTarget & { kind: 'sentinel' }, options: Options): Redis {
+  // Often theirs too; one without a password takes any. They don't know the users of their Redis.
+  const password = target.username === undefined ? target.password : undefined;
+  const client = new Redis({
+    ...options,
+    sentinels: target.sentinels.map((node) => ({ ...node })),
+    name: target.master,
+    sentinelRetryStrategy: reconnectDelay,
+    sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
+    ...(password !== undefined && { sentinelPassword: password }),
+  });
+  const login = connectionOptions(password === undefined ? {} : { password });
+  const sentinels = target.sentinels.map((node) => ({ ...login, ...node }));
+  client.once(CLOSING, watchSentinels(client, target.master, sentinels));
+  return client;
+}
+
+/**
+ * As with one Redis, nothing waits for a node and nothing is sent twice: what did would be done after its request was
+ * answered. Keys that have moved are followed, each by itself: of a pipeline ioredis follows all or none, and hands the
+ * redirection out as an error (ioredis issue 2075); at a node it would send ASKING after the command that it is for.
+ */
+function connectCluster(target: RedisTarget & { kind: 'cluster' }, options: Options): Cluster {
+  const nodes = target.nodes.map((node) => ({ ...node }));
+  const client = new Cluster(nodes, {
+    enableAutoPipelining: false,
+    enableOfflineQueue: false,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    clusterRetryStrategy: reconnectDelay,
+    redisOptions: { ...options, enableAutoPipelining: false },
+  });
+  // Before anyone needs it, for whoever comes while it connects is turned away; but not before the client has looked
+  // whether the cluster is well, for which it takes a node that nobody has used yet.
+  const prepare = (node: Redis) => {
+    if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // "node error" tells
+  };
+  client.on('+node', (node: Redis) => setImmediate(prepare, node));
+  client.on('ready', () => client.nodes().forEach(prepare));
+  // A master that hangs does not say who has taken its place.
+  const looking = setInterval(() => {
+    if (client.status === 'ready') client.refreshSlotsCache();
+  }, LOOK_AT_CLUSTER_MS).unref();
+  client.once(CLOSING, () => clearInterval(looking));
+  return client;
+}
+
+function reconnectDelay(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_AT_MOST_MS) * (0.75 + Math.random() / 2);
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createLog } from '../../src/platform/log.ts';
+import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+import { eventually } from '../support/programs.ts';
+import { startCluster } from '../support/redis/cluster.ts';
+import type { ClusterTopology } from '../support/redis/cluster.ts';
+import { PASSWORD, isReplica } from '../support/redis/redis-node.ts';
+import type { RedisNode } from '../support/redis/redis-node.ts';
+
+let topology: ClusterTopology;
+let client: RedisClient;
+
+beforeAll(async () => {
+  topology = await startCluster();
+  client = createRedis(parseRedisUrl(topology.url), createLog('silent'));
+  await redisReady(client);
+});
+afterAll(async () => {
+  await closeRedis(client);
+  await topology[Symbol.asyncDispose]();
+});
+
+const SECONDS = 60;
+
+test('commands reach every master as soon as it is ready', async () => {
+  const another = createRedis(parseRedisUrl(topology.url), createLog('silent'));
+  await redisReady(another);
+  const keys = Array.from({ length: 50 }, (_, at) => `ready:${at}`);
+  const answers = await Promise.all(keys.map(async (key) => another.getex(key, 'EX', SECONDS)));
+  expect(new Set(answers)).toEqual(new Set([null]));
+  await closeRedis(another);
+});
+
+test('while a slot moves to another master, each key is found where it is', async () => {
+  const keys = ['{moving}:gone', '{moving}:going'];
+  for (const key of keys) await client.set(key, key, 'EX', SECONDS);
+  const { slot, from, to } = await pickMove('{moving}');
+  await to.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
+  await from.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
+  const target = ['127.0.0.1', String(to.port), '{moving}:gone', '0', '1000', 'AUTH', PASSWORD];
+  await from.ask('MIGRATE', ...target);
+
+  const readAll = async () => Promise.all(keys.map(async (key) => client.getex(key, 'EX', SECONDS)));
+  expect(await readAll()).toEqual(keys);
+  expect(await client.set('{moving}:new', 'new', 'EX', SECONDS, 'NX')).toBe('OK');
+
+  await from.ask('MIGRATE', ...target.with(2, '{moving}:going'));
+  for (const node of [to, from]) await node.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await idOf(to));
+  expect(await readAll()).toEqual(keys);
+});
+
+test('a failover that was asked for costs no command', async () => {
+  const [{ master, replica }] = topology.shards;
+  const keys = Array.from({ length: 30 }, (_, at) => `key:${at}`);
+  const readAll = async () => Promise.all(keys.map(async (key) => client.getex(key, 'EX', SECONDS)));
+  const failed: unknown[] = [];
+  await replica.ask('CLUSTER', 'FAILOVER');
+  await eventually(async () => {
+    await readAll().catch((error: unknown) => failed.push(error));
+    return isReplica(master);
+  });
+  await readAll();
+  expect(failed).toEqual([]);
+});
+
+async function idOf(node: RedisNode): Promise<string> {
+  return String(await node.ask('CLUSTER', 'MYID'));
+}
+
+/** Whose slot a key's is, and another master. */
+async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; to: RedisNode }> {
+  const masters: RedisNode[] = [];
+  for (const { master, replica } of topology.shards)
+    masters.push((await isReplica(master)) ? replica : master);
+  const refusals = await Promise.all(
+    masters.map(async (node) =>
+      node.ask('GET', key).then(
+        () => null,
+        (error: unknown) => String(error),
+      ),
+    ),
+  );
+  const from = masters[refusals.indexOf(null)];
+  const to = masters.find((node) => node !== from);
+  if (from === undefined || to === undefined) throw new Error('the key is nobody’s');
+  return { slot: String(await from.ask('CLUSTER', 'KEYSLOT', key)), from, to };
+}
