@@ -42,9 +42,10 @@ export interface RenewalAttempts {
 
 export const SIGN_OF_LIFE_MS = 1_000;
 
-/** Replaces the very note that was written last: one that another has written meanwhile is left alone. */
-const REPLACE = `
-  if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') end
+/** Replaces a note of the same process, which its first word names: another's is left alone. */
+const REPLACE_OWN = `
+  local found = redis.call('GET', KEYS[1])
+  if found and string.sub(found, 1, #ARGV[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') end
   return 1`;
 
 /** One key for a session, beside its lock. It names the grant, so that it counts only while that stands. */
@@ -60,11 +61,8 @@ export function createRenewalAttempts(deps: {
   const keyOf = (sessionId: string) => keyBesideSession(deps.prefix, 'attempt', sessionId);
   const living = new Map<string, NodeJS.Timeout>();
 
-  const write = async ({ id }: Ticket, note: EarlierAttempt): Promise<string> => {
-    const value = JSON.stringify(note);
-    await fromStore(redis.set(keyOf(id), value, 'EX', idleSeconds));
-    return value;
-  };
+  const toText = (owner: string, note: Omit<EarlierAttempt, 'sign'>) =>
+    `${owner} ${JSON.stringify({ ...note, sign: randomUUID() })}`;
   const abandon = (sessionId: string) => {
     clearInterval(living.get(sessionId));
     living.delete(sessionId);
@@ -79,26 +77,23 @@ export function createRenewalAttempts(deps: {
     async begin(ticket) {
       abandon(ticket.id);
       const note = { grant: nameGrant(ticket), state: 'open', begunAt: now() } as const;
-      let written = await write(ticket, { ...note, sign: randomUUID() });
+      const owner = randomUUID();
+      await fromStore(redis.set(keyOf(ticket.id), toText(owner, note), 'EX', idleSeconds));
       const giveSign = () => {
-        const next = JSON.stringify({ ...note, sign: randomUUID() });
-        const replaced = redis.eval(REPLACE, 1, keyOf(ticket.id), written, next);
-        replaced.then(
-          () => (written = next),
-          () => {}, // Redis is away, or slow: the next one may get through
-        );
+        // While Redis is away none gets through; the next one may.
+        redis.eval(REPLACE_OWN, 1, keyOf(ticket.id), owner, toText(owner, note)).catch(() => {});
       };
       living.set(ticket.id, setInterval(giveSign, SIGN_OF_LIFE_MS).unref());
     },
     async fail(ticket, earlier) {
       abandon(ticket.id);
       const isBrokenOff = earlier !== null && earlier.state !== 'failed';
-      await write(ticket, {
+      const note = {
         grant: nameGrant(ticket),
         state: isBrokenOff ? 'broken off' : 'failed',
         begunAt: earlier?.begunAt ?? now(),
-        sign: randomUUID(),
-      });
+      } as const;
+      await fromStore(redis.set(keyOf(ticket.id), toText('nobody', note), 'EX', idleSeconds));
     },
     async finish(sessionId) {
       abandon(sessionId);
@@ -110,7 +105,7 @@ export function createRenewalAttempts(deps: {
 /** Null where somebody else has written there. */
 function parseNote(text: string | null): EarlierAttempt | null {
   try {
-    return noteSchema.safeParse(JSON.parse(text ?? 'null')).data ?? null;
+    return noteSchema.safeParse(JSON.parse(text?.slice(text.indexOf(' ')) ?? 'null')).data ?? null;
   } catch {
     return null;
   }

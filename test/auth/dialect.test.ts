@@ -31,6 +31,35 @@ describe('the service’s dialect', () => {
     expect(await rewritten(200, { ...body, scope: '' })).toEqual({ status: 200, body });
   });
 
+  test.each([0, -1, '', 'soon', null, Number.NaN, [900]])(
+    'an expires_in of %j counts as missing',
+    async (expiresIn) => {
+      const { body } = await rewritten(200, { access_token: 'a', expires_in: expiresIn });
+      expect(body).toMatchObject({ expires_in: 900 });
+    },
+  );
+
+  test('an expires_in in a string is a number', async () => {
+    const { body } = await rewritten(200, { access_token: 'a', expires_in: '60' });
+    expect(body).toMatchObject({ expires_in: 60 });
+  });
+
+  test.each([
+    ['an empty error', { error: '' }],
+    ['an empty token_type', { token_type: '' }],
+    ['a scope that is no text', { scope: ['room:read'] }],
+  ])('%s beside a token says nothing', async (_what, odd) => {
+    expect(await rewritten(200, { access_token: 'a', ...odd })).toEqual({
+      status: 200,
+      body: { access_token: 'a', token_type: 'bearer', expires_in: 900 },
+    });
+  });
+
+  test('tokens come with any status that says it went well, and after a byte order mark', async () => {
+    const { status, body } = await rewritten(201, '\uFEFF{"access_token":"a"}');
+    expect([status, body]).toMatchObject([200, { access_token: 'a' }]);
+  });
+
   test.each([200, 400, 401, 403, 500, 503])('an error string at %i is that OAuth error', async (status) => {
     const body = { error: 'invalid_grant', error_description: 'no' };
     expect(await rewritten(status, { ...body, access_token: 'a' })).toEqual({ status: 400, body });

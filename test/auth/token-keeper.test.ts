@@ -108,6 +108,22 @@ describe('a spent token', () => {
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated', lifetimeMs: 900_000 });
   });
 
+  test('that comes again with a longer life is renewed once, by two processes at once, too', async () => {
+    house.intercept = service({
+      takes: () => 'the-same',
+      answers: (count) => ({ access_token: 'the-same', refresh_token: `refresh-${count}`, expires_in: 900 }),
+    });
+    const { id } = await house.enter({ ...SPENT, accessToken: 'the-same' });
+    const found = await house.services.records.peek(id);
+    if (found === null) throw new Error('there is no session');
+    const asked = [house.services, other].flatMap(({ tokens }) =>
+      Array.from({ length: 5 }, async () => tokens.accessToken(found.ticket)),
+    );
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['the-same']));
+    expect(tokenCalls(house)).toHaveLength(1);
+    expect(await grantOf(id)).toMatchObject({ refreshToken: 'refresh-1' });
+  });
+
   test('without a refresh token is the end of the session', async () => {
     const { id, cookie } = await house.enter();
     const ticket = await house.services.records.read(id);

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { keyBesideSession } from '../../src/session/session-records.ts';
+import { call, closeCalls } from '../support/fleet/calls.ts';
+import { startFleet } from '../support/fleet/fleet.ts';
+import type { Fleet } from '../support/fleet/fleet.ts';
+import { eventually } from '../support/programs.ts';
+
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
+});
+afterAll(async () => {
+  await closeCalls();
+  await fleet[Symbol.asyncDispose]();
+});
+
+test('a process that is stopped with the lock in its hand asks nothing when it goes on and another has renewed', async () => {
+  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const [holder, other] = [fleet.at(0), fleet.at(1)];
+  await call(holder.url, session.cookie);
+  // Renewed just now, its token is refused: the next renewal takes the lock and waits for its turn.
+  const stored = await fleet.records.peek(session.id);
+  await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
+  const stopped = call(holder.url, session.cookie);
+  const lock = keyBesideSession('cloakroom:', 'renewal', session.id);
+  await eventually(async () => (await fleet.redis.exists(lock)) === 1);
+  process.kill(holder.pid, 'SIGSTOP');
+  const renewed = await call(other.url, session.cookie);
+  process.kill(holder.pid, 'SIGCONT');
+
+  expect([renewed.status, (await stopped).status]).toEqual([200, 200]);
+  const presented = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);
+  expect(presented).toHaveLength(2);
+  expect(new Set(presented).size).toBe(2);
+});
