@@ -11,6 +11,7 @@ import { launch } from './launch.mjs';
  * @property {number} calls
  * @property {Record<string, number>} answers
  * @property {number} sessionsLost
+ * @property {number} slowestMs
  * @property {number} [recoveredInMs]
  */
 
@@ -29,30 +30,46 @@ await launch(async () => {
   }
 });
 
+const LEGEND = `
+Lost: sessions that could not be used afterwards, though nobody had signed out. Slowest: of all answers, the service's own time
+included. Recovered: from the end of the fault until the first call went through. An answer without a code is a page's, or
+the service's own; "broken off" is a connection that ended without one. Rotation: each refresh token works once.`;
+
+const HEAD = ['fault, and the answers by status', 'calls', 'lost', 'slowest', 'recovered'];
+
 /** @param {string} lines */
 function toTable(lines) {
   const rows = lines
     .trim()
     .split('\n')
-    .map((line) => toCells(/** @type {Row} */ (JSON.parse(line))))
-    .toSorted(([a = ''], [b = '']) => a.localeCompare(b));
-  const head = ['fault', 'calls', 'answers by status', 'sessions lost', 'recovered in'];
-  const widths = head.map((_, at) => Math.max(...[head, ...rows].map((cells) => (cells[at] ?? '').length)));
-  /** @param {readonly string[]} cells */
-  const toLine = (cells) =>
-    cells
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [head, widths.map((width) => '-'.repeat(width)), ...rows].map(toLine).join('\n');
+    .map((line) => /** @type {Row} */ (JSON.parse(line)))
+    .toSorted((a, b) => a.fault.localeCompare(b.fault));
+  const cells = rows.map(toCells);
+  const widths = HEAD.map((_, at) => Math.max(...[HEAD, ...cells].map((row) => (row[at] ?? '').length)));
+  /** @param {readonly string[]} row */
+  const toLine = (row) =>
+    row
+      .map((cell, at) => (at === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join('  ');
+  const line = widths.map((width) => '-'.repeat(width)).join('  ');
+  const body = rows.map((row, at) => `${toLine(cells[at] ?? [])}\n    ${toAnswers(row)}`);
+  return [toLine(HEAD), line, ...body, LEGEND].join('\n');
 }
 
 /** @param {Row} row */
-function toCells({ fault, calls, answers, sessionsLost, recoveredInMs }) {
-  const byStatus = Object.entries(answers)
+function toCells({ fault, calls, sessionsLost, slowestMs, recoveredInMs }) {
+  return [fault, String(calls), String(sessionsLost), toSeconds(slowestMs), toSeconds(recoveredInMs)];
+}
+
+/** @param {number | undefined} ms */
+function toSeconds(ms) {
+  return ms === undefined ? '–' : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** @param {Row} row */
+function toAnswers({ answers }) {
+  return Object.entries(answers)
     .toSorted(([, a], [, b]) => b - a)
     .map(([kind, count]) => `${count} × ${kind === '0' ? 'broken off' : kind}`)
     .join(', ');
-  const recovered = recoveredInMs === undefined ? 'nothing failed' : `${Math.round(recoveredInMs)} ms`;
-  return [fault, String(calls), byStatus, String(sessionsLost), recovered];
 }

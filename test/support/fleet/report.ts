@@ -9,7 +9,7 @@ export interface FaultRow {
   readonly answers: readonly Answer[];
   /** Sessions that were there before and could not be used after it. */
   readonly sessionsLost: number;
-  /** From the end of the fault to the first call that went through; absent where none ever failed. */
+  /** From the end of the fault to the first call that went through; absent where none had to wait for that. */
   readonly recoveredInMs?: number;
 }
 
@@ -17,6 +17,14 @@ export interface FaultRow {
 export function reportFault({ fault, answers, sessionsLost, recoveredInMs }: FaultRow): void {
   const file = process.env['FAULTS_REPORT'];
   if (file === undefined) return;
-  const row = { fault, calls: answers.length, answers: tally(answers), sessionsLost, recoveredInMs };
+  const slowestMs = Math.max(0, ...answers.map(({ ms }) => ms));
+  const row = {
+    fault,
+    calls: answers.length,
+    answers: tally(answers),
+    sessionsLost,
+    slowestMs,
+    recoveredInMs,
+  };
   appendFileSync(file, `${JSON.stringify(row)}\n`);
 }
