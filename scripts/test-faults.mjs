@@ -15,6 +15,13 @@ import { launch } from './launch.mjs';
  * @property {number} [recoveredInMs]
  */
 
+const LEGEND = `
+Lost: sessions that could not be used afterwards, though nobody had signed out. Slowest: of all answers, the service's own time
+included. Recovered: from the end of the fault until the first call went through. An answer without a code is a page's, or
+the service's own; "broken off" is a connection that ended without one. Rotation: each refresh token works once.`;
+
+const HEAD = ['fault, and the answers by status', 'calls', 'lost', 'slowest', 'recovered'];
+
 await launch(async () => {
   await ensurePackages();
   await prepareTests();
@@ -29,13 +36,6 @@ await launch(async () => {
     rmSync(folder, { recursive: true });
   }
 });
-
-const LEGEND = `
-Lost: sessions that could not be used afterwards, though nobody had signed out. Slowest: of all answers, the service's own time
-included. Recovered: from the end of the fault until the first call went through. An answer without a code is a page's, or
-the service's own; "broken off" is a connection that ended without one. Rotation: each refresh token works once.`;
-
-const HEAD = ['fault, and the answers by status', 'calls', 'lost', 'slowest', 'recovered'];
 
 /** @param {string} lines */
 function toTable(lines) {

@@ -39,7 +39,8 @@ export function speakDialect(fetch: CustomFetch): CustomFetch {
 /** What is no time counts as missing: tokens that may not come again are not thrown away for it. */
 function toSeconds(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'string' && expiresIn !== '' ? Number(expiresIn) : expiresIn;
-  return typeof seconds === 'number' && seconds > 0 ? seconds : DEFAULT_EXPIRES_IN_SECONDS;
+  const isTime = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;
+  return isTime ? seconds : DEFAULT_EXPIRES_IN_SECONDS;
 }
 
 function json(status: number, body: object): Response {

@@ -22,31 +22,37 @@ const noteSchema = z.object({
 /** A refresh with the grant that still stands. */
 export type EarlierAttempt = Readonly<z.infer<typeof noteSchema>>;
 
+/** An attempt of this process's own: its note is changed and taken away by it alone. */
+export interface OwnAttempt {
+  /** The token endpoint brought nothing: it may or may not have used up the refresh token. */
+  readonly fail: (earlier: EarlierAttempt | null) => Promise<void>;
+  /** The outcome is known, and stored where it has to be. */
+  readonly finish: () => Promise<void>;
+  /** Gives no more signs of life. */
+  readonly abandon: () => void;
+}
+
 /**
  * What was begun at the token endpoint. A process that is killed in the middle of a renewal can't tell whether the
- * service had answered; whoever renews next can, by what the service says then. But for `abandon`, each call
- * rejects with StoreUnavailableError.
+ * service had answered; whoever renews next can, by what the service says then. Each call rejects with
+ * StoreUnavailableError.
  */
 export interface RenewalAttempts {
   /** The note of an attempt with the ticket's grant, or null. */
   find(ticket: Ticket): Promise<EarlierAttempt | null>;
   /** Notes, before the token endpoint is asked, that it will be, and then gives signs of life. */
-  begin(ticket: Ticket): Promise<void>;
-  /** The token endpoint brought nothing: it may or may not have used up the refresh token. */
-  fail(ticket: Ticket, earlier: EarlierAttempt | null): Promise<void>;
-  /** The outcome is known, and stored where it has to be. */
-  finish(sessionId: string): Promise<void>;
-  /** Gives no more signs of life. */
-  abandon(sessionId: string): void;
+  begin(ticket: Ticket): Promise<OwnAttempt>;
 }
 
 export const SIGN_OF_LIFE_MS = 1_000;
 
-/** Replaces a note of the same process, which its first word names: another's is left alone. */
-const REPLACE_OWN = `
+/** The first word of a note names its attempt: another's is left alone. */
+const IF_OWN = (then: string) => `
   local found = redis.call('GET', KEYS[1])
-  if found and string.sub(found, 1, #ARGV[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') end
+  if found and string.sub(found, 1, #ARGV[1]) == ARGV[1] then ${then} end
   return 1`;
+const REPLACE_OWN = IF_OWN(`redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')`);
+const DELETE_OWN = IF_OWN(`redis.call('DEL', KEYS[1])`);
 
 /** One key for a session, beside its lock. It names the grant, so that it counts only while that stands. */
 export function createRenewalAttempts(deps: {
@@ -59,45 +65,38 @@ export function createRenewalAttempts(deps: {
 }): RenewalAttempts {
   const { redis, idleSeconds, now } = deps;
   const keyOf = (sessionId: string) => keyBesideSession(deps.prefix, 'attempt', sessionId);
-  const living = new Map<string, NodeJS.Timeout>();
-
-  const toText = (owner: string, note: Omit<EarlierAttempt, 'sign'>) =>
-    `${owner} ${JSON.stringify({ ...note, sign: randomUUID() })}`;
-  const abandon = (sessionId: string) => {
-    clearInterval(living.get(sessionId));
-    living.delete(sessionId);
-  };
+  const toText = (attempt: string, note: Omit<EarlierAttempt, 'sign'>) =>
+    `${attempt} ${JSON.stringify({ ...note, sign: randomUUID() })}`;
 
   return {
-    abandon,
     async find(ticket) {
       const note = parseNote(await fromStore(redis.get(keyOf(ticket.id))));
       return note?.grant === nameGrant(ticket) ? note : null;
     },
     async begin(ticket) {
-      abandon(ticket.id);
+      const attempt = randomUUID();
+      const key = keyOf(ticket.id);
       const note = { grant: nameGrant(ticket), state: 'open', begunAt: now() } as const;
-      const owner = randomUUID();
-      await fromStore(redis.set(keyOf(ticket.id), toText(owner, note), 'EX', idleSeconds));
+      await fromStore(redis.set(key, toText(attempt, note), 'EX', idleSeconds));
       const giveSign = () => {
         // While Redis is away none gets through; the next one may.
-        redis.eval(REPLACE_OWN, 1, keyOf(ticket.id), owner, toText(owner, note)).catch(() => {});
+        redis.eval(REPLACE_OWN, 1, key, attempt, toText(attempt, note)).catch(() => {});
       };
-      living.set(ticket.id, setInterval(giveSign, SIGN_OF_LIFE_MS).unref());
-    },
-    async fail(ticket, earlier) {
-      abandon(ticket.id);
-      const isBrokenOff = earlier !== null && earlier.state !== 'failed';
-      const note = {
-        grant: nameGrant(ticket),
-        state: isBrokenOff ? 'broken off' : 'failed',
-        begunAt: earlier?.begunAt ?? now(),
-      } as const;
-      await fromStore(redis.set(keyOf(ticket.id), toText('nobody', note), 'EX', idleSeconds));
-    },
-    async finish(sessionId) {
-      abandon(sessionId);
-      await fromStore(redis.del(keyOf(sessionId)));
+      const signs = setInterval(giveSign, SIGN_OF_LIFE_MS).unref();
+      return {
+        abandon: () => clearInterval(signs),
+        async fail(earlier) {
+          clearInterval(signs);
+          const isBrokenOff = earlier !== null && earlier.state !== 'failed';
+          const state = isBrokenOff ? 'broken off' : 'failed';
+          const failed = { ...note, state, begunAt: earlier?.begunAt ?? note.begunAt } as const;
+          await fromStore(redis.eval(REPLACE_OWN, 1, key, attempt, toText(attempt, failed)));
+        },
+        async finish() {
+          clearInterval(signs);
+          await fromStore(redis.eval(DELETE_OWN, 1, key, attempt));
+        },
+      };
     },
   };
 }

@@ -35,20 +35,20 @@ const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`)
 
 /** Locks in Redis: `SET NX PX` with an owner, extended while held, released only by the owner. */
 export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalLocks {
-  /** Locks that Redis may have granted too late to be held, and that would stand for as long as they live. */
-  const unheld = new Map<string, Set<string>>();
+  /** Locks that Redis may have granted too late to be held, and until when they may stand. */
+  const unheld = new Map<string, Map<string, number>>();
   const takeBack = async (key: string, owner: string) => {
     const known = unheld.get(key);
-    known?.add(owner);
+    const owners = known ?? new Map<string, number>();
+    owners.set(owner, performance.now() + 2 * LOCK_MS);
     if (known !== undefined) return; // an outage brings many: one loop for a key
-    const owners = new Set([owner]);
     unheld.set(key, owners);
-    for (const goneAt = performance.now() + LOCK_MS; owners.size > 0 && performance.now() < goneAt;) {
+    while (owners.size > 0) {
       await delay(TAKE_BACK_AGAIN_MS, undefined, { ref: false });
-      for (const each of owners) {
+      for (const [each, goneAt] of owners) {
         const answered = await fromStore(redis.eval(RELEASE, 1, key, each)).catch(() => null);
-        if (answered === null) break;
-        owners.delete(each);
+        if (answered !== null || performance.now() > goneAt) owners.delete(each);
+        else break;
       }
     }
     unheld.delete(key);

@@ -7,7 +7,7 @@ import type { SessionRecords } from '../session/session-records.ts';
 import { GrantRefusedError, TokenEndpointError } from './oauth-client.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import { SIGN_OF_LIFE_MS } from './renewal-attempts.ts';
-import type { EarlierAttempt, RenewalAttempts } from './renewal-attempts.ts';
+import type { EarlierAttempt, OwnAttempt, RenewalAttempts } from './renewal-attempts.ts';
 import type { HeldLock } from './renewal-lock.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
 
@@ -25,9 +25,14 @@ export interface RenewalStepOptions {
 
 /**
  * Renews one session under its lock, from what was read under it; null where the lock was lost before the token
- * endpoint was asked. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
+ * endpoint was asked. `begun` is told of the attempt once there is one. Rejects with SessionEndedError,
+ * TokenEndpointError or StoreUnavailableError.
  */
-export type RenewalStep = (current: Ticket, lock: HeldLock) => Promise<Grant | null>;
+export type RenewalStep = (
+  current: Ticket,
+  lock: HeldLock,
+  begun: (attempt: OwnAttempt) => void,
+) => Promise<Grant | null>;
 
 const GRANT_ENDED = 'The service no longer takes the access that you gave.';
 
@@ -95,18 +100,27 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     if (sinceMs < PACE_MS) await delay(Math.min(PACE_MS, PACE_MS - sinceMs));
   };
 
-  const afterFailure = async (current: Ticket, error: unknown, earlier: EarlierAttempt | null) => {
+  const afterFailure = async (
+    current: Ticket,
+    error: unknown,
+    attempt: OwnAttempt,
+    earlier: EarlierAttempt | null,
+  ) => {
     if (error instanceof GrantRefusedError && error.error === 'invalid_grant') {
       return endOrUseNewer(current, { reason: 'invalid_grant', ...toLog(earlier) });
     }
     log.warn({ err: error, ...toLog(earlier) }, 'renewal failed; the session is kept');
-    attempts.fail(current, earlier).catch(() => {}); // it counts as broken off then
+    attempt.fail(earlier).catch(() => {}); // it counts as broken off then
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   };
 
-  return async (current, lock) => {
-    const { refreshToken } = current.record.grant;
-    if (refreshToken === undefined) return endOrUseNewer(current, { reason: 'no refresh token' });
+  return async (current, lock, begun) => {
+    const { refreshToken, expiresAt } = current.record.grant;
+    if (refreshToken === undefined) {
+      // Refused though it lives: the service may think better of it, and only a spent one is the end.
+      if (expiresAt > now()) throw new TokenEndpointError(new Error('there is no refresh token'));
+      return endOrUseNewer(current, { reason: 'no refresh token' });
+    }
     const earlier = await attempts.find(current);
     if (earlier?.state === 'open') {
       const stored = await storedByHolder(current, earlier);
@@ -118,12 +132,13 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     if (newer !== null) return newer;
     if (!isHeld) return null;
 
-    await attempts.begin(current);
+    const attempt = await attempts.begin(current);
+    begun(attempt);
     let grant: Grant;
     try {
       grant = await options.oauth.renew(current.record.grant, refreshToken);
     } catch (error) {
-      return afterFailure(current, error, earlier);
+      return afterFailure(current, error, attempt, earlier);
     }
     const stored = await options.renewed.store(current, { ...current.record, grant, renewedAt: now() });
     if (earlier !== null) log.info(toLog(earlier), 'renewed at another attempt');

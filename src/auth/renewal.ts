@@ -4,7 +4,7 @@ import type { Grant } from '../session/record.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { TokenEndpointError } from './oauth-client.ts';
-import type { RenewalAttempts } from './renewal-attempts.ts';
+import type { OwnAttempt } from './renewal-attempts.ts';
 import type { HeldLock, RenewalLocks } from './renewal-lock.ts';
 import type { RenewalStep } from './renewal-step.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
@@ -13,7 +13,6 @@ export interface RenewalOptions {
   readonly step: RenewalStep;
   readonly records: SessionRecords;
   readonly locks: RenewalLocks;
-  readonly attempts: RenewalAttempts;
   readonly renewed: RenewedGrants;
   /** Longest call of the token endpoint. */
   readonly tokenTimeoutSeconds: number;
@@ -51,25 +50,27 @@ export function isNewer(grant: Grant, unwanted: Unwanted): boolean {
  * used under it, and whoever does not get the lock watches the record for the winner's result.
  */
 export function createRenewals(options: RenewalOptions): Renewals {
-  const { step, records, locks, attempts, renewed, log, now } = options;
+  const { step, records, locks, renewed, log, now } = options;
 
   /** Nobody waits for this, and what can't be taken away runs out by itself. */
   const cleaning = new Set<Promise<void>>();
   const cleanUp = (...steps: (() => Promise<unknown>)[]) => {
     const run = async () => {
-      for (const each of steps) await each();
+      for (const each of steps) {
+        await each().catch((error: unknown) => {
+          log.warn({ err: error }, 'what a renewal left in Redis has to run out');
+        });
+      }
     };
-    const done = run()
-      .catch((error: unknown) => log.warn({ err: error }, 'what a renewal left in Redis has to run out'))
-      .finally(() => cleaning.delete(done));
+    const done = run().finally(() => cleaning.delete(done));
     cleaning.add(done);
   };
-  /** First the note, then the lock: the next holder's note is not ours to take away. */
-  const finish = (lock: HeldLock, sessionId: string) => {
-    cleanUp(async () => attempts.finish(sessionId), lock.release);
+  /** First the note, then the lock: the next one to renew finds none. */
+  const finish = (lock: HeldLock, attempt: OwnAttempt | null) => {
+    cleanUp(...(attempt === null ? [] : [attempt.finish]), lock.release);
   };
-  const giveUp = (lock: HeldLock, sessionId: string) => {
-    attempts.abandon(sessionId);
+  const giveUp = (lock: HeldLock, attempt: OwnAttempt | null) => {
+    attempt?.abandon();
     cleanUp(lock.release);
   };
 
@@ -83,19 +84,22 @@ export function createRenewals(options: RenewalOptions): Renewals {
 
   /** Null where the lock was lost before anything was asked. */
   const underLock = async (lock: HeldLock, sessionId: string, unwanted: Unwanted): Promise<Grant | null> => {
+    let attempt: OwnAttempt | null = null;
+    const begun = (own: OwnAttempt) => {
+      attempt = own;
+    };
     try {
       const current = await read(sessionId);
-      const grant = wanted(current.record.grant, unwanted) ?? (await step(current, lock));
-      if (grant === null) giveUp(lock, sessionId);
-      else finish(lock, sessionId);
+      const grant = wanted(current.record.grant, unwanted) ?? (await step(current, lock, begun));
+      finish(lock, attempt);
       return grant;
     } catch (error) {
       const outcome = renewed.outcome(sessionId);
-      if (error instanceof SessionEndedError) finish(lock, sessionId);
+      if (error instanceof SessionEndedError) finish(lock, attempt);
       else if (error instanceof TokenEndpointError) cleanUp(lock.coolDown);
-      else if (outcome === null) giveUp(lock, sessionId);
+      else if (outcome === null) giveUp(lock, attempt);
       // Until Redis takes the grant nobody may present its old refresh token.
-      else void outcome.then((stands) => (stands ? finish(lock, sessionId) : giveUp(lock, sessionId)));
+      else void outcome.then((stands) => (stands ? finish(lock, attempt) : giveUp(lock, attempt)));
       throw error;
     }
   };
@@ -105,7 +109,7 @@ export function createRenewals(options: RenewalOptions): Renewals {
       const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
       for (let waitMs = LOOK_AGAIN_MS; ; waitMs = Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS)) {
         const unstored = await renewed.offerAgain(sessionId);
-        if (unstored !== null && isNewer(unstored, unwanted)) return unstored;
+        if (unstored !== null && wanted(unstored, unwanted) !== null) return unstored;
         const lock = await locks.acquire(sessionId);
         if (lock !== 'taken' && 'release' in lock) {
           const grant = await underLock(lock, sessionId, unwanted);

@@ -43,10 +43,12 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const renewals = createRenewals({ ...options, renewed, step });
   /** One renewal per session and process. It belongs to nobody's connection: who goes away aborts nothing. */
   const underWay = new Map<string, Promise<Grant>>();
+  let isClosing = false;
 
   const join = async (sessionId: string, unwanted: Unwanted): Promise<Grant> => {
     const known = underWay.get(sessionId);
     if (known !== undefined) return known;
+    if (isClosing) throw new TokenEndpointError(new Error('this process is ending'));
     const renewal = renewals.renew(sessionId, unwanted);
     underWay.set(sessionId, renewal);
     const forget = () => underWay.delete(sessionId);
@@ -85,6 +87,7 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
       return grant.accessToken;
     },
     async [Symbol.asyncDispose]() {
+      isClosing = true; // what is begun from now on would have no Redis to be stored in
       await Promise.allSettled(underWay.values());
       await renewed.settle();
       await renewals.settled();

@@ -23,7 +23,7 @@ function connectionOptions({ username, password }: Pick<RedisTarget, 'username' 
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS + 100, // only tidies up: whoever waits has given up before
+    commandTimeout: 2 * COMMAND_TIMEOUT_MS, // only tidies up: whoever waits has given up before
     connectTimeout: COMMAND_TIMEOUT_MS,
     // Who leaves a command without an answer is not asked again over this connection: a request that goes on with its
     // next step has its "no" hardly later.

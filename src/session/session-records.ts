@@ -98,7 +98,9 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
     const found = opened.open(sealed, id, keyOf(id));
     if (found === null) return null;
     if (found.record.createdAt + maxSeconds * 1_000 <= now()) {
-      await end(id);
+      end(id).catch((error: unknown) =>
+        options.log.warn({ err: error }, 'session past its age not ended yet'),
+      );
       return null;
     }
     const ticket = { id, sealed, record: found.record };

@@ -80,7 +80,7 @@ export function createPageTokens(deps: {
           String(page),
           sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`),
         ]);
-        await redis.eval(REMEMBER, 1, key, deps.idleSeconds, ...fields);
+        await fromStore(redis.eval(REMEMBER, 1, key, deps.idleSeconds, ...fields));
       } catch (error) {
         deps.log.warn({ err: error }, 'page tokens not kept');
       }

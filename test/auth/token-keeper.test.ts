@@ -3,6 +3,7 @@ import request from 'supertest';
 import { redisReady } from '../../src/platform/redis.ts';
 import { createServices } from '../../src/services.ts';
 import type { Services } from '../../src/services.ts';
+import type { Ticket } from '../../src/session/record.ts';
 import { startHouse, tokenCalls } from '../support/house.ts';
 import type { House, Interceptor } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
@@ -143,7 +144,7 @@ describe('a token that is soon spent', () => {
     await renewal.asked;
     await get(cookie).expect(200, 'Bearer a-living-token');
     renewal.answer();
-    await house.services.tokens[Symbol.asyncDispose]();
+    await eventually(async () => (await grantOf(id))?.accessToken === 'renewed-1');
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
     expect(tokenCalls(house)).toHaveLength(1);
   });
@@ -282,6 +283,24 @@ describe('the end of a grant', () => {
     expect(await grantOf(id)).toBeUndefined();
   });
 
+  test('a process that ends finishes the renewals that it has begun, and begins no other', async () => {
+    await using ending = createServices(house.config, house.services.log);
+    await redisReady(ending.redis);
+    const renewal = holdRenewal('renewed-1');
+    const [begun, late] = [await house.enter(SPENT), await house.enter(SPENT)];
+    const ticketOf = async (id: string) => (await house.services.records.peek(id))?.ticket as Ticket;
+    const [begunTicket, lateTicket] = [await ticketOf(begun.id), await ticketOf(late.id)];
+    const token = ending.tokens.accessToken(begunTicket);
+    await renewal.asked;
+    const ended = ending.tokens[Symbol.asyncDispose]();
+    await expect(ending.tokens.accessToken(lateTicket)).rejects.toMatchObject({ status: 503 });
+    renewal.answer();
+    await ended;
+    expect(await token).toBe('renewed-1');
+    expect(await grantOf(begun.id)).toMatchObject({ accessToken: 'renewed-1' });
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
   test('a caller that leaves aborts no renewal, and is not called for', async () => {
     const renewal = holdRenewal('renewed-1');
     const { id, cookie } = await house.enter(SPENT);
@@ -293,7 +312,7 @@ describe('the end of a grant', () => {
     leaving.abort();
     expect(await call).toBe('left');
     renewal.answer();
-    await house.services.tokens[Symbol.asyncDispose]();
+    await eventually(async () => (await grantOf(id))?.accessToken === 'renewed-1');
     await get(cookie).expect(200, 'Bearer renewed-1'); // by now the other would have been called for
     expect(house.calls).toHaveLength(2);
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });

@@ -9,6 +9,7 @@ import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { TOKEN_PATH } from '../support/fleet/service.ts';
+import { eventually } from '../support/programs.ts';
 
 let redis: RedisServer;
 let fleet: Fleet;
@@ -46,6 +47,9 @@ function startOthers(cookie: string): Load {
 /** What came of it: the session goes on at each process, and its refresh token was presented once. */
 async function expectNothingLost(fault: string, cookie: string, answers: readonly Answer[], backAt: number) {
   const recoveredInMs = performance.now() - backAt;
+  const isReady = async (at: number) =>
+    (await call(fleet.at(at).url, '', { path: '/readyz' })).status === 200;
+  await eventually(async () => (await Promise.all([0, 1, 2].map(isReady))).every(Boolean));
   const after = await Promise.all([0, 1, 2].map(async (at) => call(fleet.at(at).url, cookie)));
   const isLost = after.some(({ status }) => status !== 200);
   reportFault({ fault, answers, sessionsLost: isLost ? 1 : 0, recoveredInMs });

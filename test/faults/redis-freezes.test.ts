@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { keyBesideSession } from '../../src/session/session-records.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import type { Answer } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
@@ -10,6 +11,7 @@ import { startSlowLine } from '../support/fleet/slow-line.ts';
 import type { SlowLine } from '../support/fleet/slow-line.ts';
 import { eventually } from '../support/programs.ts';
 
+const REMOVES_NOTE = /string\.sub[\s\S]*'DEL'/;
 const HTML = { accept: 'text/html' };
 
 let redis: RedisServer;
@@ -56,10 +58,26 @@ describe('Redis freezes in the middle of a renewal', () => {
 
   test('when all is stored: the answer waits for no clean-up', async () => {
     const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
-    line.freezeAt = /\r\ndel\r\n/;
+    line.freezeAt = REMOVES_NOTE;
     const answer = await call(fleet.at(0).url, cookie);
     await eventually(async () => line.isFrozen());
     expectInTime(answer, 200);
+  });
+
+  test('and what should have been cleaned up can’t be: the lock runs out all the same', async () => {
+    const { id, cookie } = await fleet.enter('demo', { expiresAt: 0 });
+    const leftBehind = () =>
+      fleet
+        .at(0)
+        .logged()
+        .filter(({ msg }) => msg === 'what a renewal left in Redis has to run out').length;
+    const before = leftBehind();
+    line.freezeAt = REMOVES_NOTE;
+    expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+    await eventually(async () => leftBehind() >= before + 2);
+    line.thaw();
+    const lock = keyBesideSession('cloakroom:', 'renewal', id);
+    await eventually(async () => (await fleet.redis.exists(lock)) === 0);
   });
 
   test('when the token endpoint has failed: the answer waits for no clean-up', async () => {

@@ -68,7 +68,7 @@ export async function untilReadiness(fleet: TwoProcesses, status: 200 | 503): Pr
 
 const ALLOWED = /^(?:200|503 (?:session_store|token_endpoint)_unavailable)$/;
 /** Who comes after a renewal that was cut off waits until its lock has run out. */
-const LONGEST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 10_000;
 
 /** Nobody was signed out or cut off, and each "not now" came in time. */
 export function expectOnlyDelays(answers: readonly Answer[]): void {
