@@ -25,7 +25,9 @@ afterAll(async () => {
   await redis[Symbol.asyncDispose]();
 });
 
-beforeEach(() => {
+beforeEach(async () => {
+  // The test's own connection finds Redis again in its own time.
+  await eventually(async () => (await fleet.redis.ping().catch(() => '')) === 'PONG');
   fleet.service.refreshes.length = 0;
   fleet.service.intercept = () => false;
 });
