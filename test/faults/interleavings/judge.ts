@@ -41,9 +41,10 @@ export function judge(model: Model, call: CallMade, answer: Answer): string | nu
       markEnded(model, session);
       return null;
     case 'refused by the service': {
-      // By contract the second 401 to one call is passed on: a token was revoked while it was under way.
+      // By contract the second 401 to one call is passed on: a token was revoked while the call was under way, or the
+      // whole grant while new tokens of it were on their way.
       const isSecond = session.revocations > call.revocationsBefore;
-      return isSecond ? null : complaint('though its token was not revoked since it began');
+      return isSecond || session.isDoomed ? null : complaint('though its token was not revoked since it began');
     }
     case 'no token':
       return call.sawFailure() ? null : complaint('though the token endpoint has not failed');
