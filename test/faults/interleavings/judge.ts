@@ -44,7 +44,9 @@ export function judge(model: Model, call: CallMade, answer: Answer): string | nu
       // By contract the second 401 to one call is passed on: a token was revoked while the call was under way, or the
       // whole grant while new tokens of it were on their way.
       const isSecond = session.revocations > call.revocationsBefore;
-      return isSecond || session.isDoomed ? null : complaint('though its token was not revoked since it began');
+      return isSecond || session.isDoomed
+        ? null
+        : complaint('though its token was not revoked since it began');
     }
     case 'no token':
       return call.sawFailure() ? null : complaint('though the token endpoint has not failed');
