@@ -17,7 +17,7 @@ import type { Model } from './interleavings/model.ts';
  * A failure prints its seed, its path and the replayPath of its commands: given to `fc.assert` (seed, path) and to
  * `fc.commands` (replayPath), they bring it back.
  */
-const RUNS = Number(process.env['INTERLEAVINGS_RUNS'] ?? 60);
+const RUNS = Number(process.env['INTERLEAVINGS_RUNS'] ?? 40);
 
 /** On average: a slow machine is done with fewer runs, and the report says with how many. */
 const MOST_MS_PER_RUN = 500;

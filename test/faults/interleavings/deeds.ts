@@ -71,8 +71,12 @@ export async function passTime({ fleet, model }: House, ms: number): Promise<voi
 
 /** Passes so much time that every access token is spent, or soon will be. */
 export async function expire(house: House, ms: number): Promise<void> {
+  const markAllDue = () => {
+    for (const session of house.model.sessions) markDue(house.model, session);
+  };
+  markAllDue(); // one process hears of the time before the other, and may act on it at once
   await passTime(house, ms);
-  for (const session of house.model.sessions) markDue(house.model, session);
+  markAllDue();
 }
 
 /** Signs out at one of the processes: what begins after the answer must be refused. */
