@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
 import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import type { Answer, Load } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
+import { createGate } from '../support/fleet/gates.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/programs.ts';
@@ -81,16 +81,14 @@ test('Redis goes just when a rotated grant comes, for longer than the lock lives
 
 test('Redis goes for longer than the lock lives while the token endpoint takes its time: it is asked once', async () => {
   const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
-  const asked = createDeferred<void>();
-  const answer = createDeferred<void>();
+  const endpoint = createGate();
+  endpoint.hold();
   fleet.service.intercept = async ({ url }) => {
-    if (url !== TOKEN_PATH) return false;
-    asked.resolve();
-    await answer.promise;
+    if (url === TOKEN_PATH) await endpoint.pass();
     return false;
   };
   const first = call(fleet.at(0).url, cookie);
-  await asked.promise;
+  await endpoint.reached();
   redis.pause();
   await delay(LONGER_THAN_A_LOCK_MS); // time is the fault here, too
   redis.resume();
@@ -99,7 +97,7 @@ test('Redis goes for longer than the lock lives while the token endpoint takes i
   // As long as it takes to give up a holder who gives no sign of life.
   await delay(4_500);
   expect(fleet.service.refreshes).toHaveLength(1);
-  answer.resolve();
+  endpoint.release();
   await Promise.race([load.next(200), load.next(401)]);
   const answers = [await first, ...(await load.stop())];
   await expectNothingLost('Redis goes while the token endpoint takes its time', cookie, answers, backAt);

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
+import { createGate } from '../support/fleet/gates.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { TOKEN_PATH } from '../support/fleet/service.ts';
 
@@ -103,19 +103,17 @@ describe.each(['off', 'on'])('over four processes, with rotation %s', (rotation)
   });
 
   test('shortly before an expiry nobody waits: calls go out while the one renewal hangs', async () => {
-    const asked = createDeferred<void>();
-    const answer = createDeferred<void>();
+    const endpoint = createGate();
+    endpoint.hold();
     fleet.service.intercept = async ({ url }) => {
-      if (url !== TOKEN_PATH) return false;
-      asked.resolve();
-      await answer.promise;
+      if (url === TOKEN_PATH) await endpoint.pass();
       return false;
     };
     const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: Date.now() + 30_000 });
     expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
-    await asked.promise;
+    await endpoint.reached();
     expect((await fleet.records.peek(id))?.ticket.record.grant).toEqual(grant);
-    answer.resolve();
+    endpoint.release();
     expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
     expect(fleet.service.refreshes).toHaveLength(1);
   });
