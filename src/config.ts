@@ -32,6 +32,9 @@ export interface Config {
   readonly serviceConnections: number;
   /** Path prefixes, each with a trailing slash. */
   readonly apiPaths: readonly string[];
+  /** Calls in flight in this process. */
+  readonly maxCalls: number;
+  readonly maxCallsPerSession: number;
   readonly maxBodyBytes: number;
   readonly workspaceItems: readonly string[];
   readonly pageSize: number;
@@ -122,6 +125,8 @@ function toConfig(values: Required<Values>): Config {
     tokenTimeoutSeconds: values.TOKEN_TIMEOUT_SECONDS,
     serviceConnections: values.SERVICE_CONNECTIONS,
     apiPaths: values.API_PATHS,
+    maxCalls: values.MAX_CALLS,
+    maxCallsPerSession: values.MAX_CALLS_PER_SESSION,
     maxBodyBytes: values.MAX_BODY_BYTES,
     workspaceItems: values.WORKSPACE_ITEMS,
     pageSize: values.PAGE_SIZE,

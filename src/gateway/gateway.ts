@@ -1,24 +1,22 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import type { Config } from '../config.ts';
 import type { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { sendProblem } from '../platform/problem.ts';
-import { requestId } from '../platform/request-id.ts';
-import { logRequest } from '../platform/request-log.ts';
+import { writeRequestLine } from '../platform/request-log.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
-import type { Ticket } from '../session/record.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
+import type { CallBounds } from './call-bounds.ts';
+import { createCallBounds } from './call-bounds.ts';
+import { createCall, endCall, timed } from './call.ts';
+import type { Call } from './call.ts';
+import { callWithRenewal } from './exchange.ts';
 import { judgeHead } from './head.ts';
-import { toBrowserHeaders, toServiceHeaders } from './headers.ts';
-import { CutOffError, toAnswer } from './outcome.ts';
-import { draining, serviceUnreachable, sessionExpired, signInRequired } from './problems.ts';
-import { createRequestBody, hasBody } from './request-body.ts';
-import { createServerTiming } from './server-timing.ts';
-import type { ServerTiming } from './server-timing.ts';
-import { CallAbortedError, callService } from './service-call.ts';
-import type { ServiceAnswer, ServiceCall } from './service-call.ts';
+import { toAnswer } from './outcome.ts';
+import { draining, sessionExpired, signInRequired } from './problems.ts';
+import { toServerTiming } from './server-timing.ts';
 
 /** What the gateway works with. */
 export interface GatewayDeps {
@@ -39,125 +37,65 @@ export function createGateway(
   deps: GatewayDeps,
   isRefused: (req: IncomingMessage) => boolean = () => false,
 ): RequestListener {
+  const { config, log } = deps;
+  const bounds = createCallBounds({
+    mostCalls: config.maxCalls,
+    mostCallsPerSession: config.maxCallsPerSession,
+    connections: config.serviceConnections,
+  });
+
   return (req, res) => {
-    const target = originalTarget(req);
-    logRequest(deps.log, req, res, target, deps.config.trustProxy);
-    const timing = createServerTiming();
+    const call = createCall(req, res, config.trustProxy);
+    res.once('close', () => {
+      endCall(call);
+      writeRequestLine(log, call);
+    });
     if (isRefused(req)) {
-      refuse(res, draining(), timing);
+      refuse(call, draining());
       return;
     }
-    forward(deps, req, res, target, timing).catch((error: unknown) => {
+    forward(deps, bounds, call).catch((error: unknown) => {
       const answer = toAnswer(error);
       if (answer === null) {
         res.destroy();
         return;
       }
-      logFailure(deps.log, res, answer);
-      refuse(res, answer, timing);
+      logFailure(log, call, answer);
+      refuse(call, answer);
     });
   };
 }
 
-async function forward(
-  deps: GatewayDeps,
-  req: IncomingMessage,
-  res: ServerResponse,
-  target: string,
-  timing: ServerTiming,
-): Promise<void> {
-  judgeHead(req, target, deps.config);
-  const ticket = await timing.measure('session', async () => readTicket(deps, req, res));
-  const accessToken = await timing.measure('token', async () => deps.tokens.accessToken(ticket));
-  const answer = await callWithRenewal(deps, { req, res, target, ticket, accessToken, timing });
+/** Judges in the order of contract section 4. */
+async function forward(deps: GatewayDeps, bounds: CallBounds, call: Call): Promise<void> {
+  const { config, client, tokens } = deps;
+  const { req, res, times } = call;
+  judgeHead(req, call.target, config);
 
-  try {
-    res.writeHead(answer.status, toBrowserHeaders(answer.headers, requestId(res), timing.value()));
-  } catch (error) {
-    answer.discard();
-    throw serviceUnreachable({ cause: error }); // a header that is none
-  }
-  // Not flushHeaders(): that writes the head as UTF-8, and its bytes would change.
-  res.write(Buffer.alloc(0));
-  await answer.pipe(res).catch((error: unknown) => {
-    throw new CutOffError('cut off', { cause: error }); // a short answer must not look whole
-  });
-  res.end();
-}
-
-async function readTicket(deps: GatewayDeps, req: IncomingMessage, res: ServerResponse): Promise<Ticket> {
-  const read = deps.cookie.read(req.headers.cookie);
-  if (read === null) throw signInRequired();
-  const ticket = await deps.records.read(read.id);
+  const ticketCookie = deps.cookie.read(req.headers.cookie);
+  if (ticketCookie === null) throw signInRequired();
+  call.slot = bounds.enter(ticketCookie.id);
+  const ticket = await timed(times, 'session', deps.records.read(ticketCookie.id));
   if (ticket === null) throw sessionExpired();
-  if (!read.current) res.setHeader('set-cookie', deps.cookie.write(read.id));
-  return ticket;
-}
+  if (!ticketCookie.current) res.setHeader('set-cookie', deps.cookie.write(ticketCookie.id));
 
-interface Call {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly target: string;
-  readonly ticket: Ticket;
-  readonly accessToken: string;
-  readonly timing: ServerTiming;
-}
-
-/** Calls the service; on a 401 renews the token, and repeats the call once where its body is at hand. */
-async function callWithRenewal(deps: GatewayDeps, call: Call): Promise<ServiceAnswer> {
-  const { config } = deps;
-  const { req, res, target, timing } = call;
-  const timeoutMs = config.serviceTimeoutSeconds * 1_000;
-  const body = hasBody(req) ? createRequestBody(req, config.maxBodyBytes, timeoutMs) : null;
-  let underWay: ServiceCall | null = null;
-  res.once('close', () => {
-    if (!res.writableFinished) underWay?.abort();
-    body?.stream.destroy();
-  });
-
-  const send = async (accessToken: string, sent: typeof body | Buffer) => {
-    if (res.destroyed) throw new CallAbortedError(); // the browser left while we waited for a token
-    const headers = toServiceHeaders(req.rawHeaders, accessToken, requestId(res));
-    const content = sent === null || Buffer.isBuffer(sent) ? sent : sent.stream;
-    underWay = callService(
-      deps.client,
-      { method: req.method ?? 'GET', target, headers, body: content },
-      timeoutMs,
-    );
-    const { answer } = underWay;
-    return timing.measure('service', async () => answer);
-  };
-
-  const first = await send(call.accessToken, body);
-  if (first.status !== 401) return first;
-  try {
-    const renewed = await timing.measure('token', async () =>
-      deps.tokens.accessToken(call.ticket, call.accessToken),
-    );
-    const again = body === null ? null : await body.whole();
-    if (body !== null && again === null) return first;
-    first.discard();
-    return await send(renewed, again);
-  } catch (error) {
-    first.discard();
-    throw error;
-  }
+  const accessToken = await timed(times, 'token', tokens.accessToken(ticket));
+  await callWithRenewal(
+    { client, tokens, maxBodyBytes: config.maxBodyBytes, timeoutMs: config.serviceTimeoutSeconds * 1_000 },
+    call,
+    ticket,
+    accessToken,
+  );
 }
 
 /** An outage is a normal event; what nobody designed an answer for is not. */
-function logFailure(log: Logger, res: ServerResponse, answer: AppError): void {
-  const line = { requestId: requestId(res), err: answer.cause };
+function logFailure(log: Logger, { id }: Call, answer: AppError): void {
+  const line = { requestId: id, err: answer.cause };
   if (answer.status === 500) log.error(line, answer.code);
   else if (answer.status > 500) log.warn(line, answer.code);
 }
 
-function refuse(res: ServerResponse, error: AppError, timing: ServerTiming): void {
-  if (!res.headersSent) res.setHeader('server-timing', timing.value());
+function refuse({ res, times }: Call, error: AppError): void {
+  if (!res.headersSent) res.setHeader('server-timing', toServerTiming(times));
   sendProblem(res, error);
-}
-
-/** Express takes the path that it mounts at off `url` and keeps the whole one here. */
-function originalTarget(req: IncomingMessage): string {
-  const { originalUrl } = req as { originalUrl?: unknown };
-  return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }

@@ -17,6 +17,7 @@ const signInRequiredWith = problem(401, 'sign_in_required', 'Sign in to call the
 const sessionExpiredWith = problem(401, 'session_expired', 'Your session has ended');
 const bodyTooLargeWith = problem(413, 'body_too_large', 'The request body is too large');
 const tooManyHeadersWith = problem(431, 'too_many_headers', 'The request has too many header fields');
+const tooBusyWith = problem(503, 'too_busy', 'Too many calls at once');
 const drainingWith = problem(503, 'draining', 'This server is shutting down');
 
 /** Where a page sends the user to sign in. */
@@ -38,6 +39,11 @@ export function bodyTooLarge(mostBytes: number): AppError {
 
 export function tooManyHeaders(most: number): AppError {
   return tooManyHeadersWith({ detail: `At most ${most} are taken.`, headers: CLOSE });
+}
+
+/** Over a bound on calls in flight. */
+export function tooBusy(detail: string): AppError {
+  return tooBusyWith({ detail, headers: { 'retry-after': '1' } });
 }
 
 export function draining(): AppError {

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { createDeferred } from '../platform/deferred.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { RawHeaders } from './headers.ts';
 import { BodyStalledError, BodyTooLargeError } from './request-body.ts';
@@ -14,23 +13,31 @@ export interface ServiceRequest {
   readonly body: Readable | Buffer | null;
 }
 
-/** The service's answer, stopped behind its headers until it is told where its body goes. */
+/** The head of the service's answer. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: RawHeaders;
-  /** Lets the body flow to the browser, no faster than it reads. Rejects where the service cuts it off. */
-  pipe(res: ServerResponse): Promise<void>;
+  /**
+   * Lets the body flow to the browser, no faster than it reads; its head has been written. Until somebody calls it the
+   * answer waits.
+   */
+  deliver(res: ServerResponse): void;
   /** Ends the call: the body is not wanted. */
   discard(): void;
 }
 
+/** Who hears of a call; each is called at most once, `onEnd` or `onFailure` last. */
+export interface AnswerReceiver {
+  /** The head is here. Early hints and other 1xx are left out. What it throws fails the call. */
+  onAnswer(answer: ServiceAnswer): void;
+  /** The body has been delivered whole. */
+  onEnd(): void;
+  /** ServiceCallError, ServiceTimeoutError, or what went wrong on the browser's side. */
+  onFailure(error: Error): void;
+}
+
 /** One call of the service. */
 export interface ServiceCall {
-  /**
-   * The answer, once its headers are here; early hints and other 1xx are left out. Rejects with ServiceCallError, or
-   * with what went wrong on the browser's side.
-   */
-  readonly answer: Promise<ServiceAnswer>;
   /** Ends the call wherever it is. */
   abort(): void;
 }
@@ -39,31 +46,44 @@ export interface ServiceCall {
  * Sends one request. Follows no redirect, repeats nothing, takes no encoding off. `timeoutMs` bounds the wait for a
  * connection, for the answer's headers from the request fully sent, and for a browser that does not read on; each
  * fails with a ServiceTimeoutError. undici bounds the silence of the service in the middle of its answer.
+ *
+ * The receiver is called as the answer's bytes are read, with no promise between: an answer that came in one piece
+ * leaves in one.
  */
-export function callService(client: ServiceClient, request: ServiceRequest, timeoutMs: number): ServiceCall {
-  const { promise: answer, resolve, reject } = createDeferred<ServiceAnswer>();
-  const { promise: ended, resolve: end, reject: fail } = createDeferred<void>();
-  ended.catch(() => {}); // nobody listens where the answer was refused before its body
+export function callService(
+  client: ServiceClient,
+  request: ServiceRequest,
+  timeoutMs: number,
+  receiver: AnswerReceiver,
+): ServiceCall {
+  const { method, target: path, headers, body } = request;
   let controller: Dispatcher.DispatchController | null = null;
   let abortedFor: Error | null = null;
+  let isDispatching = true;
+  let isAnswered = false;
+  let hasWritten = false;
   let isOver = false;
-  let onChunk: (chunk: Buffer) => void = () => {};
+  let deliverTo: ServerResponse | null = null;
 
-  let patience: NodeJS.Timeout | undefined;
-
+  const fail = (error: Error) => {
+    clearTimeout(patience);
+    if (isOver) return;
+    isOver = true;
+    receiver.onFailure(error);
+  };
   const abort = (reason: Error) => {
     abortedFor ??= reason;
-    isOver = true;
-    clearTimeout(patience);
     controller?.abort(abortedFor);
-    reject(abortedFor); // one that still waits for a connection is not under way yet
+    fail(abortedFor); // one that still waits for a connection is not under way yet
   };
+  const tooLate = () => abort(new ServiceTimeoutError());
   // Our own clock: undici's begins anew with each 1xx, and not before there is a connection.
-  const waitAgain = () => {
-    clearTimeout(patience);
-    patience = setTimeout(() => abort(new ServiceTimeoutError()), timeoutMs);
+  let patience = setTimeout(tooLate, timeoutMs);
+
+  /** Not flushHeaders(): that writes the head as UTF-8, and its bytes would change. */
+  const sendHead = (res: ServerResponse) => {
+    if (!hasWritten && !isOver) res.write(NOTHING);
   };
-  waitAgain();
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
@@ -72,45 +92,63 @@ export function callService(client: ServiceClient, request: ServiceRequest, time
         started.abort(abortedFor);
         return;
       }
-      waitAgain();
-      if (request.body === null || Buffer.isBuffer(request.body)) return;
+      if (!isDispatching) patience.refresh(); // it has waited for a connection
+      if (body === null || Buffer.isBuffer(body)) return;
       // Until it is sent, the silence of either side is what counts: the browser's (request-body.ts), the service's
       // (undici's clock runs while it does not read).
       clearTimeout(patience);
-      request.body.once('end', () => !isOver && waitAgain());
+      body.once('end', () => {
+        if (!isAnswered && !isOver) patience = setTimeout(tooLate, timeoutMs);
+      });
     },
     onResponseStart(started, status) {
       if (status < 200) return;
-      isOver = true;
+      isAnswered = true;
       clearTimeout(patience);
-      started.pause();
-      const headers = toRawHeaders(started.rawHeaders);
-      const pipe = async (res: ServerResponse) => {
-        onChunk = (chunk) => {
-          if (!res.write(chunk))
-            resumeWhenRead(started, res, () => abort(new ServiceTimeoutError()), timeoutMs);
-        };
-        started.resume();
-        await ended;
+      const answer: ServiceAnswer = {
+        status,
+        headers: toRawHeaders(started.rawHeaders),
+        deliver(res) {
+          if (isOver) {
+            res.destroy(); // broken off while it waited
+            return;
+          }
+          deliverTo = res;
+          process.nextTick(sendHead, res);
+          if (started.paused) started.resume();
+        },
+        discard: () => abort(new CallAbortedError()),
       };
-      resolve({ status, headers, pipe, discard: () => abort(new CallAbortedError()) });
+      try {
+        receiver.onAnswer(answer);
+      } catch (error) {
+        abort(error instanceof Error ? error : new Error('not an Error', { cause: error }));
+        return;
+      }
+      if (deliverTo === null && !isOver) started.pause();
     },
-    onResponseData: (_controller, chunk) => onChunk(chunk),
-    onResponseEnd: () => end(),
-    onResponseError(_controller, error) {
+    onResponseData(started, chunk) {
+      const res = deliverTo;
+      hasWritten = true;
+      if (res?.write(chunk) === false) resumeWhenRead(started, res, tooLate, timeoutMs);
+    },
+    onResponseEnd() {
+      if (isOver) return;
       isOver = true;
-      clearTimeout(patience);
-      const cause = isOurs(error) ? error : new ServiceCallError(error);
-      reject(cause);
-      fail(cause);
+      receiver.onEnd();
+    },
+    onResponseError(_controller, error) {
+      fail(isOurs(error) ? error : new ServiceCallError(error));
     },
   };
-  const { method, target: path, headers, body } = request;
   client.dispatch({ path, method, headers, body }, handler);
-  return { answer, abort: () => abort(new CallAbortedError()) };
+  isDispatching = false;
+  return { abort: () => abort(new CallAbortedError()) };
 }
 
-/** Holds the service's answer back until the browser has read on, or gives up on it. */
+const NOTHING = Buffer.alloc(0);
+
+/** Holds the service's answer back until the browser has read on, or gives up on one that reads nothing at all. */
 function resumeWhenRead(
   controller: Dispatcher.DispatchController,
   res: ServerResponse,
@@ -118,13 +156,14 @@ function resumeWhenRead(
   withinMs: number,
 ): void {
   controller.pause();
-  const tooSlow = setTimeout(giveUp, withinMs);
   const goOn = () => {
-    clearTimeout(tooSlow);
-    res.off('drain', goOn).off('close', goOn);
+    res.setTimeout(0);
+    res.off('timeout', giveUp).off('drain', goOn).off('close', goOn);
     if (!res.destroyed) controller.resume();
   };
-  res.once('drain', goOn).once('close', goOn);
+  // The socket's own clock: it begins anew whenever some of what waits is taken.
+  res.setTimeout(withinMs);
+  res.once('timeout', giveUp).once('drain', goOn).once('close', goOn);
 }
 
 /** Ours: the browser has left, or the answer is not wanted any more. */

@@ -5,9 +5,13 @@ import type { IncomingMessage } from 'node:http';
  * of them has seen. Each adds its peer at the end of `X-Forwarded-For`; what stands before ours, anyone can write.
  */
 export function clientAddress(req: IncomingMessage, proxies: number): string {
+  const peer = req.socket.remoteAddress ?? '';
+  if (proxies === 0) return peer === '' ? UNKNOWN : peer;
   const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',');
   const seen = forwarded.map((address) => address.trim()).filter((address) => address !== '');
-  const hops = [req.socket.remoteAddress ?? '', ...seen.toReversed()];
+  const hops = [peer, ...seen.toReversed()];
   const address = hops[Math.min(proxies, hops.length - 1)] ?? '';
-  return /^[\da-fA-F.:]{2,45}$/.test(address) ? address : 'unknown';
+  return /^[\da-fA-F.:]{2,45}$/.test(address) ? address : UNKNOWN;
 }
+
+const UNKNOWN = 'unknown';

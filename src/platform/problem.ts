@@ -22,6 +22,7 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
   });
   res.writeHead(error.status, {
     ...error.headers,
+    'x-request-id': requestId(res),
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { EventEmitter } from 'node:events';
 import { Cluster } from 'ioredis';
 import type { Redis } from 'ioredis';
-import { createDeferred } from './deferred.ts';
 import { StoreUnavailableError } from './errors.ts';
 import type { Logger } from './log.ts';
 import { StartupError } from './program.ts';
@@ -53,18 +52,20 @@ function tellOfNodes(cluster: Cluster, log: Logger): void {
  * Awaits a Redis command; whatever fails in it becomes a StoreUnavailableError. The time counts from here: ioredis
  * begins to count only when a command leaves the pipeline that waits for the one before it.
  */
-export async function fromStore<T>(command: Promise<T>): Promise<T> {
-  const { promise: late, reject } = createDeferred<never>();
-  const giveUp = () => reject(new Error('Redis did not answer in time'));
-  // Where it was we who were held up, the answer is here and is read first.
-  const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
-  try {
-    return await Promise.race([command, late]);
-  } catch (error) {
-    throw new StoreUnavailableError(error);
-  } finally {
-    clearTimeout(timer);
-  }
+export function fromStore<T>(command: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(new StoreUnavailableError(new Error('Redis did not answer in time')));
+    // Where it was we who were held up, the answer is here and is read first.
+    const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
+    const settle = <V>(how: (value: V) => void, value: V) => {
+      clearTimeout(timer);
+      how(value);
+    };
+    command.then(
+      (answer) => settle(resolve, answer),
+      (error: unknown) => settle(reject, new StoreUnavailableError(error)),
+    );
+  });
 }
 
 const READY_WITHIN_MS = 5_000;

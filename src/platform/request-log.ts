@@ -5,9 +5,20 @@ import { requestId } from './request-id.ts';
 
 const LONGEST_LOGGED_PATH = 256;
 
+/** A request whose line is due when its answer is closed. */
+export interface RequestToLog {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly target: string;
+  /** Who asks. */
+  readonly client: string;
+  /** By performance.now(). */
+  readonly startedAt: number;
+}
+
 /**
- * Writes one line when the request has ended, with its path but never its query, headers or body. `proxies` is the
- * number of reverse proxies whose `X-Forwarded-For` is believed.
+ * Names a request to whoever asks, and logs it when it has ended. `proxies` is the number of reverse proxies whose
+ * `X-Forwarded-For` is believed.
  */
 export function logRequest(
   log: Logger,
@@ -16,23 +27,28 @@ export function logRequest(
   target: string,
   proxies: number,
 ): void {
-  const started = performance.now();
-  const id = requestId(res);
-  const client = clientAddress(req, proxies);
-  res.once('close', () => {
-    log.info(
-      {
-        requestId: id,
-        client,
-        method: req.method,
-        path: toLoggedPath(target),
-        ...(res.headersSent && { status: res.statusCode }),
-        ms: Math.round(performance.now() - started),
-        ...(!res.writableFinished && { cutOff: true }),
-      },
-      'request',
-    );
-  });
+  res.setHeader('x-request-id', requestId(res));
+  const client = clientAddress(req, proxies); // a connection that was cut off has none
+  const request = { req, res, target, client, startedAt: performance.now() };
+  res.once('close', () => writeRequestLine(log, request));
+}
+
+/** Writes the line of a request that has ended: its path but never its query, headers or body. */
+export function writeRequestLine(log: Logger, request: RequestToLog): void {
+  if (!log.isLevelEnabled('info')) return;
+  const { req, res, target, client, startedAt } = request;
+  log.info(
+    {
+      requestId: requestId(res),
+      client,
+      method: req.method,
+      path: toLoggedPath(target),
+      ...(res.headersSent && { status: res.statusCode }),
+      ms: Math.round(performance.now() - startedAt),
+      ...(!res.writableFinished && { cutOff: true }),
+    },
+    'request',
+  );
 }
 
 /** A target that is no path may hold a password; a fragment has no place in one, and may hold anything. */

@@ -1,56 +1,67 @@
 import type { Logger } from '../platform/log.ts';
+import { createRecentValues } from '../platform/recent-values.ts';
 import { parseRecord } from './record.ts';
-import type { SessionRecord } from './record.ts';
+import type { Ticket } from './record.ts';
 import type { Sealer } from './sealing.ts';
 
 interface Opened {
-  readonly sealed: string;
-  readonly record: SessionRecord;
+  readonly ticket: Ticket;
   readonly current: boolean;
 }
 
 /** Opens sealed records, and remembers the most recently used by their exact sealed bytes. */
 export interface OpenedRecords {
+  /** Where the session of an id stands in Redis. */
+  keyOf(id: string): string;
   /** Null, and a line in the log, where the value was moved, cut, changed or sealed under an unknown key. */
-  open(sealed: string, id: string, key: string): Opened | null;
+  open(sealed: string, id: string): Opened | null;
   /** Drops what is remembered of a session that ends. */
-  forget(key: string): void;
+  forget(id: string): void;
+}
+
+interface Remembered {
+  readonly key: string;
+  opened: Opened;
 }
 
 /** 1 to 5 kB each, by the length of the tokens: at most some 50 MB. */
-const REMEMBERED = 10_000;
+const MOST_REMEMBERED = 10_000;
 
 /**
- * Opening costs as much CPU as the rest of a proxied call. An entry counts only for the same key and the same
- * bytes: the key is a hash of the id, so a value copied to another session's key is opened, and refused, as new.
+ * Opening costs as much CPU as the rest of a proxied call, and the hash in the key's name a fair part of that. An
+ * entry counts only for the same id and the same bytes: a value copied to another session's key is opened, and
+ * refused, as new.
  */
-export function createOpenedRecords(sealer: Sealer, log: Logger): OpenedRecords {
-  const remembered = new Map<string, Opened>();
+export function createOpenedRecords(
+  sealer: Sealer,
+  toKey: (id: string) => string,
+  log: Logger,
+): OpenedRecords {
+  const sessions = createRecentValues<string, Remembered>(MOST_REMEMBERED);
 
-  const remember = (key: string, opened: Opened) => {
-    remembered.delete(key);
-    remembered.set(key, opened);
-    const [oldest] = remembered.keys();
-    if (remembered.size > REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+  const open = (sealed: string, id: string, key: string): Opened | null => {
+    const plain = sealer.open(sealed, id, key);
+    const record = plain === null ? null : parseRecord(plain.text);
+    if (plain === null || record === null) {
+      log.warn({ key }, 'session value refused');
+      return null;
+    }
+    return { ticket: { id, sealed, record }, current: plain.current };
   };
 
   return {
-    open(sealed, id, key) {
-      const known = remembered.get(key);
-      if (known?.sealed === sealed) {
-        remember(key, known);
-        return known;
-      }
-      const plain = sealer.open(sealed, id, key);
-      const record = plain === null ? null : parseRecord(plain.text);
-      if (plain === null || record === null) {
-        log.warn({ key }, 'session value refused');
-        return null;
-      }
-      const opened = { sealed, record, current: plain.current };
-      remember(key, opened);
+    // An id that nobody has a session for is not remembered: it comes from a cookie that may be as old as it likes.
+    keyOf: (id) => sessions.get(id)?.key ?? toKey(id),
+    open(sealed, id) {
+      const known = sessions.get(id);
+      if (known?.opened.ticket.sealed === sealed) return known.opened;
+      const key = known?.key ?? toKey(id);
+      const opened = open(sealed, id, key);
+      if (opened === null) return null;
+      if (known === undefined) sessions.set(id, { key, opened });
+      else known.opened = opened;
       return opened;
     },
-    forget: (key) => void remembered.delete(key),
+    forget: (id) => sessions.delete(id),
   };
 }

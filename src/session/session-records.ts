@@ -74,8 +74,8 @@ export function keyBesideSession(prefix: string, kind: string, id: string): stri
 
 export function createSessionRecords(options: SessionRecordsOptions): SessionRecords {
   const { redis, sealer, idleSeconds, maxSeconds, now } = options;
-  const opened = createOpenedRecords(sealer, options.log);
-  const keyOf = (id: string) => sessionKey(options.prefix, id);
+  const opened = createOpenedRecords(sealer, (id) => sessionKey(options.prefix, id), options.log);
+  const keyOf = (id: string) => opened.keyOf(id);
 
   const compareAndSet = async (ticket: Ticket, value: string, seconds: number | '') => {
     const run = redis.eval(COMPARE_AND_SET, 1, keyOf(ticket.id), ticket.sealed, value, seconds);
@@ -89,21 +89,21 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
 
   const end = async (id: string) => {
     const key = keyOf(id);
-    opened.forget(key);
+    opened.forget(id);
     await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS));
   };
 
-  const toTicket = async (id: string, sealed: string | null): Promise<Ticket | null> => {
+  const toTicket = (id: string, sealed: string | null): Ticket | null => {
     if (sealed === null || sealed === TOMBSTONE) return null;
-    const found = opened.open(sealed, id, keyOf(id));
+    const found = opened.open(sealed, id);
     if (found === null) return null;
-    if (found.record.createdAt + maxSeconds * 1_000 <= now()) {
+    const { ticket } = found;
+    if (ticket.record.createdAt + maxSeconds * 1_000 <= now()) {
       end(id).catch((error: unknown) =>
         options.log.warn({ err: error }, 'session past its age not ended yet'),
       );
       return null;
     }
-    const ticket = { id, sealed, record: found.record };
     if (!found.current) void sealAgain(ticket);
     return ticket;
   };
@@ -122,7 +122,7 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
     async peek(id) {
       const key = keyOf(id);
       const [sealed, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
-      const ticket = await toTicket(id, sealed);
+      const ticket = toTicket(id, sealed);
       return ticket === null ? null : { ticket, idleExpiresAt: now() + Math.max(0, ttlMs) };
     },
     async create(id, record) {
@@ -131,7 +131,7 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
       await fromStore(redis.set(key, sealed, 'EX', idleSeconds, 'NX'));
     },
     async endUnchanged(ticket) {
-      opened.forget(keyOf(ticket.id));
+      opened.forget(ticket.id);
       return compareAndSet(ticket, TOMBSTONE, TOMBSTONE_SECONDS);
     },
   };

@@ -2,6 +2,14 @@ import { hkdfSync } from 'node:crypto';
 import { parse, serialize } from 'cookie';
 import type { SerializeOptions } from 'cookie';
 import { sign, unsign } from 'cookie-signature';
+import { createRecentValues } from '../platform/recent-values.ts';
+
+/** A session cookie that we have signed. */
+interface ReadCookie {
+  readonly id: string;
+  /** Whether the first session key signed it. */
+  readonly current: boolean;
+}
 
 /** Reads and writes the session cookie: an id signed with a session key. */
 export interface TicketCookie {
@@ -11,15 +19,21 @@ export interface TicketCookie {
   /** Signing secrets, the first signs and all verify, for express-session. */
   readonly secrets: string[];
   /**
-   * The id in a `Cookie` header, where it is signed by us; null otherwise. `current` tells whether the first
-   * session key signed it.
+   * The id in a `Cookie` header, where it is signed by us; null otherwise.
    */
-  read(header: string | undefined): { readonly id: string; readonly current: boolean } | null;
+  read(header: string | undefined): ReadCookie | null;
   /** The `Set-Cookie` value for an id. */
   write(id: string): string;
   /** The `Set-Cookie` value that removes it. */
   clear(): string;
 }
+
+/**
+ * To verify a signature costs a tenth of a proxied call. A browser sends the same header for as long as it has the
+ * same cookies, and what was true of its bytes stays true.
+ */
+const MOST_REMEMBERED = 10_000;
+const LONGEST_REMEMBERED = 1_024;
 
 /**
  * The name under https starts with `__Host-Http-`: a browser that knows the prefix takes it only from us, over
@@ -36,18 +50,29 @@ export function createTicketCookie(options: {
   const [first] = secrets;
   if (first === undefined) throw new Error('A cookie needs at least one session key.');
 
+  const readAnew = (header: string): ReadCookie | null => {
+    const value = parse(header)[name];
+    if (value === undefined || !value.startsWith('s:')) return null;
+    for (const secret of secrets) {
+      const id = unsign(value.slice(2), secret);
+      if (id !== false) return { id, current: secret === first };
+    }
+    return null;
+  };
+  const headers = createRecentValues<string, ReadCookie>(MOST_REMEMBERED);
+
   return {
     name,
     attributes,
     secrets,
     read(header) {
-      const value = header === undefined ? undefined : parse(header)[name];
-      if (value === undefined || !value.startsWith('s:')) return null;
-      for (const secret of secrets) {
-        const id = unsign(value.slice(2), secret);
-        if (id !== false) return { id, current: secret === first };
-      }
-      return null;
+      if (header === undefined) return null;
+      const known = headers.get(header);
+      if (known !== undefined) return known;
+      const read = readAnew(header);
+      // Only what we have signed: others may send what they like.
+      if (read !== null && header.length <= LONGEST_REMEMBERED) headers.set(header, read);
+      return read;
     },
     write: (id) => serialize(name, `s:${sign(id, first)}`, attributes),
     clear: () => serialize(name, '', { ...attributes, maxAge: 0 } satisfies SerializeOptions),

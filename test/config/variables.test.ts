@@ -27,6 +27,8 @@ test.each([
   ['API_PATHS', '/api/v1.2/a-b_c~d'],
   ['WORKSPACE_ITEMS', 'rooms, whiteboards-2'],
   ['LOG_LEVEL', 'trace'],
+  ['MAX_CALLS', '1'],
+  ['MAX_CALLS_PER_SESSION', '65535'],
   ['MAX_BODY_BYTES', '0'],
 ])('%s may be %j', (name, value) => {
   expect(problemsOf({ ...minimalEnv, [name]: value })).toEqual([]);
@@ -112,6 +114,8 @@ test.each([
   ['API_PATHS', '/api/a\\b'],
   ['API_PATHS', '/api/a\u007f'],
   ['API_PATHS', '/api/a b'],
+  ['MAX_CALLS', '0'],
+  ['MAX_CALLS_PER_SESSION', 'many'],
   ['MAX_BODY_BYTES', '100MB'],
   ['MAX_BODY_BYTES', '99999999999999999999'],
   ['WORKSPACE_ITEMS', 'Rooms'],

@@ -1,0 +1,115 @@
+import { createDeferred } from '../platform/deferred.ts';
+import { tooBusy } from './problems.ts';
+import { CallAbortedError, ServiceTimeoutError } from './service-call.ts';
+
+/** Keeps calls in flight within bounds, so that one user or a stuck service can't take the rest down. */
+export interface CallBounds {
+  /** Counts a call of a session in. Throws `too_busy` where the process or the session has as many as it may. */
+  enter(sessionId: string): CallSlot;
+  /** Calls in flight now. */
+  readonly inFlight: number;
+}
+
+/** The place of one call. */
+export interface CallSlot {
+  /**
+   * Null where the call may ask the service now, as nearly always: else a promise of the session's turn. It rejects
+   * with ServiceTimeoutError after `withinMs`, and with CallAbortedError where the slot is left meanwhile.
+   */
+  turn(withinMs: number): Promise<void> | null;
+  /** The call is over. To leave twice does nothing. */
+  leave(): void;
+}
+
+export interface CallBoundsOptions {
+  /** Most calls in flight in this process. */
+  readonly mostCalls: number;
+  /** Most of them of one session. */
+  readonly mostCallsPerSession: number;
+  /** Connections to the service. One session uses half of them at a time, at least one, and its other calls wait. */
+  readonly connections: number;
+}
+
+interface SessionCalls {
+  inFlight: number;
+  /** Those whose turn it is. */
+  asking: number;
+  readonly waiting: Set<() => void>;
+}
+
+export function createCallBounds(options: CallBoundsOptions): CallBounds {
+  const mostAsking = Math.max(1, Math.floor(options.connections / 2));
+  const sessions = new Map<string, SessionCalls>();
+  let inFlight = 0;
+
+  const enter = (sessionId: string): CallSlot => {
+    let session = sessions.get(sessionId);
+    if (inFlight >= options.mostCalls) throw tooBusy('This server has as many calls in flight as it takes.');
+    if (session !== undefined && session.inFlight >= options.mostCallsPerSession) {
+      throw tooBusy('This session has as many calls in flight as one may have.');
+    }
+    if (session === undefined)
+      sessions.set(sessionId, (session = { inFlight: 0, asking: 0, waiting: new Set() }));
+    session.inFlight += 1;
+    inFlight += 1;
+    return createSlot(session, () => {
+      inFlight -= 1;
+      if (session.inFlight === 0) sessions.delete(sessionId);
+    });
+  };
+
+  const createSlot = (session: SessionCalls, onLeave: () => void): CallSlot => {
+    let state: 'idle' | 'waiting' | 'asking' | 'left' = 'idle';
+    let stopWaiting = () => {};
+    return {
+      turn(withinMs) {
+        if (state === 'asking') return null;
+        if (session.asking < mostAsking) {
+          state = 'asking';
+          session.asking += 1;
+          return null;
+        }
+        state = 'waiting';
+        const { promise, resolve, reject } = createDeferred<void>();
+        const go = () => {
+          stopWaiting = () => {};
+          clearTimeout(tooLate);
+          state = 'asking';
+          session.asking += 1;
+          resolve();
+        };
+        const giveUp = (error: Error) => {
+          session.waiting.delete(go);
+          clearTimeout(tooLate);
+          reject(error);
+        };
+        const tooLate = setTimeout(() => giveUp(new ServiceTimeoutError()), withinMs);
+        stopWaiting = () => giveUp(new CallAbortedError());
+        session.waiting.add(go);
+        return promise;
+      },
+      leave() {
+        if (state === 'left') return;
+        stopWaiting();
+        session.inFlight -= 1;
+        if (state === 'asking') {
+          session.asking -= 1;
+          const [next] = session.waiting;
+          if (next !== undefined) {
+            session.waiting.delete(next);
+            next();
+          }
+        }
+        state = 'left';
+        onLeave();
+      },
+    };
+  };
+
+  return {
+    enter,
+    get inFlight() {
+      return inFlight;
+    },
+  };
+}
