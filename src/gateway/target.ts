@@ -19,7 +19,7 @@ const AUTHORIZATION = AUTHORIZATION_PATH.split('/')
 /**
  * Judges a request target (RFC 9112 §3.2) by every reading that a server might give it: percent-encoding is taken off
  * until nothing changes, `\` counts as `/`, and `;…` is cut from each segment. What may pass is forwarded exactly as
- * it came. `apiPaths` end in `/` and hold no `%`, `;` or `\`. Takes time in proportion to the target's length, whatever it holds.
+ * it came. `apiPaths` end in `/` and hold no `%`, `;` or `\`. The time it takes grows no faster than the target.
  */
 export function judgeTarget(target: string, apiPaths: readonly string[]): TargetVerdict {
   if (PLAIN.test(target) && !NEAR_AUTHORIZATION.test(target))
