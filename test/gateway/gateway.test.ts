@@ -316,40 +316,6 @@ describe('the gateway’s own answers', () => {
   });
 });
 
-describe('a request from another site', () => {
-  const cases: [string, string, Record<string, string>, boolean][] = [
-    ['a page of ours', 'GET', { 'sec-fetch-site': 'same-origin' }, true],
-    ['an address typed in', 'GET', { 'sec-fetch-site': 'none' }, true],
-    ['a form of another site', 'POST', { 'sec-fetch-site': 'cross-site' }, false],
-    ['a page of another site', 'GET', { 'sec-fetch-site': 'cross-site' }, false],
-    ['a page of a sister site', 'GET', { 'sec-fetch-site': 'same-site' }, false],
-    ['nowhere, and it changes something', 'POST', { 'sec-fetch-site': 'none' }, false],
-    ['our own fetch', 'POST', { 'sec-fetch-site': 'same-origin', origin: 'ours' }, true],
-    [
-      'another origin that claims to be ours',
-      'GET',
-      { 'sec-fetch-site': 'same-origin', origin: 'http://x.test' },
-      false,
-    ],
-    ['a hidden origin', 'POST', { origin: 'null' }, false],
-    ['an old browser on our page', 'POST', { origin: 'ours' }, true],
-    ['a script', 'GET', {}, true],
-    ['a script that changes something', 'POST', {}, false],
-    ['a script that says it is one', 'POST', { 'x-requested-with': 'x' }, true],
-    ['a liar', 'POST', { 'x-requested-with': 'x', origin: 'http://x.test' }, false],
-  ];
-
-  test.each(cases)('%s: %s with %j', async (_who, method, given, allowed) => {
-    house.intercept = (_req, res) => Boolean(res.end('{}'));
-    const headers = { ...given, ...(given['origin'] === 'ours' && { origin: house.origin }) };
-    const call = method === 'GET' ? api().get(PATH) : api().post(PATH);
-    const answer = await call.set('cookie', cookie).set(headers);
-    expect(answer.status).toBe(allowed ? 200 : 403);
-    expect(answer.body.code).toBe(allowed ? undefined : 'cross_site_request');
-    expect(house.calls).toHaveLength(allowed ? 1 : 0);
-  });
-});
-
 function rawGet(
   path: string,
 ): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer }> {
