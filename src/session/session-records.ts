@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '../platform/log.ts';
-import { fromStore } from '../platform/redis.ts';
+import { fromStore, gatherWrites } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { createOpenedRecords } from './opened-records.ts';
 import type { SessionRecord, Ticket } from './record.ts';
@@ -118,7 +118,10 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
   return {
     replace,
     end,
-    read: async (id) => toTicket(id, await fromStore(redis.getex(keyOf(id), 'EX', idleSeconds))),
+    async read(id) {
+      gatherWrites(redis);
+      return toTicket(id, await fromStore(redis.getex(keyOf(id), 'EX', idleSeconds)));
+    },
     async peek(id) {
       const key = keyOf(id);
       const [sealed, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
