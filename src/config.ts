@@ -30,6 +30,10 @@ export interface Config {
   readonly serviceTimeoutSeconds: number;
   readonly tokenTimeoutSeconds: number;
   readonly serviceConnections: number;
+  readonly clientHeadSeconds: number;
+  readonly clientRequestSeconds: number;
+  readonly clientIdleSeconds: number;
+  readonly clientLingerSeconds: number;
   /** Path prefixes, each with a trailing slash. */
   readonly apiPaths: readonly string[];
   /** Calls in flight in this process. */
@@ -124,6 +128,10 @@ function toConfig(values: Required<Values>): Config {
     serviceTimeoutSeconds: values.SERVICE_TIMEOUT_SECONDS,
     tokenTimeoutSeconds: values.TOKEN_TIMEOUT_SECONDS,
     serviceConnections: values.SERVICE_CONNECTIONS,
+    clientHeadSeconds: values.CLIENT_HEAD_SECONDS,
+    clientRequestSeconds: values.CLIENT_REQUEST_SECONDS,
+    clientIdleSeconds: values.CLIENT_IDLE_SECONDS,
+    clientLingerSeconds: values.CLIENT_LINGER_SECONDS,
     apiPaths: values.API_PATHS,
     maxCalls: values.MAX_CALLS,
     maxCallsPerSession: values.MAX_CALLS_PER_SESSION,
