@@ -4,7 +4,13 @@ import { createApp } from './app.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createDrain } from './platform/draining.ts';
 import type { Drain } from './platform/draining.ts';
+import { continueWhenRead, declineUpgrade, expectEarlyAnswer } from './platform/early-answers.ts';
+import { createLingeringClose, endWithThisAnswer, isEnding } from './platform/lingering-close.ts';
 import type { BoundPort } from './platform/listening.ts';
+import { sendProblem } from './platform/problem.ts';
+import { judgeFraming } from './platform/request-framing.ts';
+import { logRequest } from './platform/request-log.ts';
+import { answerUnreadable } from './platform/unreadable-requests.ts';
 import type { Services } from './services.ts';
 
 /** A server that accepts connections. While it drains it says that it is not ready and answers new calls with 503. */
@@ -14,57 +20,62 @@ export interface RunningServer extends Pick<Drain, 'drain'> {
   readonly url: string;
 }
 
-/** Idle connections live longer than those of the usual balancers, so that it is they who close them. */
-const KEEP_ALIVE_MS = 75_000;
-const HEADERS_WITHIN_MS = 20_000;
-const LOOK_FOR_SLOW_HEADS_MS = 5_000;
-/** What is left of a body after its answer may take this long to come in, so that the connection can go on. */
-const DROP_WITHIN_MS = 30_000;
+/** How often Node looks for requests that take too long. */
+const LOOK_FOR_SLOW_MS = 1_000;
+/** In a drain nobody is waited for longer whose answer is written, but who does not close the connection. */
+const LINGER_IN_DRAIN_MS = 2_000;
 /** How a balancer asks whether it may send calls. */
 const READY = /^\/readyz(?:\?|$)/;
 
-/** Serves on a bound port: `/api/*` goes straight to the gateway, all else to the Express app. */
+/**
+ * Serves on a bound port: `/api/*` goes straight to the gateway, all else to the Express app. What is no readable request
+ * gets to neither.
+ */
 export async function startServer(services: Services, bound: BoundPort): Promise<RunningServer> {
+  const { config, log } = services;
+  const requestMs = config.clientRequestSeconds * 1_000;
+  const lingerMs = config.clientLingerSeconds * 1_000;
   const server = createHttpServer({
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: HEADERS_WITHIN_MS,
-    connectionsCheckingInterval: LOOK_FOR_SLOW_HEADS_MS,
-    requestTimeout: 0, // a large upload takes its time; one that stalls, or that nobody wants, is ended below
+    keepAliveTimeout: config.clientIdleSeconds * 1_000,
+    headersTimeout: Math.min(config.clientHeadSeconds * 1_000, requestMs),
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: LOOK_FOR_SLOW_MS,
+    requireHostHeader: false, // judgeFraming() does: Node would go on with what is pipelined behind
   });
-  server.maxHeadersCount = 0; // see head.ts
-  const { isDraining, refuses, drain } = createDrain(server, {
+  server.maxHeadersCount = 0; // see request-framing.ts
+  const lingering = createLingeringClose(server, lingerMs);
+  const { isDraining, refuses, lastDue, drain } = createDrain(server, {
     isCheck: ({ url = '' }) => READY.test(url),
-    behindBalancer: services.config.trustProxy > 0,
+    behindBalancer: config.trustProxy > 0,
   });
   const gateway = createGateway(services, ({ socket }) => refuses(socket));
   const app = createApp(services, gateway, isDraining);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
-    const isCall = req.url?.startsWith('/api/') === true;
-    if (isCall) gateway(req, res);
-    else app(req, res);
-    res.once('close', () => {
-      if (!isDraining() && !req.complete && !req.socket.destroyed) dropRest(req);
-    });
+    if (isEnding(req.socket)) {
+      req.socket.pause();
+      return;
+    }
+    expectEarlyAnswer(req, res, lingerMs);
+    declineUpgrade(req, res);
+    const fault = judgeFraming(req);
+    if (fault !== null) endWithThisAnswer(req.socket);
+    if (req.url?.startsWith('/api/') === true) gateway(req, res);
+    else if (fault === null) app(req, res);
+    else {
+      logRequest(log, req, res, req.url ?? '', config.trustProxy);
+      sendProblem(res, fault);
+    }
   });
-  server.on('connect', (_req, socket) => {
-    socket.on('error', () => socket.destroy()); // Node hands the socket over, and with it its errors
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n');
-  });
+  continueWhenRead(server);
+  answerUnreadable(server, { log, lastDue });
 
   await bound.handOver(server);
-  return { server, url: bound.url, drain };
-}
-
-/** Reads what nobody wants any more, so that the answer arrives; ends the connection where that takes too long. */
-function dropRest(req: IncomingMessage): void {
-  const { socket } = req;
-  const tooLate = setTimeout(() => socket.destroy(), DROP_WITHIN_MS);
-  const done = () => {
-    clearTimeout(tooLate);
-    socket.off('close', done);
+  return {
+    server,
+    url: bound.url,
+    async drain(withinMs) {
+      lingering.hurry(Math.min(LINGER_IN_DRAIN_MS, withinMs / 2));
+      return drain(withinMs);
+    },
   };
-  // A request that is answered hears no more of its socket's end.
-  socket.once('close', done);
-  req.once('close', done);
-  req.resume();
 }

@@ -16,7 +16,6 @@ export const serviceTimeout = problem(504, 'service_timeout', 'The service did n
 const signInRequiredWith = problem(401, 'sign_in_required', 'Sign in to call the API');
 const sessionExpiredWith = problem(401, 'session_expired', 'Your session has ended');
 const bodyTooLargeWith = problem(413, 'body_too_large', 'The request body is too large');
-const tooManyHeadersWith = problem(431, 'too_many_headers', 'The request has too many header fields');
 const tooBusyWith = problem(503, 'too_busy', 'Too many calls at once');
 const drainingWith = problem(503, 'draining', 'This server is shutting down');
 
@@ -35,10 +34,6 @@ export function sessionExpired(detail = 'Sign in again to go on.'): AppError {
 
 export function bodyTooLarge(mostBytes: number): AppError {
   return bodyTooLargeWith({ detail: `At most ${mostBytes} bytes are forwarded.` });
-}
-
-export function tooManyHeaders(most: number): AppError {
-  return tooManyHeadersWith({ detail: `At most ${most} are taken.`, headers: CLOSE });
 }
 
 /** Over a bound on calls in flight. */

@@ -13,6 +13,8 @@ export interface Drain {
    * just before the drain, or since, is not: it was under way.
    */
   readonly refuses: (socket: Socket) => boolean;
+  /** The last answer that is due on a connection. */
+  readonly lastDue: (socket: Socket) => ServerResponse | undefined;
   /**
    * Lets the calls under way finish, and resolves when all connections are closed. Resolves false where that took
    * longer than `withinMs` and the rest was cut off. Where a balancer checks regularly whether we are ready, new
@@ -88,6 +90,7 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
       const connection = connections.get(socket);
       return isDraining() && !(connection?.asked === 1 && isFresh(connection));
     },
+    lastDue: (socket) => [...(connections.get(socket)?.due ?? [])].at(-1),
     async drain(withinMs) {
       drainingSince = performance.now();
       for (const [socket, connection] of connections) {

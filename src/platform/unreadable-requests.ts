@@ -1,0 +1,83 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { isDroppingRest } from './early-answers.ts';
+import { AppError } from './errors.ts';
+import { endWithThisAnswer, isEnding } from './lingering-close.ts';
+import type { Logger } from './log.ts';
+import { sendProblem } from './problem.ts';
+import { badRequest, tooManyHeaders } from './request-framing.ts';
+import { logRequest } from './request-log.ts';
+
+interface UnreadableOptions {
+  readonly log: Logger;
+  /** The last answer that is due on a connection. */
+  readonly lastDue: (socket: Socket) => ServerResponse | undefined;
+}
+
+/**
+ * Answers what Node's parser gives up on, or what takes too long to come in, in words, and closes the connection. Never
+ * in the middle of another answer, and never before one that is due.
+ */
+export function answerUnreadable(server: Server, { log, lastDue }: UnreadableOptions): void {
+  /** Answers what never became a request. */
+  const answerAlone = (socket: Socket, fault: AppError) => {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const req = new IncomingMessage(socket);
+    const res = new ServerResponse(req);
+    logRequest(log, req, res, '', 0);
+    res.assignSocket(socket);
+    res.once('finish', () => {
+      res.detachSocket(socket);
+      res.emit('close');
+      socket.destroySoon();
+    });
+    sendProblem(res, fault);
+  };
+
+  const answerInTurn = (socket: Socket, fault: AppError) => {
+    const due = lastDue(socket);
+    endWithThisAnswer(socket);
+    if (isDroppingRest(socket))
+      socket.destroySoon(); // it has had its answer
+    else if (due === undefined) answerAlone(socket, fault);
+    else if (due.req.complete) due.once('close', () => answerAlone(socket, fault));
+    else if (due.writableEnded) due.once('close', () => socket.destroySoon());
+    else sendProblem(due, fault); // which cuts off an answer that has begun
+  };
+
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket;
+    const fault = toFault(error.code);
+    const hasLeft = error.code === 'HPE_INVALID_EOF_STATE' && lastDue(socket)?.req.complete === false;
+    if (fault === null || !socket.writable || hasLeft) socket.destroy();
+    else if (!isEnding(socket)) answerInTurn(socket, fault);
+  });
+
+  server.on('connect', (_req, stream) => {
+    const socket = stream as Socket;
+    socket.on('error', () => socket.destroy()); // Node hands the socket over, and with it its errors
+    if (!isEnding(socket)) answerInTurn(socket, noTunnels());
+  });
+}
+
+function toFault(code = ''): AppError | null {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout();
+  if (code === 'HPE_HEADER_OVERFLOW') return tooManyHeaders('Its head is too large.');
+  return code.startsWith('HPE_') ? badRequest() : null; // else it is the connection that broke
+}
+
+function requestTimeout(): AppError {
+  return new AppError(408, 'request_timeout', 'The request took too long to come in', {
+    headers: { connection: 'close' },
+  });
+}
+
+function noTunnels(): AppError {
+  return new AppError(405, 'method_not_allowed', 'CONNECT is not allowed', {
+    headers: { connection: 'close' },
+  });
+}

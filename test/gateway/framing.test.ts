@@ -1,0 +1,359 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { sendRaw } from '../support/raw.ts';
+
+const API = '/api/public/v1/things';
+const HIDDEN = '/api/public/v1/hidden';
+const CRLF = '\r\n';
+
+let house: House;
+let cookie: string;
+/** Bodies that came whole to the service. */
+const whole: string[] = [];
+
+beforeAll(async () => {
+  house = await startHouse();
+  ({ cookie } = await house.enter());
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(() => {
+  house.calls.length = 0;
+  whole.length = 0;
+  house.intercept = (req: IncomingMessage, res) => {
+    let body = '';
+    req.setEncoding('latin1').on('data', (part: string) => (body += part));
+    req.on('end', () => {
+      if (req.method === 'POST') whole.push(body);
+      res.end(`${req.url} ${body}`);
+    });
+    return true;
+  };
+});
+
+/** A head that is well formed, and whose session is good, but for `fields`. */
+function head(line: string, ...fields: string[]): string {
+  const good = [`Cookie: ${cookie}`, 'X-Requested-With: test'];
+  return [line, ...good, ...fields, '', ''].join(CRLF);
+}
+
+const hidden = () => head(`GET ${HIDDEN} HTTP/1.1`, 'Host: x');
+const fields = (count: number) => Array.from({ length: count }, (_, index) => `a${index}:`);
+
+/** Sends a byte at a time, and gives all that comes back. */
+async function sendByteByByte(text: string): Promise<string> {
+  const socket = connect(house.config.port, '127.0.0.1').setNoDelay().setEncoding('latin1');
+  let received = '';
+  socket.on('data', (part: string) => (received += part));
+  const closed = once(socket, 'close');
+  for (const byte of Buffer.from(text, 'latin1')) {
+    if (!socket.writable) break;
+    socket.write(Buffer.of(byte));
+    await nextTurn();
+  }
+  await closed;
+  return received;
+}
+
+/** Expects one answer, the end of the connection behind it, and nothing at the service. */
+async function expectRefused(send: (text: string) => Promise<string>, text: string, status: number) {
+  const answer = await send(text + hidden());
+  expect(answer.match(/HTTP\/1\.\d \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+  expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+  expect(answer).toMatch(/\r\nx-request-id: [\da-f-]{36}\r\n/i);
+  expect(answer).toMatch(/\r\ncontent-type: application\/problem\+json\r\n/i);
+  // By now a call that went on would be there, too.
+  expect(
+    await sendRaw(house, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close')),
+  ).toMatch(/^HTTP\/1.1 200 /);
+  expect(house.calls.map(({ url }) => url)).not.toContain(HIDDEN);
+  expect(whole).toEqual([]);
+}
+
+const BODY = `5${CRLF}hello${CRLF}0${CRLF}${CRLF}`;
+
+/** What is wrong with a head; what is to follow; the status. `{path}` is one of ours. */
+const HEADS: [what: string, text: () => string, status: number][] = [
+  // RFC 9112 §3.2
+  ['no Host', () => head('GET {path} HTTP/1.1'), 400],
+  ['two Hosts', () => head('GET {path} HTTP/1.1', 'Host: x', 'Host: y'), 400],
+  ['the same Host twice', () => head('GET {path} HTTP/1.1', 'Host: x', 'hOST: x'), 400],
+  ['two Hosts in HTTP/1.0', () => head('GET {path} HTTP/1.0', 'Host: x', 'Host: y'), 400],
+  ['an empty Host', () => head('GET {path} HTTP/1.1', 'Host:'), 400],
+  ['a list of Hosts', () => head('GET {path} HTTP/1.1', 'Host: x, y'), 400],
+  ['a Host with a path', () => head('GET {path} HTTP/1.1', 'Host: x/y'), 400],
+  ['a Host with a user', () => head('GET {path} HTTP/1.1', 'Host: me@x'), 400],
+  ['a Host with a blank', () => head('GET {path} HTTP/1.1', 'Host: x y'), 400],
+  ['a blank before the colon of Host', () => head('GET {path} HTTP/1.1', 'Host : x'), 400],
+  // RFC 9112 §2.3, §3
+  ['HTTP/0.9', () => head('GET {path} HTTP/0.9', 'Host: x'), 400],
+  ['HTTP/1.2', () => head('GET {path} HTTP/1.2', 'Host: x'), 400],
+  ['HTTP/2.0', () => head('GET {path} HTTP/2.0', 'Host: x'), 400],
+  ['HTTP/3', () => head('GET {path} HTTP/3', 'Host: x'), 400],
+  ['HTTP/11', () => head('GET {path} HTTP/11', 'Host: x'), 400],
+  ['http/1.1', () => head('GET {path} http/1.1', 'Host: x'), 400],
+  ['no version', () => head('GET {path}', 'Host: x'), 400],
+  ['no target', () => head('GET HTTP/1.1', 'Host: x'), 400],
+  ['a blank in the target', () => head('GET {path} /b HTTP/1.1', 'Host: x'), 400],
+  ['an unknown method', () => head('GOT {path} HTTP/1.1', 'Host: x'), 400],
+  ['a method in lower case', () => head('get {path} HTTP/1.1', 'Host: x'), 400],
+  ['a blank before the method', () => ` ${head('GET {path} HTTP/1.1', 'Host: x')}`, 400],
+  // RFC 9112 §2.2, §5
+  ['bare line feeds', () => head('POST {path} HTTP/1.1', 'Host: x').replaceAll(CRLF, '\n'), 400],
+  ['a bare line feed after the first line', () => head('GET {path} HTTP/1.1\nHost: x'), 400],
+  ['a bare line feed after a field', () => head('GET {path} HTTP/1.1', 'Host: x\nA: b'), 400],
+  ['a bare carriage return', () => head('GET {path} HTTP/1.1', 'Host: x\rA: b'), 400],
+  ['a bare line feed at the end', () => head('GET {path} HTTP/1.1', 'Host: x').slice(0, -2) + '\n', 400],
+  ['a folded field', () => head('GET {path} HTTP/1.1', 'Host: x', 'A: b', ' c'), 400],
+  ['a field folded with a tab', () => head('GET {path} HTTP/1.1', 'Host: x', 'A: b', '\tc'), 400],
+  ['a folded first field', () => head(`GET {path} HTTP/1.1${CRLF} A: b`, 'Host: x'), 400],
+  ['a field without a colon', () => head('GET {path} HTTP/1.1', 'Host: x', 'nonsense'), 400],
+  ['a field without a name', () => head('GET {path} HTTP/1.1', 'Host: x', ': nameless'), 400],
+  ['a blank in a name', () => head('GET {path} HTTP/1.1', 'Host: x', 'a b: c'), 400],
+  ['a control character in a name', () => head('GET {path} HTTP/1.1', 'Host: x', 'a\x01b: c'), 400],
+  ['a null byte in a value', () => head('GET {path} HTTP/1.1', 'Host: x', 'A: b\0c'), 400],
+  ['a null byte in a name', () => head('GET {path} HTTP/1.1', 'Host: x', 'a\0: c'), 400],
+  ['a control character in a value', () => head('GET {path} HTTP/1.1', 'Host: x', 'A: b\x01c'), 400],
+  // RFC 9112 §6.1, §6.3
+  ...[
+    'gzip, chunked',
+    'chunked, gzip',
+    'chunked, chunked',
+    'identity',
+    'gzip',
+    'chunked;a=b',
+    '"chunked"',
+    'chunk',
+    ', chunked',
+    'xchunked',
+    '\x0bchunked',
+    '',
+  ].map((coding): [string, () => string, number] => [
+    `Transfer-Encoding: ${JSON.stringify(coding)}`,
+    () => head('POST {path} HTTP/1.1', 'Host: x', `Transfer-Encoding: ${coding}`) + BODY,
+    400,
+  ]),
+  [
+    'two Transfer-Encodings',
+    () =>
+      head('POST {path} HTTP/1.1', 'Host: x', 'Transfer-Encoding: gzip', 'Transfer-Encoding: chunked') + BODY,
+    400,
+  ],
+  [
+    'chunked twice',
+    () =>
+      head('POST {path} HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked') +
+      BODY,
+    400,
+  ],
+  [
+    'a Transfer-Encoding in HTTP/1.0',
+    () =>
+      head('POST {path} HTTP/1.0', 'Host: x', 'Connection: keep-alive', 'Transfer-Encoding: chunked') + BODY,
+    400,
+  ],
+  [
+    'a blank before the colon of Transfer-Encoding',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Transfer-Encoding : chunked') + BODY,
+    400,
+  ],
+  [
+    'Content-Length, then Transfer-Encoding',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Content-Length: 5', 'Transfer-Encoding: chunked') + BODY,
+    400,
+  ],
+  [
+    'Transfer-Encoding, then Content-Length',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked', 'Content-Length: 5') + BODY,
+    400,
+  ],
+  [
+    'Content-Length and a Transfer-Encoding that is unknown',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Content-Length: 5', 'Transfer-Encoding: x') + 'hello',
+    400,
+  ],
+  ...['0', '5', '6'].map((second): [string, () => string, number] => [
+    `Content-Length: 5 and ${second}`,
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Content-Length: 5', `Content-Length: ${second}`) + 'hello',
+    400,
+  ]),
+  ...['5, 5', '5,6', '-5', '+5', '5 5', '5.0', '0x5', '5e0', 'five', '', '٥', '99999999999999999999'].map(
+    (length): [string, () => string, number] => [
+      `Content-Length: ${JSON.stringify(length)}`,
+      () => head('POST {path} HTTP/1.1', 'Host: x', `Content-Length: ${length}`) + 'hello',
+      400,
+    ],
+  ),
+  // RFC 6585 §5
+  ['101 fields', () => head('GET {path} HTTP/1.1', 'Host: x', ...fields(98)), 431],
+  [
+    '2,500 fields that hide a Content-Length',
+    () => head('POST {path} HTTP/1.1', 'Host: x', ...fields(2_496), `Content-Length: ${hidden().length}`),
+    431,
+  ],
+  [
+    '2,500 fields and two Hosts',
+    () => head('GET {path} HTTP/1.1', 'Host: x', ...fields(2_496), 'Host: y'),
+    431,
+  ],
+  [
+    'a head of more than 16 KiB',
+    () => head('GET {path} HTTP/1.1', 'Host: x', `A: ${'b'.repeat(17_000)}`),
+    431,
+  ],
+  ['a target of more than 16 KiB', () => head(`GET {path}?${'b'.repeat(17_000)} HTTP/1.1`, 'Host: x'), 431],
+  // What is wrong hides behind another fault, or behind an expectation that Node judges itself.
+  ['two Hosts and a bad target', () => head('GET {path}/../x HTTP/1.1', 'Host: x', 'Host: y'), 400],
+  ['two Hosts and no session', () => `GET {path} HTTP/1.1${CRLF}Host: x${CRLF}Host: y${CRLF}${CRLF}`, 400],
+  [
+    'two Hosts and an expectation',
+    () => head('GET {path} HTTP/1.1', 'Host: x', 'Host: y', 'Expect: more'),
+    400,
+  ],
+  [
+    'two Hosts and 100-continue',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Host: y', 'Expect: 100-continue', 'Content-Length: 5'),
+    400,
+  ],
+  ['an expectation that nobody knows', () => head('GET {path} HTTP/1.1', 'Host: x', 'Expect: more'), 417],
+  ['CONNECT', () => head('CONNECT {path} HTTP/1.1', 'Host: x'), 405],
+  ['CONNECT to another host', () => head('CONNECT other.test:443 HTTP/1.1', 'Host: x'), 405],
+];
+
+describe.each([
+  ['a call', API],
+  ['a page', '/'],
+])('%s whose head has', (_what, path) => {
+  test.each(HEADS)('%s is refused, and nothing behind it is read', async (_fault, text, status) => {
+    await expectRefused(async (bytes) => sendRaw(house, bytes), text().replace('{path}', path), status);
+  });
+});
+
+describe('a call that comes byte by byte and has', () => {
+  const short = HEADS.filter(([what]) => !/[\d,]{3}|KiB/.test(what));
+  test.each(short)('%s is refused, and nothing behind it is read', async (_fault, text, status) => {
+    await expectRefused(sendByteByByte, text().replace('{path}', API), status);
+  });
+});
+
+const CHUNKED = ['Host: x', 'Transfer-Encoding: chunked'];
+
+/** Bodies that go wrong after a good start. */
+const BODIES: [what: string, body: string][] = [
+  ['a size that is no number', `x${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a negative size', `-5${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a size with a sign', `+5${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a size with 0x', `0x5${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a size past 64 bits', `10000000000000005${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['no size', `${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a blank before a size', ` 5${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a blank behind a size', `5 ${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a size that ends in a bare line feed', `5\nhello${CRLF}0${CRLF}${CRLF}`],
+  ['an extension that ends in a bare line feed', `5;a\nhello${CRLF}0${CRLF}${CRLF}`],
+  ['a null byte in an extension', `5;\0${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['data that is too long', `5${CRLF}hello!${CRLF}0${CRLF}${CRLF}`],
+  ['data that ends in a bare line feed', `5${CRLF}hello\n0${CRLF}${CRLF}`],
+  ['data that ends in a bare carriage return', `5${CRLF}hello\r0${CRLF}${CRLF}`],
+  ['a bare line feed behind the last chunk', `5${CRLF}hello${CRLF}0\n${CRLF}`],
+  ['a trailer without a colon', `5${CRLF}hello${CRLF}0${CRLF}nonsense${CRLF}${CRLF}`],
+  ['a trailer with a blank in its name', `5${CRLF}hello${CRLF}0${CRLF}a b: c${CRLF}${CRLF}`],
+  ['a trailer that is folded', `5${CRLF}hello${CRLF}0${CRLF}A: b${CRLF} c${CRLF}${CRLF}`],
+  ['extensions of more than 16 KiB', `5;${'a'.repeat(17_000)}${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+];
+
+describe('an upload whose body has', () => {
+  test.each(BODIES)('%s is refused, and never gets whole to the service', async (_fault, body) => {
+    const text = head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body;
+    await expectRefused(async (bytes) => sendRaw(house, bytes), text, 400);
+  });
+
+  test.each(BODIES.slice(0, -1))('%s, byte by byte, is refused as well', async (_fault, body) => {
+    await expectRefused(sendByteByByte, head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body, 400);
+  });
+
+  test('a bad chunk while the service already reads it ends that call', async () => {
+    const ended = new Promise<boolean>((resolve) => {
+      house.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
+    });
+    const socket = connect(house.config.port, '127.0.0.1').setEncoding('latin1');
+    let received = '';
+    socket.on('data', (part: string) => (received += part));
+    const closed = once(socket, 'close');
+    const calls = house.calls.length;
+    socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}5${CRLF}hello${CRLF}`);
+    while (house.calls.length === calls) await nextTurn();
+    socket.write(`x${CRLF}${hidden()}`);
+    expect(await ended).toBe(false);
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/);
+  });
+});
+
+describe('requests in one packet', () => {
+  test('are each answered in their order, with their bodies', async () => {
+    const answer = await sendRaw(
+      house,
+      [
+        head(`GET ${API}/1 HTTP/1.1`, 'Host: x'),
+        `${head(`POST ${API}/2 HTTP/1.1`, 'Host: x', 'Content-Length: 5')}hello`,
+        head(`POST ${API}/3 HTTP/1.1`, ...CHUNKED) + BODY,
+        head('GET /healthz HTTP/1.1', 'Host: x'),
+        head(`GET ${API}/5 HTTP/1.1`, 'Host: x', 'Connection: close'),
+      ].join(''),
+    );
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(Array.from({ length: 5 }, () => 'HTTP/1.1 200'));
+    const bodies = /things\/1 [\s\S]*things\/2 hello[\s\S]*things\/3 hello[\s\S]*"status"[\s\S]*things\/5 /;
+    expect(answer).toMatch(bodies);
+  });
+
+  test('are answered up to the one that can’t be read, which is refused in its turn', async () => {
+    const answer = await sendRaw(
+      house,
+      `${head(`GET ${API}/1 HTTP/1.1`, 'Host: x')}${head('GET / HTTP/1.1', 'Host : x')}${hidden()}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*things\/1 [\s\S]*HTTP\/1.1 400 [\s\S]*"bad_request"/);
+    expect(house.calls.map(({ url }) => url)).toEqual([`${API}/1`]);
+  });
+
+  test('are answered up to CONNECT, which is refused in its turn', async () => {
+    const answer = await sendRaw(
+      house,
+      head(`GET ${API}/1 HTTP/1.1`, 'Host: x') + head('CONNECT x:1 HTTP/1.1', 'Host: x') + hidden(),
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*things\/1 [\s\S]*HTTP\/1.1 405 /);
+    expect(house.calls.map(({ url }) => url)).toEqual([`${API}/1`]);
+  });
+});
+
+test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer-Encoding_: chunked'])(
+  '%s frames nothing, and looks like no framing to the service',
+  async (field) => {
+    await sendRaw(
+      house,
+      `${head(`POST ${API} HTTP/1.1`, 'Host: x', 'Connection: close', 'Content-Length: 5', field)}hello`,
+    );
+    expect(whole).toEqual(['hello']);
+    expect(Object.keys(house.calls[0]?.headers ?? {}).join()).not.toMatch(/transfer[_.-]encoding(,|$)/);
+  },
+);
+
+test.each([
+  ['a call', API],
+  ['a page', '/healthz'],
+])('%s that asks for an upgrade is answered without, and ends its connection', async (_what, path) => {
+  const asks = head(`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: upgrade', 'Upgrade: websocket');
+  const answer = await sendRaw(house, asks + hidden());
+  expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+  expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+  expect(house.calls.map(({ url }) => url)).not.toContain(HIDDEN);
+});
+
+test('a call that asks for an upgrade reaches the service with its body', async () => {
+  const asks = ['Host: x', 'Connection: upgrade', 'Upgrade: websocket', 'Content-Length: 5'];
+  await sendRaw(house, `${head(`POST ${API} HTTP/1.1`, ...asks)}hello`);
+  expect(whole).toEqual(['hello']);
+});
