@@ -14,6 +14,12 @@ export function isEnding(socket: Socket): boolean {
   return ending.has(socket);
 }
 
+/** Reads and drops what comes; nothing of it gets to the parser, and so none of it becomes a request. */
+function dropAll(socket: Socket): void {
+  socket.removeAllListeners('data'); // the parser's
+  socket.on('data', () => {});
+}
+
 /** How a server closes its connections. */
 export interface LingeringClose {
   /** From now on waits no longer than this, in ms, for clients to close their side. */
@@ -46,8 +52,9 @@ export function createLingeringClose(server: Server, withinMs: number): Lingerin
       lingering.delete(socket);
     });
     socket.end();
-    socket.removeAllListeners('data'); // the parser's: what comes now is nobody's request
-    socket.on('data', () => {}).resume();
+    // One that waits for a reader is woken by Node's own listener; only behind that its parser can be put aside.
+    if (socket.readableFlowing === true) dropAll(socket);
+    else socket.once('resume', () => dropAll(socket)).resume();
   };
 
   server.on('connection', (socket: Socket) => {
