@@ -21,7 +21,7 @@ export interface RunningServer extends Pick<Drain, 'drain'> {
 }
 
 /** How often Node looks for requests that take too long. */
-const LOOK_FOR_SLOW_MS = 1_000;
+const LOOK_FOR_SLOW_MS = 500;
 /** In a drain nobody is waited for longer whose answer is written, but who does not close the connection. */
 const LINGER_IN_DRAIN_MS = 2_000;
 /** How a balancer asks whether it may send calls. */

@@ -4,11 +4,12 @@ import { requestId } from './request-id.ts';
 
 /**
  * Answers with `application/problem+json` (RFC 9457). `type` is `about:blank`-like: the stable name is `code`.
- * Does nothing but cut the connection where an answer has begun: half an answer must not look whole.
+ * Does nothing but cut the connection where an answer has begun: half an answer must not look whole. One that has been
+ * written to its end stands.
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
   if (res.headersSent) {
-    res.destroy();
+    if (!res.writableEnded) res.destroy();
     return;
   }
   const body = JSON.stringify({

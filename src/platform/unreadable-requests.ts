@@ -9,6 +9,8 @@ import { sendProblem } from './problem.ts';
 import { badRequest, tooManyHeaders } from './request-framing.ts';
 import { logRequest } from './request-log.ts';
 
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 interface UnreadableOptions {
   readonly log: Logger;
   /** The last answer that is due on a connection. */
@@ -22,10 +24,7 @@ interface UnreadableOptions {
 export function answerUnreadable(server: Server, { log, lastDue }: UnreadableOptions): void {
   /** Answers what never became a request. */
   const answerAlone = (socket: Socket, fault: AppError) => {
-    if (!socket.writable) {
-      socket.destroy();
-      return;
-    }
+    if (!socket.writable) return; // it is closing
     const req = new IncomingMessage(socket);
     const res = new ServerResponse(req);
     logRequest(log, req, res, '', 0);
@@ -54,7 +53,8 @@ export function answerUnreadable(server: Server, { log, lastDue }: UnreadableOpt
     const fault = toFault(error.code);
     const hasLeft = error.code === 'HPE_INVALID_EOF_STATE' && lastDue(socket)?.req.complete === false;
     if (fault === null || !socket.writable || hasLeft) socket.destroy();
-    else if (!isEnding(socket)) answerInTurn(socket, fault);
+    // Where it is ending, what can't be read is what nobody takes up any more; but a body must still come in time.
+    else if (!isEnding(socket) || error.code === TOO_SLOW) answerInTurn(socket, fault);
   });
 
   server.on('connect', (_req, stream) => {
@@ -65,7 +65,7 @@ export function answerUnreadable(server: Server, { log, lastDue }: UnreadableOpt
 }
 
 function toFault(code = ''): AppError | null {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout();
+  if (code === TOO_SLOW) return requestTimeout();
   if (code === 'HPE_HEADER_OVERFLOW') return tooManyHeaders('Its head is too large.');
   return code.startsWith('HPE_') ? badRequest() : null; // else it is the connection that broke
 }

@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../src/platform/deferred.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { sendRaw } from '../support/raw.ts';
+
+const PATH = '/api/public/v1/things';
+/** Well under each limit. */
+const DRIP_MS = 150;
+
+let house: House;
+let cookie: string;
+let socket: Socket;
+let received: string;
+let closed: Promise<unknown>;
+/** Whether the body of the call came whole to the service, once that call has ended there. */
+let cameWhole: Promise<boolean>;
+
+beforeAll(async () => {
+  house = await startHouse({
+    CLIENT_HEAD_SECONDS: '1',
+    CLIENT_REQUEST_SECONDS: '2',
+    CLIENT_IDLE_SECONDS: '1',
+    SERVICE_TIMEOUT_SECONDS: '1',
+  });
+  ({ cookie } = await house.enter());
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(() => {
+  const { promise, resolve } = createDeferred<boolean>();
+  cameWhole = promise;
+  house.calls.length = 0;
+  house.intercept = (req, res) => {
+    req.resume().once('end', () => res.end('taken'));
+    return Boolean(req.once('close', () => resolve(req.complete)));
+  };
+  open(house);
+});
+afterEach(() => {
+  socket.destroy();
+});
+
+function open({ config }: House): void {
+  received = '';
+  socket = connect(config.port, '127.0.0.1').setEncoding('latin1');
+  socket.on('data', (part: string) => (received += part)).on('error', () => {});
+  closed = new Promise((resolve) => socket.once('close', resolve));
+}
+
+function head(...fields: string[]): string {
+  return [
+    `POST ${PATH} HTTP/1.1`,
+    'Host: x',
+    `Cookie: ${cookie}`,
+    'X-Requested-With: x',
+    ...fields,
+    '',
+    '',
+  ].join('\r\n');
+}
+
+/** Sends a piece now and then, until the connection closes or for so many times. */
+async function drip(piece: string, times = Infinity): Promise<void> {
+  for (let sent = 0; sent < times && socket.writable; sent += 1) {
+    socket.write(piece);
+    await Promise.race([delay(DRIP_MS), closed]);
+  }
+}
+
+describe('a head', () => {
+  test('that never ends gets 408, and reaches nobody', async () => {
+    socket.write(head('A: b').slice(0, -2));
+    await drip('A: b\r\n');
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 408 [\s\S]*connection: close[\s\S]*"request_timeout"/i);
+    expect(house.calls).toEqual([]);
+  });
+
+  test('that never ends gets 408 behind a request that was answered, too', async () => {
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /');
+    await drip('a');
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 408 [\s\S]*"request_timeout"/);
+  });
+
+  test('that never begins ends its connection', async () => {
+    await closed;
+    expect(received).toMatch(/^(HTTP\/1.1 408 |$)/);
+  });
+
+  test('has no longer than a whole request has', async () => {
+    await using own = await startHouse({ CLIENT_REQUEST_SECONDS: '1' });
+    socket.destroy();
+    open(own);
+    socket.write('GET / HT');
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 408 /);
+  });
+});
+
+describe('a body', () => {
+  test('that comes slowly, but steadily, arrives whole', async () => {
+    socket.write(head('Connection: close', 'Content-Length: 8'));
+    await drip('x', 8); // longer than it may be silent
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*taken/);
+    expect(await cameWhole).toBe(true);
+  });
+
+  test('that stops in its middle is cut off, and its call ends', async () => {
+    socket.write(`${head('Content-Length: 10')}half`);
+    expect(await cameWhole).toBe(false);
+    await closed;
+    expect(received).toBe('');
+  });
+
+  test.each(['Content-Length: 100000000', 'Transfer-Encoding: chunked'])(
+    'that drips without end (%s) gets 408, and its call ends',
+    async (framing) => {
+      socket.write(head(framing));
+      await drip('1\r\nx\r\n');
+      await closed;
+      expect(received).toMatch(/^HTTP\/1.1 408 [\s\S]*connection: close[\s\S]*"request_timeout"/i);
+      expect(await cameWhole).toBe(false);
+    },
+  );
+
+  test('that drips without end under an answer that has begun cuts that off', async () => {
+    house.intercept = (req, res) => {
+      const more = setInterval(() => res.write('more'), DRIP_MS);
+      return Boolean(req.resume().once('close', () => clearInterval(more)));
+    };
+    socket.write(head('Transfer-Encoding: chunked'));
+    await drip('1\r\nx\r\n');
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*more/);
+    expect(received).not.toMatch(/\r\n0\r\n\r\n$|408/);
+  });
+});
+
+test('an idle connection is told how long it lives, and closed', async () => {
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'data');
+  expect(received).toMatch(/\r\nkeep-alive: timeout=1\r\n/i);
+  await closed;
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+});
+
+test('a slow client holds nobody else up', async () => {
+  socket.write(head('Content-Length: 10'));
+  expect(await sendRaw(house, head('Connection: close', 'Content-Length: 0'))).toMatch(/^HTTP\/1.1 200 /);
+});
