@@ -1,0 +1,60 @@
+import { exchangeBytes } from './raw.ts';
+import { readMessage } from './raw-message.ts';
+import type { RawMessage } from './raw-message.ts';
+import { startHouse } from './house.ts';
+import type { House } from './house.ts';
+import { startRawService } from './raw-service.ts';
+import type { RawRequest, RawService } from './raw-service.ts';
+
+/** A path that the gateway forwards. */
+export const PATH = '/api/public/v1/things';
+/** What our own page sends with every call, and what only the gateway reads. */
+const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
+
+/** Cloakroom before a service that speaks bytes, and a session to call with. */
+export interface RawHouse extends AsyncDisposable {
+  readonly house: House;
+  readonly service: RawService;
+  readonly cookie: string;
+  /** The head of a call of that session's, up to and with its empty line. */
+  head(requestLine: string, fields?: readonly string[]): Buffer;
+  /** Sends one call over a connection of its own; gives the answer as it came. */
+  send(requestLine: string, fields?: readonly string[], body?: Uint8Array | string): Promise<RawMessage>;
+  /** The one request that has come to the service since the last time. */
+  came(): RawRequest;
+}
+
+/** Starts both; `env` adds to Cloakroom's variables. */
+export async function startRawHouse(env: Readonly<Record<string, string>> = {}): Promise<RawHouse> {
+  const service = await startRawService();
+  const house = await startHouse({ SERVICE_URL: service.origin, ...env });
+  const { cookie } = await house.enter();
+
+  const head = (requestLine: string, fields: readonly string[] = []) => {
+    const lines = [`${requestLine} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, SAME_ORIGIN, ...fields];
+    return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  };
+  return {
+    house,
+    service,
+    cookie,
+    head,
+    async send(requestLine, fields = [], body = '') {
+      const bytes = [head(requestLine, ['Connection: close', ...fields]), Buffer.from(body)];
+      const answer = readMessage(await exchangeBytes(house.config.port, Buffer.concat(bytes)));
+      if (answer === null) throw new Error('The connection was closed without an answer.');
+      return answer;
+    },
+    came() {
+      const [request, ...more] = service.requests.splice(0);
+      if (request === undefined || more.length > 0) {
+        throw new Error(`${request === undefined ? 'no' : 'more than one'} request came to the service`);
+      }
+      return request;
+    },
+    async [Symbol.asyncDispose]() {
+      await house[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
