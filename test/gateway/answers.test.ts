@@ -151,3 +151,25 @@ describe('an answer', () => {
     await expectNextToWork();
   });
 });
+
+test('an answer with a field several times keeps all of them, in their order', async () => {
+  const links = ['</a>; rel=next', '</b>; rel=last', '</c>; rel=first'];
+  answerWith([
+    'HTTP/1.1 200 OK',
+    ...links.map((link) => `Link: ${link}`),
+    'Vary: A',
+    'vary: B',
+    'Content-Length: 0',
+  ]);
+  const answer = await raw.send(`GET ${PATH}`);
+  expect(valuesOf(answer, 'link')).toEqual(links);
+  expect(valuesOf(answer, 'vary')).toEqual(['A', 'B']);
+});
+
+test('a 304 may say how long the answer would be', async () => {
+  answerWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"', 'Content-Length: 1234']);
+  const answer = await raw.send(`GET ${PATH}`, ['If-None-Match: "e"']);
+  expect(whole(answer)).toEqual({ status: 304, body: Buffer.alloc(0) });
+  expect(valuesOf(answer, 'content-length')).toEqual(['1234']);
+  await expectNextToWork();
+});
