@@ -14,8 +14,8 @@ export interface RawEnd {
   /** Resolves with all that has come once this is in it; rejects where the connection closes without. */
   until(pattern: string | RegExp): Promise<string>;
   /**
-   * Resolves when the connection is over: 'end' where the other side closed it in order, else the error's code, or
-   * 'closed' where there is neither.
+   * Resolves when the connection is over: with 'end' where the other side closed it in order, else with the error's
+   * code, whichever came first; with 'closed' where there was neither.
    */
   readonly over: Promise<string>;
 }
@@ -26,14 +26,14 @@ export interface RawEnd {
  */
 export function watch(socket: Socket, came: readonly Buffer[] = []): RawEnd {
   const chunks = [...came];
-  let outcome = 'closed';
+  let outcome: string | null = null;
   const text = () => Buffer.concat(chunks).toString('latin1');
   socket
     .on('data', (chunk: Buffer) => chunks.push(chunk))
-    .on('end', () => (outcome = 'end'))
-    .on('error', (error: NodeJS.ErrnoException) => (outcome = error.code ?? error.message))
+    .on('end', () => (outcome ??= 'end'))
+    .on('error', (error: NodeJS.ErrnoException) => (outcome ??= error.code ?? error.message))
     .setTimeout(SILENCE_MS, () => socket.destroy(new Error('nothing came in time')));
-  const over = new Promise<string>((resolve) => socket.once('close', () => resolve(outcome)));
+  const over = new Promise<string>((resolve) => socket.once('close', () => resolve(outcome ?? 'closed')));
   const isIn = (pattern: string | RegExp) =>
     typeof pattern === 'string' ? text().includes(pattern) : pattern.test(text());
   return {

@@ -1,4 +1,6 @@
 import { exchangeBytes } from './raw.ts';
+import { openConnection } from './raw-client.ts';
+import type { RawEnd } from './raw-client.ts';
 import { readMessage } from './raw-message.ts';
 import type { RawMessage } from './raw-message.ts';
 import { startHouse } from './house.ts';
@@ -20,6 +22,12 @@ export interface RawHouse extends AsyncDisposable {
   head(requestLine: string, fields?: readonly string[]): Buffer;
   /** Sends one call over a connection of its own; gives the answer as it came. */
   send(requestLine: string, fields?: readonly string[], body?: Uint8Array | string): Promise<RawMessage>;
+  /** Begins a call, and leaves both ends of it to the test once its head has come to the service. */
+  begin(
+    requestLine: string,
+    fields?: readonly string[],
+    body?: string,
+  ): Promise<{ readonly browser: RawEnd; readonly service: RawEnd }>;
   /** The one request that has come to the service since the last time. */
   came(): RawRequest;
 }
@@ -44,6 +52,14 @@ export async function startRawHouse(env: Readonly<Record<string, string>> = {}):
       const answer = readMessage(await exchangeBytes(house.config.port, Buffer.concat(bytes)));
       if (answer === null) throw new Error('The connection was closed without an answer.');
       return answer;
+    },
+    async begin(requestLine, fields = [], body = '') {
+      const taken = service.takeNext();
+      const browser = await openConnection(house.config.port);
+      browser.socket.write(Buffer.concat([head(requestLine, fields), Buffer.from(body)]));
+      const atService = await taken;
+      await atService.until('\r\n\r\n');
+      return { browser, service: atService };
     },
     came() {
       const [request, ...more] = service.requests.splice(0);
