@@ -106,3 +106,13 @@ describe.each([
     await expectNextToWork();
   });
 });
+
+test('a service that resets its connection cuts the browser off, too, where the end of it would have been the end of the answer', async () => {
+  const { browser, service } = await raw.begin(`GET ${PATH}`);
+  service.socket.write('HTTP/1.1 200 OK\r\n\r\nhalf');
+  await browser.until('half');
+  service.socket.resetAndDestroy();
+  await browser.over;
+  expect(browser.text()).not.toMatch(/\r\n0\r\n/);
+  await expectNextToWork();
+});
