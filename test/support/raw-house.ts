@@ -13,12 +13,13 @@ export const PATH = '/api/public/v1/things';
 /** What our own page sends with every call, and what only the gateway reads. */
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
 
-/** Cloakroom before a service that speaks bytes, and a session to call with. */
+/** Cloakroom before a service that speaks bytes, and a session to call with, whose token is `a-living-token`. */
 export interface RawHouse extends AsyncDisposable {
   readonly house: House;
   readonly service: RawService;
-  readonly cookie: string;
-  /** The head of a call of that session's, up to and with its empty line. */
+  /** Begins another session, for the calls from now on. */
+  enter(): Promise<void>;
+  /** The head of a call of the session's, up to and with its empty line. */
   head(requestLine: string, fields?: readonly string[]): Buffer;
   /** Sends one call over a connection of its own; gives the answer as it came. */
   send(requestLine: string, fields?: readonly string[], body?: Uint8Array | string): Promise<RawMessage>;
@@ -36,7 +37,7 @@ export interface RawHouse extends AsyncDisposable {
 export async function startRawHouse(env: Readonly<Record<string, string>> = {}): Promise<RawHouse> {
   const service = await startRawService();
   const house = await startHouse({ SERVICE_URL: service.origin, ...env });
-  const { cookie } = await house.enter();
+  let { cookie } = await house.enter();
 
   const head = (requestLine: string, fields: readonly string[] = []) => {
     const lines = [`${requestLine} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, SAME_ORIGIN, ...fields];
@@ -45,7 +46,9 @@ export async function startRawHouse(env: Readonly<Record<string, string>> = {}):
   return {
     house,
     service,
-    cookie,
+    async enter() {
+      ({ cookie } = await house.enter());
+    },
     head,
     async send(requestLine, fields = [], body = '') {
       const bytes = [head(requestLine, ['Connection: close', ...fields]), Buffer.from(body)];
