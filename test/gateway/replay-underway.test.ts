@@ -65,3 +65,12 @@ describe.each(['and reads on', 'and closes'] as const)(
     });
   },
 );
+
+test('a body that says that it is large is not waited for at all', async () => {
+  const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${LARGE}`], 'half');
+  await service.until('half');
+  refuse['and reads on'](service);
+  expect(await browser.until('the first refusal')).toMatch(/^HTTP\/1.1 401 /);
+  browser.socket.destroy();
+  service.socket.destroy();
+});
