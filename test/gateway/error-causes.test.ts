@@ -101,13 +101,11 @@ describe('service_timeout is', () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     service.socket.write(`${OK}Connection: close\r\n\r\n`);
     const drip = setInterval(() => service.socket.write('.'), 200);
-    await expectAnswer(await raw.send(`GET ${PATH}`), {
-      ...TIMEOUT,
-      logged: /ServiceTimeoutError/,
-    });
-    clearInterval(drip);
-    service.socket.destroy();
+    service.socket.once('close', () => clearInterval(drip));
+    const answer = await raw.send(`GET ${PATH}`);
     browser.socket.destroy();
+    await service.over;
+    await expectAnswer(answer, { ...TIMEOUT, logged: /ServiceTimeoutError/ });
   });
 });
 
