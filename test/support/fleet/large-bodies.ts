@@ -7,8 +7,9 @@ import { createDeferred } from '../../../src/platform/deferred.ts';
 /** A prime, so that whatever is lost or doubled on the way in blocks of the usual sizes shows. */
 const PERIOD = 65_521;
 const PIECE = 256 * 1024;
+const ONCE = randomBytes(PERIOD);
 /** The bytes of every body here, over and over. */
-const PATTERN = Buffer.concat(new Array<Buffer>(Math.ceil(PIECE / PERIOD) + 1).fill(randomBytes(PERIOD)));
+const PATTERN = Buffer.concat(Array.from({ length: Math.ceil(PIECE / PERIOD) + 1 }, () => ONCE));
 /** What the service answers to an upload that has come whole. */
 const THANKS = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nwhole';
 
