@@ -76,9 +76,9 @@ describe('an answer', () => {
       ['X-Tab', 'a\tb'],
       ['WWW-Authenticate', 'Basic realm="x"'],
       ['Server', 'raw'],
-      ['Content-Length', '0'],
+      ['Content-Length', '256'],
     ] as const;
-    answerWith(['HTTP/1.1 200 OK', ...fields.map((field) => field.join(': '))]);
+    answerWith(['HTTP/1.1 200 OK', ...fields.map((field) => field.join(': '))], EVERY_BYTE);
     expect(without(await raw.send(`GET ${PATH}`), OURS)).toEqual(fields);
   });
 
