@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { Ticket } from '../session/record.ts';
@@ -33,6 +34,7 @@ export async function callWithRenewal(
   const { req, times } = call;
   const turn = call.slot?.turn(options.timeoutMs);
   if (turn) await timed(times, 'service', turn);
+  if (call.res.destroyed) throw new CallAbortedError(); // the browser left while we waited
   if (hasBody(req)) call.body = createRequestBody(req, options.maxBodyBytes, options.timeoutMs);
   const { body } = call;
 
@@ -66,7 +68,7 @@ function send(
 ): Promise<ServiceAnswer | null> {
   const { req, res, target, times } = call;
   return new Promise((resolve, reject) => {
-    if (res.destroyed) throw new CallAbortedError(); // the browser left while we waited
+    if (res.destroyed) throw new CallAbortedError(); // or since then
     const content = body === null || Buffer.isBuffer(body) ? body : body.stream;
     const headers = toServiceHeaders(req.rawHeaders, accessToken, call.id);
     const sentAt = performance.now();
@@ -100,9 +102,23 @@ function send(
 
 function deliver({ res, id, times }: Call, answer: ServiceAnswer): void {
   try {
-    res.writeHead(answer.status, toBrowserHeaders(answer.headers, id, toServerTiming(times)));
+    writeHead(res, answer.status, toBrowserHeaders(answer.headers, id, toServerTiming(times)));
   } catch (error) {
     throw serviceUnreachable({ cause: error }); // a header that is none
   }
   answer.deliver(res);
+}
+
+/** Beside headers that were set before, Node 20 takes only the last of those of one name. */
+function writeHead(res: ServerResponse, status: number, headers: string[]): void {
+  const before = res.getHeaderNames();
+  if (before.length === 0) {
+    res.writeHead(status, headers);
+    return;
+  }
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (!before.includes(name.toLowerCase())) res.appendHeader(name, headers[at + 1] ?? '');
+  }
+  res.writeHead(status);
 }

@@ -45,6 +45,9 @@ export function createRequestBody(req: IncomingMessage, mostBytes: number, silen
   let bytes = 0;
   const { promise: whole, resolve } = createDeferred<Buffer | null>();
 
+  // Else whoever waits for it would wait for more of it than is kept.
+  if (Number(req.headers['content-length'] ?? 0) > KEPT_BYTES) resolve(null);
+
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;

@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import { buildConnector, Pool } from 'undici';
 
 export interface ServiceClientOptions {
   readonly origin: string;
@@ -13,13 +13,23 @@ export type ServiceClient = Pool;
 /** Opens connections as they are needed and keeps them; `destroy()` ends them. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const timeout = options.timeoutSeconds * 1_000;
+  const connect = buildConnector({ timeout });
   return new Pool(options.origin, {
     connections: options.connections,
     // One question at a time on a connection, so that a slow answer holds up no other.
     pipelining: 1,
     headersTimeout: timeout,
     bodyTimeout: timeout,
-    connect: { timeout },
+    connect(to, done) {
+      connect(to, (...result) => {
+        const [, socket] = result;
+        // undici takes a reset for the end of an answer that only its connection ends: half of it would look whole.
+        socket?.on('error', (error: NodeJS.ErrnoException) => {
+          if (error.code === 'ECONNRESET') error.code = 'SERVICE_RESET';
+        });
+        done(...result);
+      });
+    },
   });
 }
 
