@@ -63,6 +63,7 @@ export function callService(
   let isAnswered = false;
   let hasWritten = false;
   let isBodiless = false;
+  let isWhole = false;
   let isOver = false;
   let deliverTo: ServerResponse | null = null;
 
@@ -74,6 +75,10 @@ export function callService(
   };
   const succeed = () => {
     if (isOver) return;
+    if (deliverTo === null) {
+      isWhole = true; // there is nothing in it to wait with, as in an answer to HEAD
+      return;
+    }
     isOver = true;
     receiver.onEnd();
   };
@@ -121,6 +126,10 @@ export function callService(
             return;
           }
           deliverTo = res;
+          if (isWhole) {
+            succeed();
+            return;
+          }
           process.nextTick(sendHead, res);
           if (started.paused) started.resume();
         },
