@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { sendRaw } from '../support/raw.ts';
+import { PATH, requestText, statusesOf } from './request-text.ts';
+
+let house: House;
+let cookie: string;
+beforeAll(async () => {
+  house = await startHouse({ TRUST_PROXY: '1' });
+  house.intercept = (_req, res) => Boolean(res.end('{}'));
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  house.calls.length = 0;
+  ({ cookie } = await house.enter());
+});
+
+/** Sends a call with these fields, and gives the headers that the service saw. */
+async function seenByService(...fields: string[]) {
+  const answer = await sendRaw(house, requestText({ fields: [`Cookie: ${cookie}`, ...fields] }));
+  expect(statusesOf(answer)).toEqual([200]);
+  expect(house.calls).toHaveLength(1);
+  return house.calls[0]?.headers ?? {};
+}
+
+describe('what Connection names', () => {
+  test('CVE-2026-33805 @fastify/reply-from: takes away headers that the proxy adds', async () => {
+    const seen = await seenByService('Connection: close, authorization');
+    expect(seen.authorization).toBe('Bearer a-living-token');
+  });
+
+  test('CVE-2024-45410 Traefik: takes away what says where a call comes from', async () => {
+    const seen = await seenByService('Connection: close, Via, X-Request-Id', 'X-Request-Id: mine');
+    expect(seen['via']).toBe('1.1 cloakroom');
+    expect(seen['x-request-id']).toMatch(/^[\da-f-]{36}$/);
+  });
+
+  test('CVE-2022-31813 Apache httpd: takes away what a call is judged by', async () => {
+    const answer = await sendRaw(
+      house,
+      requestText({
+        method: 'POST',
+        fields: [`Cookie: ${cookie}`, 'Origin: http://hostile.test', 'Connection: close, origin, cookie'],
+      }),
+    );
+    expect(statusesOf(answer)).toEqual([403]);
+    expect(house.calls).toEqual([]);
+  });
+
+  test('fastify-reply-from#449 fastify-reply-from: is forwarded all the same', async () => {
+    const seen = await seenByService('Connection: close, X-Private', 'X-Private: 1', 'X-Other: 2');
+    expect(seen['x-private']).toBeUndefined();
+    expect(seen['x-other']).toBe('2');
+  });
+
+  test('CVE-2026-1527 undici: the value of Upgrade goes into the head as it is', async () => {
+    const seen = await seenByService('Connection: close', 'Upgrade: a, b/1');
+    expect(seen.upgrade).toBeUndefined();
+    expect(seen.connection).toBe('keep-alive');
+  });
+});
+
+describe('who a client says that it is', () => {
+  const cases: [flaw: string, field: string][] = [
+    ['CVE-2025-64484 oauth2-proxy: X_Forwarded_User passes for X-Forwarded-User', 'X_Forwarded_User: admin'],
+    [
+      'GHSA-5m6w-wvh7-57vm Traefik: X_Forwarded_Proto passes for X-Forwarded-Proto',
+      'X_Forwarded_Proto: https',
+    ],
+    ['GHSA-x677-9fxg-v5c5 Traefik: a name with dots passes for one with dashes', 'X.Forwarded_For: 10.0.0.1'],
+    ['CVE-2026-35051 Traefik: X-Forwarded-Prefix passes', 'X-Forwarded-Prefix: /admin'],
+    [
+      'CVE-2017-6413 mod_auth_openidc: headers that speak for the session come from outside',
+      'Authorization: Bearer x',
+    ],
+  ];
+
+  test.each(cases)('%s', async (_flaw, field) => {
+    const clean = await seenByService();
+    house.calls.length = 0;
+    const seen = await seenByService(field);
+    expect(Object.keys(seen)).toEqual(Object.keys(clean));
+    expect(seen.authorization).toBe('Bearer a-living-token');
+  });
+
+  test('CVE-2026-16732 fastify: with a trusted hop the client says its own address', async () => {
+    house.logged.length = 0;
+    await seenByService('X-Forwarded-For: 6.6.6.6, 10.0.0.9');
+    expect(house.logged.join('')).toMatch(/"client":"10\.0\.0\.9"/);
+    expect(house.logged.join('')).not.toContain('6.6.6.6');
+  });
+});
+
+describe('where a client says that it goes', () => {
+  test('CVE-2026-40575 oauth2-proxy: the path to be judged comes from a header', async () => {
+    for (const name of ['X-Forwarded-Uri', 'X-Original-URL', 'X-Rewrite-Url']) {
+      const fields = [`Cookie: ${cookie}`, `${name}: ${PATH}`];
+      const answer = await sendRaw(house, requestText({ target: '/api/secret', fields }));
+      expect(statusesOf(answer)).toEqual([404]);
+      house.calls.length = 0;
+      expect((await seenByService(`${name}: /api/secret`))[name.toLowerCase()]).toBeUndefined();
+    }
+  });
+
+  test('CVE-2026-55602 http-proxy-middleware: Host chooses the service', async () => {
+    const text = requestText({ fields: [`Cookie: ${cookie}`] }).replace(
+      'Host: x',
+      'Host: evillocalhost:3000',
+    );
+    expect(statusesOf(await sendRaw(house, text))).toEqual([200]);
+    expect(house.calls[0]?.headers.host).toBe(new URL(house.serviceOrigin).host);
+  });
+
+  test('CVE-2026-3635 fastify: X-Forwarded-Host and -Proto make addresses', async () => {
+    const fields = [
+      'X-Forwarded-Host: hostile.test',
+      'X-Forwarded-Proto: gopher',
+      'Forwarded: host=hostile.test',
+    ];
+    const answer = await sendRaw(house, requestText({ target: '/auth/login', fields }));
+    expect(answer).not.toMatch(/hostile|gopher/);
+    expect(answer).toContain(`redirect_uri=${encodeURIComponent(`${house.origin}/auth/callback`)}`);
+  });
+});
+
+describe('a call without a session', () => {
+  test('CVE-2025-29927 Next.js: a header of the house’s own opens the door', async () => {
+    const fields = ['x-middleware-subrequest: middleware:middleware', 'Authorization: Bearer a-living-token'];
+    expect(statusesOf(await sendRaw(house, requestText({ fields })))).toEqual([401]);
+    expect(house.calls).toEqual([]);
+  });
+
+  test('CVE-2026-34457 oauth2-proxy: the user agent of a health check opens the door', async () => {
+    for (const agent of ['GoogleHC/1.0', 'kube-probe/1.30', 'ELB-HealthChecker/2.0'])
+      expect(statusesOf(await sendRaw(house, requestText({ fields: [`User-Agent: ${agent}`] })))).toEqual([
+        401,
+      ]);
+    expect(house.calls).toEqual([]);
+  });
+});

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { exchangeBytes } from '../support/raw.ts';
+import { requestText, statusesOf } from './request-text.ts';
+
+let house: House;
+let cookie: string;
+beforeAll(async () => {
+  house = await startHouse();
+  house.intercept = (_req, res) => Boolean(res.end('{}'));
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  house.calls.length = 0;
+  ({ cookie } = await house.enter());
+});
+
+/** Byte for byte: no client of ours puts it right. */
+async function open(target: string): Promise<string> {
+  const text = requestText({ target, fields: [`Cookie: ${cookie}`] });
+  return (await exchangeBytes(house.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
+}
+
+describe('a target that may mean another one than it shows never reaches the service', () => {
+  const cases: [flaw: string, target: string, status: number][] = [
+    [
+      'CVE-2021-21321 fastify-reply-from: dot segments lead out of the prefix',
+      '/api/public/v1/../../secret',
+      400,
+    ],
+    ['CVE-2021-21322 fastify-http-proxy: encoded dot segments lead out', '/api/public/v1/%2e%2e/secret', 400],
+    [
+      'CVE-2025-66415 @fastify/reply-from: encoded slashes lead out',
+      '/api/public/v1/a/..%2f..%2fsecret',
+      400,
+    ],
+    [
+      'CVE-2026-48020 Traefik: a dot segment behind the prefix leads to another route',
+      '/api/public/v1/..%2F',
+      400,
+    ],
+    ['CVE-2021-41773 Apache httpd: half and twice encoded dots', '/api/public/v1/.%%32%65/secret', 400],
+    ['CVE-2019-9901 Envoy: paths are matched before they are cleaned up', '/api/./public/v1/things', 400],
+    [
+      'CVE-2021-29492 Envoy: encoded slashes hide a path from its rule',
+      '/api/public/v1/authorization%2Foauth2%5Ctoken',
+      404,
+    ],
+    [
+      'CVE-2026-3872 Keycloak: “..;” is no dot segment here and is one there',
+      '/api/public/v1/..;/secret',
+      400,
+    ],
+    ['CVE-2021-32779 Envoy: a fragment hides the end of the path', '/api/public/v1/secret#/things', 400],
+    [
+      'CVE-2023-45539 HAProxy: a fragment is taken for a part of the path',
+      '/api/secret#/api/public/v1/',
+      400,
+    ],
+    ['CVE-2026-41059 oauth2-proxy: a fragment widens a rule', '/api/public/v1/authorization/oauth2/#/x', 400],
+    [
+      'CVE-2025-54576 oauth2-proxy: a rule for paths is met by the query',
+      '/api/public/v1/authorization/oauth2?/api/public/v1/things',
+      404,
+    ],
+    [
+      'CVE-2022-35949 undici: a path with two slashes names another host',
+      '/api//127.0.0.1:1/public/v1/',
+      400,
+    ],
+    [
+      'fast-proxy#42 fast-proxy: an absolute target names another host',
+      'http://127.0.0.1:1/api/public/v1/',
+      400,
+    ],
+    [
+      'CVE-2023-25690 Apache httpd: an encoded line break splits the request',
+      '/api/public/v1/a%0d%0aX:%20y',
+      400,
+    ],
+    ['CVE-2018-12116 Node.js: letters beyond ASCII become line breaks', '/api/public/v1/\u010d\u010aX', 400],
+  ];
+
+  test.each(cases)('%s', async (_flaw, target, status) => {
+    expect(statusesOf(await open(target))).toEqual([status]);
+    expect(house.calls).toEqual([]);
+  });
+});
+
+test('CVE-2026-15074 @fastify/static: encoded traversal leads past the guard of a folder', async () => {
+  for (const target of [
+    '/assets/..%2f..%2fpackage.json',
+    '/assets/%2e%2e/package.json',
+    '/assets/..%5cpackage.json',
+  ])
+    expect(statusesOf(await open(target))[0]).toBeGreaterThanOrEqual(400);
+  expect(await open('/assets/..%2fpackage.json')).not.toContain('"dependencies"');
+});
+
+test('CVE-2024-21536 http-proxy-middleware: a path ends the process', async () => {
+  expect(statusesOf(await open('//x@x'))).toEqual([404]);
+  expect(statusesOf(await open('/api/public/v1/%'))).toEqual([400]);
+  expect(statusesOf(await open('/workspaces/%'))[0]).toBeLessThan(500);
+  expect(statusesOf(await open('/healthz'))).toEqual([200]);
+});
+
+test('CVE-2022-24999 qs: a query that names __proto__ stops the process', async () => {
+  const hostile = 'return_to[__proto__]=a&return_to[__proto__]&return_to[length]=100000000&__proto__[x]=1';
+  expect(statusesOf(await open(`/auth/login?${hostile}`))).toEqual([302]);
+  expect(({} as { x?: unknown }).x).toBeUndefined();
+});

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** A service that answers with bytes of the test's choice, HTTP or not. */
+export interface RawService extends AsyncDisposable {
+  readonly url: string;
+  /** The heads that came, in order, each with the number of its connection. */
+  readonly calls: { readonly connection: number; readonly head: string }[];
+  /** Connections that were opened. */
+  readonly opened: () => number;
+  answer: (socket: Socket, head: string) => void;
+}
+
+/** Starts it on a port of its own. It reads heads only: what is sent to it has no body. */
+export async function startRawService(): Promise<RawService> {
+  const sockets = new Set<Socket>();
+  let opened = 0;
+  const server = createServer((socket) => {
+    opened += 1;
+    const connection = opened;
+    sockets.add(socket.on('error', () => socket.destroy()).once('close', () => sockets.delete(socket)));
+    let text = '';
+    socket
+      .setNoDelay(true)
+      .setEncoding('latin1')
+      .on('data', (chunk: string) => {
+        text += chunk;
+        for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
+          const head = text.slice(0, end);
+          text = text.slice(end + 4);
+          service.calls.push({ connection, head });
+          service.answer(socket, head);
+        }
+      });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const service: RawService = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls: [],
+    opened: () => opened,
+    answer: (socket) => socket.destroy(),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return service;
+}
+
+/** A whole answer with a body of its own length. */
+export function whole(body: string, ...fields: string[]): string {
+  const lines = ['HTTP/1.1 200 OK', `Content-Length: ${Buffer.byteLength(body)}`, ...fields];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}

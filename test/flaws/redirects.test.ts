@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Browser } from '../support/browser.ts';
+import { passSignIn, startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { sendRaw } from '../support/raw.ts';
+import { requestText, statusesOf } from './request-text.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+
+/** Signs in with a `return_to`, as it stands in the address; gives where the callback leads. */
+async function whereSignInLeads(returnTo: string): Promise<string | null> {
+  const browser = new Browser();
+  const signInPage = await browser.open(`${house.origin}/auth/login?return_to=${returnTo}`);
+  const consentPage = await passSignIn(browser, signInPage);
+  const { headers } = await browser.press(consentPage, 'Allow');
+  const { headers: last } = await browser.fetch(headers.get('location') ?? '');
+  expect(last.getSetCookie().join()).not.toContain('hostile');
+  return last.get('location');
+}
+
+describe('a return_to that leads off the site leads home', () => {
+  const cases: [flaw: string, returnTo: string][] = [
+    ['CVE-2017-1000070 bitly/oauth2_proxy: an address of any site', 'https://hostile.test/'],
+    ['CVE-2020-5233 oauth2_proxy: an address without its scheme', '//hostile.test/'],
+    ['CVE-2020-11053 oauth2-proxy: white space between two slashes', '/%0a/hostile.test/'],
+    ['CVE-2020-4037 oauth2-proxy: dots between two slashes', '/.//hostile.test/'],
+    ['CVE-2019-14857 mod_auth_openidc: three slashes', '///hostile.test/logout.html'],
+    ['CVE-2019-20479 mod_auth_openidc: a slash and a backslash', '/%5chostile.test/logout.html'],
+    ['CVE-2022-23527 mod_auth_openidc: a slash and a tab', '/%09/hostile.test/'],
+    ['CVE-2019-3877 mod_auth_mellon: backslashes for slashes', '%5c%5chostile.test/'],
+    ['CVE-2019-13038 mod_auth_mellon: a scheme without slashes', 'http:hostile.test'],
+    ['mod_auth_openidc#68 mod_auth_openidc: a line break adds headers', '/a%0d%0aSet-Cookie:%20hostile=1'],
+    ['CVE-2024-29041 Express: a malformed address is read in two ways', 'http://hostile.test%5c@localhost/'],
+  ];
+
+  test.each(cases)('%s', async (_flaw, returnTo) => {
+    expect(await whereSignInLeads(returnTo)).toBe('/workspaces');
+  });
+
+  test('CVE-2021-21291 oauth2-proxy: a host that only ends or begins like ours', async () => {
+    const { host } = new URL(house.origin);
+    for (const hostile of [
+      `http://hostile${host}/`,
+      `${house.origin}.hostile.test/`,
+      `${house.origin}@hostile.test/`,
+    ])
+      expect(await whereSignInLeads(encodeURIComponent(hostile))).toBe('/workspaces');
+  });
+
+  test('mod_auth_openidc#672 mod_auth_openidc: a backslash between a foreign host and ours', async () => {
+    const { host } = new URL(house.origin);
+    expect(await whereSignInLeads(encodeURIComponent(`http://hostile.test\\.${host}/`))).toBe('/workspaces');
+  });
+});
+
+test('GHSA-7p99-3798-f85c express-openid-connect: the page asked for becomes an address elsewhere', async () => {
+  for (const target of ['//hostile.test/workspaces', '/workspaces//hostile.test', '/%5c/hostile.test/']) {
+    const answer = await sendRaw(house, requestText({ target }));
+    expect(answer).not.toMatch(/\r\nlocation: (?!\/auth\/login\?return_to=%2Fworkspaces)/i);
+  }
+});
+
+test('CVE-2024-43796 Express: the page of a redirect runs what stands in its address', async () => {
+  const answer = await sendRaw(house, requestText({ target: '/workspaces?x="><script>alert(1)</script>' }));
+  expect(statusesOf(answer)).toEqual([303]);
+  expect(answer).not.toContain('<script>');
+});
+
+test('CVE-2024-43800 serve-static: the page of a redirect to a folder runs what stands in its address', async () => {
+  const answer = await sendRaw(house, requestText({ target: '/assets/..%2f<script>alert(1)</script>' }));
+  expect(statusesOf(answer)[0]).toBeGreaterThanOrEqual(400);
+  expect(answer).not.toContain('<script>');
+});

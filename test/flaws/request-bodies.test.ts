@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { exchangeBytes, sendRaw } from '../support/raw.ts';
+import { requestText, statusesOf } from './request-text.ts';
+
+let house: House;
+let cookie: string;
+let bodies: string[];
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  house.calls.length = 0;
+  bodies = [];
+  house.intercept = (req, res) => {
+    let body = '';
+    req.setEncoding('latin1').on('data', (chunk: string) => (body += chunk));
+    req.once('end', () => {
+      bodies.push(body);
+      res.end('{}');
+    });
+    return true;
+  };
+  ({ cookie } = await house.enter());
+});
+
+async function send(contentType: string, body: string, ...fields: string[]): Promise<string> {
+  const length = `Content-Length: ${body.length}`;
+  const all = [`Cookie: ${cookie}`, `Content-Type: ${contentType}`, length, ...fields];
+  const text = requestText({ method: 'POST', fields: all, rest: body });
+  return (await exchangeBytes(house.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
+}
+
+describe('a body is bytes, which nobody here reads', () => {
+  const multipart =
+    '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n--b\r\n\r\nrole=admin\r\n--b--\r\n';
+  const cases: [flaw: string, contentType: string, body: string][] = [
+    [
+      'CVE-2023-51701 @fastify/reply-from: it is read as JSON by a part of its type',
+      'application/json;a',
+      '{"a": 1,}',
+    ],
+    [
+      'CVE-2025-32996 http-proxy-middleware: it is written twice',
+      'multipart/form-data; x="application/json"',
+      multipart,
+    ],
+    [
+      'CVE-2025-32997 http-proxy-middleware: one that could not be read is written anew',
+      'application/json',
+      '{"a":',
+    ],
+    [
+      'CVE-2026-55603 http-proxy-middleware: line breaks in it make new fields',
+      'multipart/form-data; boundary=b',
+      multipart,
+    ],
+    [
+      'CVE-2026-25223 fastify: a tab in its type passes by the check',
+      'application/json\ta',
+      '{"__proto__": 1}',
+    ],
+    [
+      'CVE-2022-35948 undici: its type becomes line breaks and new fields',
+      Buffer.from('a/b\u010d\u010aX-New: 1').toString('latin1'),
+      'body',
+    ],
+  ];
+
+  test.each(cases)('%s', async (_flaw, contentType, body) => {
+    expect(statusesOf(await send(contentType, body))).toEqual([200]);
+    expect(bodies).toEqual([body]);
+    expect(house.calls[0]?.headers['content-type']).toBe(contentType);
+    expect(house.calls[0]?.headers['content-length']).toBe(String(body.length));
+    expect(house.calls[0]?.headers['x-new']).toBeUndefined();
+  });
+});
+
+test('CVE-2022-31150 undici: a field becomes line breaks and new fields', async () => {
+  const value = Buffer.from('a\u010d\u010aX-New: 1').toString('latin1');
+  expect(statusesOf(await send('a/b', 'body', `X-Old: ${value}`))).toEqual([200]);
+  expect(house.calls[0]?.headers['x-old']).toBe(value);
+  expect(house.calls[0]?.headers['x-new']).toBeUndefined();
+});
+
+test('CVE-2024-24791 Go net/http: after a refused Expect the connection is out of step', async () => {
+  house.intercept = (_req, res) => Boolean(res.writeHead(417).end());
+  expect(await send('a/b', 'GET /smuggled HTTP/1.1\r\n\r\n', 'Expect: 100-continue')).toMatch(/ 417 /);
+  expect(house.calls[0]?.headers['expect']).toBeUndefined();
+  house.intercept = (_req, res) => Boolean(res.end('next'));
+  expect(await send('a/b', '')).toMatch(/next$/);
+  expect(house.calls).toHaveLength(2);
+});
+
+test('GHSA-6x33-pw7p-hmpq http-proxy: a long body that the service does not wait for ends the process', async () => {
+  house.intercept = (req) => Boolean(req.socket.destroy());
+  expect(statusesOf(await send('a/b', 'a'.repeat(60_000)))).toEqual([502]);
+  expect(statusesOf(await sendRaw(house, requestText({ target: '/healthz' })))).toEqual([200]);
+});

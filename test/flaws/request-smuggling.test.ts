@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { sendRaw } from '../support/raw.ts';
+import { PATH, requestText, statusesOf } from './request-text.ts';
+
+let house: House;
+let cookie: string;
+beforeAll(async () => {
+  house = await startHouse();
+  house.intercept = (req, res) => {
+    req.resume().once('end', () => res.end('{}'));
+    return true;
+  };
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  house.calls.length = 0;
+  ({ cookie } = await house.enter());
+});
+
+const SMUGGLED = `GET /api/public/v1/smuggled HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+const CHUNKED_END = `0\r\n\r\n${SMUGGLED}`;
+
+const post = (fields: string[], rest = '') =>
+  requestText({
+    method: 'POST',
+    fields: [`Cookie: ${cookie}`, 'Connection: keep-alive', ...fields],
+    rest,
+  });
+
+describe('a request whose end can be read in two ways is refused, closed, and reaches nobody', () => {
+  const cases: [flaw: string, fields: string[], rest: string][] = [
+    [
+      'CVE-2019-15605 Node.js: a Transfer-Encoding that only looks like chunked',
+      ['Transfer-Encoding: chunked-false', 'Content-Length: 5'],
+      CHUNKED_END,
+    ],
+    [
+      'CVE-2020-8287 Node.js: two Transfer-Encoding fields of which one hides the other',
+      ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked-false'],
+      CHUNKED_END,
+    ],
+    [
+      'CVE-2022-32213 Node.js: a Transfer-Encoding that is parsed though it is malformed',
+      ['Transfer-Encoding: chunkedchunked', 'Content-Length: 5'],
+      CHUNKED_END,
+    ],
+    [
+      'CVE-2022-32215 Node.js: a Transfer-Encoding over several lines',
+      ['Transfer-Encoding: chunked\r\n , identity'],
+      CHUNKED_END,
+    ],
+    [
+      'CVE-2021-22959 Node.js: a space between a name and its colon',
+      ['Content-Length : 5', 'Transfer-Encoding: chunked'],
+      CHUNKED_END,
+    ],
+    ['CVE-2022-32214 Node.js: a bare LF ends a field', ['X-A: b\nTransfer-Encoding: chunked'], CHUNKED_END],
+    ['CVE-2022-35256 Node.js: a bare CR ends a field', ['X-A: b\rTransfer-Encoding: chunked'], CHUNKED_END],
+    ['CVE-2023-30589 Node.js: a CR alone ends an empty field', ['X-A:\r\rContent-Length: 5'], SMUGGLED],
+    ['CVE-2024-27982 Node.js: a space before Content-Length', [' Content-Length: 5'], SMUGGLED],
+    [
+      'CVE-2021-22960 Node.js: chunk extensions are not looked at',
+      ['Transfer-Encoding: chunked'],
+      `2 x\r\nab\r\n${CHUNKED_END}`,
+    ],
+    [
+      'CVE-2025-55315 Kestrel: a lone LF in a chunk extension',
+      ['Transfer-Encoding: chunked'],
+      `2;\nxx\r\nab\r\n${CHUNKED_END}`,
+    ],
+    ['CVE-2023-40225 HAProxy: an empty Content-Length', ['Content-Length:'], SMUGGLED],
+    [
+      'CVE-2023-25725 HAProxy: an empty field name cuts the head short',
+      [': x', `Content-Length: ${SMUGGLED.length}`],
+      SMUGGLED,
+    ],
+    [
+      'CVE-2026-1525 undici: Content-Length twice in different spelling',
+      ['content-length: 5', `Content-Length: ${SMUGGLED.length}`],
+      SMUGGLED,
+    ],
+    ['CVE-2019-9900 Envoy: NUL in a field value', ['X-A: b\0c', 'Content-Length: 0'], ''],
+  ];
+
+  test.each(cases)('%s', async (_flaw, fields, rest) => {
+    const answer = await sendRaw(house, post(fields, rest));
+    expect(statusesOf(answer)).toEqual([400]);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+    expect(house.calls).toEqual([]);
+  });
+});
+
+test('CVE-2025-23167 Node.js: a head that ends in CR LF CR and another byte', async () => {
+  const text = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-Requested-With: t\r\n\rX${SMUGGLED}`;
+  expect(statusesOf(await sendRaw(house, text))).toEqual([400]);
+  expect(house.calls).toEqual([]);
+});
+
+test('CVE-2026-58044 Node.js: more fields than the parser keeps hide a Content-Length', async () => {
+  const fields = [...Array.from({ length: 2_500 }, (_, index) => `a${index}:`), 'Content-Length: 0'];
+  const answer = await sendRaw(house, post(fields, SMUGGLED));
+  expect(statusesOf(answer)).toEqual([431]);
+  expect(house.calls).toEqual([]);
+});
+
+test('CVE-2018-12121 Node.js: heads of any size fill the memory', async () => {
+  const answer = await sendRaw(house, requestText({ fields: [`X-A: ${'a'.repeat(20_000)}`] }));
+  expect(statusesOf(answer)).toEqual([431]);
+});
+
+test('CVE-2024-22019 Node.js: chunk extensions of any size keep the server busy', async () => {
+  const text = post(['Transfer-Encoding: chunked'], `2;${'a'.repeat(100_000)}\r\nab\r\n0\r\n\r\n`);
+  const answer = await sendRaw(house, text);
+  expect(statusesOf(answer)).toEqual([413]);
+});
+
+test('CVE-2019-20372 nginx: the body of a refused request is taken for the next one', async () => {
+  const text = requestText({
+    method: 'POST',
+    target: '/api/elsewhere',
+    fields: [`Cookie: ${cookie}`, 'Connection: keep-alive', `Content-Length: ${SMUGGLED.length}`],
+    rest: SMUGGLED + requestText({ target: '/healthz' }),
+  });
+  expect(statusesOf(await sendRaw(house, text))).toEqual([404, 200]);
+  expect(house.calls).toEqual([]);
+});
+
+test('CVE-2026-58055 nghttpx: an upgrade with a body splits a connection that others share', async () => {
+  const fields = ['Connection: close, Upgrade', 'Upgrade: websocket', `Content-Length: ${SMUGGLED.length}`];
+  const text = post([...fields], SMUGGLED).replace('Connection: keep-alive\r\n', '');
+  expect(statusesOf(await sendRaw(house, text))).toEqual([200]);
+  expect(house.calls.map(({ method, url }) => `${method} ${url}`)).toEqual([`POST ${PATH}`]);
+  expect(house.calls[0]?.headers).toMatchObject({ 'content-length': String(SMUGGLED.length) });
+  expect(house.calls[0]?.headers.upgrade).toBeUndefined();
+});

@@ -1,0 +1,187 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Browser } from '../support/browser.ts';
+import { passSignIn, startHouse, tokenCalls } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { sendRaw } from '../support/raw.ts';
+import { PATH, requestText, statusesOf } from './request-text.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+afterEach(() => {
+  house.intercept = () => false;
+  house.calls.length = 0;
+});
+
+/** The address that the service sends the browser back to, not yet opened. */
+async function comeBack(browser: Browser): Promise<URL> {
+  const consent = await passSignIn(browser, await browser.open(`${house.origin}/auth/login`));
+  return new URL((await browser.press(consent, 'Allow')).headers.get('location') ?? '');
+}
+
+async function isSignedIn(cookie: string): Promise<boolean> {
+  const page = await new Browser().fetch(`${house.origin}/auth/session`, { headers: { cookie } });
+  return (JSON.parse(page.text) as { signedIn: boolean }).signedIn;
+}
+
+test('CVE-2021-41246 express-openid-connect: the session id from before sign-in stays', async () => {
+  const browser = new Browser();
+  const { cookie: planted } = await house.enter();
+  await browser.jar.setCookie(planted, house.origin);
+  await browser.fetch(await comeBack(browser));
+  expect(await browser.jar.getCookieString(house.origin)).not.toContain(planted);
+});
+
+test('CVE-2022-25896 passport: the session from before sign-in lives on', async () => {
+  const browser = new Browser();
+  const { cookie: before } = await house.enter();
+  await browser.jar.setCookie(before, house.origin);
+  expect(await isSignedIn(before)).toBe(true);
+  await browser.fetch(await comeBack(browser));
+  expect(await isSignedIn(before)).toBe(false);
+});
+
+test('CVE-2023-29019 @fastify/passport: a cookie tossed in by an attacker is signed in with the victim', async () => {
+  const { id } = await house.enter();
+  await house.services.records.end(id);
+  const tossed = house.services.cookie.write(id).split(';', 1)[0] ?? '';
+  const browser = new Browser();
+  await browser.jar.setCookie(tossed, house.origin);
+  const done = await browser.fetch(await comeBack(browser));
+  expect(done.status).toBe(303);
+  expect(await isSignedIn(tossed)).toBe(false);
+});
+
+test('nextjs-auth0#2100 nextjs-auth0: an answer that sets the session cookie may be kept by a cache', async () => {
+  const browser = new Browser();
+  const done = await browser.fetch(await comeBack(browser));
+  expect(done.headers.getSetCookie().join()).toContain('cloakroom=s%3A');
+  expect(done.headers.get('cache-control')).toBe('no-store');
+});
+
+test('CVE-2023-28625 mod_auth_openidc: a Cookie header of nothing but separators ends the process', async () => {
+  for (const header of [
+    ';',
+    '=;=',
+    '; ;cloakroom',
+    'cloakroom=;',
+    'cloakroom=s%3A',
+    'cloakroom=s%3A.%',
+    ',,;=',
+  ]) {
+    const answer = await sendRaw(house, requestText({ fields: [`Cookie: ${header}`] }));
+    expect(statusesOf(answer)).toEqual([401]);
+  }
+  expect(statusesOf(await sendRaw(house, requestText({ target: '/healthz' })))).toEqual([200]);
+});
+
+test('CVE-2026-21710 Node.js: a header named __proto__ ends the process', async () => {
+  house.intercept = (_req, res) => Boolean(res.end('{}'));
+  const { cookie } = await house.enter();
+  for (const target of [PATH, '/auth/session']) {
+    const fields = [`Cookie: __proto__=1; ${cookie}`, '__proto__: 1', 'constructor: 1'];
+    expect(statusesOf(await sendRaw(house, requestText({ target, fields })))).toEqual([200]);
+  }
+});
+
+/** As the token endpoint: the token tells whose refresh token it was made from. */
+async function answerRenewal(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const refreshToken = new URLSearchParams(await text(req)).get('refresh_token');
+  res.setHeader('content-type', 'application/json');
+  res.end(JSON.stringify({ access_token: refreshToken?.replace('refresh', 'renewed') }));
+}
+
+test('CVE-2024-51987 Duende.AccessTokenManagement: after a renewal a call carries another user’s token', async () => {
+  house.intercept = (req, res) => {
+    if (!req.url?.endsWith('/token')) return Boolean(res.end(req.headers.authorization));
+    void answerRenewal(req, res);
+    return true;
+  };
+  const users = await Promise.all(
+    Array.from({ length: 8 }, async (_, user) =>
+      house.enter({ accessToken: `old-of-${user}`, refreshToken: `refresh-of-${user}`, expiresAt: 0 }),
+    ),
+  );
+  const tokens = await Promise.all(
+    [...users, ...users].map(async ({ cookie }) => {
+      const page = await new Browser().fetch(house.origin + PATH, { headers: { cookie } });
+      return page.text;
+    }),
+  );
+  const own = users.map((_, user) => `Bearer renewed-of-${user}`);
+  expect(tokens).toEqual([...own, ...own]);
+});
+
+test('CVE-2026-50631 Apache CXF: a refresh token is used many times at once', async () => {
+  const { browser } = await house.signIn();
+  house.calls.length = 0;
+  house.advance(900_000); // the token is spent, the session is not
+  const pages = await Promise.all(
+    Array.from({ length: 10 }, async () => browser.fetch(`${house.origin}/api/public/v1/workspaces?limit=1`)),
+  );
+  expect(pages.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+  expect(tokenCalls(house)).toHaveLength(1);
+});
+
+test('CVE-2026-22751 Spring Security: what may be used once is used twice at the same time', async () => {
+  const browser = new Browser();
+  const address = await comeBack(browser);
+  const headers = { cookie: await browser.jar.getCookieString(address.href) };
+  house.calls.length = 0;
+  const pages = await Promise.all([1, 2, 3].map(async () => new Browser().fetch(address, { headers })));
+  expect(pages.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400, 400]);
+  expect(tokenCalls(house)).toHaveLength(1);
+});
+
+test('CVE-2017-1000069 bitly/oauth2_proxy: a sign-in that one browser began ends in another', async () => {
+  const address = await comeBack(new Browser());
+  const victim = new Browser();
+  await victim.open(`${house.origin}/auth/login`); // has an attempt of its own
+  const page = await victim.fetch(address);
+  expect(page.status).toBe(400);
+  expect(await victim.cookie(house.origin, 'cloakroom')).toBeUndefined();
+  expect(tokenCalls(house)).toEqual([]);
+});
+
+test('CVE-2023-27490 next-auth: a code without the state of its sign-in is taken', async () => {
+  const browser = new Browser();
+  const address = await comeBack(browser);
+  for (const state of [null, '', 'x'.repeat(43)]) {
+    const tampered = new URL(address);
+    tampered.searchParams.delete('state');
+    if (state !== null) tampered.searchParams.set('state', state);
+    expect((await browser.fetch(tampered)).status).toBe(400);
+  }
+  expect(await browser.cookie(house.origin, 'cloakroom')).toBeUndefined();
+  expect(tokenCalls(house)).toEqual([]);
+});
+
+/** The page of a callback that came back with these parameters, for the browser that began. */
+async function callbackPage(parameters: Record<string, string>) {
+  const browser = new Browser();
+  const begun = await browser.fetch(`${house.origin}/auth/login`);
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+  const query = new URLSearchParams({ state, ...parameters }).toString();
+  return browser.fetch(`${house.origin}/auth/callback?${query}`);
+}
+
+test('CVE-2021-32702 nextjs-auth0: the error page runs what stands in error', async () => {
+  const page = await callbackPage({ error: '<script>alert(1)</script>' });
+  expect(page.status).toBe(502);
+  expect(page.text).not.toContain('alert(1)');
+});
+
+test('CVE-2017-6059 mod_auth_openidc: the error page says what a stranger wrote', async () => {
+  const words = 'Call 555 0100 and tell them your password';
+  const page = await callbackPage({
+    error: words,
+    error_description: words,
+    error_uri: 'http://hostile.test/',
+  });
+  expect(page.status).toBe(502);
+  expect(page.text).not.toMatch(/555 0100|hostile/);
+});
