@@ -1,4 +1,6 @@
-import { buildConnector, Pool } from 'undici';
+import { buildConnector } from 'undici';
+import type { Dispatcher } from 'undici';
+import { RestingPool } from './resting-pool.ts';
 
 export interface ServiceClientOptions {
   readonly origin: string;
@@ -8,14 +10,13 @@ export interface ServiceClientOptions {
 }
 
 /** The one pool of connections to the service, for the gateway and the pages alike. */
-export type ServiceClient = Pool;
+export type ServiceClient = Dispatcher;
 
 /** Opens connections as they are needed and keeps them; `destroy()` ends them. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const timeout = options.timeoutSeconds * 1_000;
   const connect = buildConnector({ timeout });
-  return new Pool(options.origin, {
-    connections: options.connections,
+  return new RestingPool(options.origin, options.connections, {
     // One question at a time on a connection, so that a slow answer holds up no other.
     pipelining: 1,
     headersTimeout: timeout,
