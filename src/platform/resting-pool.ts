@@ -5,6 +5,7 @@ const REST_MS = 50;
 
 interface Line {
   readonly client: Client;
+  isBusy: boolean;
   /** By performance.now(). */
   restsUntil: number;
 }
@@ -66,18 +67,22 @@ export class RestingPool extends Dispatcher {
   }
 
   #add(): Line {
-    const line: Line = { client: this.#open(), restsUntil: 0 };
+    const line: Line = { client: this.#open(), isBusy: false, restsUntil: 0 };
     this.#lines.push(line);
     line.client.on('drain', () => this.#release(line));
     return line;
   }
 
   #send(line: Line, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    // True where it was over at once: it could not be sent.
-    if (line.client.dispatch(options, handler)) this.#release(line);
+    line.isBusy = true;
+    line.client.dispatch(options, handler);
+    // A request that is invalid was refused at once, and then no `drain` comes: undici's own pools lose the connection.
+    if (line.client.stats.size === 0) this.#release(line);
   }
 
   #release(line: Line): void {
+    if (!line.isBusy) return;
+    line.isBusy = false;
     const next = this.#waiting.shift();
     if (next !== undefined) {
       this.#send(line, ...next);
