@@ -4,7 +4,7 @@ import type { ServiceClient } from '../platform/service-client.ts';
 import type { Ticket } from '../session/record.ts';
 import type { Call } from './call.ts';
 import { timed } from './call.ts';
-import { toBrowserHeaders, toServiceHeaders } from './headers.ts';
+import { toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts';
 import { CutOffError } from './outcome.ts';
 import { serviceUnreachable } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
@@ -101,8 +101,10 @@ function send(
 }
 
 function deliver({ res, id, times }: Call, answer: ServiceAnswer): void {
+  const { status } = answer;
+  const headers = status === 204 ? withoutLength(answer.headers) : answer.headers;
   try {
-    writeHead(res, answer.status, toBrowserHeaders(answer.headers, id, toServerTiming(times)));
+    writeHead(res, status, toBrowserHeaders(headers, id, toServerTiming(times)));
   } catch (error) {
     throw serviceUnreachable({ cause: error }); // a header that is none
   }

@@ -47,6 +47,11 @@ export function toBrowserHeaders(raw: RawHeaders, requestId: string, serverTimin
   return kept;
 }
 
+/** A 204 has no length, whatever the service says (RFC 9110 §8.6). */
+export function withoutLength(raw: RawHeaders): RawHeaders {
+  return raw.filter((_, index) => !isName(raw[index - (index % 2)] ?? '', 'content-length'));
+}
+
 /** What `Connection` lists (RFC 9110 §7.6.1), in plain names; null where that is nothing, as nearly always. */
 function connectionNamed(raw: RawHeaders): ReadonlySet<string> | null {
   let named: Set<string> | null = null;

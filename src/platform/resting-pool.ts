@@ -3,6 +3,9 @@ import { Client, Dispatcher } from 'undici';
 /** For so long after an answer nothing is asked on its connection, where another one can be had. */
 const REST_MS = 50;
 
+/** No more than these rest for so long: under load each connection that is used costs. */
+const MOST_RESTING = 8;
+
 interface Line {
   readonly client: Client;
   isBusy: boolean;
@@ -63,6 +66,7 @@ export class RestingPool extends Dispatcher {
     }
     const rested = this.#rested.pop();
     if (rested !== undefined) return rested;
+    if (this.#resting.length >= MOST_RESTING) return this.#resting.shift();
     return this.#lines.length < this.#most ? this.#add() : this.#resting.shift();
   }
 

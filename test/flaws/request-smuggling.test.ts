@@ -113,7 +113,7 @@ test('CVE-2018-12121 Node.js: heads of any size fill the memory', async () => {
 test('CVE-2024-22019 Node.js: chunk extensions of any size keep the server busy', async () => {
   const text = post(['Transfer-Encoding: chunked'], `2;${'a'.repeat(100_000)}\r\nab\r\n0\r\n\r\n`);
   const answer = await sendRaw(house, text);
-  expect(statusesOf(answer)).toEqual([413]);
+  expect(statusesOf(answer)).toEqual([400]);
 });
 
 test('CVE-2019-20372 nginx: the body of a refused request is taken for the next one', async () => {
