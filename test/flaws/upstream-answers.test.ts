@@ -124,7 +124,9 @@ describe('an answer that can be read in two ways is service_unreachable, and its
 test('CVE-2019-17567 Apache httpd: behind an upgrade that was not granted nothing is judged', async () => {
   const { cookie } = await house.enter();
   answerFirstWith(whole('for a'));
-  const socket = connect(house.config.port, '127.0.0.1').setEncoding('latin1');
+  const socket = connect({ port: house.config.port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding(
+    'latin1',
+  );
   const fields = [`Cookie: ${cookie}`, 'Connection: Upgrade', 'Upgrade: websocket'];
   let received = '';
   socket.on('data', (part: string) => (received += part));
