@@ -12,6 +12,8 @@ import { createRenewedGrants } from './renewed-grants.ts';
 
 /** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
 export interface TokenKeeper extends AsyncDisposable {
+  /** The ticket's access token where it still lives, and nothing need be waited for; null otherwise. */
+  livingToken(ticket: Ticket): string | null;
   /**
    * A living access token of the session. `refused` is a token that the service has just answered 401 to: it is
    * never given back; the grant is renewed instead, once for all who were refused the same one.
@@ -72,19 +74,25 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     return grant.expiresAt - now() <= ahead && now() - renewedAt >= PACE_MS;
   };
 
+  const livingToken = ({ id, record }: Ticket): string | null => {
+    const { grant } = record;
+    if (grant.expiresAt <= now()) return null;
+    if (isSoonSpent(record) && grant.refreshToken !== undefined) {
+      // The one that led has logged its failure; the next request tries again.
+      join(id, grant).catch((error: unknown) => log.debug({ err: error }, 'not renewed ahead'));
+    }
+    return grant.accessToken;
+  };
+
   return {
-    async accessToken({ id, record }, refused) {
-      const { grant } = record;
-      if (grant.expiresAt <= now() || grant.accessToken === refused) {
-        // Of a refused token that is not the ticket's any more only its name is known.
-        const isTickets = refused === undefined || refused === grant.accessToken;
-        return renewedToken(id, isTickets ? grant : { accessToken: refused, expiresAt: Infinity });
-      }
-      if (isSoonSpent(record) && grant.refreshToken !== undefined) {
-        // The one that led has logged its failure; the next request tries again.
-        join(id, grant).catch((error: unknown) => log.debug({ err: error }, 'not renewed ahead'));
-      }
-      return grant.accessToken;
+    livingToken,
+    async accessToken(ticket, refused) {
+      const { grant } = ticket.record;
+      const living = grant.accessToken === refused ? null : livingToken(ticket);
+      if (living !== null) return living;
+      // Of a refused token that is not the ticket's any more only its name is known.
+      const isTickets = refused === undefined || refused === grant.accessToken;
+      return renewedToken(ticket.id, isTickets ? grant : { accessToken: refused, expiresAt: Infinity });
     },
     async [Symbol.asyncDispose]() {
       isClosing = true; // what is begun from now on would have no Redis to be stored in

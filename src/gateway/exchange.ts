@@ -8,10 +8,9 @@ import { toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts'
 import { CutOffError } from './outcome.ts';
 import { serviceUnreachable } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
-import type { RequestBody } from './request-body.ts';
 import { toServerTiming } from './server-timing.ts';
 import { CallAbortedError, callService } from './service-call.ts';
-import type { ServiceAnswer } from './service-call.ts';
+import type { ServiceAnswer, ServiceRequest } from './service-call.ts';
 
 export interface ExchangeOptions {
   readonly client: ServiceClient;
@@ -23,80 +22,85 @@ export interface ExchangeOptions {
 
 /**
  * Calls the service and delivers its answer; on a 401 renews the token, and repeats the call once where its body is at
- * hand. Resolves when the answer has been delivered, or is being delivered. Rejects with what went wrong.
+ * hand. `fail` is called, once at most, where no answer has begun and none will, or where one is cut off.
  */
-export async function callWithRenewal(
+export function startExchange(
   options: ExchangeOptions,
   call: Call,
   ticket: Ticket,
   accessToken: string,
-): Promise<void> {
-  const { req, times } = call;
-  const turn = call.slot?.turn(options.timeoutMs);
-  if (turn) await timed(times, 'service', turn);
-  if (call.res.destroyed) throw new CallAbortedError(); // the browser left while we waited
-  if (hasBody(req)) call.body = createRequestBody(req, options.maxBodyBytes, options.timeoutMs);
-  const { body } = call;
-
-  const refused = await send(options, call, accessToken, body, 'first');
-  if (refused === null) return;
-  try {
-    const renewed = await timed(times, 'token', options.tokens.accessToken(ticket, accessToken));
-    const again = body === null ? null : await body.whole();
-    if (body !== null && again === null) {
-      deliver(call, refused);
-      return;
-    }
-    refused.discard();
-    await send(options, call, renewed, again, 'again');
-  } catch (error) {
-    refused.discard();
-    throw error;
+  fail: (error: unknown) => void,
+): void {
+  if (call.res.destroyed) {
+    fail(new CallAbortedError()); // the browser left while we waited
+    return;
   }
+  if (hasBody(call.req)) call.body = createRequestBody(call.req, options.maxBodyBytes, options.timeoutMs);
+  const onRefused = (refused: ServiceAnswer) => {
+    renewAndRepeat(options, call, ticket, accessToken, refused, fail).catch((error: unknown) => {
+      refused.discard();
+      fail(error);
+    });
+  };
+  send(options, call, accessToken, call.body?.stream ?? null, fail, onRefused);
 }
 
-/**
- * Sends the call once and delivers the answer. Resolves with null once that is done; the first time with a 401, which
- * then waits.
- */
+async function renewAndRepeat(
+  options: ExchangeOptions,
+  call: Call,
+  ticket: Ticket,
+  accessToken: string,
+  refused: ServiceAnswer,
+  fail: (error: unknown) => void,
+): Promise<void> {
+  const { body, times } = call;
+  const renewed = await timed(times, 'token', options.tokens.accessToken(ticket, accessToken));
+  const again = body === null ? null : await body.whole();
+  if (body !== null && again === null) {
+    deliver(call, refused);
+    return;
+  }
+  refused.discard();
+  if (call.res.destroyed) throw new CallAbortedError();
+  send(options, call, renewed, again, fail, null);
+}
+
+/** Sends the call once and delivers the answer; a 401 goes to `onRefused`, where there is one, and waits. */
 function send(
   { client, timeoutMs }: ExchangeOptions,
   call: Call,
   accessToken: string,
-  body: RequestBody | Buffer | null,
-  attempt: 'first' | 'again',
-): Promise<ServiceAnswer | null> {
+  body: ServiceRequest['body'],
+  fail: (error: unknown) => void,
+  onRefused: ((answer: ServiceAnswer) => void) | null,
+): void {
   const { req, res, target, times } = call;
-  return new Promise((resolve, reject) => {
-    if (res.destroyed) throw new CallAbortedError(); // or since then
-    const content = body === null || Buffer.isBuffer(body) ? body : body.stream;
-    const headers = toServiceHeaders(req.rawHeaders, accessToken, call.id);
-    const sentAt = performance.now();
-    call.underWay = callService(
-      client,
-      { method: req.method ?? 'GET', target, headers, body: content },
-      timeoutMs,
-      {
-        onAnswer(answer) {
-          times.service += performance.now() - sentAt;
-          if (attempt === 'first' && answer.status === 401) resolve(answer);
-          else deliver(call, answer);
-        },
-        onEnd() {
-          res.end();
-          resolve(null);
-        },
-        onFailure(error) {
-          if (!res.headersSent) {
-            times.service += performance.now() - sentAt;
-            reject(error);
-            return;
-          }
-          res.destroy(); // a short answer must not look whole
-          reject(new CutOffError('cut off', { cause: error }));
-        },
-      },
-    );
+  const headers = toServiceHeaders(req.rawHeaders, accessToken, call.id);
+  const request = { method: req.method ?? 'GET', target, headers, body };
+  const sentAt = performance.now();
+  let isHeld = false;
+  call.underWay = callService(client, request, timeoutMs, {
+    onAnswer(answer) {
+      times.service += performance.now() - sentAt;
+      if (onRefused === null || answer.status !== 401) {
+        deliver(call, answer);
+        return;
+      }
+      isHeld = true;
+      onRefused(answer);
+    },
+    onEnd() {
+      res.end();
+    },
+    onFailure(error) {
+      if (res.headersSent) {
+        fail(new CutOffError('cut off', { cause: error })); // a short answer must not look whole
+        return;
+      }
+      if (isHeld) return; // whoever holds it discards it, or hears of it when it is delivered
+      times.service += performance.now() - sentAt;
+      fail(error);
+    },
   });
 }
 

@@ -12,7 +12,8 @@ import type { CallBounds } from './call-bounds.ts';
 import { createCallBounds } from './call-bounds.ts';
 import { createCall, endCall, timed } from './call.ts';
 import type { Call } from './call.ts';
-import { callWithRenewal } from './exchange.ts';
+import { startExchange } from './exchange.ts';
+import type { ExchangeOptions } from './exchange.ts';
 import { judgeHead } from './head.ts';
 import { toAnswer } from './outcome.ts';
 import { draining, sessionExpired, signInRequired } from './problems.ts';
@@ -44,17 +45,16 @@ export function createGateway(
     connections: config.serviceConnections,
   });
 
+  const options = {
+    client: deps.client,
+    tokens: deps.tokens,
+    maxBodyBytes: config.maxBodyBytes,
+    timeoutMs: config.serviceTimeoutSeconds * 1_000,
+  };
+
   return (req, res) => {
     const call = createCall(req, res, config.trustProxy);
-    res.once('close', () => {
-      endCall(call);
-      writeRequestLine(log, call);
-    });
-    if (isRefused(req)) {
-      refuse(call, draining());
-      return;
-    }
-    forward(deps, bounds, call).catch((error: unknown) => {
+    const fail = (error: unknown) => {
       const answer = toAnswer(error);
       if (answer === null) {
         res.destroy();
@@ -62,30 +62,40 @@ export function createGateway(
       }
       logFailure(log, call, answer);
       refuse(call, answer);
+    };
+    res.on('close', () => {
+      endCall(call);
+      writeRequestLine(log, call);
     });
+    if (isRefused(req)) refuse(call, draining());
+    else forward(deps, options, bounds, call, fail).catch(fail);
   };
 }
 
-/** Judges in the order of contract section 4. */
-async function forward(deps: GatewayDeps, bounds: CallBounds, call: Call): Promise<void> {
-  const { config, client, tokens } = deps;
-  const { req, res, times } = call;
-  judgeHead(req, call.target, config);
+/** Judges in the order of contract section 4, and sends the call on its way. */
+async function forward(
+  deps: GatewayDeps,
+  options: ExchangeOptions,
+  bounds: CallBounds,
+  call: Call,
+  fail: (error: unknown) => void,
+): Promise<void> {
+  const { cookie, records, tokens } = deps;
+  const { req, times } = call;
+  judgeHead(req, call.target, deps.config);
 
-  const ticketCookie = deps.cookie.read(req.headers.cookie);
-  if (ticketCookie === null) throw signInRequired();
-  call.slot = bounds.enter(ticketCookie.id);
-  const ticket = await timed(times, 'session', deps.records.read(ticketCookie.id));
+  const sent = cookie.read(req.headers.cookie);
+  if (sent === null) throw signInRequired();
+  call.slot = bounds.enter(sent.id);
+  const ticket = await timed(times, 'session', records.read(sent.id));
   if (ticket === null) throw sessionExpired();
-  if (!ticketCookie.current) res.setHeader('set-cookie', deps.cookie.write(ticketCookie.id));
+  if (!sent.current) call.res.setHeader('set-cookie', cookie.write(sent.id));
 
-  const accessToken = await timed(times, 'token', tokens.accessToken(ticket));
-  await callWithRenewal(
-    { client, tokens, maxBodyBytes: config.maxBodyBytes, timeoutMs: config.serviceTimeoutSeconds * 1_000 },
-    call,
-    ticket,
-    accessToken,
-  );
+  const living = tokens.livingToken(ticket);
+  const accessToken = living ?? (await timed(times, 'token', tokens.accessToken(ticket)));
+  const turn = call.slot.turn(options.timeoutMs);
+  if (turn !== null) await timed(times, 'service', turn);
+  startExchange(options, call, ticket, accessToken, fail);
 }
 
 /** An outage is a normal event; what nobody designed an answer for is not. */

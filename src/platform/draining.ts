@@ -75,7 +75,7 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
       balancer.checked();
       if (isDraining()) res.once('finish', balancer.told);
     }
-    res.once('close', () => {
+    res.on('close', () => {
       connection.due.delete(res);
       if (isDraining()) endKept(req.socket);
     });

@@ -48,21 +48,35 @@ function tellOfNodes(cluster: Cluster, log: Logger): void {
   });
 }
 
-/** Awaits a Redis command, for 1.5 s at most; whatever fails in it becomes a StoreUnavailableError. */
-export function fromStore<T>(command: Promise<T>): Promise<T> {
+/**
+ * Awaits a Redis command, for 1.5 s at most; whatever fails in it becomes a StoreUnavailableError. `map` makes of the
+ * answer what is wanted.
+ */
+export function fromStore<T>(command: Promise<T>): Promise<T>;
+export function fromStore<T, R>(command: Promise<T>, map: (answer: T) => R): Promise<R>;
+export function fromStore<T>(command: Promise<T>, map: (answer: T) => unknown = same): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new StoreUnavailableError(new Error('Redis did not answer in time')));
     // Where it was we who were held up, the answer is here and is read first.
     const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
-    const settle = <V>(how: (value: V) => void, value: V) => {
+    const onAnswer = (answer: T) => {
       clearTimeout(timer);
-      how(value);
+      try {
+        resolve(map(answer));
+      } catch (error) {
+        reject(error instanceof Error ? error : new Error('not an Error', { cause: error }));
+      }
     };
-    command.then(
-      (answer) => settle(resolve, answer),
-      (error: unknown) => settle(reject, new StoreUnavailableError(error)),
-    );
+    const onError = (error: unknown) => {
+      clearTimeout(timer);
+      reject(new StoreUnavailableError(error));
+    };
+    command.then(onAnswer, onError);
   });
+}
+
+function same<T>(answer: T): T {
+  return answer;
 }
 
 /**

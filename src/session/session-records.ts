@@ -118,9 +118,9 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
   return {
     replace,
     end,
-    async read(id) {
+    read(id) {
       gatherWrites(redis);
-      return toTicket(id, await fromStore(redis.getex(keyOf(id), 'EX', idleSeconds)));
+      return fromStore(redis.getex(keyOf(id), 'EX', idleSeconds), (sealed) => toTicket(id, sealed));
     },
     async peek(id) {
       const key = keyOf(id);

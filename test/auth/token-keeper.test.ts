@@ -302,6 +302,7 @@ describe('the end of a grant', () => {
   });
 
   test('a caller that leaves aborts no renewal, and is not called for', async () => {
+    house.logged.length = 0;
     const renewal = holdRenewal('renewed-1');
     const { id, cookie } = await house.enter(SPENT);
     const leaving = new AbortController();
@@ -311,6 +312,7 @@ describe('the end of a grant', () => {
     await renewal.asked;
     leaving.abort();
     expect(await call).toBe('left');
+    await eventually(async () => house.logged.some((line) => line.includes('"cutOff":true')));
     renewal.answer();
     await eventually(async () => (await grantOf(id))?.accessToken === 'renewed-1');
     await get(cookie).expect(200, 'Bearer renewed-1'); // by now the other would have been called for
