@@ -9,6 +9,7 @@ import type { BoundPort } from './platform/listening.ts';
 import type { Env } from './platform/env-variables.ts';
 import { createLog } from './platform/log.ts';
 import type { Logger } from './platform/log.ts';
+import { startMetricsServer } from './platform/metrics-server.ts';
 import { exitCodeOf, untilSignal } from './platform/program.ts';
 import { startPrivateRedis } from './platform/private-redis.ts';
 import { parseRedisUrl } from './platform/redis-url.ts';
@@ -35,6 +36,9 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   const service = createLocalService(registering(local, env, config.publicOrigin), serviceRedis.client, log);
   await using _service = await serve(service, servicePort);
   await using services = createServices(config, log);
+  await using metrics =
+    services.metrics && (await startMetricsServer(services.metrics, config.host, config.metricsPort));
+  if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
   const running = await startServer(services, appPort);
   try {
     await redisReady(services.redis);

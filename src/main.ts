@@ -3,7 +3,9 @@ import { loadConfig, withPort } from './config.ts';
 import type { Config } from './config.ts';
 import { settlesWithin } from './platform/durations.ts';
 import { bindPort } from './platform/listening.ts';
+import { createGatheredLines } from './platform/log-lines.ts';
 import { createLog } from './platform/log.ts';
+import { startMetricsServer } from './platform/metrics-server.ts';
 import { exitCodeOf, untilSignal } from './platform/program.ts';
 import { redisReady } from './platform/redis.ts';
 import { startServer } from './server.ts';
@@ -21,7 +23,9 @@ async function main(): Promise<number> {
   const bound = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, bound.port);
 
-  const log = createLog(config.logLevel);
+  const lines = createGatheredLines();
+  process.once('exit', () => lines.flush());
+  const log = createLog(config.logLevel, lines);
   if (Number(process.versions.node.split('.')[0]) < 22) {
     log.warn({ node: process.version }, 'Node 20 gets no more fixes: use Node 24');
   }
@@ -29,6 +33,9 @@ async function main(): Promise<number> {
   // The port holds who comes early. Without Redis we start all the same: an outage has its answers.
   const redisTried = redisReady(services.redis).catch(() => {});
   await settlesWithin(redisTried, REDIS_WITHIN_MS);
+  await using metrics =
+    services.metrics && (await startMetricsServer(services.metrics, config.host, config.metricsPort));
+  if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
   const running = await startServer(services, bound);
   log.info({ url: toBrowse(config, running.url), publicUrl: config.publicOrigin }, 'listening');
 

@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import { createOAuthClient } from './auth/oauth-client.ts';
 import type { OAuthClient } from './auth/oauth-client.ts';
 import { createRenewalAttempts } from './auth/renewal-attempts.ts';
@@ -8,6 +9,7 @@ import { createTokenKeeper } from './auth/token-keeper.ts';
 import type { TokenKeeper } from './auth/token-keeper.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './platform/log.ts';
+import { createMetrics } from './platform/metrics.ts';
 import { closeRedis, createRedis } from './platform/redis.ts';
 import type { RedisClient } from './platform/redis.ts';
 import { createServiceClient } from './platform/service-client.ts';
@@ -40,6 +42,8 @@ export interface Services extends AsyncDisposable {
   readonly tokens: TokenKeeper;
   readonly listPage: ListPage;
   readonly render: Render;
+  /** What the process counts; null where nobody reads it. */
+  readonly metrics: Registry | null;
 }
 
 /**
@@ -113,6 +117,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys: config.sessionKeys }),
     attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),
     render: createRender(),
+    metrics: config.metricsPort === 0 ? null : createMetrics(),
     async [Symbol.asyncDispose]() {
       await tokens[Symbol.asyncDispose]();
       await client.destroy();

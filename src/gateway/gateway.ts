@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Registry } from 'prom-client';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import type { Config } from '../config.ts';
 import type { AppError } from '../platform/errors.ts';
@@ -10,6 +11,7 @@ import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
 import type { CallBounds } from './call-bounds.ts';
 import { createCallBounds } from './call-bounds.ts';
+import { createCallMetrics } from './call-metrics.ts';
 import { createCall, endCall, timed } from './call.ts';
 import type { Call } from './call.ts';
 import { startExchange } from './exchange.ts';
@@ -27,6 +29,8 @@ export interface GatewayDeps {
   readonly cookie: TicketCookie;
   readonly tokens: TokenKeeper;
   readonly log: Logger;
+  /** Null where nobody reads metrics. */
+  readonly metrics: Registry | null;
 }
 
 /**
@@ -45,6 +49,7 @@ export function createGateway(
     connections: config.serviceConnections,
   });
 
+  const metrics = deps.metrics && createCallMetrics(deps.metrics, () => bounds.inFlight);
   const options = {
     client: deps.client,
     tokens: deps.tokens,
@@ -61,10 +66,12 @@ export function createGateway(
         return;
       }
       logFailure(log, call, answer);
+      metrics?.refused(answer.code);
       refuse(call, answer);
     };
     res.on('close', () => {
       endCall(call);
+      metrics?.ended(call);
       writeRequestLine(log, call);
     });
     if (isRefused(req)) refuse(call, draining());
