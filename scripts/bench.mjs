@@ -8,7 +8,12 @@ const NAMES = readdirSync(`${root}bench`)
   .map((file) => file.replace(/\.mjs$/, ''));
 
 await launch(async () => {
-  const asked = process.argv.slice(2);
+  const words = process.argv.slice(2);
+  const at = words.findIndex((word) => word.startsWith('-'));
+  const [asked, options] = at < 0 ? [words, []] : [words.slice(0, at), words.slice(at)];
+  if (options.length > 0 && asked.length !== 1) {
+    throw new LaunchError('Options are for one benchmark: name it before them.');
+  }
   const unknown = asked.find((name) => !NAMES.includes(name));
   if (unknown !== undefined) {
     throw new LaunchError(`There is no benchmark named ${unknown}; there are ${NAMES.join(', ')}.`);
@@ -17,7 +22,7 @@ await launch(async () => {
   await ensureProgram('redis-server', 'redis-server');
   for (const name of asked.length > 0 ? asked : NAMES) {
     console.log(`\n— ${name}`);
-    const code = await run(process.execPath, [`bench/${name}.mjs`]);
+    const code = await run(process.execPath, [`bench/${name}.mjs`, ...options]);
     if (code !== 0) process.exitCode = code;
   }
 });

@@ -15,9 +15,13 @@ const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../
 
 export const silentLog = createLog('silent');
 
-/** A Redis that ends with this process, and a connection of our own to it. */
-export async function startStore() {
-  const server = await startPrivateRedis();
+/**
+ * A Redis that ends with this process, and a connection of our own to it. `port` opens it to clients that know of no
+ * sockets but those of TCP.
+ * @param {{ port?: number }} [options]
+ */
+export async function startStore({ port } = {}) {
+  const server = await startPrivateRedis(port === undefined ? [] : [`port ${port}`, 'bind 127.0.0.1']);
   const redis = createRedis(parseRedisUrl(server.url), silentLog);
   await redisReady(redis);
 
@@ -31,7 +35,8 @@ export async function startStore() {
   };
 
   return {
-    url: server.url,
+    url: port === undefined ? server.url : `redis://127.0.0.1:${port}`,
+    pid: server.pid,
     /** Where it writes its files. */
     folder: new URL('.', server.url.replace('redis+unix:', 'file:')),
     redis,

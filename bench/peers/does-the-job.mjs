@@ -1,0 +1,44 @@
+import { request } from 'undici';
+import { browserHeaders, PATH } from './browser-request.mjs';
+
+/**
+ * Throws where a system does not do the job: the token of the session goes to the upstream in place of its cookie, the
+ * body comes back unchanged, and nobody gets anything without a session.
+ * @param {import('./systems.mjs').Kind} kind
+ * @param {import('./systems.mjs').System} system
+ * @param {string} body the upstream's
+ */
+export async function checkJob(kind, { port, cookies, accessTokens }, body) {
+  /** @type {(path: string, cookie: string) => Promise<{ status: number, text: string }>} */
+  const get = async (path, cookie) => {
+    const { Cookie: _, ...headers } = browserHeaders(cookie);
+    const answer = await request(`http://127.0.0.1:${port}${path}`, {
+      headers: cookie === '' ? headers : { ...headers, Cookie: cookie },
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  };
+  /** @type {(isTrue: boolean, what: string) => void} */
+  const expect = (isTrue, what) => {
+    if (!isTrue) throw new Error(`(${kind.name}) ${kind.title} does not do the job: ${what}`);
+  };
+
+  for (const [at, cookie] of cookies.entries()) {
+    const answer = await get(PATH, cookie);
+    expect(
+      answer.status === 200 && answer.text === body,
+      `session ${at} gets ${answer.status}, or another body`,
+    );
+    const { text: head } = await get('/api/public/v1/seen', cookie);
+    const sent = [...head.matchAll(/^authorization: (.*)\r$/gim)].map(([, value]) => value);
+    expect(
+      sent.length === 1 && sent[0] === `Bearer ${accessTokens[at]}`,
+      `the upstream saw ${sent.join(', ')}`,
+    );
+    expect(!/^cookie:/im.test(head), 'the upstream saw the cookie');
+  }
+  if (kind.withoutSessions) return;
+  for (const cookie of ['', `${(cookies[0] ?? '').slice(0, -3)}AAA`]) {
+    const { status, text } = await get(PATH, cookie);
+    expect(status === 401 && !text.includes('Workspace'), `${status} for the cookie "${cookie}"`);
+  }
+}

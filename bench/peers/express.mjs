@@ -1,0 +1,51 @@
+import { Agent, createServer } from 'node:http';
+import { RedisStore } from 'connect-redis';
+import express from 'express';
+import session from 'express-session';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { createClient } from 'redis';
+import { listenAndTell, world } from './peer.mjs';
+
+/** express + express-session + connect-redis + http-proxy-middleware: what people write. */
+
+/** @typedef {import('express-session').Session & { grant?: { accessToken: string } }} OurSession */
+
+const client = await createClient({ url: world['redis'] ?? '' }).connect();
+
+const app = express();
+app.disable('x-powered-by');
+app.use(
+  session({
+    store: new RedisStore({ client, prefix: 'express:' }),
+    secret: 'a secret of this benchmark',
+    resave: false,
+    saveUninitialized: false,
+    cookie: { httpOnly: true, sameSite: 'lax' },
+  }),
+);
+app.get('/sign-in', (req, res) => {
+  /** @type {OurSession} */ (req.session).grant = /** @type {{ accessToken: string }} */ (
+    JSON.parse(String(req.query['grant']))
+  );
+  res.sendStatus(204);
+});
+app.use('/api', (req, res, next) => {
+  if (/** @type {OurSession} */ (req.session).grant === undefined) res.sendStatus(401);
+  else next();
+});
+app.use(
+  '/api',
+  createProxyMiddleware({
+    target: `${world['upstream']}/api`,
+    changeOrigin: true,
+    agent: new Agent({ keepAlive: true }),
+    on: {
+      proxyReq(toService, req) {
+        const { grant } = /** @type {{ session: OurSession }} */ (/** @type {unknown} */ (req)).session;
+        toService.setHeader('authorization', `Bearer ${grant?.accessToken}`);
+        toService.removeHeader('cookie');
+      },
+    },
+  }),
+);
+await listenAndTell(createServer(app));

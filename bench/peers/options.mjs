@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util';
+import { KINDS } from './systems.mjs';
+
+/** What may be asked for behind `npm run bench -- peers`. Throws where it is asked for otherwise. */
+export function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      rounds: { type: 'string', default: '5' },
+      calls: { type: 'string', default: '8000' },
+      json: { type: 'string' },
+      'cpu-prof': { type: 'string' },
+    },
+  });
+  const names = values.only?.split(',') ?? KINDS.map(({ name }) => name);
+  const unknown = names.find((name) => !KINDS.some((kind) => kind.name === name));
+  if (unknown !== undefined) {
+    throw new Error(`There is no system ${unknown}; there are ${KINDS.map(({ name }) => name).join(', ')}.`);
+  }
+  return {
+    // All others are told as ratios to (a).
+    kinds: KINDS.filter(({ name }) => name === 'a' || names.includes(name)),
+    rounds: toCount(values.rounds),
+    calls: toCount(values.calls),
+    json: values.json,
+    profiles: values['cpu-prof'],
+  };
+}
+
+/** @param {string} text */
+function toCount(text) {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new Error(`${text} is no count.`);
+  return count;
+}

@@ -1,0 +1,19 @@
+import { once } from 'node:events';
+
+/** What every peer is told about the world: the upstream's origin, Redis, and more of its own. */
+export const world = /** @type {Record<string, string>} */ (JSON.parse(process.env['PEER_WORLD'] ?? '{}'));
+
+/**
+ * Listens on a port that is free, and tells it to the benchmark.
+ * @param {import('node:http').Server} server
+ */
+export async function listenAndTell(server) {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  tellPort(/** @type {import('node:net').AddressInfo} */ (server.address()).port);
+}
+
+/** @param {number} port */
+export function tellPort(port) {
+  process.send?.({ port });
+}

@@ -1,0 +1,154 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { createCloakroom } from '../support/cloakroom.mjs';
+import { onMeasuredCore } from '../support/cores.mjs';
+import { freePort } from '../support/free-port.mjs';
+import { nodeCommand, startProcess } from '../support/start-process.mjs';
+
+/** Every system that does the job, by its name on the command line. */
+
+/** @typedef {import('../../src/session/record.ts').Grant} Grant */
+/**
+ * @typedef {object} World
+ * @property {string} upstream
+ * @property {string} redisUrl
+ * @property {import('ioredis').Redis} redis
+ * @property {string} folder for files of this run
+ * @property {readonly Grant[]} grants one for each session
+ * @property {string | undefined} profiles a folder for CPU profiles
+ */
+/**
+ * @typedef {object} System
+ * @property {number} pid
+ * @property {number} port
+ * @property {readonly string[]} cookies one `Cookie` header for each session
+ * @property {readonly string[]} accessTokens the tokens that must reach the upstream, in the same order
+ * @property {() => Promise<void>} stop
+ */
+/**
+ * @typedef {object} Kind
+ * @property {string} name
+ * @property {string} title
+ * @property {boolean} [withoutSessions]
+ * @property {(world: World) => Promise<System>} start
+ */
+
+/** @type {readonly Kind[]} */
+export const KINDS = [
+  {
+    name: 'a',
+    title: 'bare undici pass-through, no sessions',
+    withoutSessions: true,
+    async start(world) {
+      const [accessToken = ''] = world.grants.map((grant) => grant.accessToken);
+      const system = await startPeer('bare', world, { accessToken }, profiling(world, 'bare'));
+      return {
+        ...system,
+        cookies: world.grants.map(() => 'a=1'),
+        accessTokens: world.grants.map(() => accessToken),
+      };
+    },
+  },
+  {
+    name: 'cloakroom',
+    title: 'Cloakroom, request logs off',
+    start: async (world) => startCloakroom('cloakroom', world, { LOG_LEVEL: 'warn' }, 'ignore'),
+  },
+  {
+    name: 'cloakroom-logs',
+    title: 'Cloakroom, request logs and metrics on',
+    async start(world) {
+      const pipe = openLogPipe(world.folder);
+      const env = { LOG_LEVEL: 'info', METRICS_PORT: String(await freePort()) };
+      const system = await startCloakroom('cloakroom-logs', world, env, pipe);
+      closeSync(pipe);
+      return system;
+    },
+  },
+  {
+    name: 'b',
+    title: 'express + express-session + connect-redis + http-proxy-middleware',
+    start: async (world) => startAndSignIn('express', world),
+  },
+];
+
+/**
+ * @param {string} file
+ * @param {World} world
+ * @param {Record<string, string>} [more]
+ * @param {readonly string[]} [nodeOptions]
+ */
+async function startPeer(file, { upstream, redisUrl, folder }, more = {}, nodeOptions = []) {
+  const command = onMeasuredCore(nodeCommand(`bench/peers/${file}.mjs`, nodeOptions));
+  const around = JSON.stringify({ upstream, redis: redisUrl, folder, ...more });
+  const started = startProcess(command, { PEER_WORLD: around });
+  const { port } = /** @type {{ port: number }} */ (await started.told());
+  return { ...started, port };
+}
+
+/**
+ * A peer that writes a session of its own for each grant.
+ * @param {string} file
+ * @param {World} world
+ * @returns {Promise<System>}
+ */
+async function startAndSignIn(file, world) {
+  const peer = await startPeer(file, world);
+  const cookies = [];
+  for (const grant of world.grants) {
+    const query = new URLSearchParams({ grant: JSON.stringify(grant) });
+    const answer = await fetch(`http://127.0.0.1:${peer.port}/sign-in?${query}`);
+    if (!answer.ok) throw new Error(`${file} signs nobody in: ${answer.status}`);
+    cookies.push(
+      answer.headers
+        .getSetCookie()
+        .map((cookie) => cookie.split(';', 1)[0])
+        .join('; '),
+    );
+  }
+  return { ...peer, cookies, accessTokens: world.grants.map((grant) => grant.accessToken) };
+}
+
+/**
+ * @param {string} name
+ * @param {World} world
+ * @param {NodeJS.ProcessEnv} env
+ * @param {'ignore' | number} stdout
+ * @returns {Promise<System>}
+ */
+async function startCloakroom(name, world, env, stdout) {
+  const cloakroom = createCloakroom(world);
+  const started = await cloakroom.start({
+    env,
+    stdout,
+    wrap: onMeasuredCore,
+    nodeOptions: profiling(world, name),
+  });
+  const cookies = [];
+  for (const grant of world.grants) cookies.push(await cloakroom.enter(grant));
+  return { ...started, cookies, accessTokens: world.grants.map((grant) => grant.accessToken) };
+}
+
+/**
+ * @param {World} world
+ * @param {string} name
+ */
+function profiling({ profiles }, name) {
+  if (profiles === undefined) return [];
+  return ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${name}.cpuprofile`];
+}
+
+/**
+ * A pipe like that of a container's log, read by somebody else as cheaply as can be.
+ * @param {string} folder
+ */
+function openLogPipe(folder) {
+  const path = join(folder, 'log');
+  execFileSync('mkfifo', [path]);
+  const writes = openSync(path, 'r+'); // does not wait for who reads
+  const reads = openSync(path, 'r');
+  spawn('cat', { stdio: [reads, 'ignore', 'ignore'] }).unref();
+  closeSync(reads);
+  return writes;
+}

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'undici';
+import { fromDist } from './compiled.mjs';
+import { freePort } from './free-port.mjs';
+import { nodeCommand, startProcess } from './start-process.mjs';
+import { silentLog } from './store.mjs';
+
+const { createSealer } = /** @type {typeof import('../../src/session/sealing.ts')} */ (
+  await fromDist('session/sealing.js')
+);
+const { createSessionRecords } = /** @type {typeof import('../../src/session/session-records.ts')} */ (
+  await fromDist('session/session-records.js')
+);
+const { createTicketCookie } = /** @type {typeof import('../../src/session/ticket-cookie.ts')} */ (
+  await fromDist('session/ticket-cookie.js')
+);
+
+const START_WITHIN_MS = 20_000;
+
+/**
+ * What all processes of a Cloakroom share: their environment, and a way to write sessions as sign-in would.
+ * @param {{ upstream: string, redisUrl: string, redis: import('ioredis').Redis }} around
+ */
+export function createCloakroom({ upstream, redisUrl, redis }) {
+  const sessionKey = randomBytes(32);
+  const cookies = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys: [sessionKey] });
+  const records = createSessionRecords({
+    redis,
+    log: silentLog,
+    prefix: 'cloakroom:',
+    sealer: createSealer([sessionKey]),
+    idleSeconds: 3_600,
+    maxSeconds: 43_200,
+    now: Date.now,
+  });
+  const env = {
+    PUBLIC_URL: 'http://localhost:3000',
+    SERVICE_URL: upstream,
+    CLIENT_ID: 'bench',
+    CLIENT_SECRET: 'bench',
+    SCOPES: 'room:read',
+    REDIS_URL: redisUrl,
+    SESSION_KEYS: sessionKey.toString('base64url'),
+  };
+  return {
+    env,
+    /**
+     * A session with this grant, and its `Cookie` header.
+     * @param {import('../../src/session/record.ts').Grant} grant
+     */
+    async enter(grant) {
+      const id = randomBytes(32).toString('base64url');
+      await records.create(id, { grant, createdAt: Date.now() });
+      return cookies.write(id).split(';', 1)[0] ?? '';
+    },
+    /**
+     * One process of it, as it is shipped. Resolves once it is ready for calls.
+     * @param {{ env?: NodeJS.ProcessEnv, nodeOptions?: readonly string[], wrap?: (command: string[]) => string[], stdout?: 'ignore' | number }} [options]
+     */
+    async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, stdout = 'ignore' } = {}) {
+      const port = await freePort();
+      const command = wrap(nodeCommand('dist/main.js', nodeOptions));
+      const started = startProcess(command, { ...env, ...more, PORT: String(port) }, stdout);
+      const giveUpAt = performance.now() + START_WITHIN_MS;
+      while (!(await isReady(port))) {
+        if (performance.now() > giveUpAt) throw new Error('Cloakroom is not ready.');
+        await delay(50);
+      }
+      return { ...started, port };
+    },
+  };
+}
+
+/** @param {number} port */
+async function isReady(port) {
+  try {
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, { reset: true });
+    await body.dump();
+    return statusCode === 200;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const END_WITH_PARENT = fileURLToPath(new URL('end-with-parent.mjs', import.meta.url));
+
+/**
+ * A command line for a file that is to end with us.
+ * @param {string} file below the project's folder
+ * @param {readonly string[]} [nodeOptions]
+ */
+export function nodeCommand(file, nodeOptions = []) {
+  return [process.execPath, ...nodeOptions, '--import', END_WITH_PARENT, file];
+}
+
+/**
+ * A process of Node that ends with us. The environment has nothing of ours but the PATH.
+ * @param {readonly string[]} command
+ * @param {NodeJS.ProcessEnv} env
+ * @param {'ignore' | 'inherit' | number} [stdout]
+ */
+export function startProcess([program = '', ...args], env, stdout = 'inherit') {
+  const child = spawn(program, args, {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
+    stdio: ['ignore', stdout, 'inherit', 'ipc'],
+  });
+  return {
+    pid: child.pid ?? 0,
+    /** The first thing that it tells us; rejects where it ends before. */
+    async told() {
+      const ended = once(child, 'exit').then(([code]) => {
+        throw new Error(`${args.join(' ')} ended (${code}) before it was ready.`);
+      });
+      const [message] = await Promise.race([once(child, 'message'), ended]);
+      ended.catch(() => {});
+      return /** @type {unknown} */ (message);
+    },
+    /** Lets it end by itself: a profile that it was to write is written then. */
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, 'exit');
+      if (child.connected) child.disconnect();
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { createServer } from 'node:net';
+
+/**
+ * The service behind every system that is measured: a body of 8 KB for any call that comes with a Bearer token, 401 for
+ * one without, and at `/seen` the head of the call as it came. It reads no more of HTTP than that, so that it costs little.
+ */
+
+const HEAD_END = '\r\n\r\n';
+const BODY = JSON.stringify({
+  value: Array.from({ length: 41 }, (_, at) => ({
+    id: `workspace-${String(at).padStart(4, '0')}`,
+    name: `Workspace number ${at}`,
+    description: 'A place to draw, write and talk together, kept for as long as it is needed.',
+    updatedOn: 1_700_000_000_000 + at,
+    members: at * 7,
+  })),
+  next: 'b3BhcXVlLW5leHQtdG9rZW4',
+}).padEnd(8_192, ' ');
+
+const ANSWER = toAnswer('200 OK', 'application/json; charset=utf-8', BODY);
+const REFUSAL = toAnswer('401 Unauthorized', 'application/json; charset=utf-8', '{"error":"no token"}');
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let early = '';
+  socket.setEncoding('latin1');
+  socket.on('data', (/** @type {string} */ text) => {
+    early += text;
+    for (let end = early.indexOf(HEAD_END); end >= 0; end = early.indexOf(HEAD_END)) {
+      const head = early.slice(0, end + HEAD_END.length);
+      early = early.slice(head.length);
+      socket.write(answerTo(head));
+    }
+  });
+  socket.on('error', () => socket.destroy());
+});
+server.listen(0, '127.0.0.1', () => {
+  process.send?.({ port: /** @type {import('node:net').AddressInfo} */ (server.address()).port, body: BODY });
+});
+
+/** @param {string} head */
+function answerTo(head) {
+  if (head.startsWith('GET /api/public/v1/seen ')) return toAnswer('200 OK', 'text/plain', head);
+  return /\r\nauthorization: Bearer ./i.test(head) ? ANSWER : REFUSAL;
+}
+
+/**
+ * @param {string} status
+ * @param {string} type
+ * @param {string} body
+ */
+function toAnswer(status, type, body) {
+  const head = [
+    `HTTP/1.1 ${status}`,
+    `Content-Type: ${type}`,
+    `Content-Length: ${body.length}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Cache-Control: private, no-cache',
+    'ETag: W/"2000-b3BhcXVl"',
+    'Vary: Accept-Encoding',
+    'X-Service-Version: 2026.11',
+    'Connection: keep-alive',
+  ].join('\r\n');
+  return Buffer.from(head + HEAD_END + body, 'latin1');
+}
