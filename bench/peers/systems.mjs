@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { createCloakroom } from '../support/cloakroom.mjs';
 import { onMeasuredCore } from '../support/cores.mjs';
 import { freePort } from '../support/free-port.mjs';
+import { CLIENT } from './openid-client.mjs';
+import { signInByForms } from './openid-sign-in.mjs';
 import { nodeCommand, startProcess } from '../support/start-process.mjs';
 
 /** Every system that does the job, by its name on the command line. */
@@ -71,6 +73,21 @@ export const KINDS = [
     title: 'express + express-session + connect-redis + http-proxy-middleware',
     start: async (world) => startAndSignIn('express', world),
   },
+  {
+    name: 'c',
+    title: 'express-openid-connect with a Redis store + http-proxy-middleware',
+    start: startOpenid,
+  },
+  {
+    name: 'd',
+    title: 'fastify + @fastify/session + @fastify/http-proxy',
+    start: async (world) => startAndSignIn('fastify', world),
+  },
+  {
+    name: 'e',
+    title: 'nginx with auth_request to a Node session service',
+    start: async (world) => startAndSignIn('nginx', world),
+  },
 ];
 
 /**
@@ -108,6 +125,30 @@ async function startAndSignIn(file, world) {
     );
   }
   return { ...peer, cookies, accessTokens: world.grants.map((grant) => grant.accessToken) };
+}
+
+/**
+ * Signed in for real: the tokens are those that the identity provider issued.
+ * @param {World} world
+ * @returns {Promise<System>}
+ */
+async function startOpenid(world) {
+  const provider = startProcess(nodeCommand('bench/peers/identity-provider.mjs'), {});
+  const { issuer } = /** @type {{ issuer: string }} */ (await provider.told());
+  const client = { issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
+  const peer = await startPeer('express-openid-connect', world, client);
+  const cookies = [];
+  const accessTokens = [];
+  for (const at of world.grants.keys()) {
+    const issued = provider.told();
+    cookies.push(await signInByForms(peer.port, `user-${at}`));
+    accessTokens.push(/** @type {{ accessToken: string }} */ (await issued).accessToken);
+  }
+  const stop = async () => {
+    await peer.stop();
+    await provider.stop();
+  };
+  return { ...peer, stop, cookies, accessTokens };
 }
 
 /**

@@ -67,6 +67,7 @@ async function measureOnce({ calls, pids, helpers, work }, system) {
   const cpuMs = after.own - before.own;
   const share = (/** @type {'core' | 'other'} */ core, /** @type {number} */ ours) =>
     (after[core].busy - before[core].busy - ours + (after[core].stolen - before[core].stolen)) / ms;
+  if (process.env["DIAG"]) console.log(calls/ms*1000|0, "calls/s; cpu us", (cpuMs/calls*1000).toFixed(1), "help us", ((after.help-before.help)/calls*1000).toFixed(1), "core0", ((after.core.busy-before.core.busy)/ms).toFixed(3), "st", ((after.core.stolen-before.core.stolen)/ms).toFixed(3), "own", (cpuMs/ms).toFixed(3), "core1", ((after.other.busy-before.other.busy)/ms).toFixed(3), "help", ((after.help-before.help)/ms).toFixed(3));
   return {
     cpuMs: cpuMs / calls,
     ms,

@@ -1,0 +1,48 @@
+import { Agent, createServer } from 'node:http';
+import { RedisStore } from 'connect-redis';
+import express from 'express';
+import { auth } from 'express-openid-connect';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { createClient } from 'redis';
+import { listenAndTell, world } from './peer.mjs';
+
+/** express-openid-connect with its sessions in Redis, and http-proxy-middleware. */
+
+/** @typedef {{ oidc: import('express-openid-connect').RequestContext }} SignedIn */
+
+const client = await createClient({ url: world['redis'] ?? '' }).connect();
+
+const app = express();
+app.disable('x-powered-by');
+app.use(
+  auth({
+    issuerBaseURL: world['issuer'] ?? '',
+    baseURL: 'http://localhost:3000',
+    clientID: world['clientId'] ?? '',
+    clientSecret: world['clientSecret'] ?? '',
+    secret: 'a secret of this benchmark, long enough for all',
+    authRequired: false,
+    authorizationParams: { response_type: 'code', scope: 'openid' },
+    session: { store: new RedisStore({ client, prefix: 'openid:' }) },
+  }),
+);
+app.use('/api', (req, res, next) => {
+  if (/** @type {SignedIn} */ (/** @type {unknown} */ (req)).oidc.isAuthenticated()) next();
+  else res.sendStatus(401);
+});
+app.use(
+  '/api',
+  createProxyMiddleware({
+    target: `${world['upstream']}/api`,
+    changeOrigin: true,
+    agent: new Agent({ keepAlive: true }),
+    on: {
+      proxyReq(toService, req) {
+        const { accessToken } = /** @type {SignedIn} */ (/** @type {unknown} */ (req)).oidc;
+        toService.setHeader('authorization', `Bearer ${accessToken?.access_token}`);
+        toService.removeHeader('cookie');
+      },
+    },
+  }),
+);
+await listenAndTell(createServer(app));

@@ -1,0 +1,52 @@
+/**
+ * nginx as one would run it on one core for this job: connections to the upstream and to the session service are kept,
+ * the session service is asked for nothing but the cookie, no access log.
+ * @param {{ folder: string, port: number, upstream: string, sessions: string }} places
+ */
+export function toNginxConf({ folder, port, upstream, sessions }) {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  return `
+    daemon off;
+    pid ${folder}/nginx.pid;
+    worker_processes 1;
+    error_log stderr error;
+    ${process.getuid?.() === 0 ? 'user root;' : ''}
+    events { worker_connections 4096; }
+    http {
+      ${temporary.join('\n      ')}
+      access_log off;
+      server_tokens off;
+      keepalive_requests 1000000;
+      upstream service { server ${upstream}; keepalive 128; keepalive_requests 1000000; keepalive_timeout 600s; }
+      upstream sessions { server unix:${sessions}; keepalive 128; keepalive_requests 1000000; keepalive_timeout 300s; }
+      server {
+        listen 127.0.0.1:${port};
+        location /api/ {
+          auth_request /session;
+          auth_request_set $authorization $upstream_http_authorization;
+          proxy_pass http://service;
+          proxy_http_version 1.1;
+          proxy_set_header Connection "";
+          proxy_set_header Cookie "";
+          proxy_set_header Authorization $authorization;
+          proxy_hide_header Set-Cookie;
+          proxy_buffers 8 16k;
+        }
+        location = /session {
+          internal;
+          proxy_pass http://sessions;
+          proxy_http_version 1.1;
+          proxy_pass_request_body off;
+          proxy_pass_request_headers off;
+          proxy_set_header Connection "";
+          proxy_set_header Cookie $http_cookie;
+        }
+        location = /sign-in {
+          proxy_pass http://sessions;
+        }
+      }
+    }
+  `;
+}

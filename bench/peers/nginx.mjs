@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort } from '../support/free-port.mjs';
+import { toNginxConf } from './nginx-conf.mjs';
+import { tellPort, world } from './peer.mjs';
+
+/** nginx with `auth_request` to this small session service, which gives it the Bearer token that it injects. */
+
+const SESSION_SECONDS = 3_600;
+const COOKIE = /(?:^|; )session=([\w-]{43})\.([\w-]{43})(?:;|$)/;
+
+const redis = new Redis(world['redis'] ?? '', { enableAutoPipelining: true });
+const key = randomBytes(32);
+
+const sessions = createServer((req, res) => {
+  void answer(req, res).catch(() => res.writeHead(500).end());
+});
+sessions.keepAliveTimeout = 600_000;
+sessions.maxRequestsPerSocket = 0;
+
+/** @type {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => Promise<void>} */
+async function answer(req, res) {
+  if (req.url?.startsWith('/sign-in')) {
+    const grant = new URL(req.url, 'http://localhost').searchParams.get('grant') ?? '';
+    const id = randomBytes(32).toString('base64url');
+    await redis.set(`nginx:${id}`, JSON.stringify({ grant: /** @type {unknown} */ (JSON.parse(grant)) }), 'EX', SESSION_SECONDS);
+    res.writeHead(204, { 'set-cookie': `session=${id}.${sign(id)}; Path=/; HttpOnly; SameSite=Lax` }).end();
+    return;
+  }
+  const id = idFrom(req.headers.cookie ?? '');
+  const found = id === null ? null : await redis.getex(`nginx:${id}`, 'EX', SESSION_SECONDS);
+  if (found === null) {
+    res.writeHead(401, { 'content-length': 0 }).end();
+    return;
+  }
+  const { grant } = /** @type {{ grant: { accessToken: string } }} */ (JSON.parse(found));
+  res.writeHead(200, { authorization: `Bearer ${grant.accessToken}`, 'content-length': 0 }).end();
+}
+
+/** @param {string} cookie */
+function idFrom(cookie) {
+  const [, id = '', signature = ''] = COOKIE.exec(cookie) ?? [];
+  const isOurs = id !== '' && timingSafeEqual(Buffer.from(signature), Buffer.from(sign(id)));
+  return isOurs ? id : null;
+}
+
+/** @param {string} id */
+function sign(id) {
+  return createHmac('sha256', key).update(id).digest('base64url');
+}
+
+const folder = world['folder'] ?? '';
+const port = await freePort();
+const socket = join(folder, 'sessions.sock');
+sessions.listen(socket);
+await once(sessions, 'listening');
+const conf = join(folder, 'nginx.conf');
+writeFileSync(conf, toNginxConf({ folder, port, upstream: new URL(world['upstream'] ?? '').host, sessions: socket }));
+const nginx = spawn('nginx', ['-p', folder, '-c', conf, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'inherit'] });
+process.once('exit', () => nginx.kill());
+nginx.once('exit', () => process.exit(1));
+
+while (!(await accepts())) await delay(50);
+tellPort(port);
+
+async function accepts() {
+  const probe = connect(port, '127.0.0.1');
+  try {
+    await once(probe, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    probe.destroy();
+  }
+}

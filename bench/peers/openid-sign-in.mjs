@@ -1,0 +1,44 @@
+import { Cookie, CookieJar } from 'tough-cookie';
+import { CLIENT } from './openid-client.mjs';
+
+const MOST_STEPS = 20;
+
+/**
+ * Signs a user in as a browser would: follows where it is sent, and fills in the forms of the provider on the way.
+ * Resolves with the `Cookie` header that the app gave.
+ * @param {number} port of the app, which takes itself for CLIENT.origin
+ * @param {string} user
+ */
+export async function signInByForms(port, user) {
+  const jar = new CookieJar();
+  /** @type {(url: string, init?: RequestInit) => Promise<Response>} */
+  const visit = async (url, init = {}) => {
+    const reached = url.replace(CLIENT.origin, `http://127.0.0.1:${port}`);
+    const cookie = await jar.getCookieString(url);
+    const answer = await fetch(reached, { ...init, redirect: 'manual', headers: { ...init.headers, cookie } });
+    for (const set of answer.headers.getSetCookie()) {
+      const parsed = Cookie.parse(set);
+      if (parsed !== undefined) await jar.setCookie(parsed, url);
+    }
+    return answer;
+  };
+
+  let url = `${CLIENT.origin}/login`;
+  let answer = await visit(url);
+  for (let step = 0; step < MOST_STEPS; step++) {
+    const location = answer.headers.get('location');
+    if (location !== null) {
+      url = new URL(location, url).href;
+      if (url === `${CLIENT.origin}/`) return jar.getCookieString(CLIENT.origin);
+      answer = await visit(url);
+      continue;
+    }
+    const page = await answer.text();
+    const [, action, prompt] = /action="([^"]+)"[^]*name="prompt" value="(\w+)"/.exec(page) ?? [];
+    if (action === undefined) throw new Error(`${url} answered ${answer.status}: ${page.slice(0, 2_000)}`);
+    url = new URL(action, url).href;
+    const body = new URLSearchParams({ prompt: prompt ?? '', login: user, password: 'any' });
+    answer = await visit(url, { method: 'POST', body });
+  }
+  throw new Error(`${user} was sent from place to place, and is still not signed in.`);
+}
