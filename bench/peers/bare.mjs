@@ -51,8 +51,8 @@ const server = createServer((req, res) => {
       const raw = /** @type {Buffer[]} */ (controller.rawHeaders);
       const returned = [];
       for (let at = 0; at < raw.length; at += 2) {
-        const name = raw[at]?.latin1Slice() ?? '';
-        if (!NOT_RETURNED.has(name.toLowerCase())) returned.push(name, raw[at + 1]?.latin1Slice() ?? '');
+        const name = raw[at]?.toString('latin1') ?? '';
+        if (!NOT_RETURNED.has(name.toLowerCase())) returned.push(name, raw[at + 1]?.toString('latin1') ?? '');
       }
       res.writeHead(status, returned);
     },

@@ -24,9 +24,9 @@ app.use(
   }),
 );
 app.get('/sign-in', (req, res) => {
-  /** @type {OurSession} */ (req.session).grant = /** @type {{ accessToken: string }} */ (
-    JSON.parse(String(req.query['grant']))
-  );
+  const { grant } = /** @type {{ grant: string }} */ (req.query);
+  const ours = /** @type {OurSession} */ (req.session);
+  ours.grant = /** @type {{ accessToken: string }} */ (JSON.parse(grant));
   res.sendStatus(204);
 });
 app.use('/api', (req, res, next) => {

@@ -1,18 +1,20 @@
-import cookie from '@fastify/cookie';
-import proxy from '@fastify/http-proxy';
-import session from '@fastify/session';
+import { fastifyCookie } from '@fastify/cookie';
+import { fastifyHttpProxy } from '@fastify/http-proxy';
+import { fastifySession } from '@fastify/session';
 import { RedisStore } from 'connect-redis';
-import fastify from 'fastify';
+import { fastify } from 'fastify';
 import { createClient } from 'redis';
 import { tellPort, world } from './peer.mjs';
+
+/** @typedef {import('fastify').FastifyRequest} FastifyRequest */
 
 /** fastify + its session + @fastify/http-proxy. A session that is not `rolling` would never be extended. */
 
 const client = await createClient({ url: world['redis'] ?? '' }).connect();
 
 const app = fastify();
-await app.register(cookie);
-await app.register(session, {
+await app.register(fastifyCookie);
+await app.register(fastifySession, {
   store: new RedisStore({ client, prefix: 'fastify:' }),
   secret: 'a secret of this benchmark, long enough for fastify',
   saveUninitialized: false,
@@ -23,21 +25,23 @@ app.get('/sign-in', async (request, reply) => {
   request.session.grant = /** @type {{ accessToken: string }} */ (JSON.parse(grant));
   return reply.code(204).send();
 });
-await app.register(proxy, {
+
+/** @type {(request: FastifyRequest, reply: import('fastify').FastifyReply) => Promise<unknown>} */
+const requireSession = async (request, reply) => {
+  if (request.session.grant === undefined) await reply.code(401).send();
+};
+/** @type {(request: FastifyRequest, headers: Record<string, string>) => Record<string, string>} */
+const withToken = ({ session: { grant } }, headers) => {
+  const { cookie: _cookie, ...sent } = headers;
+  return { ...sent, authorization: `Bearer ${grant?.accessToken}` };
+};
+await app.register(fastifyHttpProxy, {
   upstream: world['upstream'] ?? '',
   prefix: '/api',
   rewritePrefix: '/api',
   undici: { connections: 128 },
-  preHandler: async (request, reply) => {
-    if (request.session.grant === undefined) return reply.code(401).send();
-    return undefined;
-  },
-  replyOptions: {
-    rewriteRequestHeaders: ({ session: { grant } }, { cookie: _, ...headers }) => ({
-      ...headers,
-      authorization: `Bearer ${grant?.accessToken}`,
-    }),
-  },
+  preHandler: requireSession,
+  replyOptions: { rewriteRequestHeaders: withToken },
 });
 await app.listen({ host: '127.0.0.1', port: 0 });
 tellPort(app.addresses()[0]?.port ?? 0);

@@ -30,7 +30,12 @@ async function answer(req, res) {
   if (req.url?.startsWith('/sign-in')) {
     const grant = new URL(req.url, 'http://localhost').searchParams.get('grant') ?? '';
     const id = randomBytes(32).toString('base64url');
-    await redis.set(`nginx:${id}`, JSON.stringify({ grant: /** @type {unknown} */ (JSON.parse(grant)) }), 'EX', SESSION_SECONDS);
+    await redis.set(
+      `nginx:${id}`,
+      JSON.stringify({ grant: /** @type {unknown} */ (JSON.parse(grant)) }),
+      'EX',
+      SESSION_SECONDS,
+    );
     res.writeHead(204, { 'set-cookie': `session=${id}.${sign(id)}; Path=/; HttpOnly; SameSite=Lax` }).end();
     return;
   }
@@ -62,8 +67,13 @@ const socket = join(folder, 'sessions.sock');
 sessions.listen(socket);
 await once(sessions, 'listening');
 const conf = join(folder, 'nginx.conf');
-writeFileSync(conf, toNginxConf({ folder, port, upstream: new URL(world['upstream'] ?? '').host, sessions: socket }));
-const nginx = spawn('nginx', ['-p', folder, '-c', conf, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'inherit'] });
+writeFileSync(
+  conf,
+  toNginxConf({ folder, port, upstream: new URL(world['upstream'] ?? '').host, sessions: socket }),
+);
+const nginx = spawn('nginx', ['-p', folder, '-c', conf, '-e', 'stderr'], {
+  stdio: ['ignore', 'ignore', 'inherit'],
+});
 process.once('exit', () => nginx.kill());
 nginx.once('exit', () => process.exit(1));
 

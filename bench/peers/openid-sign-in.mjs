@@ -11,11 +11,12 @@ const MOST_STEPS = 20;
  */
 export async function signInByForms(port, user) {
   const jar = new CookieJar();
-  /** @type {(url: string, init?: RequestInit) => Promise<Response>} */
-  const visit = async (url, init = {}) => {
+  /** @type {(url: string, form?: URLSearchParams) => Promise<Response>} */
+  const visit = async (url, form) => {
     const reached = url.replace(CLIENT.origin, `http://127.0.0.1:${port}`);
     const cookie = await jar.getCookieString(url);
-    const answer = await fetch(reached, { ...init, redirect: 'manual', headers: { ...init.headers, cookie } });
+    const sent = form === undefined ? {} : { method: 'POST', body: form };
+    const answer = await fetch(reached, { ...sent, redirect: 'manual', headers: { cookie } });
     for (const set of answer.headers.getSetCookie()) {
       const parsed = Cookie.parse(set);
       if (parsed !== undefined) await jar.setCookie(parsed, url);
@@ -37,8 +38,7 @@ export async function signInByForms(port, user) {
     const [, action, prompt] = /action="([^"]+)"[^]*name="prompt" value="(\w+)"/.exec(page) ?? [];
     if (action === undefined) throw new Error(`${url} answered ${answer.status}: ${page.slice(0, 2_000)}`);
     url = new URL(action, url).href;
-    const body = new URLSearchParams({ prompt: prompt ?? '', login: user, password: 'any' });
-    answer = await visit(url, { method: 'POST', body });
+    answer = await visit(url, new URLSearchParams({ prompt: prompt ?? '', login: user, password: 'any' }));
   }
   throw new Error(`${user} was sent from place to place, and is still not signed in.`);
 }

@@ -7,7 +7,7 @@ export function readOptions() {
     options: {
       only: { type: 'string' },
       rounds: { type: 'string', default: '5' },
-      calls: { type: 'string', default: '8000' },
+      seconds: { type: 'string', default: '1.5' },
       json: { type: 'string' },
       'cpu-prof': { type: 'string' },
     },
@@ -21,7 +21,7 @@ export function readOptions() {
     // All others are told as ratios to (a).
     kinds: KINDS.filter(({ name }) => name === 'a' || names.includes(name)),
     rounds: toCount(values.rounds),
-    calls: toCount(values.calls),
+    seconds: toSeconds(values.seconds),
     json: values.json,
     profiles: values['cpu-prof'],
   };
@@ -32,4 +32,11 @@ function toCount(text) {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1) throw new Error(`${text} is no count.`);
   return count;
+}
+
+/** @param {string} text */
+function toSeconds(text) {
+  const seconds = Number(text);
+  if (!(seconds > 0 && seconds <= 60)) throw new Error(`${text} is no number of seconds up to 60.`);
+  return seconds;
 }

@@ -15,7 +15,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @typedef {object} World
  * @property {string} upstream
  * @property {string} redisUrl
- * @property {import('ioredis').Redis} redis
+ * @property {import('../../src/platform/redis.ts').RedisClient} redis
  * @property {string} folder for files of this run
  * @property {readonly Grant[]} grants one for each session
  * @property {string | undefined} profiles a folder for CPU profiles
@@ -32,6 +32,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @typedef {object} Kind
  * @property {string} name
  * @property {string} title
+ * @property {readonly string[]} packages that do its job, or programs
  * @property {boolean} [withoutSessions]
  * @property {(world: World) => Promise<System>} start
  */
@@ -41,6 +42,7 @@ export const KINDS = [
   {
     name: 'a',
     title: 'bare undici pass-through, no sessions',
+    packages: ['undici'],
     withoutSessions: true,
     async start(world) {
       const [accessToken = ''] = world.grants.map((grant) => grant.accessToken);
@@ -55,11 +57,13 @@ export const KINDS = [
   {
     name: 'cloakroom',
     title: 'Cloakroom, request logs off',
+    packages: [],
     start: async (world) => startCloakroom('cloakroom', world, { LOG_LEVEL: 'warn' }, 'ignore'),
   },
   {
     name: 'cloakroom-logs',
     title: 'Cloakroom, request logs and metrics on',
+    packages: [],
     async start(world) {
       const pipe = openLogPipe(world.folder);
       const env = { LOG_LEVEL: 'info', METRICS_PORT: String(await freePort()) };
@@ -71,21 +75,39 @@ export const KINDS = [
   {
     name: 'b',
     title: 'express + express-session + connect-redis + http-proxy-middleware',
+    packages: ['express', 'express-session', 'connect-redis', 'redis', 'http-proxy-middleware'],
     start: async (world) => startAndSignIn('express', world),
   },
   {
     name: 'c',
     title: 'express-openid-connect with a Redis store + http-proxy-middleware',
+    packages: [
+      'express-openid-connect',
+      'express',
+      'connect-redis',
+      'redis',
+      'http-proxy-middleware',
+      'oidc-provider',
+    ],
     start: startOpenid,
   },
   {
     name: 'd',
     title: 'fastify + @fastify/session + @fastify/http-proxy',
+    packages: [
+      'fastify',
+      '@fastify/session',
+      '@fastify/cookie',
+      'connect-redis',
+      'redis',
+      '@fastify/http-proxy',
+    ],
     start: async (world) => startAndSignIn('fastify', world),
   },
   {
     name: 'e',
     title: 'nginx with auth_request to a Node session service',
+    packages: ['nginx', 'ioredis'],
     start: async (world) => startAndSignIn('nginx', world),
   },
 ];
@@ -115,7 +137,7 @@ async function startAndSignIn(file, world) {
   const cookies = [];
   for (const grant of world.grants) {
     const query = new URLSearchParams({ grant: JSON.stringify(grant) });
-    const answer = await fetch(`http://127.0.0.1:${peer.port}/sign-in?${query}`);
+    const answer = await fetch(`http://127.0.0.1:${peer.port}/sign-in?${query.toString()}`);
     if (!answer.ok) throw new Error(`${file} signs nobody in: ${answer.status}`);
     cookies.push(
       answer.headers

@@ -20,7 +20,7 @@ const START_WITHIN_MS = 20_000;
 
 /**
  * What all processes of a Cloakroom share: their environment, and a way to write sessions as sign-in would.
- * @param {{ upstream: string, redisUrl: string, redis: import('ioredis').Redis }} around
+ * @param {{ upstream: string, redisUrl: string, redis: import('../../src/platform/redis.ts').RedisClient }} around
  */
 export function createCloakroom({ upstream, redisUrl, redis }) {
   const sessionKey = randomBytes(32);

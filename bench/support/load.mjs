@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Raw sockets and no more of HTTP than it takes to see that an answer is a whole 200: the load must cost little. */
 
 const HEAD_END = '\r\n\r\n';
+/** Servers close idle connections: those of Node after five seconds. */
+const FRESH_MS = 3_000;
 
 /**
  * @typedef {object} Target
@@ -12,24 +14,44 @@ const HEAD_END = '\r\n\r\n';
  * @property {readonly Buffer[]} requests sent in turn: one for each session
  * @property {number} bodyBytes what every answer must have
  */
+/** @typedef {Awaited<ReturnType<typeof openCaller>>} Caller */
 
 /**
- * As many calls as asked for, from callers who each have a connection of their own and call again once they are answered.
- * Rejects where an answer is no 200 or has another length.
+ * Callers who each have a connection of their own, and call again once they are answered.
  * @param {Target} target
- * @param {number} calls
- * @param {number} [callers]
+ * @param {number} [count]
  */
-export async function callMany(target, calls, callers = 32) {
-  const { requests } = target;
-  let begun = 0;
-  await Promise.all(
-    Array.from({ length: callers }, async () => {
-      const caller = await openCaller(target);
-      while (begun < calls) await caller.call(requests[begun++ % requests.length] ?? Buffer.alloc(0));
-      caller.close();
-    }),
-  );
+export function createCallers(target, count = 32) {
+  /** @type {Caller[]} */
+  let callers = [];
+  let usedAt = -Infinity;
+  let turn = 0;
+
+  const close = () => {
+    for (const caller of callers) caller.close();
+    callers = [];
+  };
+  return {
+    close,
+    /**
+     * Calls for so long. Resolves with the number of calls; rejects where an answer is no 200 or has another length.
+     * @param {number} ms
+     */
+    async callFor(ms) {
+      if (performance.now() - usedAt > FRESH_MS) {
+        close();
+        callers = await Promise.all(Array.from({ length: count }, async () => openCaller(target)));
+      }
+      const first = turn;
+      const end = performance.now() + ms;
+      const callOn = async (/** @type {Caller} */ caller) => {
+        while (performance.now() < end) await caller.call(turn++);
+      };
+      await Promise.all(callers.map(callOn));
+      usedAt = performance.now();
+      return turn - first;
+    },
+  };
 }
 
 /**
@@ -41,9 +63,9 @@ export async function callMany(target, calls, callers = 32) {
 export async function callNowAndThen(target, calls, everyMs) {
   const caller = await openCaller(target);
   const took = [];
-  for (let call = 0; call < calls; call++) {
+  for (let turn = 0; turn < calls; turn++) {
     const began = performance.now();
-    await caller.call(target.requests[call % target.requests.length] ?? Buffer.alloc(0));
+    await caller.call(turn);
     took.push(performance.now() - began);
     await delay(everyMs);
   }
@@ -52,11 +74,11 @@ export async function callNowAndThen(target, calls, everyMs) {
 }
 
 /** @param {Target} target */
-async function openCaller({ port, bodyBytes }) {
+async function openCaller({ port, requests, bodyBytes }) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   await once(socket, 'connect');
   /** @type {() => void} */
-  let answered = () => {};
+  let succeed = () => {};
   /** @type {(reason: Error) => void} */
   let fail = () => {};
   /** Bytes of the answer that are yet to come; null before its head. */
@@ -68,9 +90,9 @@ async function openCaller({ port, bodyBytes }) {
       early = early.length === 0 ? chunk : Buffer.concat([early, chunk]);
       const headBytes = early.indexOf(HEAD_END) + HEAD_END.length;
       if (headBytes < HEAD_END.length) return;
-      const head = early.latin1Slice(0, headBytes);
+      const head = early.toString('latin1', 0, headBytes);
       if (!head.startsWith('HTTP/1.1 200 ') || lengthIn(head) !== bodyBytes) {
-        fail(new Error(`not the answer that was asked for: ${early.latin1Slice(0, 1_000)}`));
+        fail(new Error(`not the answer that was asked for: ${early.toString('latin1', 0, 1_000)}`));
         return;
       }
       left = headBytes + bodyBytes - early.length;
@@ -84,24 +106,24 @@ async function openCaller({ port, bodyBytes }) {
       return;
     }
     left = null;
-    answered();
+    succeed();
   });
   socket.on('error', (error) => fail(error));
   socket.on('close', () => fail(new Error('the connection was closed')));
 
   return {
     /**
-     * @param {Buffer} request
+     * @param {number} turn says which session calls
      * @returns {Promise<void>}
      */
-    call: async (request) =>
+    call: async (turn) =>
       new Promise((resolve, reject) => {
-        answered = resolve;
+        succeed = resolve;
         fail = (reason) => {
           socket.destroy();
           reject(reason);
         };
-        socket.write(request);
+        socket.write(requests[turn % requests.length] ?? '');
       }),
     close: () => socket.destroy(),
   };

@@ -1,76 +1,88 @@
-import { coreMs, processorMs } from './processor-time.mjs';
 import { MEASURED_CORE, OTHER_CORE } from './cores.mjs';
+import { coreMs, processorMs } from './processor-time.mjs';
 
-/** Others may have this share of either core while something is measured: more of it disturbs. */
-const OTHERS_SHARE = 0.05;
-/** Of the rounds that were asked for: so many disturbed ones are repeated before the rest is taken as it is. */
-const REPEATED = 3;
+/** All systems take short turns, one after the other: what passes over the machine meets all of them. */
+const TURN_MS = 150;
+/** Others may have this share of either core during a turn, more of it disturbs. The kernel counts in 10 ms. */
+const OTHERS_SHARE = 0.1;
+/** Of the turns that are to be taken: so many more may be thrown out. */
+const THROWN_AT_MOST = 2;
 
 /**
  * @template S
  * @typedef {object} Plan
  * @property {readonly S[]} systems
  * @property {number} rounds
- * @property {number} calls in each round, for each system
+ * @property {number} seconds that each system is measured in each round
  * @property {(system: S) => readonly number[]} pids
- * @property {readonly number[]} helpers processes on the other core
- * @property {(system: S, calls: number) => Promise<void>} work
+ * @property {readonly number[]} helpers the processes on the other core that do the rest
+ * @property {(system: S) => Promise<void>} prepare ends just before a turn begins
+ * @property {(system: S, ms: number) => Promise<number>} work resolves with the number of calls
+ * @property {() => Promise<void>} [afterRound]
  */
-/** @typedef {{ cpuMs: number, ms: number, others: number }} Measured per call; busy: share of its core that it used */
+/** @typedef {{ ms: number, cpuMs: number, calls: number }} Measured */
+/** @typedef {{ turns: number, thrown: number, keptDisturbed: number, othersShare: number }} Quality */
 
 /**
- * Measures systems in turn, in another order each round. What was disturbed is measured again, within bounds.
+ * Measures systems in turn, in another order each time. A turn that was disturbed is thrown out and taken again, a
+ * bounded number of times, then even disturbed ones are kept, and counted.
  * @template S
  * @param {Plan<S>} plan
- * @returns {Promise<{ byRound: Map<S, Measured>[], thrown: number, disturbed: number }>}
+ * @returns {Promise<{ rounds: Map<S, Measured>[], quality: Quality }>}
  */
 export async function measureRounds(plan) {
-  const byRound = [];
-  let thrown = 0;
-  let disturbed = 0;
+  const { systems } = plan;
+  const turnsOfRound = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
+  const turns = plan.rounds * turnsOfRound * systems.length;
+  const quality = { turns, thrown: 0, keptDisturbed: 0, othersShare: OTHERS_SHARE };
+  const rounds = [];
   for (let round = 0; round < plan.rounds; round++) {
     /** @type {Map<S, Measured>} */
-    const measured = new Map();
-    const first = round % plan.systems.length;
-    for (const system of [...plan.systems.slice(first), ...plan.systems.slice(0, first)]) {
-      let result = await measureOnce(plan, system);
-      while (result.others > OTHERS_SHARE && thrown < plan.rounds * plan.systems.length * REPEATED) {
-        thrown += 1;
-        result = await measureOnce(plan, system);
+    const sums = new Map();
+    for (let turn = 0; turn < turnsOfRound; turn++) {
+      const first = (round * turnsOfRound + turn) % systems.length;
+      for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
+        let taken = await takeTurn(plan, system);
+        while (taken.others > OTHERS_SHARE && quality.thrown < turns * THROWN_AT_MOST) {
+          quality.thrown += 1;
+          taken = await takeTurn(plan, system);
+        }
+        if (taken.others > OTHERS_SHARE) quality.keptDisturbed += 1;
+        const { ms, cpuMs, calls } = sums.get(system) ?? { ms: 0, cpuMs: 0, calls: 0 };
+        sums.set(system, { ms: ms + taken.ms, cpuMs: cpuMs + taken.cpuMs, calls: calls + taken.calls });
       }
-      if (result.others > OTHERS_SHARE) disturbed += 1;
-      measured.set(system, result);
     }
-    byRound.push(measured);
+    rounds.push(sums);
+    await plan.afterRound?.();
   }
-  return { byRound, thrown, disturbed };
+  return { rounds, quality };
 }
 
 /**
  * @template S
  * @param {Plan<S>} plan
  * @param {S} system
- * @returns {Promise<Measured>}
  */
-async function measureOnce({ calls, pids, helpers, work }, system) {
+async function takeTurn({ pids, helpers, prepare, work }, system) {
+  await prepare(system);
   const read = () => ({
     at: performance.now(),
-    own: processorMs(pids(system)),
-    help: processorMs(helpers),
-    core: coreMs(MEASURED_CORE),
-    other: coreMs(OTHER_CORE),
+    measured: { ...coreMs(MEASURED_CORE), own: processorMs(pids(system)) },
+    other: { ...coreMs(OTHER_CORE), own: processorMs(helpers) },
   });
   const before = read();
-  await work(system, calls);
+  const calls = await work(system, TURN_MS);
   const after = read();
+
   const ms = after.at - before.at;
-  const cpuMs = after.own - before.own;
-  const share = (/** @type {'core' | 'other'} */ core, /** @type {number} */ ours) =>
-    (after[core].busy - before[core].busy - ours + (after[core].stolen - before[core].stolen)) / ms;
-  if (process.env["DIAG"]) console.log(calls/ms*1000|0, "calls/s; cpu us", (cpuMs/calls*1000).toFixed(1), "help us", ((after.help-before.help)/calls*1000).toFixed(1), "core0", ((after.core.busy-before.core.busy)/ms).toFixed(3), "st", ((after.core.stolen-before.core.stolen)/ms).toFixed(3), "own", (cpuMs/ms).toFixed(3), "core1", ((after.other.busy-before.other.busy)/ms).toFixed(3), "help", ((after.help-before.help)/ms).toFixed(3));
+  const othersOn = (/** @type {'measured' | 'other'} */ core) => {
+    const grown = (/** @type {'busy' | 'stolen' | 'own'} */ what) => after[core][what] - before[core][what];
+    return (grown('busy') - grown('own') + grown('stolen')) / ms;
+  };
   return {
-    cpuMs: cpuMs / calls,
     ms,
-    others: Math.max(share('core', cpuMs), share('other', after.help - before.help)),
+    calls,
+    cpuMs: after.measured.own - before.measured.own,
+    others: Math.max(othersOn('measured'), othersOn('other')),
   };
 }

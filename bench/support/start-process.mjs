@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const END_WITH_PARENT = fileURLToPath(new URL('end-with-parent.mjs', import.meta.url));
 
 /**
@@ -30,12 +30,20 @@ export function startProcess([program = '', ...args], env, stdout = 'inherit') {
     pid: child.pid ?? 0,
     /** The first thing that it tells us; rejects where it ends before. */
     async told() {
-      const ended = once(child, 'exit').then(([code]) => {
-        throw new Error(`${args.join(' ')} ended (${code}) before it was ready.`);
+      const over = new AbortController();
+      const { signal } = over;
+      const ended = once(child, 'exit', { signal }).then(() => {
+        throw new Error(`${args.join(' ')} ended before it was ready.`);
       });
-      const [message] = await Promise.race([once(child, 'message'), ended]);
-      ended.catch(() => {});
-      return /** @type {unknown} */ (message);
+      ended.catch(() => {}); // that nobody waits for it any more
+      try {
+        const [message] = /** @type {unknown[]} */ (
+          await Promise.race([once(child, 'message', { signal }), ended])
+        );
+        return message;
+      } finally {
+        over.abort();
+      }
     },
     /** Lets it end by itself: a profile that it was to write is written then. */
     async stop() {

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
+import { MEASURED_CORE, OTHER_CORE } from '../support/cores.mjs';
+import { median } from '../support/statistics.mjs';
+
+/** @typedef {{ median: number, min: number, max: number }} Spread over the rounds */
+/**
+ * @typedef {object} Row
+ * @property {string} name
+ * @property {string} title
+ * @property {Spread} ratio of the CPU time of a call to that of (a), in the same round
+ * @property {Spread} addedMs to the median time of a call at light load, over (a) in the same round
+ * @property {number} cpuMicroseconds for one call, on this machine and as busy as it was
+ * @property {number} busy the share of its core that it used under load
+ * @property {string} versions
+ */
+
+/** @param {readonly number[]} values */
+export function toSpread(values) {
+  return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
+}
+
+/** What was measured on what: without it no figure means anything. */
+export function describeMachine() {
+  return {
+    cpu: cpus()[0]?.model.trim() ?? '',
+    cores: cpus().length,
+    kernel: release(),
+    node: process.version,
+    redis: firstLine('redis-server', ['--version']).replace(/^.*v=(\S+).*$/, '$1'),
+    measuredCore: `${MEASURED_CORE}: all processes of the system that is measured`,
+    otherCore: `${OTHER_CORE}: load, Redis, upstream, identity provider`,
+  };
+}
+
+/**
+ * @param {readonly string[]} packages
+ * @returns {string}
+ */
+export function versionsOf(packages) {
+  return packages.map((name) => `${name} ${versionOf(name)}`).join(', ');
+}
+
+/** @param {string} name of a package or, if it is none, a program */
+function versionOf(name) {
+  if (name === 'nginx') return firstLine('sh', ['-c', 'nginx -v 2>&1']).replace(/^.*nginx\//, '');
+  const path = new URL(`../node_modules/${name}/package.json`, import.meta.url);
+  return /** @type {{ version: string }} */ (JSON.parse(readFileSync(path, 'utf8'))).version;
+}
+
+/**
+ * @param {string} program
+ * @param {readonly string[]} args
+ */
+function firstLine(program, args) {
+  return execFileSync(program, args, { encoding: 'utf8' }).split('\n', 1)[0] ?? '';
+}
+
+/**
+ * @param {object} report
+ * @param {readonly Row[]} report.rows
+ * @param {import('../support/rounds.mjs').Quality} report.quality
+ * @param {ReturnType<typeof describeMachine>} report.machine
+ * @param {{ rounds: number, seconds: number }} report.options
+ */
+export function toMarkdown({ rows, quality, machine, options }) {
+  const head = ['', 'system', 'CPU per call', 'min – max', 'added at light load, ms', 'busy', 'versions'];
+  const lines = rows.map((row) => [
+    row.name,
+    row.title,
+    `${row.ratio.median.toFixed(2)} ×`,
+    `${row.ratio.min.toFixed(2)} – ${row.ratio.max.toFixed(2)}`,
+    `${row.addedMs.median.toFixed(2)} (${row.addedMs.min.toFixed(2)} – ${row.addedMs.max.toFixed(2)})`,
+    `${Math.round(row.busy * 100)} %`,
+    row.versions,
+  ]);
+  const table = [head, head.map((_, at) => (at < 2 || at === 6 ? '---' : '--:')), ...lines];
+  const { turns, thrown, keptDisturbed, othersShare } = quality;
+  return [
+    ...table.map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+    `CPU time, user and system, of all processes of a system for one call, as a ratio to (a): the median of`,
+    `${options.rounds} rounds, ${options.seconds} s of each system in each, taken in short turns, all systems one after the other.`,
+    `${thrown} turns of ${turns} were thrown out and taken again, since others had more than`,
+    `${othersShare * 100} % of a core meanwhile (steal included); ${keptDisturbed} of those that count were disturbed like that.`,
+    `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
+    `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,
+  ].join('\n');
+}
