@@ -1,11 +1,22 @@
 import { readdirSync } from 'node:fs';
 import { ensureApp } from './ensure-app.mjs';
+import { ensurePackages } from './ensure-packages.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { launch, LaunchError, root, run } from './launch.mjs';
 
 const NAMES = readdirSync(`${root}bench`)
   .filter((file) => file.endsWith('.mjs'))
   .map((file) => file.replace(/\.mjs$/, ''));
+
+/** What a benchmark needs beside the app and Redis. @type {Record<string, () => Promise<void>>} */
+const NEEDS = {
+  peers: async () => {
+    await ensureProgram('taskset', 'util-linux');
+    await ensureProgram('nginx', 'nginx');
+    await ensurePackages(`${root}bench`);
+  },
+  'idle-cost': async () => ensureProgram('taskset', 'util-linux'),
+};
 
 await launch(async () => {
   const words = process.argv.slice(2);
@@ -21,6 +32,7 @@ await launch(async () => {
   await ensureApp();
   await ensureProgram('redis-server', 'redis-server');
   for (const name of asked.length > 0 ? asked : NAMES) {
+    await NEEDS[name]?.();
     console.log(`\n— ${name}`);
     const code = await run(process.execPath, [`bench/${name}.mjs`, ...options]);
     if (code !== 0) process.exitCode = code;

@@ -9,15 +9,17 @@ import { oneAtATime } from './one-at-a-time.mjs';
 
 /**
  * Installs the packages where they are missing or are not those of package-lock.json, those for development too.
+ * `folder` is the one that the lock file is in.
+ * @param {string} [folder]
  */
-export async function ensurePackages() {
-  if (packagesAreCurrent()) return;
+export async function ensurePackages(folder = root) {
+  if (packagesAreCurrent({ folder })) return;
   await oneAtATime(async () => {
-    if (packagesAreCurrent()) return;
+    if (packagesAreCurrent({ folder })) return;
     console.error('Installing packages …');
     // `npm run -s` would silence this npm as well.
     const env = { ...process.env, npm_config_loglevel: 'notice' };
-    const args = ['ci', '--include=dev', '--no-audit', '--no-fund'];
+    const args = ['ci', '--prefix', folder, '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
     const code = await run('npm', args, { stdio: toStderr, env });
     if (code !== 0) throw new LaunchError(`The packages could not be installed: npm ci failed (${code}).`);
   });
@@ -26,11 +28,11 @@ export async function ensurePackages() {
 /**
  * Whether what npm says it installed is what package-lock.json asks for. Compared by content: times of change say
  * nothing after a checkout or a copy. `production` looks at what runs the app only.
- * @param {{ production?: boolean }} [options]
+ * @param {{ production?: boolean, folder?: string }} [options]
  */
-export function packagesAreCurrent({ production = false } = {}) {
-  const installed = readEntries(join(root, 'node_modules', '.package-lock.json'));
-  const wanted = readEntries(join(root, 'package-lock.json'));
+export function packagesAreCurrent({ production = false, folder = root } = {}) {
+  const installed = readEntries(join(folder, 'node_modules', '.package-lock.json'));
+  const wanted = readEntries(join(folder, 'package-lock.json'));
   return (
     Object.entries(wanted).every(([path, entry]) => {
       const here = installed[path];
