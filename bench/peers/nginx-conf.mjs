@@ -12,7 +12,6 @@ export function toNginxConf({ folder, port, upstream, sessions }) {
     pid ${folder}/nginx.pid;
     worker_processes 1;
     error_log stderr error;
-    ${process.getuid?.() === 0 ? 'user root;' : ''}
     events { worker_connections 4096; }
     http {
       ${temporary.join('\n      ')}
@@ -20,7 +19,7 @@ export function toNginxConf({ folder, port, upstream, sessions }) {
       server_tokens off;
       keepalive_requests 1000000;
       upstream service { server ${upstream}; keepalive 128; keepalive_requests 1000000; keepalive_timeout 600s; }
-      upstream sessions { server unix:${sessions}; keepalive 128; keepalive_requests 1000000; keepalive_timeout 300s; }
+      upstream sessions { server ${sessions}; keepalive 128; keepalive_requests 1000000; keepalive_timeout 300s; }
       server {
         listen 127.0.0.1:${port};
         location /api/ {

@@ -61,15 +61,19 @@ function sign(id) {
   return createHmac('sha256', key).update(id).digest('base64url');
 }
 
+sessions.listen(0, '127.0.0.1');
+await once(sessions, 'listening');
 const folder = world['folder'] ?? '';
 const port = await freePort();
-const socket = join(folder, 'sessions.sock');
-sessions.listen(socket);
-await once(sessions, 'listening');
 const conf = join(folder, 'nginx.conf');
 writeFileSync(
   conf,
-  toNginxConf({ folder, port, upstream: new URL(world['upstream'] ?? '').host, sessions: socket }),
+  toNginxConf({
+    folder,
+    port,
+    upstream: new URL(world['upstream'] ?? '').host,
+    sessions: `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (sessions.address()).port}`,
+  }),
 );
 const nginx = spawn('nginx', ['-p', folder, '-c', conf, '-e', 'stderr'], {
   stdio: ['ignore', 'ignore', 'inherit'],

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { MEASURED_CORE, OTHER_CORE } from '../support/cores.mjs';
+import { tellQuality } from '../support/rounds.mjs';
 import { median } from '../support/statistics.mjs';
 
 /** @typedef {{ median: number, min: number, max: number }} Spread over the rounds */
@@ -76,14 +77,12 @@ export function toMarkdown({ rows, quality, machine, options }) {
     row.versions,
   ]);
   const table = [head, head.map((_, at) => (at < 2 || at === 6 ? '---' : '--:')), ...lines];
-  const { turns, thrown, keptDisturbed, othersShare } = quality;
   return [
     ...table.map((cells) => `| ${cells.join(' | ')} |`),
     '',
     `CPU time, user and system, of all processes of a system for one call, as a ratio to (a): the median of`,
     `${options.rounds} rounds, ${options.seconds} s of each system in each, taken in short turns, all systems one after the other.`,
-    `${thrown} turns of ${turns} were thrown out and taken again, since others had more than`,
-    `${othersShare * 100} % of a core meanwhile (steal included); ${keptDisturbed} of those that count were disturbed like that.`,
+    tellQuality(quality),
     `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
     `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,
   ].join('\n');

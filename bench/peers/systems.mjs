@@ -155,7 +155,8 @@ async function startAndSignIn(file, world) {
  * @returns {Promise<System>}
  */
 async function startOpenid(world) {
-  const provider = startProcess(nodeCommand('bench/peers/identity-provider.mjs'), {});
+  // It warns of all that makes it one to try things out with.
+  const provider = startProcess(nodeCommand('bench/peers/identity-provider.mjs'), {}, { stderr: 'ignore' });
   const { issuer } = /** @type {{ issuer: string }} */ (await provider.told());
   const client = { issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
   const peer = await startPeer('express-openid-connect', world, client);

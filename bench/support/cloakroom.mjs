@@ -61,7 +61,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
     async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, stdout = 'ignore' } = {}) {
       const port = await freePort();
       const command = wrap(nodeCommand('dist/main.js', nodeOptions));
-      const started = startProcess(command, { ...env, ...more, PORT: String(port) }, stdout);
+      const started = startProcess(command, { ...env, ...more, PORT: String(port) }, { stdout });
       const giveUpAt = performance.now() + START_WITHIN_MS;
       while (!(await isReady(port))) {
         if (performance.now() > giveUpAt) throw new Error('Cloakroom is not ready.');

@@ -74,7 +74,7 @@ export async function callNowAndThen(target, calls, everyMs) {
 }
 
 /** @param {Target} target */
-async function openCaller({ port, requests, bodyBytes }) {
+export async function openCaller({ port, requests, bodyBytes }) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   await once(socket, 'connect');
   /** @type {() => void} */

@@ -18,13 +18,13 @@ export function nodeCommand(file, nodeOptions = []) {
  * A process of Node that ends with us. The environment has nothing of ours but the PATH.
  * @param {readonly string[]} command
  * @param {NodeJS.ProcessEnv} env
- * @param {'ignore' | 'inherit' | number} [stdout]
+ * @param {{ stdout?: 'ignore' | 'inherit' | number, stderr?: 'ignore' | 'inherit' }} [output]
  */
-export function startProcess([program = '', ...args], env, stdout = 'inherit') {
+export function startProcess([program = '', ...args], env, { stdout = 'inherit', stderr = 'inherit' } = {}) {
   const child = spawn(program, args, {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
-    stdio: ['ignore', stdout, 'inherit', 'ipc'],
+    stdio: ['ignore', stdout, stderr, 'ipc'],
   });
   return {
     pid: child.pid ?? 0,
