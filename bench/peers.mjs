@@ -63,7 +63,7 @@ try {
     ...options,
     systems: running,
     pids: ({ pids }) => pids,
-    helpers: [process.pid, upstream.pid, store.pid],
+    helpers: [process.pid, upstream.pid, store.pid, ...running.flatMap(({ system }) => system.helpers ?? [])],
     prepare: async ({ callers }) => void (await callers.callFor(LEAD_MS)),
     work: async ({ callers }, ms) => callers.callFor(ms),
     afterRound: measureLightLoad,

@@ -26,6 +26,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @property {number} port
  * @property {readonly string[]} cookies one `Cookie` header for each session
  * @property {readonly string[]} accessTokens the tokens that must reach the upstream, in the same order
+ * @property {readonly number[]} [helpers] processes on the other core that it needs under load
  * @property {() => Promise<void>} stop
  */
 /**
@@ -67,9 +68,9 @@ export const KINDS = [
     async start(world) {
       const pipe = openLogPipe(world.folder);
       const env = { LOG_LEVEL: 'info', METRICS_PORT: String(await freePort()) };
-      const system = await startCloakroom('cloakroom-logs', world, env, pipe);
-      closeSync(pipe);
-      return system;
+      const system = await startCloakroom('cloakroom-logs', world, env, pipe.writes);
+      closeSync(pipe.writes);
+      return { ...system, helpers: [pipe.reader] };
     },
   },
   {
@@ -212,7 +213,7 @@ function openLogPipe(folder) {
   execFileSync('mkfifo', [path]);
   const writes = openSync(path, 'r+'); // does not wait for who reads
   const reads = openSync(path, 'r');
-  spawn('cat', { stdio: [reads, 'ignore', 'ignore'] }).unref();
+  const { pid: reader = 0 } = spawn('cat', { stdio: [reads, 'ignore', 'ignore'] });
   closeSync(reads);
-  return writes;
+  return { writes, reader };
 }

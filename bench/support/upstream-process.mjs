@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 
 const HEAD_END = '\r\n\r\n';
 const BODY = JSON.stringify({
-  value: Array.from({ length: 41 }, (_, at) => ({
+  value: Array.from({ length: 44 }, (_, at) => ({
     id: `workspace-${String(at).padStart(4, '0')}`,
     name: `Workspace number ${at}`,
     description: 'A place to draw, write and talk together, kept for as long as it is needed.',
