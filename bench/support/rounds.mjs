@@ -5,8 +5,10 @@ import { coreMs, processorMs } from './processor-time.mjs';
 const TURN_MS = 150;
 /** Others may have this share of either core during a turn, more of it disturbs. The kernel counts in 10 ms. */
 const OTHERS_SHARE = 0.1;
-/** Of the turns that are to be taken: so many more may be thrown out. */
-const THROWN_AT_MOST = 1;
+/** In each round, of the clean turns that are wanted of each system: so many times as many are taken at most. */
+const TAKEN_AT_MOST = 2;
+/** In each round: with fewer clean turns of a system, disturbed ones count as well, those that were so least. */
+const CLEAN_AT_LEAST = 3;
 
 /**
  * @template S
@@ -21,37 +23,39 @@ const THROWN_AT_MOST = 1;
  * @property {() => Promise<void>} [afterRound]
  */
 /** @typedef {{ ms: number, cpuMs: number, calls: number }} Measured */
-/** @typedef {{ turns: number, thrown: number, keptDisturbed: number, othersShare: number }} Quality */
+/** @typedef {Measured & { others: number }} Turn others: their share of the core that they had more of */
+/** @typedef {{ taken: number, counted: number, disturbed: number, othersShare: number }} Quality */
 
 /**
- * Measures systems in turn, in another order each time. A turn that was disturbed is thrown out and taken again, a
- * bounded number of times, then even disturbed ones are kept, and counted.
+ * Measures systems in turn, in another order each time. Only clean turns count: each system takes turns until it has as
+ * many as a round is to have, within bounds.
  * @template S
  * @param {Plan<S>} plan
  * @returns {Promise<{ rounds: Map<S, Measured>[], quality: Quality }>}
  */
 export async function measureRounds(plan) {
   const { systems } = plan;
-  const turnsOfRound = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
-  const turns = plan.rounds * turnsOfRound * systems.length;
-  const quality = { turns, thrown: 0, keptDisturbed: 0, othersShare: OTHERS_SHARE };
+  const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
+  const quality = { taken: 0, counted: 0, disturbed: 0, othersShare: OTHERS_SHARE };
   const rounds = [];
   for (let round = 0; round < plan.rounds; round++) {
+    const turns = new Map(systems.map((system) => [system, /** @type {Turn[]} */ ([])]));
+    for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
+      const first = (round + lap) % systems.length;
+      for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
+        const taken = turns.get(system) ?? [];
+        if (taken.filter(isClean).length < wanted) taken.push(await takeTurn(plan, system));
+      }
+    }
     /** @type {Map<S, Measured>} */
     const sums = new Map();
-    for (let turn = 0; turn < turnsOfRound; turn++) {
-      const first = (round * turnsOfRound + turn) % systems.length;
-      for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
-        let taken = await takeTurn(plan, system);
-        while (taken.others > OTHERS_SHARE && quality.thrown < turns * THROWN_AT_MOST) {
-          quality.thrown += 1;
-          const again = await takeTurn(plan, system);
-          if (again.others < taken.others) taken = again;
-        }
-        if (taken.others > OTHERS_SHARE) quality.keptDisturbed += 1;
-        const { ms, cpuMs, calls } = sums.get(system) ?? { ms: 0, cpuMs: 0, calls: 0 };
-        sums.set(system, { ms: ms + taken.ms, cpuMs: cpuMs + taken.cpuMs, calls: calls + taken.calls });
-      }
+    for (const [system, taken] of turns) {
+      const counted = thoseThatCount(taken);
+      quality.taken += taken.length;
+      quality.counted += counted.length;
+      quality.disturbed += counted.filter((turn) => !isClean(turn)).length;
+      const sum = (/** @type {keyof Measured} */ what) => counted.reduce((all, turn) => all + turn[what], 0);
+      sums.set(system, { ms: sum('ms'), cpuMs: sum('cpuMs'), calls: sum('calls') });
     }
     rounds.push(sums);
     await plan.afterRound?.();
@@ -59,18 +63,32 @@ export async function measureRounds(plan) {
   return { rounds, quality };
 }
 
+/** @param {Turn} turn */
+function isClean({ others }) {
+  return others <= OTHERS_SHARE;
+}
+
+/** @param {readonly Turn[]} taken */
+function thoseThatCount(taken) {
+  const clean = taken.filter(isClean);
+  if (clean.length >= CLEAN_AT_LEAST) return clean;
+  return taken.toSorted((one, other) => one.others - other.others).slice(0, CLEAN_AT_LEAST);
+}
+
 /** @param {Quality} quality */
-export function tellQuality({ turns, thrown, keptDisturbed, othersShare }) {
+export function tellQuality({ taken, counted, disturbed, othersShare }) {
   const told =
-    `${thrown} turns were thrown out and taken again, since others had more than ${othersShare * 100} % of a core ` +
-    `meanwhile (steal included). Of the ${turns} that count, ${keptDisturbed} were disturbed like that.`;
-  return keptDisturbed * 10 > turns ? `${told} The machine is busy: run it again by itself.` : told;
+    `${taken} turns were taken; ${taken - counted} of them were thrown out, since others had more than ` +
+    `${othersShare * 100} % of a core meanwhile (steal included). Of the ${counted} that count, ${disturbed} were ` +
+    'disturbed like that.';
+  return disturbed * 10 > counted ? `${told} The machine is busy: run it again by itself.` : told;
 }
 
 /**
  * @template S
  * @param {Plan<S>} plan
  * @param {S} system
+ * @returns {Promise<Turn>}
  */
 async function takeTurn({ pids, helpers, prepare, work }, system) {
   await prepare(system);
