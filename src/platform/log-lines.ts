@@ -8,7 +8,7 @@ export interface LogLines extends DestinationStream {
 }
 
 /** So much is written without waiting for the turn to end. */
-const MOST_BYTES = 64 * 1024;
+const MOST_BYTES = 8 * 1024;
 
 /**
  * Lines on standard output, those of one turn of the event loop in one write: to write each by itself would cost as
