@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { freePort } from './support/fleet/free-port.ts';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
 import { eventually, startProgram } from './support/programs.ts';
@@ -44,6 +45,27 @@ async function slowCall(house: House, program: Program): Promise<{ answered: Pro
 }
 
 describe('npm start', () => {
+  test('serves metrics on a port of their own, and nothing else', async () => {
+    await using house = await startHouse();
+    const port = await freePort();
+    await using program = await start(house, { METRICS_PORT: String(port) });
+    const url = await readyUrl(program);
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(text).toMatch(/^cloakroom_calls_in_flight 0$/m);
+    expect(text).toMatch(/^process_cpu_seconds_total /m);
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`)).status).toBe(404);
+  });
+
+  test('says which port for metrics is taken, and ends with 1', async () => {
+    await using house = await startHouse();
+    const taken = String(house.config.port);
+    await using program = await start(house, { METRICS_PORT: taken });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    expect(output).toContain('METRICS_PORT');
+  });
+
   test('logs where it listens, serves, and ends with 0 on SIGTERM', async () => {
     await using house = await startHouse();
     await using program = await start(house);
@@ -52,6 +74,7 @@ describe('npm start', () => {
     program.child.kill('SIGTERM');
     const { code, output } = await program.ended();
     expect(code).toBe(0);
+    expect(output).toContain('"msg":"stopped"'); // the last line is not lost either
     for (const entry of output
       .trim()
       .split('\n')
