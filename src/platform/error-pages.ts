@@ -62,6 +62,7 @@ export function createErrorPages(deps: {
     }
     try {
       const page = toPage(error, req, res);
+      res.set('x-request-id', requestId(res));
       res.status(error.status).set(error.headers).type('html').send(page);
     } catch (failure) {
       log.error({ err: failure, requestId: requestId(res) }, 'error page failed');

@@ -11,6 +11,7 @@ import type { Logger } from '../../src/platform/log.ts';
 import { createRedis } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { logRequest } from '../../src/platform/request-log.ts';
 import { createServiceClient } from '../../src/platform/service-client.ts';
 import { createRender } from '../../src/platform/templates.ts';
 import type { Ticket } from '../../src/session/record.ts';
@@ -56,6 +57,10 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   const render = createRender();
 
   const app = express();
+  app.use((req, res, next) => {
+    logRequest(silent, req, res, req.originalUrl, 0);
+    next();
+  });
   app.use(
     createWorkspacesRouter({
       listPage: createListing({ readList, pageTokens, now }),
