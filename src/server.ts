@@ -9,6 +9,7 @@ import { createLingeringClose, endWithThisAnswer, isEnding } from './platform/li
 import type { BoundPort } from './platform/listening.ts';
 import { sendProblem } from './platform/problem.ts';
 import { judgeFraming } from './platform/request-framing.ts';
+import { closeSlowReaders } from './platform/slow-readers.ts';
 import { logRequest } from './platform/request-log.ts';
 import { answerUnreadable } from './platform/unreadable-requests.ts';
 import type { Services } from './services.ts';
@@ -44,10 +45,11 @@ export async function startServer(services: Services, bound: BoundPort): Promise
   });
   server.maxHeadersCount = 0; // see request-framing.ts
   const lingering = createLingeringClose(server, lingerMs);
-  const { isDraining, refuses, lastDue, drain } = createDrain(server, {
+  const { isDraining, refuses, isIdle, lastDue, drain } = createDrain(server, {
     isCheck: ({ url = '' }) => READY.test(url),
     behindBalancer: config.trustProxy > 0,
   });
+  closeSlowReaders(server, config.serviceTimeoutSeconds * 1_000, isIdle);
   const gateway = createGateway(services, ({ socket }) => refuses(socket));
   const app = createApp(services, gateway, isDraining);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {

@@ -16,7 +16,7 @@ import { tellPort, world } from './peer.mjs';
 const SESSION_SECONDS = 3_600;
 const COOKIE = /(?:^|; )session=([\w-]{43})\.([\w-]{43})(?:;|$)/;
 
-const redis = new Redis(world['redis'] ?? '', { enableAutoPipelining: true });
+const redis = new Redis(world['redis'] ?? '', { enableAutoPipelining: false });
 const key = randomBytes(32);
 
 const sessions = createServer((req, res) => {

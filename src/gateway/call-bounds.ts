@@ -14,7 +14,8 @@ export interface CallBounds {
 export interface CallSlot {
   /**
    * Null where the call may ask the service now, as nearly always: else a promise of the session's turn. It rejects
-   * with ServiceTimeoutError after `withinMs`, and with CallAbortedError where the slot is left meanwhile.
+   * with ServiceTimeoutError after `withinMs`, and with CallAbortedError where the slot is left meanwhile. Throws
+   * CallAbortedError where it has been left already.
    */
   turn(withinMs: number): Promise<void> | null;
   /** The call is over. To leave twice does nothing. */
@@ -63,7 +64,7 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
     let stopWaiting = () => {};
     return {
       turn(withinMs) {
-        if (state === 'asking') return null;
+        if (state === 'left') throw new CallAbortedError(); // nobody would leave its place again
         if (session.asking < mostAsking) {
           state = 'asking';
           session.asking += 1;

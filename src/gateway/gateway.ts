@@ -17,9 +17,10 @@ import type { Call } from './call.ts';
 import { startExchange } from './exchange.ts';
 import type { ExchangeOptions } from './exchange.ts';
 import { judgeHead } from './head.ts';
-import { toAnswer } from './outcome.ts';
+import { CutOffError, toAnswer } from './outcome.ts';
 import { draining, sessionExpired, signInRequired } from './problems.ts';
 import { toServerTiming } from './server-timing.ts';
+import { CallAbortedError } from './service-call.ts';
 
 /** What the gateway works with. */
 export interface GatewayDeps {
@@ -62,6 +63,7 @@ export function createGateway(
     const fail = (error: unknown) => {
       const answer = toAnswer(error);
       if (answer === null) {
+        logCutOff(log, call, error);
         res.destroy();
         return;
       }
@@ -74,8 +76,10 @@ export function createGateway(
       metrics?.ended(call);
       writeRequestLine(log, call);
     });
-    if (isRefused(req)) refuse(call, draining());
-    else forward(deps, options, bounds, call, fail).catch(fail);
+    if (isRefused(req)) {
+      metrics?.refused('draining');
+      refuse(call, draining());
+    } else forward(deps, options, bounds, call, fail).catch(fail);
   };
 }
 
@@ -110,6 +114,12 @@ function logFailure(log: Logger, { id }: Call, answer: AppError): void {
   const line = { requestId: id, err: answer.cause };
   if (answer.status === 500) log.error(line, answer.code);
   else if (answer.status > 500) log.warn(line, answer.code);
+}
+
+/** What the service did in the middle of its answer; who left before its end is seen in the request's own line. */
+function logCutOff(log: Logger, { id }: Call, error: unknown): void {
+  if (!(error instanceof CutOffError) || error.cause instanceof CallAbortedError) return;
+  log.warn({ requestId: id, err: error.cause }, 'answer cut off');
 }
 
 function refuse({ res, times }: Call, error: AppError): void {

@@ -44,8 +44,7 @@ export interface ServiceCall {
 
 /**
  * Sends one request. Follows no redirect, repeats nothing, takes no encoding off. `timeoutMs` bounds the wait for a
- * connection, for the answer's headers from the request fully sent, and for a browser that does not read on; each
- * fails with a ServiceTimeoutError. undici bounds the silence of the service in the middle of its answer.
+ * connection and for the answer's headers from the request fully sent; both fail with a ServiceTimeoutError. undici bounds the silence of the service in the middle of its answer.
  *
  * The receiver is called as the answer's bytes are read, with no promise between: an answer that came in one piece
  * leaves in one.
@@ -146,7 +145,7 @@ export function callService(
     onResponseData(started, chunk) {
       const res = deliverTo;
       hasWritten = true;
-      if (res?.write(chunk) === false) resumeWhenRead(started, res, tooLate, timeoutMs);
+      if (res?.write(chunk) === false) resumeWhenRead(started, res);
     },
     onResponseEnd: succeed,
     onResponseError(_controller, error) {
@@ -165,22 +164,14 @@ export function callService(
 
 const NOTHING = Buffer.alloc(0);
 
-/** Holds the service's answer back until the browser has read on, or gives up on one that reads nothing at all. */
-function resumeWhenRead(
-  controller: Dispatcher.DispatchController,
-  res: ServerResponse,
-  giveUp: () => void,
-  withinMs: number,
-): void {
+/** Holds the service's answer back until the browser has read on; one that never does is cut off (slow-readers.ts). */
+function resumeWhenRead(controller: Dispatcher.DispatchController, res: ServerResponse): void {
   controller.pause();
   const goOn = () => {
-    res.setTimeout(0);
-    res.off('timeout', giveUp).off('drain', goOn).off('close', goOn);
+    res.off('drain', goOn).off('close', goOn);
     if (!res.destroyed) controller.resume();
   };
-  // The socket's own clock: it begins anew whenever some of what waits is taken.
-  res.setTimeout(withinMs);
-  res.once('timeout', giveUp).once('drain', goOn).once('close', goOn);
+  res.once('drain', goOn).once('close', goOn);
 }
 
 /** Ours: the browser has left, or the answer is not wanted any more. */

@@ -13,6 +13,8 @@ export interface Drain {
    * just before the drain, or since, is not: it was under way.
    */
   readonly refuses: (socket: Socket) => boolean;
+  /** Whether a connection has had all its answers, and nothing has come since. */
+  readonly isIdle: (socket: Socket) => boolean;
   /** The last answer that is due on a connection. */
   readonly lastDue: (socket: Socket) => ServerResponse | undefined;
   /**
@@ -39,6 +41,8 @@ interface Connection {
   /** Answers that it waits for. The server itself takes for busy what has asked nothing yet, or half of it. */
   readonly due: Set<ServerResponse>;
   asked: number;
+  /** What had been read of it when its last answer was over. */
+  bytesBefore: number;
   /** By performance.now(), as all times here. */
   readonly openedAt: number;
 }
@@ -58,9 +62,11 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
   const endKept = behindBalancer ? endIfIdle : endInAMoment;
 
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, { due: new Set(), asked: 0, openedAt: performance.now() });
+    const due = new Set<ServerResponse>();
+    connections.set(socket, { due, asked: 0, bytesBefore: -1, openedAt: performance.now() });
     socket.once('close', () => {
       connections.delete(socket);
+      setImmediate(closeQueued, due);
       if (isDraining() && connections.size === 0) empty.resolve();
     });
   });
@@ -77,6 +83,7 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     }
     res.on('close', () => {
       connection.due.delete(res);
+      connection.bytesBefore = req.socket.bytesRead;
       if (isDraining()) endKept(req.socket);
     });
   });
@@ -89,6 +96,10 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     refuses(socket) {
       const connection = connections.get(socket);
       return isDraining() && !(connection?.asked === 1 && isFresh(connection));
+    },
+    isIdle(socket) {
+      const connection = connections.get(socket);
+      return connection?.due.size === 0 && connection.bytesBefore === socket.bytesRead;
     },
     lastDue: (socket) => [...(connections.get(socket)?.due ?? [])].at(-1),
     async drain(withinMs) {
@@ -110,6 +121,15 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
       return inTime;
     },
   };
+}
+
+/** Of the answers on a lost connection Node 20 tells only the one whose turn it is: those behind it would wait for ever. */
+function closeQueued(due: ReadonlySet<ServerResponse>): void {
+  for (const res of due) {
+    if (res.socket !== null) continue;
+    res.destroy();
+    res.emit('close');
+  }
 }
 
 /** Closes a connection with its last answer: no longer with one that is due before it. */

@@ -8,26 +8,34 @@ export interface LogLines extends DestinationStream {
 }
 
 /** So much is written without waiting for the turn to end. */
-const MOST_BYTES = 8 * 1024;
+const MOST_CHARACTERS = 8 * 1024;
 
 /**
- * Lines on standard output, those of one turn of the event loop in one write: to write each by itself would cost as
- * much as a third of a proxied call. What a process that is killed loses is its last turn.
+ * Lines on standard output (or `output`), those of one turn of the event loop in one write: to write each by itself costs
+ * as much as to make it. What a process that is killed loses is its last turn.
  */
-export function createGatheredLines(): LogLines {
-  const output = pino.destination({ dest: 1, sync: true, minLength: MOST_BYTES });
+export function createGatheredLines(
+  output: DestinationStream = pino.destination({ dest: 1, sync: true }),
+): LogLines {
+  let gathered = '';
   let isDue = false;
   const flush = () => {
+    const text = gathered;
+    gathered = '';
+    if (text !== '') output.write(text);
+  };
+  const flushInTurn = () => {
     isDue = false;
-    output.flushSync();
+    flush();
   };
   return {
     flush,
     write(line) {
-      output.write(line);
+      gathered += line;
+      if (gathered.length >= MOST_CHARACTERS) flush();
       if (isDue) return;
       isDue = true;
-      setImmediate(flush);
+      setImmediate(flushInTurn);
     },
   };
 }

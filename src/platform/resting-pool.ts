@@ -1,7 +1,7 @@
 import { Client, Dispatcher } from 'undici';
 
 /** For so long after an answer nothing is asked on its connection, where another one can be had. */
-const REST_MS = 50;
+const REST_MS = 100;
 
 /** No more than these rest for so long: under load each connection that is used costs. */
 const MOST_RESTING = 8;

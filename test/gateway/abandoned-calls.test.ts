@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { createDeferred } from '../../src/platform/deferred.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { eventually } from '../support/programs.ts';
+
+// Whoever leaves, or never reads, leaves nothing behind: no place among the calls, no share of the connections.
+
+const PATH = '/api/public/v1/things';
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse({
+    SERVICE_CONNECTIONS: '2', // so that a session has one
+    SERVICE_TIMEOUT_SECONDS: '2',
+    METRICS_PORT: '65000', // on: they tell how many calls are in flight
+  });
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(() => {
+  house.intercept = (_req, res) => Boolean(res.end('{}'));
+});
+
+async function callsInFlight(): Promise<number | undefined> {
+  const gauge = await house.services.metrics?.getSingleMetric('cloakroom_calls_in_flight')?.get();
+  return gauge?.values[0]?.value;
+}
+const inFlight = async (count: number) => eventually(async () => (await callsInFlight()) === count);
+
+const requestText = (path: string, cookie: string) =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
+
+test('a call that leaves while its token is renewed takes no share of the connections', async () => {
+  const renewal = createDeferred<ServerResponse>();
+  house.intercept = (req, res) => {
+    if (req.url?.endsWith('/token') === true) renewal.resolve(res);
+    else res.end('{}');
+    return true;
+  };
+  const { id, cookie } = await house.enter({ expiresAt: 0 });
+  const leaving = new AbortController();
+  const left = fetch(house.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
+    () => 'left',
+  );
+  const answer = await renewal.promise;
+  // Another call of the session keeps what is counted of it alive.
+  const other = fetch(house.origin + PATH, { headers: { cookie } });
+  await inFlight(2);
+  leaving.abort();
+  expect(await left).toBe('left');
+  await inFlight(1);
+  answer.setHeader('content-type', 'application/json').end('{"access_token":"new","expires_in":900}');
+  expect((await other).status).toBe(200);
+  expect((await house.services.records.read(id))?.record.grant.accessToken).toBe('new');
+  expect((await fetch(house.origin + PATH, { headers: { cookie } })).status).toBe(200);
+  await inFlight(0);
+});
+
+test('calls that wait behind one another on a connection are over when it is lost', async () => {
+  let calls = 0;
+  house.intercept = () => {
+    calls += 1;
+    return true;
+  };
+  const [one, other] = [await house.enter(), await house.enter()];
+  const socket = connect(house.config.port, '127.0.0.1');
+  socket.write(requestText(PATH, one.cookie) + requestText(PATH, other.cookie));
+  await eventually(async () => calls === 2);
+  await inFlight(2);
+  socket.destroy();
+  await inFlight(0);
+});
+
+test.each([
+  ['answers of the API', PATH],
+  ['pages', '/'],
+])('who asks for %s and never reads them is cut off', async (_what, path) => {
+  house.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8_000)));
+  const { cookie } = await house.enter();
+  const socket = connect({ port: house.config.port, host: '127.0.0.1' }).pause();
+  socket.on('error', () => {});
+  const closed = new Promise<void>((resolve) => {
+    house.running.server.once('connection', (accepted) => accepted.once('close', () => resolve()));
+  });
+  socket.write(requestText(path, path === PATH ? cookie : 'a=b').repeat(5_000));
+  await closed;
+  await inFlight(0);
+  socket.destroy();
+});
+
+test('a kept connection ends when its time is up, and a call that waits longer does not', async () => {
+  await using impatient = await startHouse({ CLIENT_IDLE_SECONDS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
+  impatient.intercept = (_req, res) => {
+    res.write('first'); // and then the service is silent, as an event stream is
+    const more = setInterval(() => res.write('more'), 400);
+    return Boolean(res.once('close', () => clearInterval(more)));
+  };
+  const { cookie } = await impatient.enter();
+  const stream = connect(impatient.config.port, '127.0.0.1').setEncoding('latin1');
+  let received = '';
+  stream.on('data', (part: string) => (received += part));
+  stream.write(requestText(PATH, cookie));
+  const idle = connect(impatient.config.port, '127.0.0.1').resume();
+  idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(idle, 'close');
+  const before = received.split('more').length;
+  await eventually(async () => received.split('more').length > before + 2);
+  stream.destroy();
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import { createCallBounds } from '../../src/gateway/call-bounds.ts';
+import { CallAbortedError, ServiceTimeoutError } from '../../src/gateway/service-call.ts';
+
+const createBounds = () => createCallBounds({ mostCalls: 4, mostCallsPerSession: 3, connections: 2 });
+
+describe('a place among the calls', () => {
+  test('is refused past what a session may have, and past what all may have', () => {
+    const bounds = createBounds();
+    for (const session of ['a', 'a', 'a']) bounds.enter(session);
+    expect(() => bounds.enter('a')).toThrow(expect.objectContaining({ code: 'too_busy' }));
+    bounds.enter('b');
+    expect(() => bounds.enter('c')).toThrow(expect.objectContaining({ code: 'too_busy' }));
+    expect(bounds.inFlight).toBe(4);
+  });
+
+  test('is free again once it is left, however often', () => {
+    const bounds = createBounds();
+    const slots = ['a', 'a', 'a'].map((session) => bounds.enter(session));
+    slots[0]?.leave();
+    slots[0]?.leave();
+    expect(bounds.inFlight).toBe(2);
+    bounds.enter('a');
+    expect(() => bounds.enter('a')).toThrow('Too many calls');
+  });
+});
+
+describe('the turn of a call', () => {
+  test('comes when one before it leaves, in the order in which they asked', async () => {
+    const bounds = createBounds();
+    const [first, second, third] = ['a', 'a', 'a'].map((session) => bounds.enter(session));
+    expect(first?.turn(1_000)).toBeNull();
+    const order: string[] = [];
+    const turns = [
+      second?.turn(1_000)?.then(() => order.push('second')),
+      third?.turn(1_000)?.then(() => order.push('third')),
+    ];
+    first?.leave();
+    await turns[0];
+    expect(order).toEqual(['second']);
+    second?.leave();
+    await turns[1];
+    expect(order).toEqual(['second', 'third']);
+  });
+
+  test('never comes to one that has left, which takes no share', () => {
+    const bounds = createBounds();
+    const [gone, next] = ['a', 'a'].map((session) => bounds.enter(session));
+    gone?.leave();
+    expect(() => gone?.turn(1_000)).toThrow(CallAbortedError);
+    expect(next?.turn(1_000)).toBeNull();
+  });
+
+  test('is given up when its call leaves or when it takes too long', async () => {
+    const bounds = createBounds();
+    const [first, leaving, late] = ['a', 'a', 'a'].map((session) => bounds.enter(session));
+    expect(first?.turn(1_000)).toBeNull();
+    const left = leaving?.turn(1_000);
+    leaving?.leave();
+    await expect(left).rejects.toThrow(CallAbortedError);
+    await expect(late?.turn(1)).rejects.toThrow(ServiceTimeoutError);
+    first?.leave();
+    expect(bounds.enter('a').turn(1_000)).toBeNull();
+  });
+
+  test('of another session comes at once', () => {
+    const bounds = createBounds();
+    expect(bounds.enter('a').turn(1_000)).toBeNull();
+    expect(bounds.enter('b').turn(1_000)).toBeNull();
+  });
+});
