@@ -60,7 +60,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
      */
     async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, stdout = 'ignore' } = {}) {
       const port = await freePort();
-      const command = wrap(nodeCommand('dist/main.js', nodeOptions));
+      const command = wrap(nodeCommand('dist/main.js', [...AS_SHIPPED, ...nodeOptions]));
       const started = startProcess(command, { ...env, ...more, PORT: String(port) }, { stdout });
       const giveUpAt = performance.now() + START_WITHIN_MS;
       while (!(await isReady(port))) {
@@ -71,6 +71,9 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
     },
   };
 }
+
+/** The options with which `npm start` runs it. */
+const AS_SHIPPED = ['--max-semi-space-size=8'];
 
 /** @param {number} port */
 async function isReady(port) {

@@ -28,7 +28,7 @@ async function callsInFlight(): Promise<number | undefined> {
   const gauge = await house.services.metrics?.getSingleMetric('cloakroom_calls_in_flight')?.get();
   return gauge?.values[0]?.value;
 }
-const inFlight = async (count: number) => eventually(async () => (await callsInFlight()) === count);
+const expectInFlight = async (count: number) => eventually(async () => (await callsInFlight()) === count);
 
 const requestText = (path: string, cookie: string) =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
@@ -48,15 +48,15 @@ test('a call that leaves while its token is renewed takes no share of the connec
   const answer = await renewal.promise;
   // Another call of the session keeps what is counted of it alive.
   const other = fetch(house.origin + PATH, { headers: { cookie } });
-  await inFlight(2);
+  await expectInFlight(2);
   leaving.abort();
   expect(await left).toBe('left');
-  await inFlight(1);
+  await expectInFlight(1);
   answer.setHeader('content-type', 'application/json').end('{"access_token":"new","expires_in":900}');
   expect((await other).status).toBe(200);
   expect((await house.services.records.read(id))?.record.grant.accessToken).toBe('new');
   expect((await fetch(house.origin + PATH, { headers: { cookie } })).status).toBe(200);
-  await inFlight(0);
+  await expectInFlight(0);
 });
 
 test('calls that wait behind one another on a connection are over when it is lost', async () => {
@@ -69,9 +69,9 @@ test('calls that wait behind one another on a connection are over when it is los
   const socket = connect(house.config.port, '127.0.0.1');
   socket.write(requestText(PATH, one.cookie) + requestText(PATH, other.cookie));
   await eventually(async () => calls === 2);
-  await inFlight(2);
+  await expectInFlight(2);
   socket.destroy();
-  await inFlight(0);
+  await expectInFlight(0);
 });
 
 test.each([
@@ -87,7 +87,7 @@ test.each([
   });
   socket.write(requestText(path, path === PATH ? cookie : 'a=b').repeat(5_000));
   await closed;
-  await inFlight(0);
+  await expectInFlight(0);
   socket.destroy();
 });
 
@@ -106,6 +106,7 @@ test('a kept connection ends when its time is up, and a call that waits longer d
   const idle = connect(impatient.config.port, '127.0.0.1').resume();
   idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(idle, 'close');
+  expect(stream.closed).toBe(false);
   const before = received.split('more').length;
   await eventually(async () => received.split('more').length > before + 2);
   stream.destroy();
