@@ -27,7 +27,10 @@ export interface CallBoundsOptions {
   readonly mostCalls: number;
   /** Most of them of one session. */
   readonly mostCallsPerSession: number;
-  /** Connections to the service. One session uses half of them at a time, at least one, and its other calls wait. */
+  /**
+   * Connections to the service. One session uses half of those that others leave, at least one, and its other calls
+   * wait: several that hold theirs for long take less and less, and leave some to everyone else.
+   */
   readonly connections: number;
 }
 
@@ -39,9 +42,11 @@ interface SessionCalls {
 }
 
 export function createCallBounds(options: CallBoundsOptions): CallBounds {
-  const mostAsking = Math.max(1, Math.floor(options.connections / 2));
   const sessions = new Map<string, SessionCalls>();
   let inFlight = 0;
+  let asking = 0;
+  const mayAsk = (session: SessionCalls) =>
+    session.asking < Math.max(1, Math.floor((options.connections - (asking - session.asking)) / 2));
 
   const enter = (sessionId: string): CallSlot => {
     let session = sessions.get(sessionId);
@@ -65,9 +70,10 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
     return {
       turn(withinMs) {
         if (state === 'left') throw new CallAbortedError(); // nobody would leave its place again
-        if (session.asking < mostAsking) {
+        if (mayAsk(session)) {
           state = 'asking';
           session.asking += 1;
+          asking += 1;
           return null;
         }
         state = 'waiting';
@@ -77,6 +83,7 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
           clearTimeout(tooLate);
           state = 'asking';
           session.asking += 1;
+          asking += 1;
           resolve();
         };
         const giveUp = (error: Error) => {
@@ -95,6 +102,7 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
         session.inFlight -= 1;
         if (state === 'asking') {
           session.asking -= 1;
+          asking -= 1;
           const [next] = session.waiting;
           if (next !== undefined) {
             session.waiting.delete(next);

@@ -4,7 +4,7 @@ import type { ServiceClient } from '../platform/service-client.ts';
 import type { Ticket } from '../session/record.ts';
 import type { Call } from './call.ts';
 import { timed } from './call.ts';
-import { toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts';
+import { hasOtherCoding, toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts';
 import { CutOffError } from './outcome.ts';
 import { serviceUnreachable } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
@@ -106,6 +106,7 @@ function send(
 
 function deliver({ res, id, times }: Call, answer: ServiceAnswer): void {
   const { status } = answer;
+  if (hasOtherCoding(answer.headers)) throw serviceUnreachable();
   const headers = status === 204 ? withoutLength(answer.headers) : answer.headers;
   try {
     writeHead(res, status, toBrowserHeaders(headers, id, toServerTiming(times)));

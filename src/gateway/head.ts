@@ -11,7 +11,10 @@ export function judgeHead(req: IncomingMessage, target: string, config: Config):
   if (fault !== null) throw fault;
   const method = req.method ?? '';
   if (method === 'TRACE')
-    throw methodNotAllowed({ detail: 'TRACE would show headers that are not the caller’s.' });
+    throw methodNotAllowed({
+      detail: 'TRACE would show headers that are not the caller’s.',
+      headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+    });
   const verdict = judgeTarget(target, config.apiPaths);
   if (verdict === 'malformed') throw badRequestTarget();
   if (verdict === 'not-allowed') throw pathNotAllowed();

@@ -15,9 +15,9 @@ const NEVER_FORWARDED = new Set([
     cf-connecting-ip cf-connecting-ipv6 cf-ipcountry cf-pseudo-ipv4 cf-visitor client-cert client-cert-chain client-ip
     fastly-client-ip fastly-ssl fly-client-ip forwarded forwarded-for forwarded-for-ip front-end-https incap-client-ip
     remote-addr remote-user true-client-ip wl-proxy-client-ip wl-proxy-ssl x-appengine-user-ip x-arr-ssl
-    x-azure-clientip x-azure-socketip x-client-cert x-client-ip x-cluster-client-ip x-envoy-external-address
-    x-envoy-internal x-forward-for x-originating-ip x-proxyuser-ip x-real-ip x-remote-addr x-remote-ip x-remote-user
-    x-scheme x-url-scheme
+    x-appengine-remote-addr x-azure-clientip x-azure-socketip x-client-cert x-client-ip x-cluster-client-ip x-envoy-external-address
+    x-envoy-internal x-forward-for x-nf-client-connection-ip x-originating-ip x-proxyuser-ip x-real-ip x-remote-addr x-remote-ip x-remote-user
+    x-scheme x-true-client-ip x-url-scheme x-vercel-forwarded-for
   `),
   // Nor where the call is to go instead:
   ...words('x-envoy-original-path x-host x-http-host-override x-rewrite-url'),

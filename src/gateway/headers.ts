@@ -47,6 +47,19 @@ export function toBrowserHeaders(raw: RawHeaders, requestId: string, serverTimin
   return kept;
 }
 
+/**
+ * Whether an answer came in another coding than `chunked` (RFC 9112 §6.1): that belongs to the connection, and whoever
+ * takes it off without knowing it loses it.
+ */
+export function hasOtherCoding(raw: RawHeaders): boolean {
+  return raw.some(
+    (name, index) =>
+      index % 2 === 0 &&
+      isName(name, 'transfer-encoding') &&
+      raw[index + 1]?.trim().toLowerCase() !== 'chunked',
+  );
+}
+
 /** A 204 has no length, whatever the service says (RFC 9110 §8.6). */
 export function withoutLength(raw: RawHeaders): RawHeaders {
   return raw.filter((_, index) => !isName(raw[index - (index % 2)] ?? '', 'content-length'));

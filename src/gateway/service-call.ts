@@ -83,12 +83,14 @@ export function callService(
   };
   const abort = (reason: Error) => {
     abortedFor ??= reason;
-    controller?.abort(abortedFor);
-    fail(abortedFor); // one that still waits for a connection is not under way yet
+    if (controller === null)
+      client.forget(handler); // it still waits for a connection
+    else controller.abort(abortedFor);
+    fail(abortedFor);
   };
   const tooLate = () => abort(new ServiceTimeoutError());
   // Our own clock: undici's begins anew with each 1xx, and not before there is a connection.
-  let patience = setTimeout(tooLate, timeoutMs);
+  const patience = setTimeout(tooLate, timeoutMs);
 
   /** Not flushHeaders(): that writes the head as UTF-8, and its bytes would change. */
   const sendHead = (res: ServerResponse) => {
@@ -104,11 +106,10 @@ export function callService(
       }
       if (!isDispatching) patience.refresh(); // it has waited for a connection
       if (body === null || Buffer.isBuffer(body)) return;
-      // Until it is sent, the silence of either side is what counts: the browser's (request-body.ts), the service's
-      // (undici's clock runs while it does not read).
-      clearTimeout(patience);
-      body.once('end', () => {
-        if (!isAnswered && !isOver) patience = setTimeout(tooLate, timeoutMs);
+      // Until it is sent, what counts is that some of it is: a browser that stops sending is found out first
+      // (request-body.ts), so that this is the service, which does not read.
+      body.on('data', () => {
+        if (!isAnswered && !isOver) patience.refresh();
       });
     },
     onResponseStart(started, status) {

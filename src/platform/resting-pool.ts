@@ -13,8 +13,6 @@ interface Line {
   restsUntil: number;
 }
 
-type Call = readonly [options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler];
-
 /**
  * A pool that lets a connection rest after each answer, so that a second one that nobody asked for finds it idle and
  * closes it. HTTP/1.1 tells answers apart by their order alone: once the next request is written, such an answer would
@@ -28,7 +26,7 @@ export class RestingPool extends Dispatcher {
   readonly #resting: Line[] = [];
   /** The one that was used last is taken first, so that the rest may close. */
   readonly #rested: Line[] = [];
-  readonly #waiting: Call[] = [];
+  readonly #waiting = new Map<Dispatcher.DispatchHandler, Dispatcher.DispatchOptions>();
 
   constructor(origin: string, most: number, options: Client.Options) {
     super();
@@ -39,11 +37,16 @@ export class RestingPool extends Dispatcher {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const line = this.#take();
     if (line === undefined) {
-      this.#waiting.push([options, handler]);
+      this.#waiting.set(handler, options);
       return false;
     }
     this.#send(line, options, handler);
     return true;
+  }
+
+  /** Forgets a call that waits for a connection; nothing of its handler is called. */
+  forget(handler: Dispatcher.DispatchHandler): void {
+    this.#waiting.delete(handler);
   }
 
   override destroy(): Promise<void>;
@@ -53,8 +56,8 @@ export class RestingPool extends Dispatcher {
   override async destroy(): Promise<void> {
     const all = this.#lines.map(async ({ client }) => client.destroy());
     // A client that is destroyed tells them so.
-    for (const [options, handler] of this.#waiting.splice(0))
-      this.#lines[0]?.client.dispatch(options, handler);
+    for (const [handler, options] of this.#waiting) this.#lines[0]?.client.dispatch(options, handler);
+    this.#waiting.clear();
     await Promise.all(all);
   }
 
@@ -87,9 +90,9 @@ export class RestingPool extends Dispatcher {
   #release(line: Line): void {
     if (!line.isBusy) return;
     line.isBusy = false;
-    const next = this.#waiting.shift();
-    if (next !== undefined) {
-      this.#send(line, ...next);
+    for (const [handler, options] of this.#waiting) {
+      this.#waiting.delete(handler);
+      this.#send(line, options, handler);
       return;
     }
     line.restsUntil = performance.now() + REST_MS;

@@ -1,5 +1,4 @@
 import { buildConnector } from 'undici';
-import type { Dispatcher } from 'undici';
 import { RestingPool } from './resting-pool.ts';
 
 export interface ServiceClientOptions {
@@ -10,7 +9,7 @@ export interface ServiceClientOptions {
 }
 
 /** The one pool of connections to the service, for the gateway and the pages alike. */
-export type ServiceClient = Dispatcher;
+export type ServiceClient = RestingPool;
 
 /** Opens connections as they are needed and keeps them; `destroy()` ends them. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {

@@ -86,3 +86,10 @@ test('a 100 that nobody asked for is never taken for the answer', async () => {
   expect(start).toMatch(/^HTTP\/1.1 (?:200|502) /);
   expect(await bodyFor(ok('next'))).toBe('next');
 });
+
+test('an answer in a coding that belongs to its connection is refused, not handed on without it', async () => {
+  raw.service.answer = () =>
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n';
+  const { start } = await raw.send(`GET ${PATH}`);
+  expect(start).toMatch(/^HTTP\/1.1 502 /);
+});

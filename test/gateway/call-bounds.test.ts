@@ -68,4 +68,14 @@ describe('the turn of a call', () => {
     expect(bounds.enter('a').turn(1_000)).toBeNull();
     expect(bounds.enter('b').turn(1_000)).toBeNull();
   });
+
+  test('comes to half of what others leave, so that there is always some for one more', () => {
+    const bounds = createCallBounds({ mostCalls: 100, mostCallsPerSession: 100, connections: 16 });
+    const taken = ['a', 'b', 'c', 'd', 'e'].map((session) => {
+      const turns = Array.from({ length: 20 }, () => bounds.enter(session).turn(10));
+      for (const turn of turns) turn?.catch(() => {}); // they give up in a moment
+      return turns.filter((turn) => turn === null).length;
+    });
+    expect(taken).toEqual([8, 4, 2, 1, 1]);
+  });
 });

@@ -125,7 +125,7 @@ test('a process has as many calls in flight as it may, whosever they are', async
 test('pages and sign-in need no place among the calls', async () => {
   const sessions = [await house.enter(), await house.enter()];
   const calls = sessions.flatMap(({ cookie }) => stick(cookie, 4));
-  await stuck(4);
+  await stuck(3);
   expect((await fetch(`${house.origin}/`)).status).toBe(200);
   const session = await fetch(`${house.origin}/auth/session`, {
     headers: { cookie: sessions[0]?.cookie ?? '' },

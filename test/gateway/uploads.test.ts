@@ -86,6 +86,21 @@ describe('an upload', () => {
     expect(await ended).toBe('ended');
   });
 
+  test('that the service does not read is a 504, however many interim answers it sends', async () => {
+    house.intercept = (req, res) => {
+      req.pause();
+      const more = setInterval(() => res.writeProcessing(), 200);
+      return Boolean(res.once('close', () => clearInterval(more)));
+    };
+    const upload = begin('POST', { 'content-length': String(20 * MIB) });
+    upload.on('error', () => {}); // the connection ends under what is still being sent
+    upload.end(Buffer.alloc(20 * MIB));
+    expect(await answerTo(upload)).toEqual({
+      status: 504,
+      body: expect.stringContaining('service_timeout'),
+    });
+  });
+
   test('that the service reads slowly arrives whole', async () => {
     house.intercept = (req, res) => {
       let bytes = 0;
