@@ -59,11 +59,14 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     }
     expectEarlyAnswer(req, res, lingerMs);
     declineUpgrade(req, res);
+    if (req.url?.startsWith('/api/') === true) {
+      gateway(req, res); // judges the framing itself
+      return;
+    }
     const fault = judgeFraming(req);
-    if (fault !== null) endWithThisAnswer(req.socket);
-    if (req.url?.startsWith('/api/') === true) gateway(req, res);
-    else if (fault === null) app(req, res);
+    if (fault === null) app(req, res);
     else {
+      endWithThisAnswer(req.socket);
       logRequest(log, req, res, req.url ?? '', config.trustProxy);
       sendProblem(res, fault);
     }
