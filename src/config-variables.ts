@@ -32,7 +32,7 @@ export const variables = {
   CLIENT_LINGER_SECONDS: integer(1, 3600).default(30),
   API_PATHS: apiPaths().default(['/api/public/v1/']),
   MAX_CALLS: integer(1, 65_535).default(2048),
-  MAX_CALLS_PER_SESSION: integer(1, 65_535).default(256),
+  MAX_CALLS_PER_SESSION: integer(1, 65_535).default(512),
   MAX_BODY_BYTES: integer(0, TIB).default(104_857_600),
   WORKSPACE_ITEMS: workspaceItems().default(['rooms', 'murals']),
   PAGE_SIZE: integer(1, 100).default(25),

@@ -30,7 +30,7 @@ test('what is not given has the default of the contract', () => {
     clientLingerSeconds: 30,
     apiPaths: ['/api/public/v1/'],
     maxCalls: 2048,
-    maxCallsPerSession: 256,
+    maxCallsPerSession: 512,
     maxBodyBytes: 104_857_600,
     workspaceItems: ['rooms', 'murals'],
     pageSize: 25,
