@@ -85,5 +85,12 @@ async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; t
   const from = masters[refusals.indexOf(null)];
   const to = masters.find((node) => node !== from);
   if (from === undefined || to === undefined) throw new Error('the key is nobody’s');
+  // After a failover the others hear of it one after the other.
+  await eventually(async () => (await knowsAsMaster(from, to)) && knowsAsMaster(to, from));
   return { slot: String(await from.ask('CLUSTER', 'KEYSLOT', key)), from, to };
+}
+
+async function knowsAsMaster(node: RedisNode, other: RedisNode): Promise<boolean> {
+  const [known, id] = [String(await node.ask('CLUSTER', 'NODES')), await idOf(other)];
+  return known.split('\n').some((line) => line.startsWith(id) && /^\S+ \S+ master\b/.test(line));
 }
