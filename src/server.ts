@@ -49,7 +49,12 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     isCheck: ({ url = '' }) => READY.test(url),
     behindBalancer: config.trustProxy > 0,
   });
-  closeSlowReaders(server, config.serviceTimeoutSeconds * 1_000, isIdle);
+  closeSlowReaders(server, {
+    withinMs: config.serviceTimeoutSeconds * 1_000,
+    headWithinMs: config.clientHeadSeconds * 1_000,
+    isIdle,
+    isWaiting: (socket) => lastDue(socket) !== undefined,
+  });
   const gateway = createGateway(services, ({ socket }) => refuses(socket));
   const app = createApp(services, gateway, isDraining);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {

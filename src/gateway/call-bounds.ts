@@ -67,13 +67,16 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
   const createSlot = (session: SessionCalls, onLeave: () => void): CallSlot => {
     let state: 'idle' | 'waiting' | 'asking' | 'left' = 'idle';
     let stopWaiting = () => {};
+    const ask = () => {
+      state = 'asking';
+      session.asking += 1;
+      asking += 1;
+    };
     return {
       turn(withinMs) {
         if (state === 'left') throw new CallAbortedError(); // nobody would leave its place again
         if (mayAsk(session)) {
-          state = 'asking';
-          session.asking += 1;
-          asking += 1;
+          ask();
           return null;
         }
         state = 'waiting';
@@ -81,9 +84,7 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
         const go = () => {
           stopWaiting = () => {};
           clearTimeout(tooLate);
-          state = 'asking';
-          session.asking += 1;
-          asking += 1;
+          ask();
           resolve();
         };
         const giveUp = (error: Error) => {

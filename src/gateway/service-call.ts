@@ -44,7 +44,8 @@ export interface ServiceCall {
 
 /**
  * Sends one request. Follows no redirect, repeats nothing, takes no encoding off. `timeoutMs` bounds the wait for a
- * connection and for the answer's headers from the request fully sent; both fail with a ServiceTimeoutError. undici bounds the silence of the service in the middle of its answer.
+ * connection, then for some of the body to be taken, and for the answer's headers from the request fully sent; each
+ * fails with a ServiceTimeoutError. undici bounds the silence of the service in the middle of its answer.
  *
  * The receiver is called as the answer's bytes are read, with no promise between: an answer that came in one piece
  * leaves in one.

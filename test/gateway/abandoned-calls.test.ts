@@ -111,3 +111,14 @@ test('a kept connection ends when its time is up, and a call that waits longer d
   await eventually(async () => received.split('more').length > before + 2);
   stream.destroy();
 });
+
+test('line breaks behind an answer keep no connection open', async () => {
+  await using impatient = await startHouse({ CLIENT_HEAD_SECONDS: '1', CLIENT_IDLE_SECONDS: '1' });
+  const socket = connect(impatient.config.port, '127.0.0.1').setEncoding('latin1');
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [answer] = (await once(socket, 'data')) as [string];
+  expect(answer).toMatch(/^HTTP\/1.1 200 /);
+  const closed = once(socket.resume(), 'close');
+  socket.write('\r\n\r\n');
+  await closed;
+});
