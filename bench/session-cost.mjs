@@ -10,6 +10,9 @@ import { JWT_LIKE, newGrant, newToken, OPAQUE } from './support/tokens.mjs';
 
 /** What a session costs in Redis and in a process that remembers it, by the code that writes and reads it. */
 
+const { createGetex } = /** @type {typeof import('../src/platform/getex.ts')} */ (
+  await fromDist('platform/getex.js')
+);
 const { createSealer } = /** @type {typeof import('../src/session/sealing.ts')} */ (
   await fromDist('session/sealing.js')
 );
@@ -37,12 +40,14 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = /** @type {() => void} */ (runInNewContext('gc'));
 
 const store = await startStore();
+const idleSeconds = 3_600;
 const deps = {
   redis: store.redis,
   log: silentLog,
   prefix: 'cloakroom:',
   sealer: createSealer([randomBytes(32)]),
-  idleSeconds: 3_600,
+  idleSeconds,
+  getex: createGetex(store.redis, idleSeconds),
   maxSeconds: 43_200,
   now: Date.now,
 };

@@ -9,6 +9,7 @@ import { createTokenKeeper } from './auth/token-keeper.ts';
 import type { TokenKeeper } from './auth/token-keeper.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './platform/log.ts';
+import { createGetex } from './platform/getex.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { closeRedis, createRedis } from './platform/redis.ts';
 import type { RedisClient } from './platform/redis.ts';
@@ -61,6 +62,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
   const sealer = createSealer(config.sessionKeys);
   const records = createSessionRecords({
     redis,
+    getex: createGetex(redis, config.sessionIdleSeconds),
     sealer,
     log,
     now,

@@ -48,24 +48,15 @@ function tellOfNodes(cluster: Cluster, log: Logger): void {
   });
 }
 
-/**
- * Awaits a Redis command, for 1.5 s at most; whatever fails in it becomes a StoreUnavailableError. `map` makes of the
- * answer what is wanted.
- */
-export function fromStore<T>(command: Promise<T>): Promise<T>;
-export function fromStore<T, R>(command: Promise<T>, map: (answer: T) => R): Promise<R>;
-export function fromStore<T>(command: Promise<T>, map: (answer: T) => unknown = same): Promise<unknown> {
+/** Awaits a Redis command, for 1.5 s at most; whatever fails in it becomes a StoreUnavailableError. */
+export function fromStore<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new StoreUnavailableError(new Error('Redis did not answer in time')));
     // Where it was we who were held up, the answer is here and is read first.
     const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
     const onAnswer = (answer: T) => {
       clearTimeout(timer);
-      try {
-        resolve(map(answer));
-      } catch (error) {
-        reject(error instanceof Error ? error : new Error('not an Error', { cause: error }));
-      }
+      resolve(answer);
     };
     const onError = (error: unknown) => {
       clearTimeout(timer);
@@ -73,22 +64,6 @@ export function fromStore<T>(command: Promise<T>, map: (answer: T) => unknown = 
     };
     command.then(onAnswer, onError);
   });
-}
-
-function same<T>(answer: T): T {
-  return answer;
-}
-
-/**
- * Lets the commands that are sent in this turn of the event loop leave in one write: to write costs as much as all else
- * in a command. For those that many requests send at once; each node of a cluster has a connection of its own.
- */
-export function gatherWrites(client: RedisClient): void {
-  if (client instanceof Cluster || client.status !== 'ready') return;
-  const { stream } = client;
-  if (stream.writableCorked > 0) return;
-  stream.cork();
-  setImmediate(() => stream.uncork());
 }
 
 const READY_WITHIN_MS = 5_000;

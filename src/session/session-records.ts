@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '../platform/log.ts';
-import { fromStore, gatherWrites } from '../platform/redis.ts';
+import type { Getex } from '../platform/getex.ts';
+import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { createOpenedRecords } from './opened-records.ts';
 import type { SessionRecord, Ticket } from './record.ts';
@@ -27,6 +28,8 @@ export interface SessionRecords {
 
 export interface SessionRecordsOptions {
   readonly redis: RedisClient;
+  /** Of the same Redis, with `idleSeconds`. */
+  readonly getex: Getex;
   readonly prefix: string;
   readonly sealer: Sealer;
   readonly idleSeconds: number;
@@ -73,7 +76,7 @@ export function keyBesideSession(prefix: string, kind: string, id: string): stri
 }
 
 export function createSessionRecords(options: SessionRecordsOptions): SessionRecords {
-  const { redis, sealer, idleSeconds, maxSeconds, now } = options;
+  const { redis, getex, sealer, idleSeconds, maxSeconds, now } = options;
   const opened = createOpenedRecords(sealer, (id) => sessionKey(options.prefix, id), options.log);
   const keyOf = (id: string) => opened.keyOf(id);
 
@@ -118,9 +121,8 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
   return {
     replace,
     end,
-    read(id) {
-      gatherWrites(redis);
-      return fromStore(redis.getex(keyOf(id), 'EX', idleSeconds), (sealed) => toTicket(id, sealed));
+    async read(id) {
+      return toTicket(id, await getex(keyOf(id)));
     },
     async peek(id) {
       const key = keyOf(id);

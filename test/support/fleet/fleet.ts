@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createGetex } from '../../../src/platform/getex.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
 import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
@@ -63,6 +64,8 @@ export interface FleetOptions {
   readonly redisUrl?: string;
 }
 
+const IDLE_SECONDS = 3_600;
+
 /** Starts Redis, service and processes, each on ports of their own. */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const privateRedis = options.redisUrl === undefined ? await startPrivateRedis() : null;
@@ -76,10 +79,11 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const cookies = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys });
   const records = createSessionRecords({
     redis,
+    getex: createGetex(redis, IDLE_SECONDS),
     log,
     prefix: 'cloakroom:',
     sealer: createSealer(sessionKeys),
-    idleSeconds: 3_600,
+    idleSeconds: IDLE_SECONDS,
     maxSeconds: 43_200,
     now: Date.now,
   });
