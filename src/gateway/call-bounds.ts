@@ -41,12 +41,40 @@ interface SessionCalls {
   readonly waiting: Set<() => void>;
 }
 
+/** A call that waits for its turn. */
+interface Wait {
+  readonly promise: Promise<void>;
+  readonly giveUp: (error: Error) => void;
+}
+
 export function createCallBounds(options: CallBoundsOptions): CallBounds {
   const sessions = new Map<string, SessionCalls>();
   let inFlight = 0;
   let asking = 0;
   const mayAsk = (session: SessionCalls) =>
     session.asking < Math.max(1, Math.floor((options.connections - (asking - session.asking)) / 2));
+
+  const ask = (session: SessionCalls) => {
+    session.asking += 1;
+    asking += 1;
+  };
+
+  const waitForTurn = (session: SessionCalls, withinMs: number, onTurn: () => void): Wait => {
+    const { promise, resolve, reject } = createDeferred<void>();
+    const go = () => {
+      clearTimeout(tooLate);
+      onTurn();
+      resolve();
+    };
+    const giveUp = (error: Error) => {
+      session.waiting.delete(go);
+      clearTimeout(tooLate);
+      reject(error);
+    };
+    const tooLate = setTimeout(() => giveUp(new ServiceTimeoutError()), withinMs);
+    session.waiting.add(go);
+    return { promise, giveUp };
+  };
 
   const enter = (sessionId: string): CallSlot => {
     let session = sessions.get(sessionId);
@@ -58,49 +86,31 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
       sessions.set(sessionId, (session = { inFlight: 0, asking: 0, waiting: new Set() }));
     session.inFlight += 1;
     inFlight += 1;
-    return createSlot(session, () => {
-      inFlight -= 1;
-      if (session.inFlight === 0) sessions.delete(sessionId);
-    });
+    return createSlot(sessionId, session);
   };
 
-  const createSlot = (session: SessionCalls, onLeave: () => void): CallSlot => {
-    let state: 'idle' | 'waiting' | 'asking' | 'left' = 'idle';
-    let stopWaiting = () => {};
-    const ask = () => {
-      state = 'asking';
-      session.asking += 1;
-      asking += 1;
-    };
+  const createSlot = (sessionId: string, session: SessionCalls): CallSlot => {
+    let state: 'idle' | 'asking' | 'left' = 'idle';
+    let wait: Wait | null = null;
     return {
       turn(withinMs) {
         if (state === 'left') throw new CallAbortedError(); // nobody would leave its place again
         if (mayAsk(session)) {
-          ask();
+          state = 'asking';
+          ask(session);
           return null;
         }
-        state = 'waiting';
-        const { promise, resolve, reject } = createDeferred<void>();
-        const go = () => {
-          stopWaiting = () => {};
-          clearTimeout(tooLate);
-          ask();
-          resolve();
-        };
-        const giveUp = (error: Error) => {
-          session.waiting.delete(go);
-          clearTimeout(tooLate);
-          reject(error);
-        };
-        const tooLate = setTimeout(() => giveUp(new ServiceTimeoutError()), withinMs);
-        stopWaiting = () => giveUp(new CallAbortedError());
-        session.waiting.add(go);
-        return promise;
+        wait = waitForTurn(session, withinMs, () => {
+          state = 'asking';
+          ask(session);
+        });
+        return wait.promise;
       },
       leave() {
         if (state === 'left') return;
-        stopWaiting();
+        wait?.giveUp(new CallAbortedError()); // nothing, where its turn has come
         session.inFlight -= 1;
+        inFlight -= 1;
         if (state === 'asking') {
           session.asking -= 1;
           asking -= 1;
@@ -111,7 +121,7 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
           }
         }
         state = 'left';
-        onLeave();
+        if (session.inFlight === 0) sessions.delete(sessionId);
       },
     };
   };

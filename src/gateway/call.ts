@@ -12,6 +12,8 @@ export interface Call extends RequestToLog {
   /** Its request id. */
   readonly id: string;
   readonly times: CallTimes;
+  /** Until when its time is counted to one of its parts; by performance.now(). */
+  countedUntil: number;
   /** Once it is known whose it is. */
   slot: CallSlot | null;
   /** Once it is being forwarded, where it has one. */
@@ -22,14 +24,16 @@ export interface Call extends RequestToLog {
 
 /** `proxies` is the number of reverse proxies whose `X-Forwarded-For` is believed. */
 export function createCall(req: IncomingMessage, res: ServerResponse, proxies: number): Call {
+  const startedAt = performance.now();
   return {
     req,
     res,
     target: originalTarget(req),
     client: clientAddress(req, proxies),
-    startedAt: performance.now(),
+    startedAt,
     id: requestId(res),
     times: { session: 0, token: 0, service: 0 },
+    countedUntil: startedAt,
     slot: null,
     body: null,
     underWay: null,
@@ -43,14 +47,11 @@ export function endCall({ res, slot, body, underWay }: Call): void {
   slot?.leave();
 }
 
-/** Awaits a part of a call and adds what it took. */
-export async function timed<T>(times: CallTimes, part: keyof CallTimes, work: Promise<T>): Promise<T> {
-  const startedAt = performance.now();
-  try {
-    return await work;
-  } finally {
-    times[part] += performance.now() - startedAt;
-  }
+/** Counts the time since it was last counted, or since the call came, to a part of it. */
+export function countTo(call: Call, part: keyof CallTimes): void {
+  const now = performance.now();
+  call.times[part] += now - call.countedUntil;
+  call.countedUntil = now;
 }
 
 /** Express takes the path that it mounts at off `url` and keeps the whole one here. */

@@ -3,7 +3,7 @@ import type { TokenKeeper } from '../auth/token-keeper.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { Ticket } from '../session/record.ts';
 import type { Call } from './call.ts';
-import { timed } from './call.ts';
+import { countTo } from './call.ts';
 import { hasOtherCoding, toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts';
 import { CutOffError } from './outcome.ts';
 import { serviceUnreachable } from './problems.ts';
@@ -18,31 +18,26 @@ export interface ExchangeOptions {
   readonly maxBodyBytes: number;
   /** SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;
+  /** Called once at most for a call, where no answer has begun and none will, or where one is cut off. */
+  readonly fail: (call: Call, error: unknown) => void;
 }
 
 /**
  * Calls the service and delivers its answer; on a 401 renews the token, and repeats the call once where its body is at
- * hand. `fail` is called, once at most, where no answer has begun and none will, or where one is cut off.
+ * hand.
  */
 export function startExchange(
   options: ExchangeOptions,
   call: Call,
   ticket: Ticket,
   accessToken: string,
-  fail: (error: unknown) => void,
 ): void {
   if (call.res.destroyed) {
-    fail(new CallAbortedError()); // the browser left while we waited
+    options.fail(call, new CallAbortedError()); // the browser left while we waited
     return;
   }
   if (hasBody(call.req)) call.body = createRequestBody(call.req, options.maxBodyBytes, options.timeoutMs);
-  const onRefused = (refused: ServiceAnswer) => {
-    renewAndRepeat(options, call, ticket, accessToken, refused, fail).catch((error: unknown) => {
-      refused.discard();
-      fail(error);
-    });
-  };
-  send(options, call, accessToken, call.body?.stream ?? null, fail, onRefused);
+  send(options, call, accessToken, call.body?.stream ?? null, ticket);
 }
 
 async function renewAndRepeat(
@@ -51,10 +46,9 @@ async function renewAndRepeat(
   ticket: Ticket,
   accessToken: string,
   refused: ServiceAnswer,
-  fail: (error: unknown) => void,
 ): Promise<void> {
-  const { body, times } = call;
-  const renewed = await timed(times, 'token', options.tokens.accessToken(ticket, accessToken));
+  const { body } = call;
+  const renewed = await options.tokens.accessToken(ticket, accessToken).finally(() => countTo(call, 'token'));
   const again = body === null ? null : await body.whole();
   if (body !== null && again === null) {
     deliver(call, refused);
@@ -62,44 +56,46 @@ async function renewAndRepeat(
   }
   refused.discard();
   if (call.res.destroyed) throw new CallAbortedError();
-  send(options, call, renewed, again, fail, null);
+  call.countedUntil = performance.now(); // the browser's time is nobody's here
+  send(options, call, renewed, again, null);
 }
 
-/** Sends the call once and delivers the answer; a 401 goes to `onRefused`, where there is one, and waits. */
+/** Sends the call once and delivers the answer; where a ticket is given, a 401 waits for its token to be renewed. */
 function send(
-  { client, timeoutMs }: ExchangeOptions,
+  options: ExchangeOptions,
   call: Call,
   accessToken: string,
   body: ServiceRequest['body'],
-  fail: (error: unknown) => void,
-  onRefused: ((answer: ServiceAnswer) => void) | null,
+  ticket: Ticket | null,
 ): void {
-  const { req, res, target, times } = call;
+  const { req, res, target } = call;
+  const { client, timeoutMs, fail } = options;
   const headers = toServiceHeaders(req.rawHeaders, accessToken, call.id);
-  const request = { method: req.method ?? 'GET', target, headers, body };
-  const sentAt = performance.now();
   let isHeld = false;
-  call.underWay = callService(client, request, timeoutMs, {
+  call.underWay = callService(client, { method: req.method ?? 'GET', target, headers, body }, timeoutMs, {
     onAnswer(answer) {
-      times.service += performance.now() - sentAt;
-      if (onRefused === null || answer.status !== 401) {
+      countTo(call, 'service');
+      if (ticket === null || answer.status !== 401) {
         deliver(call, answer);
         return;
       }
       isHeld = true;
-      onRefused(answer);
+      renewAndRepeat(options, call, ticket, accessToken, answer).catch((error: unknown) => {
+        answer.discard();
+        fail(call, error);
+      });
     },
     onEnd() {
       res.end();
     },
     onFailure(error) {
       if (res.headersSent) {
-        fail(new CutOffError('cut off', { cause: error })); // a short answer must not look whole
+        fail(call, new CutOffError('cut off', { cause: error })); // a short answer must not look whole
         return;
       }
       if (isHeld) return; // whoever holds it discards it, or hears of it when it is delivered
-      times.service += performance.now() - sentAt;
-      fail(error);
+      countTo(call, 'service');
+      fail(call, error);
     },
   });
 }

@@ -12,7 +12,7 @@ import type { TicketCookie } from '../session/ticket-cookie.ts';
 import type { CallBounds } from './call-bounds.ts';
 import { createCallBounds } from './call-bounds.ts';
 import { createCallMetrics } from './call-metrics.ts';
-import { createCall, endCall, timed } from './call.ts';
+import { countTo, createCall, endCall } from './call.ts';
 import type { Call } from './call.ts';
 import { startExchange } from './exchange.ts';
 import type { ExchangeOptions } from './exchange.ts';
@@ -56,21 +56,21 @@ export function createGateway(
     tokens: deps.tokens,
     maxBodyBytes: config.maxBodyBytes,
     timeoutMs: config.serviceTimeoutSeconds * 1_000,
-  };
-
-  return (req, res) => {
-    const call = createCall(req, res, config.trustProxy);
-    const fail = (error: unknown) => {
+    fail(call: Call, error: unknown) {
       const answer = toAnswer(error);
       if (answer === null) {
         logCutOff(log, call, error);
-        res.destroy();
+        call.res.destroy();
         return;
       }
       logFailure(log, call, answer);
       metrics?.refused(answer.code);
       refuse(call, answer);
-    };
+    },
+  };
+
+  return (req, res) => {
+    const call = createCall(req, res, config.trustProxy);
     res.on('close', () => {
       endCall(call);
       metrics?.ended(call);
@@ -79,34 +79,36 @@ export function createGateway(
     if (isRefused(req)) {
       metrics?.refused('draining');
       refuse(call, draining());
-    } else forward(deps, options, bounds, call, fail).catch(fail);
+    } else void forward(deps, options, bounds, call);
   };
 }
 
-/** Judges in the order of contract section 4, and sends the call on its way. */
+/** Judges in the order of contract section 4, and sends the call on its way or fails it. */
 async function forward(
   deps: GatewayDeps,
   options: ExchangeOptions,
   bounds: CallBounds,
   call: Call,
-  fail: (error: unknown) => void,
 ): Promise<void> {
-  const { cookie, records, tokens } = deps;
-  const { req, times } = call;
-  judgeHead(req, call.target, deps.config);
-
-  const sent = cookie.read(req.headers.cookie);
-  if (sent === null) throw signInRequired();
-  call.slot = bounds.enter(sent.id);
-  const ticket = await timed(times, 'session', records.read(sent.id));
-  if (ticket === null) throw sessionExpired();
-  if (!sent.current) call.res.setHeader('set-cookie', cookie.write(sent.id));
-
-  const living = tokens.livingToken(ticket);
-  const accessToken = living ?? (await timed(times, 'token', tokens.accessToken(ticket)));
-  const turn = call.slot.turn(options.timeoutMs);
-  if (turn !== null) await timed(times, 'service', turn);
-  startExchange(options, call, ticket, accessToken, fail);
+  const { tokens } = deps;
+  try {
+    judgeHead(call.req, call.target, deps.config);
+    const sent = deps.cookie.read(call.req.headers.cookie);
+    if (sent === null) throw signInRequired();
+    const slot = (call.slot = bounds.enter(sent.id));
+    const ticket = await deps.records.read(sent.id);
+    countTo(call, 'session');
+    if (ticket === null) throw sessionExpired();
+    if (!sent.current) call.res.setHeader('set-cookie', deps.cookie.write(sent.id));
+    const accessToken =
+      tokens.livingToken(ticket) ?? (await tokens.accessToken(ticket).finally(() => countTo(call, 'token')));
+    const turn = slot.turn(options.timeoutMs);
+    if (turn !== null) await turn.finally(() => countTo(call, 'service'));
+    startExchange(options, call, ticket, accessToken);
+  } catch (error) {
+    if (call.slot !== null && call.times.session === 0) countTo(call, 'session'); // it got no further
+    options.fail(call, error);
+  }
 }
 
 /** An outage is a normal event; what nobody designed an answer for is not. */

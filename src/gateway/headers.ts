@@ -52,12 +52,11 @@ export function toBrowserHeaders(raw: RawHeaders, requestId: string, serverTimin
  * takes it off without knowing it loses it.
  */
 export function hasOtherCoding(raw: RawHeaders): boolean {
-  return raw.some(
-    (name, index) =>
-      index % 2 === 0 &&
-      isName(name, 'transfer-encoding') &&
-      raw[index + 1]?.trim().toLowerCase() !== 'chunked',
-  );
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if (isName(raw[index] ?? '', 'transfer-encoding') && raw[index + 1]?.trim().toLowerCase() !== 'chunked')
+      return true;
+  }
+  return false;
 }
 
 /** A 204 has no length, whatever the service says (RFC 9110 §8.6). */

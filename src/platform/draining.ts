@@ -39,7 +39,7 @@ const OPEN_SHARE = 1 / 3;
 
 interface Connection {
   /** Answers that it waits for. The server itself takes for busy what has asked nothing yet, or half of it. */
-  readonly due: Set<ServerResponse>;
+  readonly due: ServerResponse[];
   asked: number;
   /** What had been read of it when its last answer was over. */
   bytesBefore: number;
@@ -56,13 +56,13 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
   // The server's own list misses connections that were handed to it, and those of CONNECT.
   const connections = new Map<Socket, Connection>();
   const empty = createDeferred<void>();
-  const endIfIdle = (socket: Socket) => connections.get(socket)?.due.size === 0 && socket.destroySoon();
+  const endIfIdle = (socket: Socket) => connections.get(socket)?.due.length === 0 && socket.destroySoon();
   const endInAMoment = (socket: Socket) => setTimeout(endIfIdle, MOMENT_MS, socket).unref();
   // A balancer takes the end of an idle connection for "go elsewhere", and a 503 for the answer. Everyone else is told.
   const endKept = behindBalancer ? endIfIdle : endInAMoment;
 
   server.on('connection', (socket: Socket) => {
-    const due = new Set<ServerResponse>();
+    const due: ServerResponse[] = [];
     connections.set(socket, { due, asked: 0, bytesBefore: -1, openedAt: performance.now() });
     socket.once('close', () => {
       connections.delete(socket);
@@ -75,14 +75,14 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     if (connection === undefined) return;
     connection.asked += 1;
     if (isDraining()) sayLast(connection.due, res);
-    connection.due.add(res);
+    connection.due.push(res);
     if (!isCheck(req)) balancer.called();
     else {
       balancer.checked();
       if (isDraining()) res.once('finish', balancer.told);
     }
     res.on('close', () => {
-      connection.due.delete(res);
+      remove(connection.due, res);
       connection.bytesBefore = req.socket.bytesRead;
       if (isDraining()) endKept(req.socket);
     });
@@ -99,13 +99,13 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     },
     isIdle(socket) {
       const connection = connections.get(socket);
-      return connection?.due.size === 0 && connection.bytesBefore === socket.bytesRead;
+      return connection?.due.length === 0 && connection.bytesBefore === socket.bytesRead;
     },
-    lastDue: (socket) => [...(connections.get(socket)?.due ?? [])].at(-1),
+    lastDue: (socket) => connections.get(socket)?.due.at(-1),
     async drain(withinMs) {
       drainingSince = performance.now();
       for (const [socket, connection] of connections) {
-        const last = [...connection.due].at(-1);
+        const last = connection.due.at(-1);
         if (last !== undefined) sayLast(connection.due, last);
         if (connection.asked > 0 || !isFresh(connection)) endKept(socket);
       }
@@ -124,17 +124,22 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
 }
 
 /** Of the answers on a lost connection Node 20 tells only the one whose turn it is: those behind it would wait for ever. */
-function closeQueued(due: ReadonlySet<ServerResponse>): void {
-  for (const res of due) {
-    if (res.socket !== null) continue;
+function closeQueued(due: readonly ServerResponse[]): void {
+  for (const res of due.filter(({ socket }) => socket === null)) {
     res.destroy();
     res.emit('close');
   }
 }
 
+/** Answers come in turn: it is the first, but where a connection is lost. */
+function remove(due: ServerResponse[], res: ServerResponse): void {
+  const at = due.indexOf(res);
+  if (at >= 0) due.splice(at, 1);
+}
+
 /** Closes a connection with its last answer: no longer with one that is due before it. */
-function sayLast(due: Set<ServerResponse>, last: ServerResponse): void {
-  const before = [...due].at(-1);
+function sayLast(due: readonly ServerResponse[], last: ServerResponse): void {
+  const before = due.at(-1);
   if (before !== undefined && before !== last && !before.headersSent)
     before.setHeader('connection', 'keep-alive');
   if (!last.headersSent) last.setHeader('connection', 'close');

@@ -54,5 +54,6 @@ export function writeRequestLine(log: Logger, request: RequestToLog): void {
 /** A target that is no path may hold a password; a fragment has no place in one, and may hold anything. */
 function toLoggedPath(target: string): string {
   if (!target.startsWith('/')) return 'not a path';
-  return (target.split(/[?#]/, 1)[0] ?? '').slice(0, LONGEST_LOGGED_PATH);
+  const end = target.search(/[?#]/);
+  return target.slice(0, end < 0 ? LONGEST_LOGGED_PATH : Math.min(end, LONGEST_LOGGED_PATH));
 }
