@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { requestBytes } from './peers/browser-request.mjs';
 import { checkJob } from './peers/does-the-job.mjs';
+import { judgeGoals } from './peers/goals.mjs';
 import { readOptions } from './peers/options.mjs';
 import { describeMachine, toMarkdown, toSpread, versionsOf } from './peers/report.mjs';
 import { OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
 import { callNowAndThen, createCallers } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
-import { measureRounds } from './support/rounds.mjs';
+import { measureRounds, sumUp } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -22,14 +23,15 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
  *
  * The main figure is CPU time for each call, user and system, of all processes of a system, as a ratio to (a), the bare
  * pass-through. What is measured has one core for itself; load, Redis and service have the other. The systems take
- * short turns, in another order each time. Then, at light load, what each adds to the median time of a call over (a).
+ * short turns, in another order each time; each round has processes of its own. Then, at light load, what each adds to
+ * the median time of a call over (a).
  *
  * `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 1.5] [--json FILE] [--cpu-prof FOLDER]`.
  * `--cpu-prof` keeps profiles of (a) and of Cloakroom; the figures of such a run are none to quote.
  */
 
 const SESSIONS = 8;
-const WARM_UP_MS = 4_000;
+const WARM_UP_MS = 3_000;
 /** Of calls before each turn: connections are open, and caches are warm again after the turns of the others. */
 const LEAD_MS = 20;
 const LIGHT_TURNS = 4;
@@ -43,8 +45,8 @@ const LIGHT_EVERY_MS = 4;
  * @property {number[]} pids
  * @property {import('./support/load.mjs').Target} target
  * @property {ReturnType<typeof createCallers>} callers
- * @property {number[]} addedMs by round
  */
+/** @typedef {import('./peers/goals.mjs').Measured} Measured */
 
 const options = readOptions();
 pinSelf(OTHER_CORE);
@@ -54,52 +56,101 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () =>
 
 const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'), {});
 const store = await startStore({ port: await freePort() });
-/** @type {Running[]} */
-const running = [];
+/** @type {Map<string, Measured>} */
+const rounds = new Map(options.kinds.map((kind) => [kind.name, { kind, cpuMs: [], busy: [], addedMs: [] }]));
+/** @type {import('./support/rounds.mjs').Quality[]} */
+const qualities = [];
 try {
-  await startAll();
-  for (const { callers } of running) await callers.callFor(WARM_UP_MS);
-  const { rounds, quality } = await measureRounds({
-    ...options,
-    systems: running,
-    pids: ({ pids }) => pids,
-    helpers: [process.pid, upstream.pid, store.pid, ...running.flatMap(({ system }) => system.helpers ?? [])],
-    prepare: async ({ callers }) => void (await callers.callFor(LEAD_MS)),
-    work: async ({ callers }, ms) => callers.callFor(ms),
-    afterRound: measureLightLoad,
-  });
-  report(rounds, quality);
-} finally {
-  for (const { callers, system } of running) {
-    callers.close();
-    await system.stop();
+  const world = await prepareWorld();
+  for (let round = 0; round < options.rounds; round++) {
+    process.stderr.write(`round ${round + 1} of ${options.rounds} …\n`);
+    await measureRound(world, round);
   }
+  report();
+} finally {
   await upstream.stop();
   await store.stop();
 }
 
-async function startAll() {
+async function prepareWorld() {
   const { port, body } = /** @type {{ port: number, body: string }} */ (await upstream.told());
   if (options.profiles !== undefined) mkdirSync(options.profiles, { recursive: true });
-  const world = {
+  return {
     upstream: `http://127.0.0.1:${port}`,
+    body,
     redisUrl: store.url,
     redis: store.redis,
     folder,
     grants: Array.from({ length: SESSIONS }, () => newGrant(OPAQUE, 14_400)),
     profiles: options.profiles && resolve(options.profiles),
   };
-  for (const kind of options.kinds) {
-    const system = await kind.start(world);
-    await checkJob(kind, system, body);
-    const target = { port: system.port, requests: system.cookies.map(requestBytes), bodyBytes: body.length };
-    const callers = createCallers(target);
-    running.push({ kind, system, pids: familyOf(system.pid), target, callers, addedMs: [] });
+}
+
+/**
+ * Each round has processes of its own: those of the same code differ by a tenth for as long as they live.
+ * @param {Awaited<ReturnType<typeof prepareWorld>>} world
+ * @param {number} round
+ */
+async function measureRound(world, round) {
+  /** @type {Running[]} */
+  const running = [];
+  try {
+    for (const kind of options.kinds) running.push(await start(kind, world));
+    for (const { callers } of running) await callers.callFor(WARM_UP_MS);
+    const { rounds: measured, quality } = await measureRounds({
+      rounds: 1,
+      firstTurn: round,
+      seconds: options.seconds,
+      systems: running,
+      pids: ({ pids }) => pids,
+      helpers: [
+        process.pid,
+        upstream.pid,
+        store.pid,
+        ...running.flatMap(({ system }) => system.helpers ?? []),
+      ],
+      prepare: async ({ callers }) => void (await callers.callFor(LEAD_MS)),
+      work: async ({ callers }, ms) => callers.callFor(ms),
+    });
+    const addedMs = await measureLightLoad(running);
+    for (const [at, each] of running.entries()) {
+      const { ms, cpuMs, calls } = measured[0]?.get(each) ?? { ms: NaN, cpuMs: NaN, calls: NaN };
+      const of = rounds.get(each.kind.name);
+      of?.cpuMs.push(cpuMs / calls);
+      of?.busy.push(cpuMs / ms);
+      of?.addedMs.push(addedMs[at] ?? NaN);
+    }
+    qualities.push(quality);
+  } finally {
+    for (const { callers, system } of running) {
+      callers.close();
+      await system.stop();
+    }
   }
 }
 
-/** All systems in turn, so that they meet the same moments. */
-async function measureLightLoad() {
+/**
+ * @param {import('./peers/systems.mjs').Kind} kind
+ * @param {Awaited<ReturnType<typeof prepareWorld>>} world
+ * @returns {Promise<Running>}
+ */
+async function start(kind, world) {
+  const system = await kind.start(world);
+  await checkJob(kind, system, world.body);
+  const target = {
+    port: system.port,
+    requests: system.cookies.map(requestBytes),
+    bodyBytes: world.body.length,
+  };
+  return { kind, system, pids: familyOf(system.pid), target, callers: createCallers(target) };
+}
+
+/**
+ * What each adds to the median time of a call over the first, in ms. All systems in turn, so that they meet the same
+ * moments.
+ * @param {readonly Running[]} running
+ */
+async function measureLightLoad(running) {
   const took = running.map(() => /** @type {number[]} */ ([]));
   for (let turn = 0; turn < LIGHT_TURNS; turn++) {
     for (const [at, { target }] of running.entries()) {
@@ -107,31 +158,29 @@ async function measureLightLoad() {
     }
   }
   const [bare = NaN] = took.map(median);
-  for (const [at, { addedMs }] of running.entries()) addedMs.push(median(took[at] ?? []) - bare);
+  return took.map((ms) => median(ms) - bare);
 }
 
-/**
- * @param {Awaited<ReturnType<typeof measureRounds<Running>>>['rounds']} rounds
- * @param {import('./support/rounds.mjs').Quality} quality
- */
-function report(rounds, quality) {
-  const ofAll = (/** @type {Running | undefined} */ each, /** @type {'cpuMs' | 'busy'} */ what) =>
-    rounds.map((round) => {
-      const { ms, cpuMs, calls } = (each && round.get(each)) ?? { ms: NaN, cpuMs: NaN, calls: NaN };
-      return what === 'busy' ? cpuMs / ms : cpuMs / calls;
-    });
-  const bare = ofAll(running[0], 'cpuMs');
-  const rows = running.map((each) => ({
-    name: each.kind.name,
-    title: each.kind.title,
-    ratio: toSpread(ofAll(each, 'cpuMs').map((cpuMs, round) => cpuMs / (bare[round] ?? NaN))),
-    addedMs: toSpread(each.addedMs),
-    cpuMicroseconds: median(ofAll(each, 'cpuMs')) * 1_000,
-    busy: median(ofAll(each, 'busy')),
-    versions: versionsOf(each.kind.packages),
+function report() {
+  const measured = [...rounds.values()];
+  const bare = measured[0]?.cpuMs ?? [];
+  const rows = measured.map(({ kind, cpuMs, busy, addedMs }) => ({
+    name: kind.name,
+    title: kind.title,
+    ratio: toSpread(cpuMs.map((each, round) => each / (bare[round] ?? NaN))),
+    addedMs: toSpread(addedMs),
+    cpuMicroseconds: median(cpuMs) * 1_000,
+    busy: median(busy),
+    versions: versionsOf(kind.packages),
   }));
   const { rounds: count, seconds } = options;
-  const all = { rows, quality, machine: describeMachine(), options: { rounds: count, seconds } };
+  const all = {
+    rows,
+    goals: judgeGoals(measured),
+    quality: sumUp(qualities),
+    machine: describeMachine(),
+    options: { rounds: count, seconds },
+  };
   console.log(`\n${toMarkdown(all)}`);
   const json = JSON.stringify(all, null, 2);
   console.log(`\n${json}`);

@@ -61,11 +61,12 @@ function firstLine(program, args) {
 /**
  * @param {object} report
  * @param {readonly Row[]} report.rows
+ * @param {ReturnType<typeof import('./goals.mjs').judgeGoals>} report.goals
  * @param {import('../support/rounds.mjs').Quality} report.quality
  * @param {ReturnType<typeof describeMachine>} report.machine
  * @param {{ rounds: number, seconds: number }} report.options
  */
-export function toMarkdown({ rows, quality, machine, options }) {
+export function toMarkdown({ rows, goals, quality, machine, options }) {
   const head = ['', 'system', 'CPU per call', 'min – max', 'added at light load, ms', 'busy', 'versions'];
   const lines = rows.map((row) => [
     row.name,
@@ -77,11 +78,25 @@ export function toMarkdown({ rows, quality, machine, options }) {
     row.versions,
   ]);
   const table = [head, head.map((_, at) => (at < 2 || at === 6 ? '---' : '--:')), ...lines];
+  const goalTable = [
+    ['goal', 'at most', 'measured', ''],
+    ['---', '--:', '--:', '---'],
+    ...goals.map(({ what, most, value, isMet }) => [
+      what,
+      String(most),
+      value.toFixed(2),
+      isMet ? 'met' : 'missed',
+    ]),
+  ];
+  const toLines = (/** @type {string[][]} */ cells) => cells.map((row) => `| ${row.join(' | ')} |`);
   return [
-    ...table.map((cells) => `| ${cells.join(' | ')} |`),
+    ...toLines(table),
+    '',
+    ...toLines(goalTable),
     '',
     `CPU time, user and system, of all processes of a system for one call, as a ratio to (a): the median of`,
-    `${options.rounds} rounds, ${options.seconds} s of each system in each, taken in short turns, all systems one after the other.`,
+    `${options.rounds} rounds with processes of their own, ${options.seconds} s of each system in each, taken in short turns, all`,
+    `systems one after the other.`,
     tellQuality(quality),
     `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
     `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,

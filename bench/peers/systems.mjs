@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCloakroom } from '../support/cloakroom.mjs';
 import { onMeasuredCore } from '../support/cores.mjs';
@@ -215,5 +215,6 @@ function openLogPipe(folder) {
   const reads = openSync(path, 'r');
   const { pid: reader = 0 } = spawn('cat', { stdio: [reads, 'ignore', 'ignore'] });
   closeSync(reads);
+  rmSync(path);
   return { writes, reader };
 }

@@ -6,9 +6,6 @@ import { freePort } from './free-port.mjs';
 import { nodeCommand, startProcess } from './start-process.mjs';
 import { silentLog } from './store.mjs';
 
-const { createGetex } = /** @type {typeof import('../../src/platform/getex.ts')} */ (
-  await fromDist('platform/getex.js')
-);
 const { createSealer } = /** @type {typeof import('../../src/session/sealing.ts')} */ (
   await fromDist('session/sealing.js')
 );
@@ -20,7 +17,6 @@ const { createTicketCookie } = /** @type {typeof import('../../src/session/ticke
 );
 
 const START_WITHIN_MS = 20_000;
-const IDLE_SECONDS = 3_600;
 
 /**
  * What all processes of a Cloakroom share: their environment, and a way to write sessions as sign-in would.
@@ -34,8 +30,8 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
     log: silentLog,
     prefix: 'cloakroom:',
     sealer: createSealer([sessionKey]),
-    idleSeconds: IDLE_SECONDS,
-    getex: createGetex(redis, IDLE_SECONDS),
+    idleSeconds: 3_600,
+    getex: async () => Promise.reject(new Error('here sessions are only made')),
     maxSeconds: 43_200,
     now: Date.now,
   });

@@ -20,7 +20,7 @@ const CLEAN_AT_LEAST = 3;
  * @property {readonly number[]} helpers the processes on the other core that do the rest
  * @property {(system: S) => Promise<void>} prepare ends just before a turn begins
  * @property {(system: S, ms: number) => Promise<number>} work resolves with the number of calls
- * @property {() => Promise<void>} [afterRound]
+ * @property {number} [firstTurn] which system begins
  */
 /** @typedef {{ ms: number, cpuMs: number, calls: number }} Measured */
 /** @typedef {Measured & { others: number }} Turn others: their share of the core that they had more of */
@@ -34,14 +34,14 @@ const CLEAN_AT_LEAST = 3;
  * @returns {Promise<{ rounds: Map<S, Measured>[], quality: Quality }>}
  */
 export async function measureRounds(plan) {
-  const { systems } = plan;
+  const { systems, firstTurn = 0 } = plan;
   const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
   const quality = { taken: 0, counted: 0, disturbed: 0, othersShare: OTHERS_SHARE };
   const rounds = [];
   for (let round = 0; round < plan.rounds; round++) {
     const turns = new Map(systems.map((system) => [system, /** @type {Turn[]} */ ([])]));
     for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
-      const first = (round + lap) % systems.length;
+      const first = (firstTurn + round + lap) % systems.length;
       for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
         const taken = turns.get(system) ?? [];
         if (taken.filter(isClean).length < wanted) taken.push(await takeTurn(plan, system));
@@ -58,7 +58,6 @@ export async function measureRounds(plan) {
       sums.set(system, { ms: sum('ms'), cpuMs: sum('cpuMs'), calls: sum('calls') });
     }
     rounds.push(sums);
-    await plan.afterRound?.();
   }
   return { rounds, quality };
 }
@@ -73,6 +72,21 @@ function thoseThatCount(taken) {
   const clean = taken.filter(isClean);
   if (clean.length >= CLEAN_AT_LEAST) return clean;
   return taken.toSorted((one, other) => one.others - other.others).slice(0, CLEAN_AT_LEAST);
+}
+
+/**
+ * @param {readonly Quality[]} qualities
+ * @returns {Quality}
+ */
+export function sumUp(qualities) {
+  const sum = (/** @type {'taken' | 'counted' | 'disturbed'} */ what) =>
+    qualities.reduce((all, quality) => all + quality[what], 0);
+  return {
+    taken: sum('taken'),
+    counted: sum('counted'),
+    disturbed: sum('disturbed'),
+    othersShare: OTHERS_SHARE,
+  };
 }
 
 /** @param {Quality} quality */
