@@ -149,5 +149,6 @@ function openConnection(redis: Redis, seconds: number): Connection {
 function isWhereClientIs(redis: Redis, taken: Redis['stream']): boolean {
   if (redis.options.sentinels === undefined || redis.options.sentinels === null) return true;
   const { stream } = redis as { stream?: Redis['stream'] };
-  return stream?.remoteAddress === taken.remoteAddress && stream?.remotePort === taken.remotePort;
+  if (stream === undefined || stream.destroyed) return false; // that one still tells where it was
+  return stream.remoteAddress === taken.remoteAddress && stream.remotePort === taken.remotePort;
 }
