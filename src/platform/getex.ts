@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis';
 import type { Redis } from 'ioredis';
 import { StoreUnavailableError } from './errors.ts';
-import { createReplyReader } from './getex-replies.ts';
+import { UnexpectedReplyError, createReplyReader } from './getex-replies.ts';
 import { CLOSING, COMMAND_TIMEOUT_MS } from './redis-connection.ts';
 import { fromStore } from './redis.ts';
 import type { RedisClient } from './redis.ts';
@@ -61,10 +61,16 @@ function openConnection(redis: Redis, seconds: number): Connection {
       taken.destroy();
       return;
     }
+    const nextDue = () => {
+      const oldest = due.shift();
+      // Dropped, the next one like it would pass for the reply to somebody else's command.
+      if (oldest === undefined) throw new UnexpectedReplyError('a reply that nobody has asked for');
+      return oldest;
+    };
     const read = createReplyReader({
-      onValue: (value) => due.shift()?.resolve(value),
+      onValue: (value) => nextDue().resolve(value),
       onRefusal(message) {
-        due.shift()?.reject(new StoreUnavailableError(new Error(message)));
+        nextDue().reject(new StoreUnavailableError(new Error(message)));
         if (/\bREADONLY\b/.test(message)) taken.destroy(); // a replica that was the master until now
       },
     });
