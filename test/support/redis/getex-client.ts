@@ -1,0 +1,41 @@
+import { jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createGetex } from '../../../src/platform/getex.ts';
+import type { Getex } from '../../../src/platform/getex.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
+import { eventually } from '../programs.ts';
+
+/** A client as Cloakroom makes it, and GETEX beside it. */
+export interface GetexClient extends AsyncDisposable {
+  readonly client: Redis;
+  readonly getex: Getex;
+  /** Reads that went through the client until now. */
+  readonly throughClient: () => number;
+  /** Resolves once reads go over a connection of their own. */
+  readonly apart: () => Promise<void>;
+}
+
+/** Resolves once the client is ready; the connection beside it comes when it comes. */
+export async function startGetex(url: string, seconds: number): Promise<GetexClient> {
+  const client = createRedis(parseRedisUrl(url), createLog('silent'));
+  if (!(client instanceof Redis)) throw new Error('that is a cluster');
+  await redisReady(client);
+  const { mock } = jest.spyOn(client, 'getex');
+  const getex = createGetex(client, seconds);
+  const throughClient = () => mock.calls.length;
+  return {
+    client,
+    getex,
+    throughClient,
+    async apart() {
+      await eventually(async () => {
+        const before = throughClient();
+        await getex('is-it-there').catch(() => null);
+        return throughClient() === before;
+      });
+    },
+    [Symbol.asyncDispose]: async () => closeRedis(client),
+  };
+}
