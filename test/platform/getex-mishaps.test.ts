@@ -43,6 +43,11 @@ async function askerOf(getex: Getex): Promise<Asker> {
 }
 
 const fulfilled = (value: string) => ({ status: 'fulfilled', value });
+/** By the loss of the connection, not by the clock. */
+const lost = {
+  status: 'rejected',
+  reason: expect.objectContaining({ cause: new Error('The connection to Redis is lost') }),
+};
 const unavailable = { status: 'rejected', reason: expect.any(StoreUnavailableError) };
 
 describe('a reply that is none', () => {
@@ -54,7 +59,7 @@ describe('a reply that is none', () => {
       const asker = await askerOf(own.getex);
       at('b', ({ say }) => say(`${nonsense}${valueOf('stale')}`));
       const reads = await Promise.allSettled([own.getex('a'), own.getex('b'), own.getex('c')]);
-      expect(reads).toEqual([fulfilled('a'), unavailable, unavailable]);
+      expect(reads).toEqual([fulfilled('a'), lost, lost]);
       await asker.closed;
       const later = ['d', 'e', 'f'];
       expect(await Promise.all(later.map(own.getex))).toEqual(later);
@@ -93,7 +98,7 @@ test('of a reply that breaks off in the middle nothing is left for the next conn
     hangUp();
   });
   const reads = await Promise.allSettled([own.getex('a'), own.getex('b'), own.getex('c')]);
-  expect(reads).toEqual([fulfilled('a'), unavailable, unavailable]);
+  expect(reads).toEqual([fulfilled('a'), lost, lost]);
   await own.apart();
   expect(await Promise.all(['d', 'e'].map(own.getex))).toEqual(['d', 'e']);
 });
@@ -146,7 +151,7 @@ describe('when Redis takes too long', () => {
     await using three = await startGetex(redis.url, SECONDS);
     await using quiet = await startGetex(redis.url, SECONDS);
     await Promise.all([one, two, three, quiet].map(async ({ apart }) => apart()));
-    const lost = await askerOf(one.getex);
+    const leftAlone = await askerOf(one.getex);
     const slowBefore = await askerOf(three.getex);
     const idleBefore = await askerOf(quiet.getex);
     let sayLate = () => {};
@@ -159,7 +164,7 @@ describe('when Redis takes too long', () => {
       const silent = timed(one.getex(NEVER));
       await delay(300);
       const behindIt = timed(one.getex(NEVER));
-      await lost.closed;
+      await leftAlone.closed;
       anew = await one.getex('anew');
       return { silent: await silent, behindIt: await behindIt };
     };

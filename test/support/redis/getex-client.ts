@@ -32,8 +32,11 @@ export async function startGetex(url: string, seconds: number): Promise<GetexCli
     async apart() {
       await eventually(async () => {
         const before = throughClient();
-        await getex('is-it-there').catch(() => null);
-        return throughClient() === before;
+        const isAnswered = await getex('is-it-there').then(
+          () => true,
+          () => false,
+        );
+        return isAnswered && throughClient() === before;
       });
     },
     [Symbol.asyncDispose]: async () => closeRedis(client),
