@@ -31,7 +31,9 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
     prefix: 'cloakroom:',
     sealer: createSealer([sessionKey]),
     idleSeconds: 3_600,
-    getex: async () => Promise.reject(new Error('here sessions are only made')),
+    getex() {
+      throw new Error('Here sessions are only made.');
+    },
     maxSeconds: 43_200,
     now: Date.now,
   });
