@@ -163,7 +163,7 @@ test('while connections are killed, a read gets its own value or none, never tha
   let failed = 0;
   for (let round = 0; round < 20; round += 1) {
     const reads = values.map(async (value) => own.getex(value));
-    await new Promise(setImmediate); // they are on their way
+    await new Promise((sent) => setImmediate(setImmediate, sent)); // they are on their way
     const killing = redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     const later = values.map(async (value) => own.getex(value));
     await killing;
