@@ -40,14 +40,13 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = /** @type {() => void} */ (runInNewContext('gc'));
 
 const store = await startStore();
-const idleSeconds = 3_600;
 const deps = {
   redis: store.redis,
   log: silentLog,
   prefix: 'cloakroom:',
   sealer: createSealer([randomBytes(32)]),
-  idleSeconds,
-  getex: createGetex(store.redis, idleSeconds),
+  idleSeconds: 3_600,
+  getex: createGetex(store.redis, silentLog),
   maxSeconds: 43_200,
   now: Date.now,
 };

@@ -26,7 +26,7 @@ export function createApp(
   gateway: RequestListener = createGateway(services),
   isDraining: () => boolean = () => false,
 ): Express {
-  const { config, log, render, cookie, redis, listPage } = services;
+  const { config, log, render, cookie, redis, getex, listPage } = services;
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
@@ -45,7 +45,7 @@ export function createApp(
   });
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
-  app.use(createHealthRouter(redis, config.redisPrefix, isDraining));
+  app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining));
   app.use(
     '/assets',
     express.static(PUBLIC, {

@@ -10,6 +10,7 @@ import type { TokenKeeper } from './auth/token-keeper.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './platform/log.ts';
 import { createGetex } from './platform/getex.ts';
+import type { Getex } from './platform/getex.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { closeRedis, createRedis } from './platform/redis.ts';
 import type { RedisClient } from './platform/redis.ts';
@@ -34,6 +35,7 @@ export interface Services extends AsyncDisposable {
   readonly log: Logger;
   readonly now: () => number;
   readonly redis: RedisClient;
+  readonly getex: Getex;
   readonly client: ServiceClient;
   readonly sealer: Sealer;
   readonly records: SessionRecords;
@@ -60,9 +62,10 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     timeoutSeconds: config.serviceTimeoutSeconds,
   });
   const sealer = createSealer(config.sessionKeys);
+  const getex = createGetex(redis, log);
   const records = createSessionRecords({
     redis,
-    getex: createGetex(redis, config.sessionIdleSeconds),
+    getex,
     sealer,
     log,
     now,
@@ -110,6 +113,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     log,
     now,
     redis,
+    getex,
     client,
     sealer,
     records,

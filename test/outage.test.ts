@@ -47,6 +47,7 @@ describe('while Redis hangs', () => {
     expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
     expect(answer.headers['retry-after']).toMatch(/^\d+$/);
     expect(answer.headers['set-cookie']).toBeUndefined();
+    expect(answer.headers['server-timing']).toMatch(/^session;dur=1[5-9]\d\d/); // what was waited for
   });
 
   test('many calls at once are answered as soon as one', async () => {

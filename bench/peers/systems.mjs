@@ -215,6 +215,6 @@ function openLogPipe(folder) {
   const reads = openSync(path, 'r');
   const { pid: reader = 0 } = spawn('cat', { stdio: [reads, 'ignore', 'ignore'] });
   closeSync(reads);
-  rmSync(path);
+  rmSync(path); // the next round makes it anew
   return { writes, reader };
 }

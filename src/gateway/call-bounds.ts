@@ -54,11 +54,6 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
   const mayAsk = (session: SessionCalls) =>
     session.asking < Math.max(1, Math.floor((options.connections - (asking - session.asking)) / 2));
 
-  const ask = (session: SessionCalls) => {
-    session.asking += 1;
-    asking += 1;
-  };
-
   const waitForTurn = (session: SessionCalls, withinMs: number, onTurn: () => void): Wait => {
     const { promise, resolve, reject } = createDeferred<void>();
     const go = () => {
@@ -95,15 +90,16 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
     return {
       turn(withinMs) {
         if (state === 'left') throw new CallAbortedError(); // nobody would leave its place again
-        if (mayAsk(session)) {
+        const begin = () => {
           state = 'asking';
-          ask(session);
+          session.asking += 1;
+          asking += 1;
+        };
+        if (mayAsk(session)) {
+          begin();
           return null;
         }
-        wait = waitForTurn(session, withinMs, () => {
-          state = 'asking';
-          ask(session);
-        });
+        wait = waitForTurn(session, withinMs, begin);
         return wait.promise;
       },
       leave() {

@@ -12,8 +12,8 @@ export interface Call extends RequestToLog {
   /** Its request id. */
   readonly id: string;
   readonly times: CallTimes;
-  /** Until when its time is counted to one of its parts; by performance.now(). */
-  countedUntil: number;
+  /** When the part that is under way began, what lies between two counts to the later one; by performance.now(). */
+  partBeganAt: number;
   /** Once it is known whose it is. */
   slot: CallSlot | null;
   /** Once it is being forwarded, where it has one. */
@@ -33,7 +33,7 @@ export function createCall(req: IncomingMessage, res: ServerResponse, proxies: n
     startedAt,
     id: requestId(res),
     times: { session: 0, token: 0, service: 0 },
-    countedUntil: startedAt,
+    partBeganAt: startedAt,
     slot: null,
     body: null,
     underWay: null,
@@ -50,8 +50,8 @@ export function endCall({ res, slot, body, underWay }: Call): void {
 /** Counts the time since it was last counted, or since the call came, to a part of it. */
 export function countTo(call: Call, part: keyof CallTimes): void {
   const now = performance.now();
-  call.times[part] += now - call.countedUntil;
-  call.countedUntil = now;
+  call.times[part] += now - call.partBeganAt;
+  call.partBeganAt = now;
 }
 
 /** Express takes the path that it mounts at off `url` and keeps the whole one here. */

@@ -12,7 +12,7 @@ import { toServerTiming } from './server-timing.ts';
 import { CallAbortedError, callService } from './service-call.ts';
 import type { ServiceAnswer, ServiceRequest } from './service-call.ts';
 
-export interface ExchangeOptions {
+export interface ExchangeDeps {
   readonly client: ServiceClient;
   readonly tokens: TokenKeeper;
   readonly maxBodyBytes: number;
@@ -26,29 +26,24 @@ export interface ExchangeOptions {
  * Calls the service and delivers its answer; on a 401 renews the token, and repeats the call once where its body is at
  * hand.
  */
-export function startExchange(
-  options: ExchangeOptions,
-  call: Call,
-  ticket: Ticket,
-  accessToken: string,
-): void {
+export function startExchange(deps: ExchangeDeps, call: Call, ticket: Ticket, accessToken: string): void {
   if (call.res.destroyed) {
-    options.fail(call, new CallAbortedError()); // the browser left while we waited
+    deps.fail(call, new CallAbortedError()); // the browser left while we waited
     return;
   }
-  if (hasBody(call.req)) call.body = createRequestBody(call.req, options.maxBodyBytes, options.timeoutMs);
-  send(options, call, accessToken, call.body?.stream ?? null, ticket);
+  if (hasBody(call.req)) call.body = createRequestBody(call.req, deps.maxBodyBytes, deps.timeoutMs);
+  send(deps, call, accessToken, call.body?.stream ?? null, ticket);
 }
 
 async function renewAndRepeat(
-  options: ExchangeOptions,
+  deps: ExchangeDeps,
   call: Call,
   ticket: Ticket,
   accessToken: string,
   refused: ServiceAnswer,
 ): Promise<void> {
   const { body } = call;
-  const renewed = await options.tokens.accessToken(ticket, accessToken).finally(() => countTo(call, 'token'));
+  const renewed = await deps.tokens.accessToken(ticket, accessToken).finally(() => countTo(call, 'token'));
   const again = body === null ? null : await body.whole();
   if (body !== null && again === null) {
     deliver(call, refused);
@@ -56,20 +51,20 @@ async function renewAndRepeat(
   }
   refused.discard();
   if (call.res.destroyed) throw new CallAbortedError();
-  call.countedUntil = performance.now(); // the browser's time is nobody's here
-  send(options, call, renewed, again, null);
+  call.partBeganAt = performance.now(); // what the browser took to send the rest is in no part
+  send(deps, call, renewed, again, null);
 }
 
 /** Sends the call once and delivers the answer; where a ticket is given, a 401 waits for its token to be renewed. */
 function send(
-  options: ExchangeOptions,
+  deps: ExchangeDeps,
   call: Call,
   accessToken: string,
   body: ServiceRequest['body'],
   ticket: Ticket | null,
 ): void {
   const { req, res, target } = call;
-  const { client, timeoutMs, fail } = options;
+  const { client, timeoutMs, fail } = deps;
   const headers = toServiceHeaders(req.rawHeaders, accessToken, call.id);
   let isHeld = false;
   call.underWay = callService(client, { method: req.method ?? 'GET', target, headers, body }, timeoutMs, {
@@ -80,7 +75,7 @@ function send(
         return;
       }
       isHeld = true;
-      renewAndRepeat(options, call, ticket, accessToken, answer).catch((error: unknown) => {
+      renewAndRepeat(deps, call, ticket, accessToken, answer).catch((error: unknown) => {
         answer.discard();
         fail(call, error);
       });

@@ -7,6 +7,7 @@ import type { Logger } from '../platform/log.ts';
 import { sendProblem } from '../platform/problem.ts';
 import { writeRequestLine } from '../platform/request-log.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
+import type { Ticket } from '../session/record.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
 import type { CallBounds } from './call-bounds.ts';
@@ -15,7 +16,7 @@ import { createCallMetrics } from './call-metrics.ts';
 import { countTo, createCall, endCall } from './call.ts';
 import type { Call } from './call.ts';
 import { startExchange } from './exchange.ts';
-import type { ExchangeOptions } from './exchange.ts';
+import type { ExchangeDeps } from './exchange.ts';
 import { judgeHead } from './head.ts';
 import { CutOffError, toAnswer } from './outcome.ts';
 import { draining, sessionExpired, signInRequired } from './problems.ts';
@@ -51,7 +52,7 @@ export function createGateway(
   });
 
   const metrics = deps.metrics && createCallMetrics(deps.metrics, () => bounds.inFlight);
-  const options = {
+  const exchange = {
     client: deps.client,
     tokens: deps.tokens,
     maxBodyBytes: config.maxBodyBytes,
@@ -79,14 +80,14 @@ export function createGateway(
     if (isRefused(req)) {
       metrics?.refused('draining');
       refuse(call, draining());
-    } else void forward(deps, options, bounds, call);
+    } else void forward(deps, exchange, bounds, call);
   };
 }
 
 /** Judges in the order of contract section 4, and sends the call on its way or fails it. */
 async function forward(
   deps: GatewayDeps,
-  options: ExchangeOptions,
+  exchange: ExchangeDeps,
   bounds: CallBounds,
   call: Call,
 ): Promise<void> {
@@ -96,18 +97,24 @@ async function forward(
     const sent = deps.cookie.read(call.req.headers.cookie);
     if (sent === null) throw signInRequired();
     const slot = (call.slot = bounds.enter(sent.id));
-    const ticket = await deps.records.read(sent.id);
-    countTo(call, 'session');
+    const ticket = await readSession(deps, call, sent.id);
     if (ticket === null) throw sessionExpired();
     if (!sent.current) call.res.setHeader('set-cookie', deps.cookie.write(sent.id));
     const accessToken =
       tokens.livingToken(ticket) ?? (await tokens.accessToken(ticket).finally(() => countTo(call, 'token')));
-    const turn = slot.turn(options.timeoutMs);
+    const turn = slot.turn(exchange.timeoutMs);
     if (turn !== null) await turn.finally(() => countTo(call, 'service'));
-    startExchange(options, call, ticket, accessToken);
+    startExchange(exchange, call, ticket, accessToken);
   } catch (error) {
-    if (call.slot !== null && call.times.session === 0) countTo(call, 'session'); // it got no further
-    options.fail(call, error);
+    exchange.fail(call, error);
+  }
+}
+
+async function readSession({ records }: GatewayDeps, call: Call, id: string): Promise<Ticket | null> {
+  try {
+    return await records.read(id);
+  } finally {
+    countTo(call, 'session');
   }
 }
 

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from './errors.ts';
 import { COMMAND_TIMEOUT_MS } from './redis-connection.ts';
 
-interface Awaited<T> {
+interface Asked<T> {
   /** By performance.now(). */
   readonly askedAt: number;
   readonly resolve: (reply: T) => void;
@@ -12,8 +12,8 @@ interface Awaited<T> {
 export interface AwaitedReplies<T> {
   /** Waits for one more, for 1.5 s at most: then it rejects with StoreUnavailableError. */
   add(): Promise<T>;
-  /** The one whose reply comes next; undefined where nobody waits. Who was given up still has his turn. */
-  next(): Pick<Awaited<T>, 'resolve' | 'reject'> | undefined;
+  /** The one whose reply comes next; undefined where nobody waits. Who was given up still has its turn. */
+  next(): Pick<Asked<T>, 'resolve' | 'reject'> | undefined;
   /** None of those that were asked for will come. */
   lose(): void;
 }
@@ -24,7 +24,7 @@ const LOST_AFTER_MS = COMMAND_TIMEOUT_MS + 200;
 /** `onSilence` is called where a reply has been due for 1.7 s: whoever does ends the connection, and calls lose(). */
 export function createAwaitedReplies<T>(onSilence: () => void): AwaitedReplies<T> {
   /** The oldest first. */
-  let due: Awaited<T>[] = [];
+  let due: Asked<T>[] = [];
   let isWatching = false;
 
   /** One clock for all: who asked first is the first to be given up. */
@@ -66,7 +66,7 @@ export function createAwaitedReplies<T>(onSilence: () => void): AwaitedReplies<T
   };
 }
 
-function rejectAll<T>(awaited: readonly Awaited<T>[], why: string): void {
+function rejectAll<T>(asked: readonly Asked<T>[], why: string): void {
   const error = new StoreUnavailableError(new Error(why));
-  for (const { reject } of awaited) reject(error);
+  for (const { reject } of asked) reject(error);
 }

@@ -125,13 +125,14 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
 
 /** Of the answers on a lost connection Node 20 tells only the one whose turn it is: those behind it would wait for ever. */
 function closeQueued(due: readonly ServerResponse[]): void {
+  // A list of its own: each that closes is taken out of the other one.
   for (const res of due.filter(({ socket }) => socket === null)) {
     res.destroy();
     res.emit('close');
   }
 }
 
-/** Answers come in turn: it is the first, but where a connection is lost. */
+/** Answers come in turn: it is the first, except where a connection is lost. */
 function remove(due: ServerResponse[], res: ServerResponse): void {
   const at = due.indexOf(res);
   if (at >= 0) due.splice(at, 1);

@@ -16,14 +16,15 @@ const CARRIAGE_RETURN = 13;
 const DOLLAR = 36;
 const MINUS = 45;
 const ZERO = 48;
+const UNDERSCORE = 95;
 /** RESP's own bound on a value (512 MB) has no more digits. */
 const MOST_DIGITS = 9;
 /** A line is a length or a message. */
 const LONGEST_LINE = 4_096;
 
 /**
- * Reads the replies to GETEX as RESP2 has them (Redis serialization protocol specification: bulk strings, the null bulk
- * string, simple errors), in whatever pieces they come. Values are read as latin1. Throws UnexpectedReplyError at
+ * Reads the replies to GETEX as RESP has them (Redis serialization protocol specification: bulk strings, the nulls of
+ * RESP2 and RESP3, simple errors), in whatever pieces they come. Values are read as latin1. Throws UnexpectedReplyError at
  * anything else, and is of no use after that.
  */
 export function createReplyReader(receiver: ReplyReceiver): (chunk: Buffer) => void {
@@ -43,6 +44,11 @@ export function createReplyReader(receiver: ReplyReceiver): (chunk: Buffer) => v
       if (kind === MINUS) {
         receiver.onRefusal(bytes.toString('latin1', at + 1, lineEnd - 1));
         at = lineEnd + 1;
+        continue;
+      }
+      if (kind === UNDERSCORE && lineEnd === at + 2) {
+        at = lineEnd + 1;
+        receiver.onValue(null);
         continue;
       }
       if (kind !== DOLLAR) throw new UnexpectedReplyError('neither a value nor an error');

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { Cluster } from 'ioredis';
 import { settlesWithin } from './durations.ts';
-import { fromStore } from './redis.ts';
+import type { Getex } from './getex.ts';
 import type { RedisClient } from './redis.ts';
 
 /** So many names fall on all masters of a usual cluster. */
@@ -16,6 +16,7 @@ const TELL_WITHIN_MS = 500;
  */
 export function createHealthRouter(
   redis: RedisClient,
+  getex: Getex,
   prefix: string,
   isDraining: () => boolean = () => false,
 ): Router {
@@ -24,7 +25,7 @@ export function createHealthRouter(
     res.json({ status: 'ok' });
   });
   router.get('/readyz', async (_req, res) => {
-    const [serves, full] = await Promise.all([servesSessions(redis, prefix), isFull(redis)]);
+    const [serves, full] = await Promise.all([servesSessions(redis, getex, prefix), isFull(redis)]);
     const missing = [...(serves ? [] : ['redis']), ...(isDraining() ? ['draining'] : [])];
     if (missing.length > 0) res.status(503).json({ status: 'not ready', missing });
     else res.json({ status: 'ready', ...(full && { limited: ['redis_full'] }) });
@@ -37,11 +38,9 @@ export function createHealthRouter(
  * it answers PING. The keys never exist, so nothing is read or written. One master of a cluster is enough: the outage
  * of another must not take every process out of the balancer.
  */
-async function servesSessions(redis: RedisClient, prefix: string): Promise<boolean> {
+async function servesSessions(redis: RedisClient, getex: Getex, prefix: string): Promise<boolean> {
   const probes = redis instanceof Cluster ? CLUSTER_PROBES : 1;
-  const asked = Array.from({ length: probes }, async (_, at) =>
-    fromStore(redis.getex(`${prefix}readyz:${at}`, 'EX', 1)),
-  );
+  const asked = Array.from({ length: probes }, async (_, at) => getex(`${prefix}readyz:${at}`, 1));
   return Promise.any(asked).then(
     () => true,
     () => false,

@@ -20,8 +20,8 @@ type Options = ReturnType<typeof connectionOptions>;
 
 function connectionOptions({ username, password }: Pick<RedisTarget, 'username' | 'password'>) {
   return {
-    // It saves writes, but each pipeline keeps the ones before it from the garbage collector's young generation: a
-    // proxied call costs a tenth more with it (docs/performance.md).
+    // It saves writes, but each pipeline keeps the ones before it from the garbage collector's young generation
+    // (docs/decisions/0019).
     enableAutoPipelining: false,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

@@ -28,7 +28,6 @@ export interface SessionRecords {
 
 export interface SessionRecordsOptions {
   readonly redis: RedisClient;
-  /** Of the same Redis, with `idleSeconds`. */
   readonly getex: Getex;
   readonly prefix: string;
   readonly sealer: Sealer;
@@ -122,7 +121,7 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
     replace,
     end,
     async read(id) {
-      return toTicket(id, await getex(keyOf(id)));
+      return toTicket(id, await getex(keyOf(id), idleSeconds));
     },
     async peek(id) {
       const key = keyOf(id);

@@ -38,6 +38,7 @@ describe('what Redis says', () => {
   test.each<[what: string, reply: string, heard: Heard]>([
     ['a value', '$5\r\nhello\r\n', 'hello'],
     ['no value', '$-1\r\n', null],
+    ['no value, in RESP3', '_\r\n', null],
     ['an empty value', '$0\r\n\r\n', ''],
     ['an error', '-ERR not now\r\n', { refused: 'ERR not now' }],
     ['an error without a word', '-\r\n', { refused: '' }],
@@ -145,7 +146,7 @@ describe('what is no reply to GETEX', () => {
     ['a status', '+OK\r\n'],
     ['a number', ':1\r\n'],
     ['a list', '*1\r\n$1\r\na\r\n'],
-    ['the null of RESP3', '_\r\n'],
+    ['a null of RESP3 with something behind it', '_x\r\n'],
     ['a push of RESP3', '>1\r\n$1\r\na\r\n'],
     ['a verbatim string of RESP3', '=7\r\ntxt:abc\r\n'],
     ['an empty line', '\r\n'],

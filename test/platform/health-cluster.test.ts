@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import express from 'express';
 import { Redis } from 'ioredis';
 import request from 'supertest';
+import { createGetex } from '../../src/platform/getex.ts';
 import { createHealthRouter } from '../../src/platform/health.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
@@ -55,7 +56,9 @@ async function seesAllSlots({ admin }: Master): Promise<boolean> {
 }
 
 async function readyz(withinMs = 2_000): Promise<{ status: number; body: unknown }> {
-  const app = express().use(createHealthRouter(cluster, 'cloakroom:'));
+  const app = express().use(
+    createHealthRouter(cluster, createGetex(cluster, createLog('silent')), 'cloakroom:'),
+  );
   const began = performance.now();
   const { status, body } = await request(app).get('/readyz');
   expect(performance.now() - began).toBeLessThan(withinMs);

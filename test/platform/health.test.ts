@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
+import { createGetex } from '../../src/platform/getex.ts';
 import { createHealthRouter } from '../../src/platform/health.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
@@ -31,7 +32,9 @@ afterAll(async () => {
 });
 
 async function readyz(client = redis): Promise<{ status: number; body: unknown }> {
-  const app = express().use(createHealthRouter(client, 'cloakroom:', () => draining));
+  const app = express().use(
+    createHealthRouter(client, createGetex(client, createLog('silent')), 'cloakroom:', () => draining),
+  );
   const began = performance.now();
   const { status, body } = await request(app).get('/readyz');
   expect(performance.now() - began).toBeLessThan(2_000);

@@ -32,7 +32,7 @@ beforeAll(async () => {
   privateRedis = await startPrivateRedis();
   redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
-  getex = createGetex(redis, IDLE_SECONDS);
+  getex = createGetex(redis, createLog('silent'));
 });
 afterAll(async () => {
   await closeRedis(redis);

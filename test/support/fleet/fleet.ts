@@ -64,8 +64,6 @@ export interface FleetOptions {
   readonly redisUrl?: string;
 }
 
-const IDLE_SECONDS = 3_600;
-
 /** Starts Redis, service and processes, each on ports of their own. */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const privateRedis = options.redisUrl === undefined ? await startPrivateRedis() : null;
@@ -79,11 +77,11 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const cookies = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys });
   const records = createSessionRecords({
     redis,
-    getex: createGetex(redis, IDLE_SECONDS),
+    getex: createGetex(redis, log),
     log,
     prefix: 'cloakroom:',
     sealer: createSealer(sessionKeys),
-    idleSeconds: IDLE_SECONDS,
+    idleSeconds: 3_600,
     maxSeconds: 43_200,
     now: Date.now,
   });

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { createGetex } from '../../../src/platform/getex.ts';
 import type { Getex } from '../../../src/platform/getex.ts';
 import { createLog } from '../../../src/platform/log.ts';
+import type { Logger } from '../../../src/platform/log.ts';
 import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
 import { eventually } from '../programs.ts';
@@ -10,7 +11,7 @@ import { eventually } from '../programs.ts';
 /** A client as Cloakroom makes it, and GETEX beside it. */
 export interface GetexClient extends AsyncDisposable {
   readonly client: Redis;
-  readonly getex: Getex;
+  readonly getex: (key: string) => ReturnType<Getex>;
   /** Reads that went through the client until now. */
   readonly throughClient: () => number;
   /** Resolves once reads go over a connection of their own. */
@@ -18,12 +19,17 @@ export interface GetexClient extends AsyncDisposable {
 }
 
 /** Resolves once the client is ready; the connection beside it comes when it comes. */
-export async function startGetex(url: string, seconds: number): Promise<GetexClient> {
-  const client = createRedis(parseRedisUrl(url), createLog('silent'));
+export async function startGetex(
+  url: string,
+  seconds: number,
+  log: Logger = createLog('silent'),
+): Promise<GetexClient> {
+  const client = createRedis(parseRedisUrl(url), log);
   if (!(client instanceof Redis)) throw new Error('that is a cluster');
   await redisReady(client);
   const { mock } = jest.spyOn(client, 'getex');
-  const getex = createGetex(client, seconds);
+  const read = createGetex(client, log);
+  const getex = async (key: string) => read(key, seconds);
   const throughClient = () => mock.calls.length;
   return {
     client,

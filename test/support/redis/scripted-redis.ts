@@ -26,7 +26,7 @@ const OK = '+OK\r\n';
 const REPLIES: Readonly<Record<string, string>> = {
   HELLO: "-ERR unknown command 'HELLO'\r\n",
   PING: '+PONG\r\n',
-  INFO: '$11\r\nloading:0\r\n\r\n',
+  INFO: '$23\r\nloading:0\r\nrun_id:one\r\n\r\n',
 };
 
 export async function startScriptedRedis(): Promise<ScriptedRedis> {
