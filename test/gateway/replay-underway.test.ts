@@ -8,7 +8,7 @@ import { ok } from '../support/raw-service.ts';
 // A service that answers 401 while the body of the call is still on its way.
 
 /** Longer than all else here takes. */
-const PAUSE_MS = 250;
+const PAUSE_MS = 500;
 const LARGE = 20 * 1024 * 1024;
 const REFUSED = 'HTTP/1.1 401 Unauthorized\r\nX-First: 1\r\nContent-Length: 17\r\n';
 
