@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { PooledHandler } from '../platform/resting-pool.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { RawHeaders } from './headers.ts';
 import { BodyStalledError, BodyTooLargeError } from './request-body.ts';
@@ -65,7 +66,7 @@ export function callService(
  * A call as undici hears of it, and its answer. A class as undici's own handlers are: with a closure for each method a
  * call cost a tenth more memory.
  */
-class DispatchedCall implements Dispatcher.DispatchHandler, ServiceCall, ServiceAnswer {
+class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
   status = 0;
   headers: RawHeaders = [];
   readonly #client: ServiceClient;
@@ -155,6 +156,7 @@ class DispatchedCall implements Dispatcher.DispatchHandler, ServiceCall, Service
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (chunk.length === 0) return; // what undici finds at the end of a connection; nothing may pause it there
     const res = this.#deliverTo;
     this.#hasWritten = true;
     if (res?.write(chunk) === false) resumeWhenRead(controller, res);
@@ -171,6 +173,11 @@ class DispatchedCall implements Dispatcher.DispatchHandler, ServiceCall, Service
       return;
     }
     this.#fail(isOurs(error) ? error : new ServiceCallError(error));
+  }
+
+  /** What waits for the browser goes out to it; of a 401 that waits for a token, only the end can have been missing. */
+  onServiceClosed(): void {
+    if (this.#controller?.paused === true) this.#controller.resume();
   }
 
   #succeed(): void {

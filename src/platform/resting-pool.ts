@@ -1,4 +1,5 @@
 import { Client, Dispatcher } from 'undici';
+import type { buildConnector } from 'undici';
 
 /** For so long after an answer nothing is asked on its connection, where another one can be had. */
 const REST_MS = 100;
@@ -6,9 +7,23 @@ const REST_MS = 100;
 /** No more than these rest for so long: under load each connection that is used costs. */
 const MOST_RESTING = 8;
 
+/** Who hears of one call; one that holds its answer back by `controller.pause()` has to listen to `onServiceClosed`. */
+export interface PooledHandler extends Dispatcher.DispatchHandler {
+  /**
+   * The service has closed its side, and all that it sent has been read. A call that is paused must be resumed now:
+   * undici 7 throws where it finds the end of a connection beside a paused parser, and nobody can catch that
+   * (nodejs/undici#5360). No more of the answer can come of it than its end.
+   */
+  onServiceClosed?(): void;
+}
+
+/** For a pool: undici's own options, and how a connection is opened. */
+export type PoolOptions = Client.Options & { readonly connect: buildConnector.connector };
+
 interface Line {
   readonly client: Client;
-  isBusy: boolean;
+  /** Of the call that it is busy with. */
+  handler: PooledHandler | null;
   /** By performance.now(). */
   restsUntil: number;
 }
@@ -19,22 +34,31 @@ interface Line {
  * go to whoever sent that. Under more load than there are rested connections, the one that rests longest is taken.
  */
 export class RestingPool extends Dispatcher {
-  readonly #open: () => Client;
+  readonly #open: (onEnd: () => void) => Client;
   readonly #most: number;
   readonly #lines: Line[] = [];
   /** The one that has rested longest first. */
   readonly #resting: Line[] = [];
   /** The one that was used last is taken first, so that the rest may close. */
   readonly #rested: Line[] = [];
-  readonly #waiting = new Map<Dispatcher.DispatchHandler, Dispatcher.DispatchOptions>();
+  readonly #waiting = new Map<PooledHandler, Dispatcher.DispatchOptions>();
 
-  constructor(origin: string, most: number, options: Client.Options) {
+  constructor(origin: string, most: number, options: PoolOptions) {
     super();
-    this.#open = () => new Client(origin, options);
+    this.#open = (onEnd) =>
+      new Client(origin, {
+        ...options,
+        connect(to, done) {
+          options.connect(to, (...result) => {
+            result[1]?.on('end', onEnd); // ahead of undici's own listener
+            done(...result);
+          });
+        },
+      });
     this.#most = most;
   }
 
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+  override dispatch(options: Dispatcher.DispatchOptions, handler: PooledHandler): boolean {
     const line = this.#take();
     if (line === undefined) {
       this.#waiting.set(handler, options);
@@ -45,7 +69,7 @@ export class RestingPool extends Dispatcher {
   }
 
   /** Forgets a call that waits for a connection; nothing of its handler is called. */
-  forget(handler: Dispatcher.DispatchHandler): void {
+  forget(handler: PooledHandler): void {
     this.#waiting.delete(handler);
   }
 
@@ -74,22 +98,23 @@ export class RestingPool extends Dispatcher {
   }
 
   #add(): Line {
-    const line: Line = { client: this.#open(), isBusy: false, restsUntil: 0 };
+    const client = this.#open(() => line.handler?.onServiceClosed?.());
+    const line: Line = { client, handler: null, restsUntil: 0 };
     this.#lines.push(line);
-    line.client.on('drain', () => this.#release(line));
+    client.on('drain', () => this.#release(line));
     return line;
   }
 
-  #send(line: Line, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    line.isBusy = true;
+  #send(line: Line, options: Dispatcher.DispatchOptions, handler: PooledHandler): void {
+    line.handler = handler;
     line.client.dispatch(options, handler);
     // A request that is invalid was refused at once, and then no `drain` comes: undici's own pools lose the connection.
     if (line.client.stats.size === 0) this.#release(line);
   }
 
   #release(line: Line): void {
-    if (!line.isBusy) return;
-    line.isBusy = false;
+    if (line.handler === null) return;
+    line.handler = null;
     for (const [handler, options] of this.#waiting) {
       this.#waiting.delete(handler);
       this.#send(line, options, handler);

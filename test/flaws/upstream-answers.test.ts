@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
+import { turns } from '../support/turns.ts';
 import { startRawService, whole } from './raw-service.ts';
 import type { RawService } from './raw-service.ts';
 import { requestText, statusesOf } from './request-text.ts';
@@ -119,6 +120,19 @@ describe('an answer that can be read in two ways is service_unreachable, and its
     expect(await call('b')).toMatch(/for b$/);
     expect(new Set(service.calls.map(({ connection }) => connection)).size).toBe(2);
   });
+});
+
+test('undici#5360 undici: a connection that ends while its answer is held back ends the process', async () => {
+  const refused = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+  service.answer = (socket, head) => {
+    if (head.includes('/oauth2/token')) {
+      // The refusal waits for it: not before its end has come.
+      void turns(10).then(() => socket.end('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n'));
+    } else if (nameOf(head) === 'a') socket.end(refused);
+    else socket.write(whole(`for ${nameOf(head)}`));
+  };
+  expect(statusesOf(await call('a'))).toEqual([503]);
+  expect(await call('b')).toMatch(/for b$/);
 });
 
 test('CVE-2019-17567 Apache httpd: behind an upgrade that was not granted nothing is judged', async () => {

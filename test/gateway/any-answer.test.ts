@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createDeferred } from '../../src/platform/deferred.ts';
+import { openConnection } from '../support/raw-client.ts';
+import { startRawHouse, PATH } from '../support/raw-house.ts';
+import type { RawHouse } from '../support/raw-house.ts';
+import { ok } from '../support/raw-service.ts';
+import { turns } from '../support/turns.ts';
+
+// However a service answers and closes, and however a browser reads: nothing is thrown where nobody can catch it (jest
+// fails by that itself), what was whole comes whole, what was not does not look so, and no connection is lost.
+
+const CONNECTIONS = 6;
+
+let raw: RawHouse;
+beforeAll(async () => {
+  raw = await startRawHouse({ SERVICE_CONNECTIONS: String(CONNECTIONS), SERVICE_TIMEOUT_SECONDS: '5' });
+});
+afterAll(async () => raw[Symbol.asyncDispose]());
+
+/** What the service does with one call. */
+const served = fc.record({
+  status: fc.constantFrom('200 OK', '401 Unauthorized', '404 Not Found'),
+  framing: fc.constantFrom('length', 'chunks', 'close', 'too short', 'no last chunk'),
+  isLast: fc.boolean(),
+  /** Bytes of the body, written one after the other, with so many turns of the event loop behind each. */
+  pieces: fc.array(
+    fc.record({ bytes: fc.constantFrom(0, 1, 5_000, 16_384, 20_000, 65_536, 70_000), turns: fc.nat(3) }),
+    { maxLength: 4 },
+  ),
+  leaving: fc.constantFrom('ends', 'resets', 'stays'),
+});
+type Served = typeof served extends fc.Arbitrary<infer T> ? T : never;
+
+/** How the browser takes the answer: behind another one that comes later it can't be written yet. */
+const taken = fc.constantFrom('at once', 'late', 'not to its end');
+
+const bytesOf = ({ pieces }: Served) => pieces.reduce((sum, { bytes }) => sum + bytes, 0);
+
+const isWhole = (call: Served) => !isBroken(call) && call.leaving !== 'resets';
+
+const isBroken = ({ framing }: Served) => framing === 'too short' || framing === 'no last chunk';
+
+/** What is wrong with what the browser got of an answer, if anything. */
+function faultOf(call: Served, text: string): string | null {
+  if (isBroken(call)) return text.endsWith('~\r\n0\r\n\r\n') ? 'looks whole' : null;
+  if (!isWhole(call)) return null; // what a reset takes with it nobody can tell
+  if (!text.includes(`HTTP/1.1 ${call.status}`)) return 'no head';
+  const came = text.split('~').length - 1;
+  return came === bytesOf(call) ? null : `${came} bytes of ${bytesOf(call)}`;
+}
+
+async function serve(socket: Socket, call: Served): Promise<void> {
+  const { status, framing, isLast, pieces, leaving } = call;
+  const bytes = bytesOf(call);
+  const inChunks = framing === 'chunks' || framing === 'no last chunk';
+  const fields = [
+    ...(isLast ? ['Connection: close'] : []),
+    ...(inChunks ? ['Transfer-Encoding: chunked'] : []),
+    ...(framing === 'length' ? [`Content-Length: ${bytes}`] : []),
+    ...(framing === 'too short' ? [`Content-Length: ${bytes + 1}`] : []),
+  ];
+  socket.write(`HTTP/1.1 ${status}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`);
+  for (const piece of pieces) {
+    const text = '~'.repeat(piece.bytes);
+    if (!inChunks) socket.write(text);
+    else if (text !== '') socket.write(`${text.length.toString(16)}\r\n${text}\r\n`);
+    await turns(piece.turns);
+  }
+  if (framing === 'chunks') socket.write('0\r\n\r\n');
+  if (leaving === 'resets') socket.resetAndDestroy();
+  // Without its end the answer would go on until somebody runs out of time.
+  else if (leaving === 'ends' || !isWhole(call) || framing === 'close') socket.end();
+}
+
+test('whatever comes, in 60 rounds of up to 8 calls at once', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ served, taken }), { minLength: 1, maxLength: 8 }),
+      async (calls) => {
+        await raw.enter(); // one session renews once a second
+        const over = calls.map(() => createDeferred<void>());
+        const release = calls.map(() => createDeferred<void>());
+        raw.service.answer = ({ start }, socket) => {
+          if (start.includes('/oauth2/token')) return ok('{"access_token":"a-new-token","expires_in":900}');
+          const [, kind, at = 'none'] = /\/(\w+)\/(\d+) HTTP/.exec(start) ?? [];
+          const call = calls[Number(at)];
+          if (call === undefined) return ok('next');
+          if (kind === 'held') void release[Number(at)]?.promise.then(() => socket.write(ok()));
+          else void serve(socket, call.served).then(() => over[Number(at)]?.resolve());
+          return null;
+        };
+
+        await Promise.all(
+          calls.map(async (call, at) => {
+            const browser = await openConnection(raw.house.config.port);
+            if (call.taken === 'late') browser.socket.write(raw.head(`GET ${PATH}/held/${at}`));
+            browser.socket.write(raw.head(`GET ${PATH}/call/${at}`, ['Connection: close']));
+            if (call.taken === 'late') {
+              await over[at]?.promise;
+              await turns(5);
+              release[at]?.resolve();
+            }
+            if (call.taken === 'not to its end') {
+              if (browser.bytes() === 0) await once(browser.socket, 'data');
+              browser.socket.destroy();
+            }
+            await browser.over;
+            if (call.taken === 'not to its end') return;
+            expect(faultOf(call.served, browser.text())).toBeNull();
+          }),
+        );
+        const next = Array.from({ length: CONNECTIONS }, async () => raw.send(`GET ${PATH}`));
+        for (const { rest } of await Promise.all(next)) expect(rest.toString()).toBe('next');
+      },
+    ),
+    { numRuns: 60 },
+  );
+}, 60_000);

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { RawEnd } from '../support/raw-client.ts';
+import { startRawHouse, PATH } from '../support/raw-house.ts';
+import type { RawHouse } from '../support/raw-house.ts';
+import { ok } from '../support/raw-service.ts';
+import { turns } from '../support/turns.ts';
+
+// A service that closes its side of the connection while its answer still waits in the gateway.
+
+let raw: RawHouse;
+beforeAll(async () => {
+  raw = await startRawHouse();
+});
+afterAll(async () => raw[Symbol.asyncDispose]());
+beforeEach(() => {
+  for (const socket of raw.service.sockets) socket.destroy(); // those of which a test has taken an end
+  raw.service.answer = () => ok('next');
+});
+
+const HALF = 40 * 1024;
+
+/** What was sent has been read by then. */
+const untilRead = async () => turns(10);
+
+/** A connection on which a second answer waits for the first, and the service's ends of both. */
+async function beginTwo(): Promise<Record<'browser' | 'first' | 'second', RawEnd>> {
+  const { browser, service: first } = await raw.begin(`GET ${PATH}/first`);
+  const taken = raw.service.takeNext();
+  browser.socket.write(raw.head(`GET ${PATH}/second`));
+  const second = await taken;
+  await second.until('\r\n\r\n');
+  return { browser, first, second };
+}
+
+async function expectNextToWork(): Promise<void> {
+  expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
+}
+
+describe('an answer that waits for a slow browser', () => {
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const [half, rest] = ['a'.repeat(HALF), `${'b'.repeat(HALF)}END`];
+  const length = `Content-Length: ${half.length + rest.length}`;
+
+  test.each([
+    ['with its length, for the last time', `${length}\r\nConnection: close`, half, rest],
+    ['with its length', length, half, rest],
+    [
+      'in chunks, for the last time',
+      'Transfer-Encoding: chunked\r\nConnection: close',
+      chunk(half),
+      `${chunk(rest)}0\r\n\r\n`,
+    ],
+    ['in chunks', 'Transfer-Encoding: chunked', chunk(half), `${chunk(rest)}0\r\n\r\n`],
+    ['until the connection ends', 'X-Until: the end', half, rest],
+  ])('comes whole (%s)', async (_framing, fields, first, last) => {
+    const { browser, ...service } = await beginTwo();
+    service.second.socket.write(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n${first}`);
+    await untilRead();
+    service.second.socket.end(last);
+    await untilRead();
+    service.first.socket.write(ok());
+    const text = await browser.until('END');
+    expect(text.match(/a{100,}/g)?.join('')).toHaveLength(HALF);
+    expect(text.match(/b{100,}/g)?.join('')).toHaveLength(HALF);
+    browser.socket.destroy();
+    await expectNextToWork();
+  });
+
+  test.each([
+    ['short of its length, for the last time', `${length}0\r\nConnection: close`, half, rest],
+    ['short of its length', `${length}0`, half, rest],
+    [
+      'between chunks, for the last time',
+      'Transfer-Encoding: chunked\r\nConnection: close',
+      chunk(half),
+      chunk(rest),
+    ],
+    ['between chunks', 'Transfer-Encoding: chunked', chunk(half), chunk(rest)],
+  ])('is cut off where it breaks off %s', async (_framing, fields, first, last) => {
+    const { browser, ...service } = await beginTwo();
+    service.second.socket.write(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n${first}`);
+    await untilRead();
+    service.second.socket.end(last);
+    await untilRead();
+    service.first.socket.write(ok());
+    await browser.over;
+    expect(browser.text()).not.toMatch(/\r\n0\r\n/);
+    await expectNextToWork();
+  });
+});
+
+describe('a 401 that waits for a new token', () => {
+  const refuse = (fields: string, body = '') => `HTTP/1.1 401 Unauthorized\r\n${fields}\r\n\r\n${body}`;
+  const large = `${'no '.repeat(HALF / 4)}END`;
+
+  test.each([
+    ['without a body, for the last time', refuse('Content-Length: 0\r\nConnection: close')],
+    ['without a body', refuse('Content-Length: 0')],
+    ['in no chunks', refuse('Transfer-Encoding: chunked\r\nConnection: close', '0\r\n\r\n')],
+    ['until the connection ends', refuse('X-Until: the end')],
+    ['with a body', refuse(`Content-Length: ${large.length}\r\nConnection: close`, large)],
+    ['that breaks off', refuse('Content-Length: 5\r\nConnection: close')],
+  ])('is forgotten once there is one (%s)', async (_framing, refusal) => {
+    await raw.enter();
+    const { browser, service } = await raw.begin(`GET ${PATH}`);
+    const taken = raw.service.takeNext();
+    service.socket.end(refusal);
+    const tokenEndpoint = await taken;
+    await tokenEndpoint.until('refresh_token');
+    await untilRead();
+    tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
+    expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
+    browser.socket.destroy();
+  });
+
+  test.each([
+    ['with its length', refuse(`Content-Length: ${large.length}\r\nConnection: close`, large)],
+    ['until the connection ends', refuse('X-Until: the end', large)],
+  ])('comes whole where the call is not repeated (%s)', async (_framing, refusal) => {
+    await raw.enter();
+    const upload = `Content-Length: ${HALF * 2}`;
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [upload], `${'u'.repeat(HALF * 2 - 3)}END`);
+    await service.until('END');
+    const taken = raw.service.takeNext();
+    service.socket.end(refusal);
+    const tokenEndpoint = await taken;
+    await tokenEndpoint.until('refresh_token');
+    await untilRead();
+    tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
+    expect(await browser.until('END')).toMatch(/^HTTP\/1.1 401 /);
+    expect(browser.text().match(/no /g)).toHaveLength(HALF / 4);
+    browser.socket.destroy();
+  });
+});
