@@ -88,7 +88,7 @@ function send(
         fail(call, new CutOffError('cut off', { cause: error })); // a short answer must not look whole
         return;
       }
-      if (isHeld) return; // whoever holds it discards it, or hears of it when it is delivered
+      if (isHeld) return; // whoever holds it discards it, or finds the failure when it is to be delivered
       countTo(call, 'service');
       fail(call, error);
     },
@@ -96,7 +96,8 @@ function send(
 }
 
 function deliver({ res, id, times }: Call, answer: ServiceAnswer): void {
-  const { status } = answer;
+  const { status, failure } = answer;
+  if (failure !== null) throw failure; // it broke off while it waited
   if (hasOtherCoding(answer.headers)) throw serviceUnreachable();
   const headers = status === 204 ? withoutLength(answer.headers) : answer.headers;
   try {

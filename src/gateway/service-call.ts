@@ -18,6 +18,8 @@ export interface ServiceRequest {
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: RawHeaders;
+  /** Why no more of it comes, where it broke off before anybody took it: its head must not be passed on then. */
+  readonly failure: Error | null;
   /**
    * Lets the body flow to the browser, no faster than it reads; its head has been written. Until somebody calls it the
    * answer waits.
@@ -69,6 +71,7 @@ export function callService(
 class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
   status = 0;
   headers: RawHeaders = [];
+  failure: Error | null = null;
   readonly #client: ServiceClient;
   readonly #body: ServiceRequest['body'];
   readonly #receiver: AnswerReceiver;
@@ -110,10 +113,6 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
   }
 
   deliver(res: ServerResponse): void {
-    if (this.#isOver) {
-      res.destroy(); // broken off while it waited
-      return;
-    }
     this.#deliverTo = res;
     if (this.#isWhole) {
       this.#succeed();
@@ -194,6 +193,7 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
     clearTimeout(this.#patience);
     if (this.#isOver) return;
     this.#isOver = true;
+    this.failure = error;
     this.#receiver.onFailure(error);
   }
 

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { RawEnd } from '../support/raw-client.ts';
 import { startRawHouse, PATH } from '../support/raw-house.ts';
@@ -131,4 +132,30 @@ describe('a 401 that waits for a new token', () => {
     expect(browser.text().match(/no /g)).toHaveLength(HALF / 4);
     browser.socket.destroy();
   });
+
+  test.each([
+    ['short of its length', 'Content-Length: 5', (socket: Socket) => socket.end()],
+    ['by a reset', 'Content-Length: 0', (socket: Socket) => socket.resetAndDestroy()],
+  ])(
+    'is service_unreachable where it breaks off %s and the call is not repeated',
+    async (_how, fields, leave) => {
+      await raw.enter();
+      const upload = `Content-Length: ${HALF * 2}`;
+      const { browser, service } = await raw.begin(
+        `POST ${PATH}`,
+        [upload],
+        `${'u'.repeat(HALF * 2 - 3)}END`,
+      );
+      await service.until('END');
+      const taken = raw.service.takeNext();
+      service.socket.write(refuse(`${fields}\r\nConnection: close`));
+      const tokenEndpoint = await taken;
+      await tokenEndpoint.until('refresh_token');
+      leave(service.socket);
+      await untilRead();
+      tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
+      expect(await browser.until('}')).toMatch(/^HTTP\/1.1 502 [\s\S]*"service_unreachable"/);
+      browser.socket.destroy();
+    },
+  );
 });
