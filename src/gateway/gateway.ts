@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import type { Config } from '../config.ts';
+import { cutOff } from '../platform/cut-off.ts';
 import type { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { sendProblem } from '../platform/problem.ts';
@@ -61,7 +62,7 @@ export function createGateway(
       const answer = toAnswer(error);
       if (answer === null) {
         logCutOff(log, call, error);
-        call.res.destroy();
+        cutOff(call.res);
         return;
       }
       logFailure(log, call, answer);

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { cutOff } from './cut-off.ts';
 import type { AppError } from './errors.ts';
 import { requestId } from './request-id.ts';
 
@@ -9,7 +10,7 @@ import { requestId } from './request-id.ts';
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
   if (res.headersSent) {
-    if (!res.writableEnded) res.destroy();
+    if (!res.writableEnded) cutOff(res);
     return;
   }
   const body = JSON.stringify({
