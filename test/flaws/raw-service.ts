@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { startTcpServer } from '../support/tcp-server.ts';
 
 /** A service that answers with bytes of the test's choice, HTTP or not. */
 export interface RawService extends AsyncDisposable {
@@ -14,12 +13,10 @@ export interface RawService extends AsyncDisposable {
 
 /** Starts it on a port of its own. It reads heads only: what is sent to it has no body. */
 export async function startRawService(): Promise<RawService> {
-  const sockets = new Set<Socket>();
   let opened = 0;
-  const server = createServer((socket) => {
+  const server = await startTcpServer((socket) => {
     opened += 1;
     const connection = opened;
-    sockets.add(socket.on('error', () => socket.destroy()).once('close', () => sockets.delete(socket)));
     let text = '';
     socket
       .setNoDelay(true)
@@ -34,18 +31,12 @@ export async function startRawService(): Promise<RawService> {
         }
       });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const service: RawService = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${server.port}`,
     calls: [],
     opened: () => opened,
     answer: (socket) => socket.destroy(),
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   };
   return service;
 }

@@ -1,12 +1,12 @@
-import { once } from 'node:events';
-import { createServer, connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createLog } from '../../src/platform/log.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
 import { eventually } from '../support/programs.ts';
 import { startGetex } from '../support/redis/getex-client.ts';
+import { startTcpServer } from '../support/tcp-server.ts';
 
 // One address that leads to one Redis and then to another: a balancer, a name that has moved.
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 async function startAddress() {
   const pairs = new Set<{ readonly from: Socket; readonly said: () => string; readonly port: number }>();
   const state = { port: home.port };
-  const server = createServer((from) => {
+  const server = await startTcpServer((from) => {
     const to = connect(state.port, '127.0.0.1');
     let said = '';
     const pair = { from, said: () => said, port: state.port };
@@ -47,20 +47,14 @@ async function startAddress() {
     }
     from.once('close', () => pairs.delete(pair));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return Object.assign(state, {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `redis://127.0.0.1:${server.port}`,
     leadingTo: (port: number) => [...pairs].filter((pair) => pair.port === port),
     /** Cuts off those over which this was said. */
     cut(word: RegExp) {
       for (const { from, said } of pairs) if (word.test(said())) from.destroy();
     },
-    async [Symbol.asyncDispose]() {
-      for (const { from } of pairs) from.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   });
 }
 

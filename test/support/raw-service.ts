@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { watch } from './raw-client.ts';
 import type { RawEnd } from './raw-client.ts';
 import { bodyOf, readMessage } from './raw-message.ts';
 import type { RawMessage } from './raw-message.ts';
+import { startTcpServer } from './tcp-server.ts';
 
 /** A request as it came to the service, whole. */
 export interface RawRequest extends RawMessage {
@@ -39,12 +38,9 @@ export function last(body = ''): string {
 
 /** Starts it on a free port; it answers an empty 200 until told otherwise. */
 export async function startRawService(): Promise<RawService> {
-  const sockets = new Set<Socket>();
   const service: Pick<RawService, 'requests' | 'answer'> = { requests: [], answer: () => ok() };
   let take: ((end: RawEnd) => void) | null = null;
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy()).once('close', () => sockets.delete(socket));
+  const server = await startTcpServer((socket) => {
     let chunks: Buffer[] = [];
     const read = (chunk: Buffer) => {
       chunks.push(chunk);
@@ -65,22 +61,16 @@ export async function startRawService(): Promise<RawService> {
     };
     socket.on('data', read);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const host = `127.0.0.1:${server.port}`;
 
   return Object.assign(service, {
     origin: `http://${host}`,
     host,
-    sockets,
+    sockets: server.sockets,
     takeNext: async () =>
       new Promise<RawEnd>((resolve) => {
         take = resolve;
       }),
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   });
 }

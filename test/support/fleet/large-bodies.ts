@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { createDeferred } from '../../../src/platform/deferred.ts';
+import { startTcpServer } from '../tcp-server.ts';
 
 /** A prime, so that whatever is lost or doubled on the way in blocks of the usual sizes shows. */
 const PERIOD = 65_521;
@@ -88,18 +89,12 @@ export async function startLargeService(): Promise<LargeService> {
     }
     socket.end();
   };
-  const server = createServer((socket) => {
-    socket.on('error', () => socket.destroy());
+  const server = await startTcpServer((socket) => {
     serve(socket).catch(() => socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return Object.assign(service, {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      await once(server, 'close');
-    },
+    origin: `http://127.0.0.1:${server.port}`,
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   });
 }
 

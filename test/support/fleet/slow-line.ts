@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDeferred } from '../../../src/platform/deferred.ts';
 import type { Deferred } from '../../../src/platform/deferred.ts';
+import { startTcpServer } from '../tcp-server.ts';
 
 /** A TCP proxy before a Redis whose answers arrive late. */
 export interface SlowLine extends AsyncDisposable {
@@ -21,11 +20,10 @@ export interface SlowLine extends AsyncDisposable {
 
 /** Starts it before a port of the loopback interface; at first it delays nothing. */
 export async function startSlowLine(port: number): Promise<SlowLine> {
-  const sockets = new Set<Socket>();
   const line = { delayMs: 0, onlyAfter: '', freezeAt: null as RegExp | null };
   let ice: Deferred<void> | null = null;
 
-  const server = createServer((near) => {
+  const server = await startTcpServer((near) => {
     const far = connect(port, '127.0.0.1');
     let said = Promise.resolve();
     let asked: Buffer = Buffer.alloc(0);
@@ -41,21 +39,10 @@ export async function startSlowLine(port: number): Promise<SlowLine> {
       const thawed = ice?.promise;
       passed = passed.then(async () => thawed).then(() => void far.write(chunk));
     });
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket);
-      socket.setNoDelay(true);
-      socket.on('error', () => {}); // 'close' follows
-      socket.once('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
+    far.on('error', () => {}).once('close', () => near.destroy());
+    near.once('close', () => far.destroy());
+    for (const socket of [near, far]) socket.setNoDelay(true);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
 
   return Object.assign(line, {
     isFrozen: () => ice !== null,
@@ -64,12 +51,7 @@ export async function startSlowLine(port: number): Promise<SlowLine> {
       ice?.resolve();
       ice = null;
     },
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
+    url: `redis://127.0.0.1:${server.port}`,
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   });
 }

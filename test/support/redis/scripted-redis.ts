@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { startTcpServer } from '../tcp-server.ts';
 
 /** A connection over which a GETEX came. */
 export interface Asker {
@@ -30,13 +28,9 @@ const REPLIES: Readonly<Record<string, string>> = {
 };
 
 export async function startScriptedRedis(): Promise<ScriptedRedis> {
-  const sockets = new Set<Socket>();
   const script = { onGetex: (_key: string, { say }: Asker) => say(NONE) };
 
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {}); // 'close' follows
-    socket.once('close', () => sockets.delete(socket));
+  const server = await startTcpServer((socket) => {
     const asker: Asker = {
       say: (bytes) => void socket.write(bytes, 'latin1'),
       hangUp: () => socket.destroySoon(),
@@ -53,17 +47,10 @@ export async function startScriptedRedis(): Promise<ScriptedRedis> {
       }
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
 
   return Object.assign(script, {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
+    url: `redis://127.0.0.1:${server.port}`,
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   });
 }
 
