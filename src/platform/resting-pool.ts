@@ -18,7 +18,7 @@ export interface PooledHandler extends Dispatcher.DispatchHandler {
 }
 
 /** For a pool: undici's own options, and how a connection is opened. */
-export type PoolOptions = Client.Options & { readonly connect: buildConnector.connector };
+type PoolOptions = Client.Options & { readonly connect: buildConnector.connector };
 
 interface Line {
   readonly client: Client;
@@ -34,7 +34,7 @@ interface Line {
  * go to whoever sent that. Under more load than there are rested connections, the one that rests longest is taken.
  */
 export class RestingPool extends Dispatcher {
-  readonly #open: (onEnd: () => void) => Client;
+  readonly #open: (onServiceClosed: () => void) => Client;
   readonly #most: number;
   readonly #lines: Line[] = [];
   /** The one that has rested longest first. */
@@ -45,12 +45,12 @@ export class RestingPool extends Dispatcher {
 
   constructor(origin: string, most: number, options: PoolOptions) {
     super();
-    this.#open = (onEnd) =>
+    this.#open = (onServiceClosed) =>
       new Client(origin, {
         ...options,
         connect(to, done) {
           options.connect(to, (...result) => {
-            result[1]?.on('end', onEnd); // ahead of undici's own listener
+            result[1]?.on('end', onServiceClosed); // ahead of undici's own listener, which is what throws
             done(...result);
           });
         },

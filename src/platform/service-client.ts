@@ -23,7 +23,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     connect(to, done) {
       connect(to, (...result) => {
         const [, socket] = result;
-        // undici takes a reset for the end of an answer that only its connection ends: half of it would look whole.
+        // undici takes a reset for the end of an answer that only its connection ends: half of it would look whole. And
+        // beside a paused parser it would throw where nobody catches it, as at an end (resting-pool.ts).
         socket?.on('error', (error: NodeJS.ErrnoException) => {
           if (error.code === 'ECONNRESET') error.code = 'SERVICE_RESET';
         });

@@ -70,8 +70,6 @@ export function createServicePages(deps: {
           'x-request-id': source.requestId,
         },
         signal: AbortSignal.any([source.signal, timeout]),
-        // Never held back: undici can't stand a connection that ends while its answer is (resting-pool.ts).
-        highWaterMark: MAX_ANSWER_BYTES,
       });
       return { status: response.statusCode, headers: response.headers, body: await readBody(response) };
     } catch (error) {

@@ -6,7 +6,8 @@ import type { RawHouse } from '../support/raw-house.ts';
 import { ok } from '../support/raw-service.ts';
 import { turns } from '../support/turns.ts';
 
-// A service that closes its side of the connection while its answer still waits in the gateway.
+// A service that closes its side of the connection while its answer still waits in the gateway. What becomes of one that
+// breaks off while another is before it on its connection only Node 24 can show: destroy() of Node 20 sees to it.
 
 let raw: RawHouse;
 beforeAll(async () => {
@@ -96,6 +97,31 @@ describe('a 401 that waits for a new token', () => {
   const refuse = (fields: string, body = '') => `HTTP/1.1 401 Unauthorized\r\n${fields}\r\n\r\n${body}`;
   const large = `${'no '.repeat(HALF / 4)}END`;
 
+  const enough = `Content-Length: ${HALF * 2}`; // too much to be kept for a second time
+
+  const beginUpload = async () => {
+    const begun = await raw.begin(`POST ${PATH}`, [enough], `${'u'.repeat(HALF * 2 - 3)}END`);
+    await begun.service.until('END');
+    return begun;
+  };
+
+  /** Refuses the token, and leaves before there is another one. */
+  const refuseAndLeave = async (
+    { socket }: RawEnd,
+    refusal: string,
+    leave: (socket: Socket) => void = (open) => open.end(),
+  ) => {
+    const taken = raw.service.takeNext();
+    socket.write(refusal);
+    const tokenEndpoint = await taken;
+    await tokenEndpoint.until('refresh_token');
+    leave(socket);
+    await untilRead();
+    tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
+  };
+
+  beforeEach(async () => raw.enter()); // one session renews only once a second
+
   test.each([
     ['without a body, for the last time', refuse('Content-Length: 0\r\nConnection: close')],
     ['without a body', refuse('Content-Length: 0')],
@@ -104,14 +130,8 @@ describe('a 401 that waits for a new token', () => {
     ['with a body', refuse(`Content-Length: ${large.length}\r\nConnection: close`, large)],
     ['that breaks off', refuse('Content-Length: 5\r\nConnection: close')],
   ])('is forgotten once there is one (%s)', async (_framing, refusal) => {
-    await raw.enter();
     const { browser, service } = await raw.begin(`GET ${PATH}`);
-    const taken = raw.service.takeNext();
-    service.socket.end(refusal);
-    const tokenEndpoint = await taken;
-    await tokenEndpoint.until('refresh_token');
-    await untilRead();
-    tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
+    await refuseAndLeave(service, refusal);
     expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
     browser.socket.destroy();
   });
@@ -120,16 +140,8 @@ describe('a 401 that waits for a new token', () => {
     ['with its length', refuse(`Content-Length: ${large.length}\r\nConnection: close`, large)],
     ['until the connection ends', refuse('X-Until: the end', large)],
   ])('comes whole where the call is not repeated (%s)', async (_framing, refusal) => {
-    await raw.enter();
-    const upload = `Content-Length: ${HALF * 2}`;
-    const { browser, service } = await raw.begin(`POST ${PATH}`, [upload], `${'u'.repeat(HALF * 2 - 3)}END`);
-    await service.until('END');
-    const taken = raw.service.takeNext();
-    service.socket.end(refusal);
-    const tokenEndpoint = await taken;
-    await tokenEndpoint.until('refresh_token');
-    await untilRead();
-    tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
+    const { browser, service } = await beginUpload();
+    await refuseAndLeave(service, refusal);
     expect(await browser.until('END')).toMatch(/^HTTP\/1.1 401 /);
     expect(browser.text().match(/no /g)).toHaveLength(HALF / 4);
     browser.socket.destroy();
@@ -141,21 +153,8 @@ describe('a 401 that waits for a new token', () => {
   ])(
     'is service_unreachable where it breaks off %s and the call is not repeated',
     async (_how, fields, leave) => {
-      await raw.enter();
-      const upload = `Content-Length: ${HALF * 2}`;
-      const { browser, service } = await raw.begin(
-        `POST ${PATH}`,
-        [upload],
-        `${'u'.repeat(HALF * 2 - 3)}END`,
-      );
-      await service.until('END');
-      const taken = raw.service.takeNext();
-      service.socket.write(refuse(`${fields}\r\nConnection: close`));
-      const tokenEndpoint = await taken;
-      await tokenEndpoint.until('refresh_token');
-      leave(service.socket);
-      await untilRead();
-      tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
+      const { browser, service } = await beginUpload();
+      await refuseAndLeave(service, refuse(`${fields}\r\nConnection: close`), leave);
       expect(await browser.until('}')).toMatch(/^HTTP\/1.1 502 [\s\S]*"service_unreachable"/);
       browser.socket.destroy();
     },
