@@ -39,6 +39,8 @@ export async function measureRounds(plan) {
   const quality = { taken: 0, counted: 0, disturbed: 0, othersShare: OTHERS_SHARE };
   const rounds = [];
   for (let round = 0; round < plan.rounds; round++) {
+    // While the others warmed up each has rested for long: its first turn costs half as much again, and doesn't count.
+    for (const system of systems) await takeTurn(plan, system);
     const turns = new Map(systems.map((system) => [system, /** @type {Turn[]} */ ([])]));
     for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
       const first = (firstTurn + round + lap) % systems.length;

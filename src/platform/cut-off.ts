@@ -7,6 +7,10 @@ import type { Socket } from 'node:net';
  * would send what is there and leave the reader waiting.
  */
 export function cutOff(res: ServerResponse): void {
-  if (res.socket === null) res.once('socket', (socket: Socket) => socket.destroy());
+  // HTTP/1.0 knows no chunks: the end of its connection would be the end of the answer (RFC 9112 §8).
+  const cut = (socket: Socket) =>
+    res.req.httpVersion === '1.0' ? socket.resetAndDestroy() : socket.destroy();
+  if (res.socket === null) res.once('socket', cut);
+  else cut(res.socket);
   res.destroy();
 }

@@ -22,7 +22,12 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     bodyTimeout: timeout,
     connect(to, done) {
       connect(to, (...result) => {
-        const [, socket] = result;
+        const [failure, socket] = result;
+        // undici counts a call that fails by this as one under way, for ever: the connection would be lost.
+        if (isWrongName(failure)) {
+          done(new Error('the certificate is of another name', { cause: failure }), null);
+          return;
+        }
         // undici takes a reset for the end of an answer that only its connection ends: half of it would look whole. And
         // beside a paused parser it would throw where nobody catches it, as at an end (resting-pool.ts).
         socket?.on('error', (error: NodeJS.ErrnoException) => {
@@ -32,6 +37,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       });
     },
   });
+}
+
+function isWrongName(error: Error | null): boolean {
+  return error !== null && 'code' in error && error.code === 'ERR_TLS_CERT_ALTNAME_INVALID';
 }
 
 /** Whether a failed call ran out of time, as opposed to a service that can't be reached or answers what is not HTTP. */

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
+import { createDeferred } from '../platform/deferred.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { Ticket } from '../session/record.ts';
 import { toServiceAnswerError, toServiceFailure, toUnreadableAnswer } from './service-answer-error.ts';
@@ -60,8 +61,9 @@ export function createServicePages(deps: {
   const call = async (source: ListSource, token: string, next: string | undefined): Promise<Answer> => {
     const more = next === undefined ? '' : `&next=${encodeURIComponent(next)}`;
     const timeout = AbortSignal.timeout(deps.timeoutSeconds * 1_000);
+    const signal = AbortSignal.any([source.signal, timeout]);
     try {
-      const response = await service.request({
+      const asked = service.request({
         method: 'GET',
         path: `${source.path}?limit=${source.limit}${more}`,
         headers: {
@@ -69,8 +71,9 @@ export function createServicePages(deps: {
           authorization: `Bearer ${token}`,
           'x-request-id': source.requestId,
         },
-        signal: AbortSignal.any([source.signal, timeout]),
+        signal,
       });
+      const response = await unlessAborted(signal, asked);
       return { status: response.statusCode, headers: response.headers, body: await readBody(response) };
     } catch (error) {
       source.signal.throwIfAborted();
@@ -94,6 +97,15 @@ export function createServicePages(deps: {
       return toServicePage(answer.body);
     };
   };
+}
+
+/** undici looks at its signal no sooner than there is a connection; one that waits for it is to end in time as well. */
+async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = createDeferred<never>();
+  const abort = () => reject(new Error('it was not waited for any longer'));
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 interface Answer {

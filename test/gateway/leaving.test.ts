@@ -98,6 +98,21 @@ describe.each([
     await expectNextToWork();
   });
 
+  test('in the middle of an answer cuts off a browser that knows no chunks, so that it can tell', async () => {
+    const taken = raw.service.takeNext();
+    const browser = await openConnection(raw.house.config.port);
+    browser.socket.write(
+      raw.head(`GET ${PATH}`).toString('latin1').replace('HTTP/1.1', 'HTTP/1.0'),
+      'latin1',
+    );
+    const service = await taken;
+    service.socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}\r\n\r\n4\r\nhalf\r\n`);
+    await browser.until('half');
+    leave(service);
+    expect(await browser.over).toBe('ECONNRESET');
+    await expectNextToWork();
+  });
+
   test('in the middle of an upload is service_unreachable', async () => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], 'half');
     leave(service);

@@ -108,6 +108,16 @@ describe('service_unreachable is', () => {
     await expectCauseAt(service.url, cause, trusted.env);
   });
 
+  test('a good certificate of another name however often it is met: no connection is lost by it', async () => {
+    const certificate = createCertificate('other.test');
+    await using trusted = await trust(certificate);
+    await using service = await startTlsService(certificate);
+    const { cloakroom } = await callAt(service.url, { ...trusted.env, SERVICE_CONNECTIONS: '1' });
+    const again = await call(cloakroom.url, (await fleet.enter()).cookie, { path: PATH });
+    expect(again).toMatchObject(UNREACHABLE);
+    await cloakroom.kill();
+  });
+
   test('not a good certificate of its own name', async () => {
     const certificate = createCertificate('localhost');
     await using trusted = await trust(certificate);
