@@ -28,7 +28,7 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
   const renewed = await call(other.url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
 
-  expect([renewed.status, (await stopped).status]).toEqual([200, 200]);
+  expect([renewed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]); // which tells the code otherwise
   const presented = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);
   expect(presented).toHaveLength(2);
   expect(new Set(presented).size).toBe(2);
