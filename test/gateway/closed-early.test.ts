@@ -26,14 +26,22 @@ const CUT_OFF = /^(?:end|closed|ECONNRESET)$/;
 /** What was sent has been read by then. */
 const untilRead = async () => turns(10);
 
-/** A connection on which a second answer waits for the first, and the service's ends of both. */
-async function beginTwo(): Promise<Record<'browser' | 'first' | 'second', RawEnd>> {
+/**
+ * Answers a call while another one is before it on its connection, so that none of the answer can go out; closes, and
+ * only then lets the other one have its answer.
+ */
+async function answerBehindAnother(fields: string, half: string, rest: string): Promise<RawEnd> {
   const { browser, service: first } = await raw.begin(`GET ${PATH}/first`);
   const taken = raw.service.takeNext();
   browser.socket.write(raw.head(`GET ${PATH}/second`));
   const second = await taken;
   await second.until('\r\n\r\n');
-  return { browser, first, second };
+  second.socket.write(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n${half}`);
+  await untilRead();
+  second.socket.end(rest);
+  await untilRead();
+  first.socket.write(ok());
+  return browser;
 }
 
 async function expectNextToWork(): Promise<void> {
@@ -57,12 +65,7 @@ describe('an answer that waits for a slow browser', () => {
     ['in chunks', 'Transfer-Encoding: chunked', chunk(half), `${chunk(rest)}0\r\n\r\n`],
     ['until the connection ends', 'X-Until: the end', half, rest],
   ])('comes whole (%s)', async (_framing, fields, first, last) => {
-    const { browser, ...service } = await beginTwo();
-    service.second.socket.write(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n${first}`);
-    await untilRead();
-    service.second.socket.end(last);
-    await untilRead();
-    service.first.socket.write(ok());
+    const browser = await answerBehindAnother(fields, first, last);
     const text = await browser.until('END');
     expect(text.match(/a{100,}/g)?.join('')).toHaveLength(HALF);
     expect(text.match(/b{100,}/g)?.join('')).toHaveLength(HALF);
@@ -81,12 +84,7 @@ describe('an answer that waits for a slow browser', () => {
     ],
     ['between chunks', 'Transfer-Encoding: chunked', chunk(half), chunk(rest)],
   ])('is cut off where it breaks off %s', async (_framing, fields, first, last) => {
-    const { browser, ...service } = await beginTwo();
-    service.second.socket.write(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n${first}`);
-    await untilRead();
-    service.second.socket.end(last);
-    await untilRead();
-    service.first.socket.write(ok());
+    const browser = await answerBehindAnother(fields, first, last);
     expect(await browser.over).toMatch(CUT_OFF);
     expect(browser.text()).not.toMatch(/\r\n0\r\n/);
     await expectNextToWork();

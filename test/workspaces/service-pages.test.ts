@@ -1,44 +1,68 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createDeferred } from '../../src/platform/deferred.ts';
 import { createServiceClient } from '../../src/platform/service-client.ts';
 import type { ServiceClient } from '../../src/platform/service-client.ts';
 import type { Ticket } from '../../src/session/record.ts';
 import { createServicePages } from '../../src/workspaces/service-pages.ts';
-import { startRawService } from '../support/raw-service.ts';
+import { ok, startRawService } from '../support/raw-service.ts';
 import type { RawService } from '../support/raw-service.ts';
+import { turns } from '../support/turns.ts';
 
-// Where all connections to the service are taken, and nobody gives one back.
+// The one connection to the service is taken, and not given back before the test says so.
 
 let service: RawService;
 let client: ServiceClient;
+let giveBack: () => void;
 let held: Promise<unknown>;
-beforeAll(async () => {
+beforeEach(async () => {
+  const { promise: isTaken, resolve } = createDeferred<void>();
   service = await startRawService();
-  service.answer = () => null;
+  service.answer = (_request, socket) => {
+    giveBack = () => socket.write(ok());
+    service.answer = () => ok('{"value":[]}');
+    resolve();
+    return null;
+  };
   client = createServiceClient({ origin: service.origin, connections: 1, timeoutSeconds: 60 });
-  held = client.request({ method: 'GET', path: '/held' }).catch((error: unknown) => error);
+  held = client.request({ method: 'GET', path: '/held' }).then(async ({ body }) => body.dump());
+  await isTaken;
 });
-afterAll(async () => {
-  await client.destroy();
+afterEach(async () => {
+  giveBack();
   await held;
+  await client.destroy();
   await service[Symbol.asyncDispose]();
 });
 
-async function askPage(timeoutSeconds: number, signal: AbortSignal): Promise<unknown> {
+async function askPage(timeoutSeconds: number, signal = new AbortController().signal): Promise<unknown> {
   const tokens = { accessToken: () => Promise.resolve('a-living-token') };
   const readPages = createServicePages({ service: client, tokens, timeoutSeconds, now: Date.now });
   const ticket = {} as Ticket; // the tokens are those above, whoever asks
   return readPages({ ticket, path: '/things', limit: 25, requestId: 'one', signal })(undefined);
 }
 
-test('a page gives up in time', async () => {
-  const never = new AbortController();
-  await expect(askPage(0.1, never.signal)).rejects.toMatchObject({ status: 504, code: 'service_timeout' });
+const TOO_LATE = { status: 504, code: 'service_timeout' };
+
+test('a page that waits gives up in time', async () => {
+  await expect(askPage(0.1)).rejects.toMatchObject(TOO_LATE);
 });
 
-test('a page of which the reader has gone is not waited for', async () => {
+test.each([
+  ['already', 0],
+  ['while it waits', 20],
+])('a page of which the reader has gone %s is not waited for', async (_when, after) => {
   const gone = new AbortController();
   const page = askPage(60, gone.signal);
+  await turns(after);
   const left = new Error('left');
   gone.abort(left);
   await expect(page).rejects.toBe(left);
+});
+
+test('a page that has given up is never asked for, and takes no connection with it', async () => {
+  await expect(askPage(0.1)).rejects.toMatchObject(TOO_LATE);
+  giveBack();
+  expect(await askPage(60)).toEqual({ items: [] });
+  const asked = service.requests.map(({ start }) => start);
+  expect(asked).toEqual(['GET /held HTTP/1.1', 'GET /things?limit=25 HTTP/1.1']);
 });
