@@ -6,8 +6,9 @@ let written: string[];
 let writes: GatheredWrites;
 
 beforeEach(() => {
-  written = [];
-  writes = createGatheredWrites((text) => written.push(text));
+  const ours: string[] = [];
+  writes = createGatheredWrites((text) => ours.push(text)); // what a test leaves unsent never gets to the next one
+  written = ours;
 });
 
 const turn = async () => new Promise((resolve) => setImmediate(resolve));
