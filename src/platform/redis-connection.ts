@@ -1,4 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
+import { endSilentConnections } from './redis-silence.ts';
 import type { RedisTarget } from './redis-url.ts';
 import { watchSentinels } from './sentinel-watch.ts';
 
@@ -10,6 +11,8 @@ export const CLOSING = Symbol('closing');
  * queues behind a lost connection, so that even the slowest "no" leaves time to say it.
  */
 export const COMMAND_TIMEOUT_MS = 1_500;
+/** Whoever asks last before a silent connection is ended has its "no" hardly later than who asked first. */
+export const SILENT_AFTER_MS = COMMAND_TIMEOUT_MS + 100;
 const RECONNECT_AT_MOST_MS = 1_000;
 /** Then the next Sentinel is asked. */
 const SENTINEL_TIMEOUT_MS = 500;
@@ -27,9 +30,6 @@ function connectionOptions({ username, password }: Pick<RedisTarget, 'username' 
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: COMMAND_TIMEOUT_MS,
-    // Who leaves a command without an answer is not asked again over this connection: a request that goes on with its
-    // next step has its "no" hardly later.
-    socketTimeout: COMMAND_TIMEOUT_MS + 200,
     disconnectTimeout: 200,
     keepAlive: 10_000,
     retryStrategy: reconnectDelay,
@@ -46,14 +46,21 @@ export function connectRedis(target: RedisTarget): Redis | Cluster {
   const one = { ...options, db: target.db };
   switch (target.kind) {
     case 'single':
-      return new Redis({ ...one, host: target.host, port: target.port, ...(target.tls && { tls: {} }) });
+      return watched(
+        new Redis({ ...one, host: target.host, port: target.port, ...(target.tls && { tls: {} }) }),
+      );
     case 'socket':
-      return new Redis({ ...one, path: target.path });
+      return watched(new Redis({ ...one, path: target.path }));
     case 'sentinel':
       return connectBySentinels(target, one);
     case 'cluster':
       return connectCluster(target, options);
   }
+}
+
+function watched(client: Redis): Redis {
+  endSilentConnections(client, SILENT_AFTER_MS);
+  return client;
 }
 
 /** Follows the master from one Redis to another. */
@@ -68,8 +75,12 @@ function connectBySentinels(target: RedisTarget & { kind: 'sentinel' }, options:
     sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
     ...(password !== undefined && { sentinelPassword: password }),
   });
-  const login = connectionOptions(password === undefined ? {} : { password });
+  const login = {
+    ...connectionOptions(password === undefined ? {} : { password }),
+    socketTimeout: SILENT_AFTER_MS,
+  };
   const sentinels = target.sentinels.map((node) => ({ ...login, ...node }));
+  endSilentConnections(client, SILENT_AFTER_MS);
   client.once(CLOSING, watchSentinels(client, target.master, sentinels));
   return client;
 }
@@ -93,7 +104,10 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, options: Opti
   const prepare = (node: Redis) => {
     if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // "node error" tells
   };
-  client.on('+node', (node: Redis) => setImmediate(prepare, node));
+  client.on('+node', (node: Redis) => {
+    endSilentConnections(node, SILENT_AFTER_MS);
+    setImmediate(prepare, node);
+  });
   client.on('ready', () => client.nodes().forEach(prepare));
   // A master that hangs does not say who has taken its place.
   const looking = setInterval(() => {

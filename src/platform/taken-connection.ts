@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from './log.ts';
-import { CLOSING } from './redis-connection.ts';
+import { CLOSING, SILENT_AFTER_MS } from './redis-connection.ts';
 
 export type Stream = Redis['stream'];
 
@@ -29,7 +29,7 @@ export function takeConnection(
   log: Logger,
   onTaken: (stream: Stream) => void,
 ): TakenConnection {
-  const client = redis.duplicate();
+  const client = redis.duplicate({ socketTimeout: SILENT_AFTER_MS });
   /** Where `redis` is. */
   let home: string | null = null;
   /** What was reached and is not taken yet. */
