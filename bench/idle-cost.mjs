@@ -26,7 +26,6 @@ const AT_ONCE = 200;
 const ROUNDS = 5;
 const SECONDS = 2;
 const WARM_UP_MS = 4_000;
-const LEAD_MS = 20;
 
 pinSelf(OTHER_CORE);
 const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'), {});
@@ -51,10 +50,7 @@ try {
     seconds: SECONDS,
     pids: ({ pids }) => pids,
     helpers: [process.pid, upstream.pid, emptyStore.pid, fullStore.pid],
-    async prepare({ callers }) {
-      await idle.keep();
-      await callers.callFor(LEAD_MS);
-    },
+    prepare: idle.keep,
     work: async ({ callers }, ms) => callers.callFor(ms),
   });
   idle.close();

@@ -26,16 +26,16 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
  * short turns, in another order each time; each round has processes of its own. Then, at light load, what each adds to
  * the median time of a call over (a).
  *
- * `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 1.5] [--json FILE] [--cpu-prof FOLDER]`.
+ * `npm run bench -- peers [--only a,cloakroom] [--rounds 5] [--seconds 3] [--json FILE] [--cpu-prof FOLDER]`.
  * `--cpu-prof` keeps profiles of (a) and of Cloakroom; the figures of such a run are none to quote.
  */
 
 const SESSIONS = 8;
 const WARM_UP_MS = 3_000;
-/** Of calls before each turn: connections are open, and caches are warm again after the turns of the others. */
-const LEAD_MS = 20;
-const LIGHT_TURNS = 4;
-const LIGHT_CALLS = 25;
+const LIGHT_TURNS = 3;
+/** Of each turn, calls that don't count: the caches of the processor are warm again after the turns of the others. */
+const LIGHT_LEAD = 20;
+const LIGHT_CALLS = 80;
 const LIGHT_EVERY_MS = 4;
 
 /**
@@ -109,7 +109,6 @@ async function measureRound(world, round) {
         store.pid,
         ...running.flatMap(({ system }) => system.helpers ?? []),
       ],
-      prepare: async ({ callers }) => void (await callers.callFor(LEAD_MS)),
       work: async ({ callers }, ms) => callers.callFor(ms),
     });
     const addedMs = await measureLightLoad(running);
@@ -154,7 +153,8 @@ async function measureLightLoad(running) {
   const took = running.map(() => /** @type {number[]} */ ([]));
   for (let turn = 0; turn < LIGHT_TURNS; turn++) {
     for (const [at, { target }] of running.entries()) {
-      took[at]?.push(...(await callNowAndThen(target, LIGHT_CALLS, LIGHT_EVERY_MS)));
+      const all = await callNowAndThen(target, LIGHT_LEAD + LIGHT_CALLS, LIGHT_EVERY_MS);
+      took[at]?.push(...all.slice(LIGHT_LEAD));
     }
   }
   const [bare = NaN] = took.map(median);

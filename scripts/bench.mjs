@@ -16,6 +16,7 @@ const NEEDS = {
     await ensurePackages(`${root}bench`);
   },
   'idle-cost': async () => ensureProgram('taskset', 'util-linux'),
+  'crowd-cost': async () => ensureProgram('taskset', 'util-linux'),
 };
 
 await launch(async () => {

@@ -7,7 +7,7 @@ export function readOptions() {
     options: {
       only: { type: 'string' },
       rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '1.5' },
+      seconds: { type: 'string', default: '3' },
       json: { type: 'string' },
       'cpu-prof': { type: 'string' },
     },

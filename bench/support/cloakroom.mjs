@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { fromDist } from './compiled.mjs';
@@ -75,8 +76,17 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
   };
 }
 
-/** The options with which `npm start` runs it. */
-const AS_SHIPPED = ['--max-semi-space-size=8'];
+/** The options that `npm start` gives to node. */
+const AS_SHIPPED = readStartOptions();
+
+function readStartOptions() {
+  const { scripts } = /** @type {{ scripts: { start: string } }} */ (
+    JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  );
+  const [, options] = /^exec node ((?:--\S+ )+)\S+$/.exec(scripts.start) ?? [];
+  if (options === undefined) throw new Error(`That is no way to start it: ${scripts.start}`);
+  return options.trim().split(' ');
+}
 
 /** @param {number} port */
 async function isReady(port) {

@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Raw sockets and no more of HTTP than it takes to see that an answer is a whole 200: the load must cost little. */
 
 const HEAD_END = '\r\n\r\n';
-/** Servers close idle connections: those of Node after five seconds. */
-const FRESH_MS = 3_000;
+/** Servers close idle connections, those of Node after five seconds; until then they are kept. */
+const FRESH_MS = 4_200;
 
 /**
  * @typedef {object} Target

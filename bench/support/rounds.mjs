@@ -2,7 +2,12 @@ import { MEASURED_CORE, OTHER_CORE } from './cores.mjs';
 import { coreMs, processorMs } from './processor-time.mjs';
 
 /** All systems take short turns, one after the other: what passes over the machine meets all of them. */
-const TURN_MS = 150;
+const TURN_MS = 300;
+/**
+ * Of work before each turn. While the others had theirs, a system's memory has left the caches of the processor: its calls
+ * cost more for some 150 ms, those of a larger one by more (docs/performance.md).
+ */
+const LEAD_MS = 200;
 /** Others may have this share of either core during a turn, more of it disturbs. The kernel counts in 10 ms. */
 const OTHERS_SHARE = 0.1;
 /** In each round, of the clean turns that are wanted of each system: so many times as many are taken at most. */
@@ -18,7 +23,7 @@ const CLEAN_AT_LEAST = 3;
  * @property {number} seconds that each system is measured in each round
  * @property {(system: S) => readonly number[]} pids
  * @property {readonly number[]} helpers the processes on the other core that do the rest
- * @property {(system: S) => Promise<void>} prepare ends just before a turn begins
+ * @property {() => Promise<void>} [prepare] before each turn
  * @property {(system: S, ms: number) => Promise<number>} work resolves with the number of calls
  * @property {number} [firstTurn] which system begins
  */
@@ -39,8 +44,6 @@ export async function measureRounds(plan) {
   const quality = { taken: 0, counted: 0, disturbed: 0, othersShare: OTHERS_SHARE };
   const rounds = [];
   for (let round = 0; round < plan.rounds; round++) {
-    // While the others warmed up each has rested for long: its first turn costs half as much again, and doesn't count.
-    for (const system of systems) await takeTurn(plan, system);
     const turns = new Map(systems.map((system) => [system, /** @type {Turn[]} */ ([])]));
     for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
       const first = (firstTurn + round + lap) % systems.length;
@@ -107,7 +110,8 @@ export function tellQuality({ taken, counted, disturbed, othersShare }) {
  * @returns {Promise<Turn>}
  */
 async function takeTurn({ pids, helpers, prepare, work }, system) {
-  await prepare(system);
+  await prepare?.();
+  await work(system, LEAD_MS);
   const read = () => ({
     at: performance.now(),
     measured: { ...coreMs(MEASURED_CORE), own: processorMs(pids(system)) },
