@@ -26,19 +26,13 @@ const WARM_UP_MS = 2_500;
 const SESSIONS = 8;
 const FEW = 32;
 const MANY = 128;
-const KINDS = [
-  { title: `${FEW} in flight`, inFlight: FEW, nodeOptions: [] },
-  { title: `${MANY} in flight`, inFlight: MANY, nodeOptions: [] },
-  {
-    title: `${MANY} in flight, V8's own way`,
-    inFlight: MANY,
-    nodeOptions: ['--allocation-site-pretenuring'],
-  },
-];
+const OWN_WAY = ['--allocation-site-pretenuring'];
+const KINDS = [FEW, MANY].flatMap((inFlight) => [
+  { title: `${inFlight} in flight`, inFlight, nodeOptions: [] },
+  { title: `${inFlight} in flight, V8's own way`, inFlight, nodeOptions: OWN_WAY },
+]);
 
 pinSelf(OTHER_CORE);
-const folder = mkdtempSync(join(tmpdir(), 'cloakroom-bench-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'), {});
 const service = /** @type {{ port: number, body: string }} */ (await upstream.told());
 const store = await startStore({ port: await freePort() });
@@ -70,7 +64,7 @@ async function measureRound(round) {
   try {
     for (const kind of KINDS) systems.push(await startSystem(kind));
     for (const { callers } of systems) await callers.callFor(WARM_UP_MS);
-    const before = systems.map(({ promotedBytes }) => promotedBytes());
+    const before = systems.map((system) => system.promotedBytes());
     const { rounds, quality } = await measureRounds({
       systems,
       rounds: 1,
@@ -101,9 +95,9 @@ async function measureRound(round) {
 
 /** @param {typeof KINDS[number]} kind */
 async function startSystem({ inFlight, nodeOptions }) {
-  const path = join(folder, 'collections');
-  const log = openSync(path, 'w+');
-  rmSync(path); // the next one makes it anew
+  const folder = mkdtempSync(join(tmpdir(), 'cloakroom-bench-'));
+  const log = openSync(join(folder, 'collections'), 'w+');
+  rmSync(folder, { recursive: true }); // the file goes with the last who has it open
   const started = await house.start({
     env: { LOG_LEVEL: 'silent' },
     nodeOptions: ['--trace-gc-nvp', ...nodeOptions],
@@ -118,10 +112,11 @@ async function startSystem({ inFlight, nodeOptions }) {
     started,
     pids: familyOf(started.pid),
     callers: createCallers(target, inFlight),
-    /** By all collections of the young generation so far. */
+    /** By the collections of the young generation so far; the last few may not be written yet. */
     promotedBytes() {
-      const lines = readFileSync(`/proc/self/fd/${log}`, 'latin1').matchAll(/ gc=s .* promoted=(\d+)/g);
-      return [...lines].reduce((sum, [, bytes]) => sum + Number(bytes), 0);
+      const lines = [...readFileSync(`/proc/self/fd/${log}`, 'latin1').matchAll(/ gc=s .* promoted=(\d+)/g)];
+      if (lines.length === 0) throw new Error('V8 tells of its collections in other words.');
+      return lines.reduce((sum, [, bytes]) => sum + Number(bytes), 0);
     },
     close: () => closeSync(log),
   };

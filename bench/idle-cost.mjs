@@ -50,7 +50,7 @@ try {
     seconds: SECONDS,
     pids: ({ pids }) => pids,
     helpers: [process.pid, upstream.pid, emptyStore.pid, fullStore.pid],
-    prepare: idle.keep,
+    prepare: async () => idle.keep(),
     work: async ({ callers }, ms) => callers.callFor(ms),
   });
   idle.close();

@@ -8,15 +8,16 @@ const NAMES = readdirSync(`${root}bench`)
   .filter((file) => file.endsWith('.mjs'))
   .map((file) => file.replace(/\.mjs$/, ''));
 
+const pinning = async () => ensureProgram('taskset', 'util-linux');
 /** What a benchmark needs beside the app and Redis. @type {Record<string, () => Promise<void>>} */
 const NEEDS = {
   peers: async () => {
-    await ensureProgram('taskset', 'util-linux');
+    await pinning();
     await ensureProgram('nginx', 'nginx');
     await ensurePackages(`${root}bench`);
   },
-  'idle-cost': async () => ensureProgram('taskset', 'util-linux'),
-  'crowd-cost': async () => ensureProgram('taskset', 'util-linux'),
+  'idle-cost': pinning,
+  'crowd-cost': pinning,
 };
 
 await launch(async () => {

@@ -23,7 +23,7 @@ const CLEAN_AT_LEAST = 3;
  * @property {number} seconds that each system is measured in each round
  * @property {(system: S) => readonly number[]} pids
  * @property {readonly number[]} helpers the processes on the other core that do the rest
- * @property {() => Promise<void>} [prepare] before each turn
+ * @property {() => Promise<void>} [prepare] before the lead of each turn
  * @property {(system: S, ms: number) => Promise<number>} work resolves with the number of calls
  * @property {number} [firstTurn] which system begins
  */
@@ -44,6 +44,8 @@ export async function measureRounds(plan) {
   const quality = { taken: 0, counted: 0, disturbed: 0, othersShare: OTHERS_SHARE };
   const rounds = [];
   for (let round = 0; round < plan.rounds; round++) {
+    // While the others warmed up each has rested for long, and its connections were closed: the first turn doesn't count.
+    for (const system of systems) await takeTurn(plan, system);
     const turns = new Map(systems.map((system) => [system, /** @type {Turn[]} */ ([])]));
     for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
       const first = (firstTurn + round + lap) % systems.length;

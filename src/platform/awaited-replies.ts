@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from './errors.ts';
-import { COMMAND_TIMEOUT_MS } from './redis-connection.ts';
+import { COMMAND_TIMEOUT_MS, SILENT_AFTER_MS } from './redis-silence.ts';
 
 interface Asked<T> {
   /** By performance.now(). */
@@ -17,9 +17,6 @@ export interface AwaitedReplies<T> {
   /** None of those that were asked for will come. */
   lose(): void;
 }
-
-/** Who has left a command without an answer for so long (ms) is not asked again over this connection. */
-const LOST_AFTER_MS = COMMAND_TIMEOUT_MS + 200;
 
 /** `onSilence` is called where a reply has been due for 1.7 s: whoever does ends the connection, and calls lose(). */
 export function createAwaitedReplies<T>(onSilence: () => void): AwaitedReplies<T> {
@@ -41,7 +38,7 @@ export function createAwaitedReplies<T>(onSilence: () => void): AwaitedReplies<T
     const patient = due.findIndex(({ askedAt }) => askedAt + COMMAND_TIMEOUT_MS > now);
     const overdue = patient < 0 ? due : due.slice(0, patient);
     if (overdue.length > 0) rejectAll(overdue, 'Redis did not answer in time');
-    const lostAt = oldest.askedAt + LOST_AFTER_MS;
+    const lostAt = oldest.askedAt + SILENT_AFTER_MS;
     if (lostAt <= now) {
       onSilence();
       return;

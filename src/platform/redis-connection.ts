@@ -1,18 +1,11 @@
 import { Cluster, Redis } from 'ioredis';
-import { endSilentConnections } from './redis-silence.ts';
+import { COMMAND_TIMEOUT_MS, endSilentConnections } from './redis-silence.ts';
 import type { RedisTarget } from './redis-url.ts';
 import { watchSentinels } from './sentinel-watch.ts';
 
 /** Emitted by whoever closes a connection, to what must end with it. */
 export const CLOSING = Symbol('closing');
 
-/**
- * The contract answers 503 within 2 s while Redis is away. One command may take this long (ms), and nothing
- * queues behind a lost connection, so that even the slowest "no" leaves time to say it.
- */
-export const COMMAND_TIMEOUT_MS = 1_500;
-/** Whoever asks last before a silent connection is ended has its "no" hardly later than who asked first. */
-export const SILENT_AFTER_MS = COMMAND_TIMEOUT_MS + 100;
 const RECONNECT_AT_MOST_MS = 1_000;
 /** Then the next Sentinel is asked. */
 const SENTINEL_TIMEOUT_MS = 500;
@@ -43,24 +36,24 @@ function connectionOptions({ username, password }: Pick<RedisTarget, 'username' 
 /** Connects in the background, and again whenever the connection is lost. */
 export function connectRedis(target: RedisTarget): Redis | Cluster {
   const options = connectionOptions(target);
-  const one = { ...options, db: target.db };
-  switch (target.kind) {
-    case 'single':
-      return watched(
-        new Redis({ ...one, host: target.host, port: target.port, ...(target.tls && { tls: {} }) }),
-      );
-    case 'socket':
-      return watched(new Redis({ ...one, path: target.path }));
-    case 'sentinel':
-      return connectBySentinels(target, one);
-    case 'cluster':
-      return connectCluster(target, options);
-  }
+  if (target.kind === 'cluster') return connectCluster(target, options);
+  const client = connectOne(target, { ...options, db: target.db });
+  endSilentConnections(client);
+  return client;
 }
 
-function watched(client: Redis): Redis {
-  endSilentConnections(client, SILENT_AFTER_MS);
-  return client;
+function connectOne(
+  target: Exclude<RedisTarget, { kind: 'cluster' }>,
+  options: Options & { db: number },
+): Redis {
+  switch (target.kind) {
+    case 'single':
+      return new Redis({ ...options, host: target.host, port: target.port, ...(target.tls && { tls: {} }) });
+    case 'socket':
+      return new Redis({ ...options, path: target.path });
+    case 'sentinel':
+      return connectBySentinels(target, options);
+  }
 }
 
 /** Follows the master from one Redis to another. */
@@ -75,12 +68,8 @@ function connectBySentinels(target: RedisTarget & { kind: 'sentinel' }, options:
     sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
     ...(password !== undefined && { sentinelPassword: password }),
   });
-  const login = {
-    ...connectionOptions(password === undefined ? {} : { password }),
-    socketTimeout: SILENT_AFTER_MS,
-  };
+  const login = connectionOptions(password === undefined ? {} : { password });
   const sentinels = target.sentinels.map((node) => ({ ...login, ...node }));
-  endSilentConnections(client, SILENT_AFTER_MS);
   client.once(CLOSING, watchSentinels(client, target.master, sentinels));
   return client;
 }
@@ -105,7 +94,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, options: Opti
     if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // "node error" tells
   };
   client.on('+node', (node: Redis) => {
-    endSilentConnections(node, SILENT_AFTER_MS);
+    endSilentConnections(node);
     setImmediate(prepare, node);
   });
   client.on('ready', () => client.nodes().forEach(prepare));

@@ -5,7 +5,8 @@ import type { Redis } from 'ioredis';
 import { StoreUnavailableError } from './errors.ts';
 import type { Logger } from './log.ts';
 import { StartupError } from './program.ts';
-import { CLOSING, COMMAND_TIMEOUT_MS, connectRedis } from './redis-connection.ts';
+import { CLOSING, connectRedis } from './redis-connection.ts';
+import { COMMAND_TIMEOUT_MS } from './redis-silence.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 /** A connection to one Redis, a Sentinel-watched one or a cluster: the commands are the same. */

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { endSilentConnections } from './redis-silence.ts';
 
 const SWITCHED = '+switch-master';
 
@@ -23,6 +24,7 @@ export function watchSentinels(
 
   const watchers = sentinels.map((options) => {
     const watcher = new Redis({ ...options, autoResubscribe: false });
+    endSilentConnections(watcher);
     watcher.on('error', () => {}); // one that is away comes back by itself, and the others tell as well
     watcher.on('ready', () => void watcher.subscribe(SWITCHED).catch(() => {}));
     watcher.on('message', onSwitch);

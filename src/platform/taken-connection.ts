@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from './log.ts';
-import { CLOSING, SILENT_AFTER_MS } from './redis-connection.ts';
+import { CLOSING } from './redis-connection.ts';
+import { endSilentConnections } from './redis-silence.ts';
 
 export type Stream = Redis['stream'];
 
@@ -21,15 +22,16 @@ const TELL_AFTER_MS = 5_000;
  * run id: elsewhere a session that was ended may still stand.
  *
  * That rests on this of ioredis 6: all that it sends by itself it has sent before `ready`; replies come in order, so
- * that behind the one to our INFO none is due; and its clock for silent connections runs only while one is. The log
- * tells where the connection is missing while `redis` is well: nothing else shows it.
+ * that behind the one to our INFO none is due. The log tells where the connection is missing while `redis` is well:
+ * nothing else shows it.
  */
 export function takeConnection(
   redis: Redis,
   log: Logger,
   onTaken: (stream: Stream) => void,
 ): TakenConnection {
-  const client = redis.duplicate({ socketTimeout: SILENT_AFTER_MS });
+  const client = redis.duplicate();
+  endSilentConnections(client);
   /** Where `redis` is. */
   let home: string | null = null;
   /** What was reached and is not taken yet. */

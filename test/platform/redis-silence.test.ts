@@ -1,30 +1,74 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
-import { StoreUnavailableError } from '../../src/platform/errors.ts';
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { createLog } from '../../src/platform/log.ts';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import { SILENT_AFTER_MS, endSilentConnections } from '../../src/platform/redis-silence.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, fromStore, redisReady } from '../../src/platform/redis.ts';
 
-/** Longer than any clock of ours for a command or for silence. */
-const HELD_UP_MS = 3_000;
-/** Until whoever watches for silence has seen that a reply is due. */
-const SEEN_MS = 300;
+describe('a connection', () => {
+  let stream: PassThrough;
+  let commandQueue: string[];
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    stream = new PassThrough().on('error', () => {});
+    commandQueue = [];
+    const client = Object.assign(new EventEmitter(), { stream, commandQueue });
+    endSilentConnections(client as unknown as Redis);
+    client.emit('connect');
+  });
+  afterEach(() => {
+    stream.destroy();
+    jest.useRealTimers();
+  });
+  const pass = async (ms: number) => {
+    jest.advanceTimersByTime(ms);
+    await turn();
+  };
 
-let server: PrivateRedis;
-let client: Redis;
-beforeAll(async () => {
-  server = await startPrivateRedis();
-  const created = createRedis(parseRedisUrl(server.url), createLog('silent'));
-  if (!(created instanceof Redis)) throw new Error('that is a cluster');
-  client = created;
-  await redisReady(client);
-});
-afterAll(async () => {
-  await closeRedis(client);
-  await server[Symbol.asyncDispose]();
+  test('that leaves a command without an answer for 1.7 s is ended', async () => {
+    commandQueue.push('GET');
+    await pass(SILENT_AFTER_MS - 100);
+    expect(stream.destroyed).toBe(false);
+    await pass(100);
+    expect(stream.destroyed).toBe(true);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('that is idle is kept', async () => {
+    await pass(60_000);
+    expect(stream.destroyed).toBe(false);
+  });
+
+  test('that says something now and then is kept: the answer may be a long one', async () => {
+    commandQueue.push('GET');
+    for (let at = 0; at < 5; at++) {
+      await pass(SILENT_AFTER_MS - 100);
+      stream.emit('data', 'half an answer');
+    }
+    expect(stream.destroyed).toBe(false);
+  });
+
+  test('that answers, and is asked later, is given all of its time again', async () => {
+    commandQueue.push('GET');
+    await pass(SILENT_AFTER_MS - 100);
+    commandQueue.pop();
+    await pass(100);
+    commandQueue.push('GET');
+    await pass(SILENT_AFTER_MS - 100);
+    expect(stream.destroyed).toBe(false);
+  });
+
+  test('is read once more when its time is up', async () => {
+    commandQueue.push('GET');
+    jest.advanceTimersByTime(SILENT_AFTER_MS);
+    stream.emit('data', 'an answer that was there');
+    await turn();
+    expect(stream.destroyed).toBe(false);
+  });
 });
 
 /** As if the process had been stopped: no clock and no reply is looked at meanwhile. */
@@ -32,39 +76,22 @@ function holdUp(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-test('an answer that came while the process was held up counts, however long that was', async () => {
-  const { stream } = client;
-  process.kill(server.pid, 'SIGSTOP');
-  const answer = fromStore(client.set('held-up', 'yes'));
-  await delay(SEEN_MS);
-  await turn(); // as after a stop, clocks are looked at before connections are
-  process.kill(server.pid, 'SIGCONT');
-  holdUp(HELD_UP_MS);
-  expect(await answer).toBe('OK');
-  expect(await fromStore(client.get('held-up'))).toBe('yes');
-  expect(client.stream).toBe(stream);
-});
-
-test('a connection without an answer is ended, and none but a new one is asked again', async () => {
-  const { stream } = client;
-  process.kill(server.pid, 'SIGSTOP');
+test('an answer that came while the process was stopped counts, however long that was', async () => {
+  await using server = await startPrivateRedis();
+  const client = createRedis(parseRedisUrl(server.url), createLog('silent'));
+  if (!(client instanceof Redis)) throw new Error('that is a cluster');
   try {
-    const answer = fromStore(client.get('nobody-says'));
-    const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
-    await expect(answer).rejects.toThrow(StoreUnavailableError);
-    expect(stream.destroyed).toBe(false); // it had 1.5 s
-    await closed;
-  } finally {
+    await redisReady(client);
+    const { stream } = client;
+    process.kill(server.pid, 'SIGSTOP');
+    const answer = fromStore(client.set('held-up', 'yes'));
+    await delay(300); // until it has been seen that an answer is due
+    await turn(); // after a stop, clocks are looked at before connections are
     process.kill(server.pid, 'SIGCONT');
+    holdUp(2 * SILENT_AFTER_MS);
+    expect(await answer).toBe('OK');
+    expect(client.stream).toBe(stream);
+  } finally {
+    await closeRedis(client);
   }
-  await redisReady(client);
-  expect(await fromStore(client.ping())).toBe('PONG');
-  expect(client.stream).not.toBe(stream);
-});
-
-test('one that has nothing to answer stays for as long as it takes', async () => {
-  const { stream } = client;
-  await delay(HELD_UP_MS);
-  expect(await fromStore(client.ping())).toBe('PONG');
-  expect(client.stream).toBe(stream);
 });
