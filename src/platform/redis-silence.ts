@@ -13,7 +13,7 @@ export const SILENT_AFTER_MS = COMMAND_TIMEOUT_MS + 200;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Ends each connection of `redis` over which commands have been without an answer for 1.7 s. The `socketTimeout` of
+ * Ends each connection of `redis` over which commands have been without an answer for 1.7 to 1.8 s. The `socketTimeout` of
  * ioredis would do so, too, but by the clock alone: a process that was stopped for a while (SIGSTOP, a container that
  * was paused, a machine that was moved) would throw away answers that are there. Here a stop is no more than one look, and what
  * has come is read before the last one counts.
@@ -26,7 +26,7 @@ export function endSilentConnections(redis: Redis): void {
     if (stream.destroyed) return;
     /** At which something was due, and nothing had come since the one before. */
     let looks = 0;
-    const isSilent = () => looks * LOOK_EVERY_MS >= SILENT_AFTER_MS;
+    const isSilent = () => looks * LOOK_EVERY_MS > SILENT_AFTER_MS;
     const endIfSilent = () => {
       if (isSilent()) stream.destroy(new Error('Redis has left a command without an answer'));
     };

@@ -33,7 +33,12 @@ afterAll(async () => {
 afterEach(async () => {
   line.thaw();
   fleet.service.intercept = () => false;
+  // Over both connections: what is sent behind all that was frozen has its answer.
   await eventually(async () => (await call(fleet.at(0).url, '', { path: '/readyz' })).status === 200);
+  await eventually(async () => {
+    const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+    return (await call(fleet.at(0).url, cookie)).status === 200;
+  });
 });
 
 function expectInTime(answer: Answer, status: number): void {
