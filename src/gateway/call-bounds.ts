@@ -1,6 +1,6 @@
 import { createDeferred } from '../platform/deferred.ts';
 import { tooBusy } from './problems.ts';
-import { CallAbortedError, ServiceTimeoutError } from './service-call.ts';
+import { CallAbortedError, ServiceTimeoutError } from './service-call-errors.ts';
 
 /** Keeps calls in flight within bounds, so that one user or a stuck service can't take the rest down. */
 export interface CallBounds {

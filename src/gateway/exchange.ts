@@ -9,7 +9,8 @@ import { CutOffError } from './outcome.ts';
 import { serviceUnreachable } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
 import { toServerTiming } from './server-timing.ts';
-import { CallAbortedError, callService } from './service-call.ts';
+import { CallAbortedError } from './service-call-errors.ts';
+import { callService } from './service-call.ts';
 import type { ServiceAnswer, ServiceRequest } from './service-call.ts';
 
 export interface ExchangeDeps {

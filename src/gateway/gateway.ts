@@ -22,7 +22,7 @@ import { judgeHead } from './head.ts';
 import { CutOffError, toAnswer } from './outcome.ts';
 import { draining, sessionExpired, signInRequired } from './problems.ts';
 import { toServerTiming } from './server-timing.ts';
-import { CallAbortedError } from './service-call.ts';
+import { CallAbortedError } from './service-call-errors.ts';
 
 /** What the gateway works with. */
 export interface GatewayDeps {

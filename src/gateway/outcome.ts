@@ -4,7 +4,7 @@ import { isTimeout } from '../platform/service-client.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
 import { bodyTooLarge, serviceTimeout, serviceUnreachable, sessionExpired } from './problems.ts';
 import { BodyStalledError, BodyTooLargeError } from './request-body.ts';
-import { CallAbortedError, ServiceCallError, ServiceTimeoutError } from './service-call.ts';
+import { CallAbortedError, ServiceCallError, ServiceTimeoutError } from './service-call-errors.ts';
 
 /** The service's answer broke off after its headers had gone out. */
 export class CutOffError extends Error {

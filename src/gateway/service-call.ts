@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
 import type { PooledHandler } from '../platform/resting-pool.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { RawHeaders } from './headers.ts';
 import { BodyStalledError, BodyTooLargeError } from './request-body.ts';
+import { CallAbortedError, ServiceCallError, ServiceTimeoutError } from './service-call-errors.ts';
 
 export interface ServiceRequest {
   readonly method: string;
@@ -66,7 +66,8 @@ export function callService(
 
 /**
  * A call as undici hears of it, and its answer. A class as undici's own handlers are: with a closure for each method a
- * call cost a tenth more memory.
+ * call cost a tenth more memory. Its methods are those of undici's older kind of handler: for the newer one undici parses
+ * all headers of an answer into an object, which nobody here looks at (docs/decisions/0023).
  */
 class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
   status = 0;
@@ -77,7 +78,11 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
   readonly #receiver: AnswerReceiver;
   /** Our own clock: undici's begins anew with each 1xx, and not before there is a connection. */
   readonly #patience: NodeJS.Timeout;
-  #controller: Dispatcher.DispatchController | null = null;
+  /** undici's way to end it; null until it has a connection. */
+  #end: ((reason: Error) => void) | null = null;
+  /** undici's way to go on with an answer that was held back. */
+  #readOn: (() => void) | null = null;
+  #isPaused = false;
   #abortedFor: Error | null = null;
   #deliverTo: ServerResponse | null = null;
   #isDispatching = true;
@@ -119,13 +124,13 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
       return;
     }
     process.nextTick(DispatchedCall.#sendHead, this);
-    if (this.#controller?.paused === true) this.#controller.resume();
+    this.#resume();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
+  onConnect(abort: (reason: Error) => void): void {
+    this.#end = abort;
     if (this.#abortedFor !== null) {
-      controller.abort(this.#abortedFor);
+      abort(this.#abortedFor);
       return;
     }
     if (!this.#isDispatching) this.#patience.refresh(); // it has waited for a connection
@@ -138,34 +143,37 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
     });
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    if (status < 200) return;
+  onHeaders(status: number, rawHeaders: readonly Buffer[], readOn: () => void): boolean {
+    if (status < 200) return true;
     this.#isAnswered = true;
     this.#isBodiless = status === 204 || status === 304;
     clearTimeout(this.#patience);
     this.status = status;
-    this.headers = toRawHeaders(controller.rawHeaders);
+    this.headers = rawHeaders.map((part) => part.toString('latin1'));
+    this.#readOn = readOn;
     try {
       this.#receiver.onAnswer(this);
     } catch (error) {
       this.#abortFor(error instanceof Error ? error : new Error('not an Error', { cause: error }));
-      return;
+      return true;
     }
-    if (this.#deliverTo === null && !this.#isOver) controller.pause();
+    this.#isPaused = this.#deliverTo === null && !this.#isOver;
+    return !this.#isPaused;
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (chunk.length === 0) return; // what undici finds at the end of a connection; nothing may pause it there
+  onData(chunk: Buffer): boolean {
+    if (chunk.length === 0) return true; // what undici finds at the end of a connection; nothing may pause it there
     const res = this.#deliverTo;
     this.#hasWritten = true;
-    if (res?.write(chunk) === false) resumeWhenRead(controller, res);
+    if (res?.write(chunk) === false) this.#pauseUntilRead(res);
+    return !this.#isPaused;
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     this.#succeed();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onError(error: Error): void {
     // undici waits for as many bytes as its Content-Length tells, which is what a 200 would have (RFC 9110 §8.6).
     if (this.#isBodiless && 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
       this.#succeed();
@@ -176,7 +184,23 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
 
   /** What waits for the browser goes out to it; of a 401 that waits for a token, only the end can have been missing. */
   onServiceClosed(): void {
-    if (this.#controller?.paused === true) this.#controller.resume();
+    this.#resume();
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#readOn?.();
+  }
+
+  /** Holds the service's answer back until the browser has read on; one that never does is cut off (slow-readers.ts). */
+  #pauseUntilRead(res: ServerResponse): void {
+    this.#isPaused = true;
+    const goOn = () => {
+      res.off('drain', goOn).off('close', goOn);
+      if (!res.destroyed) this.#resume();
+    };
+    res.once('drain', goOn).once('close', goOn);
   }
 
   #succeed(): void {
@@ -199,9 +223,9 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
 
   #abortFor(reason: Error): void {
     this.#abortedFor ??= reason;
-    if (this.#controller === null)
+    if (this.#end === null)
       this.#client.forget(this); // it still waits for a connection
-    else this.#controller.abort(this.#abortedFor);
+    else this.#end(this.#abortedFor);
     this.#fail(this.#abortedFor);
   }
 
@@ -217,43 +241,8 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Holds the service's answer back until the browser has read on; one that never does is cut off (slow-readers.ts). */
-function resumeWhenRead(controller: Dispatcher.DispatchController, res: ServerResponse): void {
-  controller.pause();
-  const goOn = () => {
-    res.off('drain', goOn).off('close', goOn);
-    if (!res.destroyed) controller.resume();
-  };
-  res.once('drain', goOn).once('close', goOn);
-}
-
-/** Ours: the browser has left, or the answer is not wanted any more. */
-export class CallAbortedError extends Error {
-  override readonly name = 'CallAbortedError';
-}
-
-/** Out of time by our own clock. */
-export class ServiceTimeoutError extends Error {
-  override readonly name = 'ServiceTimeoutError';
-}
-
-/** The service could not be reached, was too slow, or answered what is not HTTP. */
-export class ServiceCallError extends Error {
-  override readonly name = 'ServiceCallError';
-
-  constructor(cause: Error) {
-    super('the call to the service failed', { cause });
-  }
-}
-
 const OURS = [CallAbortedError, ServiceTimeoutError, BodyTooLargeError, BodyStalledError];
 
 function isOurs(error: Error): boolean {
   return OURS.some((known) => error instanceof known);
-}
-
-function toRawHeaders(raw: Dispatcher.DispatchController['rawHeaders']): RawHeaders {
-  return Array.isArray(raw)
-    ? raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')))
-    : [];
 }

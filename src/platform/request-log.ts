@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress } from './client-address.ts';
+import { writeInfoLine } from './log.ts';
 import type { Logger } from './log.ts';
 import { requestId } from './request-id.ts';
 
@@ -37,17 +38,14 @@ export function logRequest(
 export function writeRequestLine(log: Logger, request: RequestToLog): void {
   if (!log.isLevelEnabled('info')) return;
   const { req, res, target, client, startedAt } = request;
-  log.info(
-    {
-      requestId: requestId(res),
-      client,
-      method: req.method,
-      path: toLoggedPath(target),
-      ...(res.headersSent && { status: res.statusCode }),
-      ms: Math.round(performance.now() - startedAt),
-      ...(!res.writableFinished && { cutOff: true }),
-    },
+  const status = res.headersSent ? `,"status":${res.statusCode}` : '';
+  const cutOff = res.writableFinished ? '' : ',"cutOff":true';
+  writeInfoLine(
+    log,
     'request',
+    `"requestId":${JSON.stringify(requestId(res))},"client":${JSON.stringify(client)}` +
+      `,"method":${JSON.stringify(req.method)},"path":${JSON.stringify(toLoggedPath(target))}` +
+      `${status},"ms":${Math.round(performance.now() - startedAt)}${cutOff}`,
   );
 }
 

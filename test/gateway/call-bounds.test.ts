@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createCallBounds } from '../../src/gateway/call-bounds.ts';
-import { CallAbortedError, ServiceTimeoutError } from '../../src/gateway/service-call.ts';
+import { CallAbortedError, ServiceTimeoutError } from '../../src/gateway/service-call-errors.ts';
 
 const createBounds = () => createCallBounds({ mostCalls: 4, mostCallsPerSession: 3, connections: 2 });
 
