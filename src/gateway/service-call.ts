@@ -193,14 +193,13 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
     this.#readOn?.();
   }
 
-  /** Holds the service's answer back until the browser has read on; one that never does is cut off (slow-readers.ts). */
+  /**
+   * Holds the service's answer back until the browser has read on; one that never does is cut off (slow-readers.ts), and
+   * whoever is cut off ends the call.
+   */
   #pauseUntilRead(res: ServerResponse): void {
     this.#isPaused = true;
-    const goOn = () => {
-      res.off('drain', goOn).off('close', goOn);
-      if (!res.destroyed) this.#resume();
-    };
-    res.once('drain', goOn).once('close', goOn);
+    res.once('drain', () => this.#resume());
   }
 
   #succeed(): void {
