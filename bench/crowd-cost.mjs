@@ -7,6 +7,7 @@ import { onMeasuredCore, OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
 import { createCallers } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
+import { startMemoryProbe } from './support/memory-probe.mjs';
 import { measureRounds, sumUp, tellQuality } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
@@ -36,6 +37,7 @@ pinSelf(OTHER_CORE);
 const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'), {});
 const service = /** @type {{ port: number, body: string }} */ (await upstream.told());
 const store = await startStore({ port: await freePort() });
+const probe = await startMemoryProbe();
 const house = createCloakroom({
   upstream: `http://127.0.0.1:${service.port}`,
   redisUrl: store.url,
@@ -53,6 +55,7 @@ try {
   for (let round = 0; round < ROUNDS; round++) await measureRound(round);
   report();
 } finally {
+  await probe.stop();
   await upstream.stop();
   await store.stop();
 }
@@ -67,6 +70,7 @@ async function measureRound(round) {
     const before = systems.map((system) => system.promotedBytes());
     const { rounds, quality } = await measureRounds({
       systems,
+      probe,
       rounds: 1,
       firstTurn: round,
       seconds: SECONDS,
@@ -139,5 +143,5 @@ function report() {
     head,
     ...rows,
   ]);
-  console.log(`\n${tellQuality(sumUp(qualities))}`);
+  console.log(`\n${tellQuality(sumUp(qualities), probe.bestMs())}`);
 }

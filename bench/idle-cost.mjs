@@ -5,7 +5,8 @@ import { freePort } from './support/free-port.mjs';
 import { openIdleConnections } from './support/idle-connections.mjs';
 import { createCallers } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
-import { measureRounds, tellQuality } from './support/rounds.mjs';
+import { startMemoryProbe } from './support/memory-probe.mjs';
+import { measureRounds, sumUp, tellQuality } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -14,8 +15,8 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
  * What a call costs Cloakroom beside many sessions that are only kept, and beside many connections that are only open:
- * CPU time for each call as a ratio to a process that has neither. Processes of the same kind differ a little by chance:
- * a second one that has neither tells how much.
+ * CPU time for each call as a ratio to a process that has neither. Processes of the same kind differ a little by chance, so that each
+ * round has its own; a second one that has neither tells how much is left of that.
  */
 
 const IDLE_CONNECTIONS = 5_000;
@@ -35,34 +36,62 @@ const fullStore = await startStore({ port: await freePort() });
 
 const emptyHouse = houseOn(emptyStore);
 const fullHouse = houseOn(fullStore);
-const none = await startSystem('neither', emptyHouse);
-const noneAgain = await startSystem('neither, in another process', emptyHouse);
-const kept = await startSystem(`${count(KEPT_SESSIONS)} sessions in Redis`, fullHouse);
-const open = await startSystem(`${count(IDLE_CONNECTIONS)} idle connections`, emptyHouse);
-const systems = [none, noneAgain, kept, open];
+const KINDS = [
+  { title: 'neither', house: emptyHouse, connections: 0 },
+  { title: 'neither, in another process', house: emptyHouse, connections: 0 },
+  { title: `${count(KEPT_SESSIONS)} sessions in Redis`, house: fullHouse, connections: 0 },
+  { title: `${count(IDLE_CONNECTIONS)} idle connections`, house: emptyHouse, connections: IDLE_CONNECTIONS },
+];
+const probe = await startMemoryProbe();
+/** CPU time of a call in each round, in ms. */
+const costs = KINDS.map(() => /** @type {number[]} */ ([]));
+/** @type {import('./support/rounds.mjs').Quality[]} */
+const qualities = [];
 try {
   await enterMany(fullHouse, KEPT_SESSIONS);
-  for (const { callers } of systems) await callers.callFor(WARM_UP_MS);
-  const idle = await openIdleConnections(open.target, IDLE_CONNECTIONS);
-  const { rounds, quality } = await measureRounds({
-    systems,
-    rounds: ROUNDS,
-    seconds: SECONDS,
-    pids: ({ pids }) => pids,
-    helpers: [process.pid, upstream.pid, emptyStore.pid, fullStore.pid],
-    prepare: async () => idle.keep(),
-    work: async ({ callers }, ms) => callers.callFor(ms),
-  });
-  idle.close();
-  report(rounds, quality);
+  for (let round = 0; round < ROUNDS; round++) await measureRound(round);
+  report();
 } finally {
-  for (const { callers, started } of systems) {
-    callers.close();
-    await started.stop();
-  }
+  await probe.stop();
   await upstream.stop();
   await emptyStore.stop();
   await fullStore.stop();
+}
+
+/** @param {number} round */
+async function measureRound(round) {
+  /** @type {Awaited<ReturnType<typeof startSystem>>[]} */
+  const systems = [];
+  try {
+    for (const kind of KINDS) systems.push(await startSystem(kind));
+    for (const { callers } of systems) await callers.callFor(WARM_UP_MS);
+    /** @type {Awaited<ReturnType<typeof openIdleConnections>>[]} */
+    const idle = [];
+    for (const { target, connections } of systems)
+      if (connections > 0) idle.push(await openIdleConnections(target, connections));
+    const { rounds, quality } = await measureRounds({
+      systems,
+      probe,
+      rounds: 1,
+      firstTurn: round,
+      seconds: SECONDS,
+      pids: ({ pids }) => pids,
+      helpers: [process.pid, upstream.pid, emptyStore.pid, fullStore.pid],
+      prepare: async () => void (await Promise.all(idle.map(async (connections) => connections.keep()))),
+      work: async ({ callers }, ms) => callers.callFor(ms),
+    });
+    for (const connections of idle) connections.close();
+    for (const [at, system] of systems.entries()) {
+      const { cpuMs, calls } = rounds[0]?.get(system) ?? { cpuMs: NaN, calls: NaN };
+      costs[at]?.push(cpuMs / calls);
+    }
+    qualities.push(quality);
+  } finally {
+    for (const { callers, started } of systems) {
+      callers.close();
+      await started.stop();
+    }
+  }
 }
 
 /** @param {Awaited<ReturnType<typeof startStore>>} store */
@@ -70,11 +99,8 @@ function houseOn({ url, redis }) {
   return createCloakroom({ upstream: `http://127.0.0.1:${service.port}`, redisUrl: url, redis });
 }
 
-/**
- * @param {string} title
- * @param {ReturnType<typeof createCloakroom>} house
- */
-async function startSystem(title, house) {
+/** @param {typeof KINDS[number]} kind */
+async function startSystem({ house, connections }) {
   const started = await house.start({ env: { LOG_LEVEL: 'warn' }, wrap: onMeasuredCore });
   const cookies = await enterMany(house, CALLING_SESSIONS);
   const target = {
@@ -82,7 +108,7 @@ async function startSystem(title, house) {
     requests: cookies.map(requestBytes),
     bodyBytes: service.body.length,
   };
-  return { title, started, target, pids: familyOf(started.pid), callers: createCallers(target) };
+  return { connections, started, target, pids: familyOf(started.pid), callers: createCallers(target) };
 }
 
 /**
@@ -101,30 +127,18 @@ async function enterMany(house, sessions) {
   return cookies;
 }
 
-/**
- * @param {Awaited<ReturnType<typeof measureRounds<typeof none>>>['rounds']} rounds
- * @param {import('./support/rounds.mjs').Quality} quality
- */
-function report(rounds, quality) {
-  const rows = systems.map((system) => {
-    const ratios = rounds.map((round) => costIn(round, system) / costIn(round, none));
+function report() {
+  const [none = []] = costs;
+  const rows = costs.map((cost, at) => {
+    const ratios = cost.map((each, round) => each / (none[round] ?? NaN));
     return [
-      system.title,
+      KINDS[at]?.title ?? '',
       figure(median(ratios)),
       `${figure(Math.min(...ratios))} – ${figure(Math.max(...ratios))}`,
     ];
   });
   printTable(`CPU time of a call, over ${ROUNDS} rounds`, [['beside', 'ratio', 'min – max'], ...rows]);
-  console.log(`\n${tellQuality(quality)}`);
-}
-
-/**
- * @param {Map<typeof none, import('./support/rounds.mjs').Measured>} round
- * @param {typeof none} system
- */
-function costIn(round, system) {
-  const { cpuMs, calls } = round.get(system) ?? { cpuMs: NaN, calls: NaN };
-  return cpuMs / calls;
+  console.log(`\n${tellQuality(sumUp(qualities), probe.bestMs())}`);
 }
 
 /** @param {number} value */

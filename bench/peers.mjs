@@ -10,7 +10,8 @@ import { OTHER_CORE, pinSelf } from './support/cores.mjs';
 import { freePort } from './support/free-port.mjs';
 import { callNowAndThen, createCallers } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
-import { measureRounds, sumUp } from './support/rounds.mjs';
+import { startMemoryProbe } from './support/memory-probe.mjs';
+import { disturbanceBy, measureRounds, sumUp, takeCleanTurns } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -56,6 +57,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () =>
 
 const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'), {});
 const store = await startStore({ port: await freePort() });
+const probe = await startMemoryProbe();
 /** @type {Map<string, Measured>} */
 const rounds = new Map(options.kinds.map((kind) => [kind.name, { kind, cpuMs: [], busy: [], addedMs: [] }]));
 /** @type {import('./support/rounds.mjs').Quality[]} */
@@ -68,6 +70,7 @@ try {
   }
   report();
 } finally {
+  await probe.stop();
   await upstream.stop();
   await store.stop();
 }
@@ -102,6 +105,7 @@ async function measureRound(world, round) {
       firstTurn: round,
       seconds: options.seconds,
       systems: running,
+      probe,
       pids: ({ pids }) => pids,
       helpers: [
         process.pid,
@@ -111,7 +115,7 @@ async function measureRound(world, round) {
       ],
       work: async ({ callers }, ms) => callers.callFor(ms),
     });
-    const addedMs = await measureLightLoad(running);
+    const addedMs = await measureLightLoad(running, round);
     for (const [at, each] of running.entries()) {
       const { ms, cpuMs, calls } = measured[0]?.get(each) ?? { ms: NaN, cpuMs: NaN, calls: NaN };
       const of = rounds.get(each.kind.name);
@@ -148,17 +152,23 @@ async function start(kind, world) {
  * What each adds to the median time of a call over the first, in ms. All systems in turn, so that they meet the same
  * moments.
  * @param {readonly Running[]} running
+ * @param {number} firstTurn
  */
-async function measureLightLoad(running) {
-  const took = running.map(() => /** @type {number[]} */ ([]));
-  for (let turn = 0; turn < LIGHT_TURNS; turn++) {
-    for (const [at, { target }] of running.entries()) {
+async function measureLightLoad(running, firstTurn) {
+  const { counted } = await takeCleanTurns({
+    systems: running,
+    wanted: LIGHT_TURNS,
+    firstTurn,
+    async take({ target }) {
+      const before = await probe.look();
       const all = await callNowAndThen(target, LIGHT_LEAD + LIGHT_CALLS, LIGHT_EVERY_MS);
-      took[at]?.push(...all.slice(LIGHT_LEAD));
-    }
-  }
-  const [bare = NaN] = took.map(median);
-  return took.map((ms) => median(ms) - bare);
+      const after = await probe.look();
+      return { took: all.slice(LIGHT_LEAD), disturbance: disturbanceBy(probe, before, after) };
+    },
+  });
+  const medians = running.map((each) => median((counted.get(each) ?? []).flatMap(({ took }) => took)));
+  const [bare = NaN] = medians;
+  return medians.map((ms) => ms - bare);
 }
 
 function report() {
@@ -178,6 +188,7 @@ function report() {
     rows,
     goals: judgeGoals(measured),
     quality: sumUp(qualities),
+    memoryProbeMs: probe.bestMs(),
     machine: describeMachine(),
     options: { rounds: count, seconds },
   };

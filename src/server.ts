@@ -2,6 +2,7 @@ import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createApp } from './app.ts';
 import { createGateway } from './gateway/gateway.ts';
+import { serverTimingOf } from './gateway/server-timing.ts';
 import { createDrain } from './platform/draining.ts';
 import type { Drain } from './platform/draining.ts';
 import { continueWhenRead, declineUpgrade, expectEarlyAnswer } from './platform/early-answers.ts';
@@ -77,7 +78,9 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     }
   });
   continueWhenRead(server);
-  answerUnreadable(server, { log, lastDue });
+  // Nobody knows what it was: it may have been a call.
+  const headersOf = (res: ServerResponse) => ({ 'server-timing': serverTimingOf(res) });
+  answerUnreadable(server, { log, lastDue, headersOf });
 
   await bound.handOver(server);
   return {

@@ -63,10 +63,11 @@ function firstLine(program, args) {
  * @param {readonly Row[]} report.rows
  * @param {ReturnType<typeof import('./goals.mjs').judgeGoals>} report.goals
  * @param {import('../support/rounds.mjs').Quality} report.quality
+ * @param {number} report.memoryProbeMs at its best
  * @param {ReturnType<typeof describeMachine>} report.machine
  * @param {{ rounds: number, seconds: number }} report.options
  */
-export function toMarkdown({ rows, goals, quality, machine, options }) {
+export function toMarkdown({ rows, goals, quality, memoryProbeMs, machine, options }) {
   const head = ['', 'system', 'CPU per call', 'min – max', 'added at light load, ms', 'busy', 'versions'];
   const lines = rows.map((row) => [
     row.name,
@@ -97,7 +98,7 @@ export function toMarkdown({ rows, goals, quality, machine, options }) {
     `CPU time, user and system, of all processes of a system for one call, as a ratio to (a): the median of`,
     `${options.rounds} rounds with processes of their own, ${options.seconds} s of each system in each, taken in short turns, all`,
     `systems one after the other.`,
-    tellQuality(quality),
+    tellQuality(quality, memoryProbeMs),
     `Core ${machine.measuredCore}. Core ${machine.otherCore}.`,
     `${machine.cpu}, ${machine.cores} cores; Linux ${machine.kernel}; Node ${machine.node}; Redis ${machine.redis}.`,
   ].join('\n');

@@ -10,8 +10,10 @@ const TURN_MS = 300;
 const LEAD_MS = 200;
 /** Others may have this share of either core during a turn, more of it disturbs. The kernel counts in 10 ms. */
 const OTHERS_SHARE = 0.1;
+/** So much slower than at its best may memory be around a turn (memory-probe.mjs). */
+const SLOWER_SHARE = 0.2;
 /** In each round, of the clean turns that are wanted of each system: so many times as many are taken at most. */
-const TAKEN_AT_MOST = 2;
+const TAKEN_AT_MOST = 4;
 /** In each round: with fewer clean turns of a system, disturbed ones count as well, those that were so least. */
 const CLEAN_AT_LEAST = 3;
 
@@ -19,6 +21,7 @@ const CLEAN_AT_LEAST = 3;
  * @template S
  * @typedef {object} Plan
  * @property {readonly S[]} systems
+ * @property {import('./memory-probe.mjs').MemoryProbe} probe
  * @property {number} rounds
  * @property {number} seconds that each system is measured in each round
  * @property {(system: S) => readonly number[]} pids
@@ -28,12 +31,12 @@ const CLEAN_AT_LEAST = 3;
  * @property {number} [firstTurn] which system begins
  */
 /** @typedef {{ ms: number, cpuMs: number, calls: number }} Measured */
-/** @typedef {Measured & { others: number }} Turn others: their share of the core that they had more of */
-/** @typedef {{ taken: number, counted: number, disturbed: number, othersShare: number }} Quality */
+/** @typedef {{ disturbance: () => number }} Disturbed by what has been seen until now; clean up to 1 */
+/** @typedef {Measured & Disturbed} Turn */
+/** @typedef {{ taken: number, counted: number, disturbed: number }} Quality */
 
 /**
- * Measures systems in turn, in another order each time. Only clean turns count: each system takes turns until it has as
- * many as a round is to have, within bounds.
+ * Measures systems in turn, in another order each time.
  * @template S
  * @param {Plan<S>} plan
  * @returns {Promise<{ rounds: Map<S, Measured>[], quality: Quality }>}
@@ -41,44 +44,68 @@ const CLEAN_AT_LEAST = 3;
 export async function measureRounds(plan) {
   const { systems, firstTurn = 0 } = plan;
   const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
-  const quality = { taken: 0, counted: 0, disturbed: 0, othersShare: OTHERS_SHARE };
+  const qualities = [];
   const rounds = [];
   for (let round = 0; round < plan.rounds; round++) {
     // While the others warmed up each has rested for long, and its connections were closed: the first turn doesn't count.
     for (const system of systems) await takeTurn(plan, system);
-    const turns = new Map(systems.map((system) => [system, /** @type {Turn[]} */ ([])]));
-    for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
-      const first = (firstTurn + round + lap) % systems.length;
-      for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
-        const taken = turns.get(system) ?? [];
-        if (taken.filter(isClean).length < wanted) taken.push(await takeTurn(plan, system));
-      }
-    }
+    const { counted, quality } = await takeCleanTurns({
+      systems,
+      wanted,
+      firstTurn: firstTurn + round,
+      take: async (system) => takeTurn(plan, system),
+    });
     /** @type {Map<S, Measured>} */
     const sums = new Map();
-    for (const [system, taken] of turns) {
-      const counted = thoseThatCount(taken);
-      quality.taken += taken.length;
-      quality.counted += counted.length;
-      quality.disturbed += counted.filter((turn) => !isClean(turn)).length;
-      const sum = (/** @type {keyof Measured} */ what) => counted.reduce((all, turn) => all + turn[what], 0);
+    for (const [system, turns] of counted) {
+      const sum = (/** @type {keyof Measured} */ what) => turns.reduce((all, turn) => all + turn[what], 0);
       sums.set(system, { ms: sum('ms'), cpuMs: sum('cpuMs'), calls: sum('calls') });
     }
+    qualities.push(quality);
     rounds.push(sums);
   }
-  return { rounds, quality };
+  return { rounds, quality: sumUp(qualities) };
 }
 
-/** @param {Turn} turn */
-function isClean({ others }) {
-  return others <= OTHERS_SHARE;
+/**
+ * Lets each system take turns until it has as many clean ones as are wanted, within bounds. Only clean turns count, unless
+ * there are too few.
+ * @template S
+ * @template {Disturbed} T
+ * @param {{ systems: readonly S[], wanted: number, firstTurn: number, take: (system: S) => Promise<T> }} plan
+ * @returns {Promise<{ counted: Map<S, T[]>, quality: Quality }>}
+ */
+export async function takeCleanTurns({ systems, wanted, firstTurn, take }) {
+  const turns = new Map(systems.map((system) => [system, /** @type {T[]} */ ([])]));
+  for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
+    const first = (firstTurn + lap) % systems.length;
+    for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
+      const taken = turns.get(system) ?? [];
+      if (taken.filter(isClean).length < wanted) taken.push(await take(system));
+    }
+  }
+  const counted = new Map([...turns].map(([system, taken]) => [system, thoseThatCount(taken, wanted)]));
+  const count = (/** @type {Map<S, T[]>} */ of) =>
+    [...of.values()].reduce((sum, { length }) => sum + length, 0);
+  const disturbed = [...counted.values()].flat().filter((turn) => !isClean(turn)).length;
+  return { counted, quality: { taken: count(turns), counted: count(counted), disturbed } };
 }
 
-/** @param {readonly Turn[]} taken */
-function thoseThatCount(taken) {
+/** @param {Disturbed} turn */
+function isClean({ disturbance }) {
+  return disturbance() <= 1;
+}
+
+/**
+ * @template {Disturbed} T
+ * @param {readonly T[]} taken
+ * @param {number} wanted
+ */
+function thoseThatCount(taken, wanted) {
   const clean = taken.filter(isClean);
-  if (clean.length >= CLEAN_AT_LEAST) return clean;
-  return taken.toSorted((one, other) => one.others - other.others).slice(0, CLEAN_AT_LEAST);
+  const least = Math.min(CLEAN_AT_LEAST, wanted);
+  if (clean.length >= least) return clean;
+  return taken.toSorted((one, other) => one.disturbance() - other.disturbance()).slice(0, least);
 }
 
 /**
@@ -86,23 +113,32 @@ function thoseThatCount(taken) {
  * @returns {Quality}
  */
 export function sumUp(qualities) {
-  const sum = (/** @type {'taken' | 'counted' | 'disturbed'} */ what) =>
+  const sum = (/** @type {keyof Quality} */ what) =>
     qualities.reduce((all, quality) => all + quality[what], 0);
-  return {
-    taken: sum('taken'),
-    counted: sum('counted'),
-    disturbed: sum('disturbed'),
-    othersShare: OTHERS_SHARE,
-  };
+  return { taken: sum('taken'), counted: sum('counted'), disturbed: sum('disturbed') };
 }
 
-/** @param {Quality} quality */
-export function tellQuality({ taken, counted, disturbed, othersShare }) {
+/**
+ * @param {Quality} quality
+ * @param {number} bestMs of the memory probe
+ */
+export function tellQuality({ taken, counted, disturbed }, bestMs) {
   const told =
     `${taken} turns were taken; ${taken - counted} of them were thrown out, since others had more than ` +
-    `${othersShare * 100} % of a core meanwhile (steal included). Of the ${counted} that count, ${disturbed} were ` +
-    'disturbed like that.';
+    `${OTHERS_SHARE * 100} % of a core meanwhile (steal included), or allocating took ${SLOWER_SHARE * 100} % longer than at ` +
+    `its best (${bestMs.toFixed(1)} ms for a fixed piece of work) right before or after. Of the ${counted} that count, ${disturbed} were disturbed like that.`;
   return disturbed * 10 > counted ? `${told} The machine is busy: run it again by itself.` : told;
+}
+
+/**
+ * How a turn was disturbed, for what its memory probe has seen around it.
+ * @param {import('./memory-probe.mjs').MemoryProbe} probe
+ * @param {number} before
+ * @param {number} after
+ * @param {number} [others] their share of the core that they had more of
+ */
+export function disturbanceBy(probe, before, after, others = 0) {
+  return () => Math.max(others / OTHERS_SHARE, probe.slowdown(before, after) / SLOWER_SHARE);
 }
 
 /**
@@ -111,8 +147,9 @@ export function tellQuality({ taken, counted, disturbed, othersShare }) {
  * @param {S} system
  * @returns {Promise<Turn>}
  */
-async function takeTurn({ pids, helpers, prepare, work }, system) {
+async function takeTurn({ pids, helpers, prepare, probe, work }, system) {
   await prepare?.();
+  const lookBefore = await probe.look();
   await work(system, LEAD_MS);
   const read = () => ({
     at: performance.now(),
@@ -122,6 +159,7 @@ async function takeTurn({ pids, helpers, prepare, work }, system) {
   const before = read();
   const calls = await work(system, TURN_MS);
   const after = read();
+  const lookAfter = await probe.look();
 
   const ms = after.at - before.at;
   const othersOn = (/** @type {'measured' | 'other'} */ core) => {
@@ -132,6 +170,11 @@ async function takeTurn({ pids, helpers, prepare, work }, system) {
     ms,
     calls,
     cpuMs: after.measured.own - before.measured.own,
-    others: Math.max(othersOn('measured'), othersOn('other')),
+    disturbance: disturbanceBy(
+      probe,
+      lookBefore,
+      lookAfter,
+      Math.max(othersOn('measured'), othersOn('other')),
+    ),
   };
 }

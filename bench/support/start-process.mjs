@@ -45,6 +45,12 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
         over.abort();
       }
     },
+    /** Asks for what it tells next. */
+    async ask() {
+      const answer = this.told();
+      child.send('?');
+      return answer;
+    },
     /** Lets it end by itself: a profile that it was to write is written then. */
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -4,6 +4,7 @@ import { requestId } from '../platform/request-id.ts';
 import type { RequestToLog } from '../platform/request-log.ts';
 import type { CallSlot } from './call-bounds.ts';
 import type { RequestBody } from './request-body.ts';
+import { countTimes } from './server-timing.ts';
 import type { CallTimes } from './server-timing.ts';
 import type { ServiceCall } from './service-call.ts';
 
@@ -32,7 +33,7 @@ export function createCall(req: IncomingMessage, res: ServerResponse, proxies: n
     client: clientAddress(req, proxies),
     startedAt,
     id: requestId(res),
-    times: { session: 0, token: 0, service: 0 },
+    times: countTimes(res),
     partBeganAt: startedAt,
     slot: null,
     body: null,

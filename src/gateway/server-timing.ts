@@ -1,8 +1,22 @@
+import type { ServerResponse } from 'node:http';
+
 /** What the parts of a call have taken so far, in ms; a part that was not reached took no time. */
 export interface CallTimes {
   session: number;
   token: number;
   service: number;
+}
+
+const TIMES = Symbol('call times');
+
+/** Begins to count what the parts of a call take, beside its answer: so that whoever answers can tell. */
+export function countTimes(res: ServerResponse & { [TIMES]?: CallTimes }): CallTimes {
+  return (res[TIMES] = { session: 0, token: 0, service: 0 });
+}
+
+/** `Server-Timing` for an answer that is due, or was due to nobody knows what: no time then. */
+export function serverTimingOf({ [TIMES]: times }: ServerResponse & { [TIMES]?: CallTimes }): string {
+  return toServerTiming(times ?? { session: 0, token: 0, service: 0 });
 }
 
 /** The value of `Server-Timing` (W3C), to a tenth of a millisecond. */

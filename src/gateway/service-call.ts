@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
 import type { PooledHandler } from '../platform/resting-pool.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { RawHeaders } from './headers.ts';
@@ -64,12 +65,17 @@ export function callService(
   return call;
 }
 
+/** All that undici 7 calls of it; its types say of none that it must be there. */
+type OlderHandler = Required<
+  Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
+>;
+
 /**
  * A call as undici hears of it, and its answer. A class as undici's own handlers are: with a closure for each method a
  * call cost a tenth more memory. Its methods are those of undici's older kind of handler: for the newer one undici parses
  * all headers of an answer into an object, which nobody here looks at (docs/decisions/0023).
  */
-class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
+class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, ServiceAnswer {
   status = 0;
   headers: RawHeaders = [];
   failure: Error | null = null;
@@ -78,10 +84,10 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
   readonly #receiver: AnswerReceiver;
   /** Our own clock: undici's begins anew with each 1xx, and not before there is a connection. */
   readonly #patience: NodeJS.Timeout;
-  /** undici's way to end it; null until it has a connection. */
-  #end: ((reason: Error) => void) | null = null;
+  /** undici's way to end the request; null until it has a connection. */
+  #abortRequest: ((reason: Error) => void) | null = null;
   /** undici's way to go on with an answer that was held back. */
-  #readOn: (() => void) | null = null;
+  #resumeAnswer: (() => void) | null = null;
   #isPaused = false;
   #abortedFor: Error | null = null;
   #deliverTo: ServerResponse | null = null;
@@ -128,7 +134,7 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
   }
 
   onConnect(abort: (reason: Error) => void): void {
-    this.#end = abort;
+    this.#abortRequest = abort;
     if (this.#abortedFor !== null) {
       abort(this.#abortedFor);
       return;
@@ -143,14 +149,14 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
     });
   }
 
-  onHeaders(status: number, rawHeaders: readonly Buffer[], readOn: () => void): boolean {
+  onHeaders(status: number, rawHeaders: readonly Buffer[], resume: () => void): boolean {
     if (status < 200) return true;
     this.#isAnswered = true;
     this.#isBodiless = status === 204 || status === 304;
     clearTimeout(this.#patience);
     this.status = status;
     this.headers = rawHeaders.map((part) => part.toString('latin1'));
-    this.#readOn = readOn;
+    this.#resumeAnswer = resume;
     try {
       this.#receiver.onAnswer(this);
     } catch (error) {
@@ -190,12 +196,12 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
   #resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.#readOn?.();
+    this.#resumeAnswer?.();
   }
 
   /**
-   * Holds the service's answer back until the browser has read on; one that never does is cut off (slow-readers.ts), and
-   * whoever is cut off ends the call.
+   * Holds the service's answer back until the browser has read on. One that never does is cut off (slow-readers.ts), and
+   * with the end of its answer the gateway aborts the call.
    */
   #pauseUntilRead(res: ServerResponse): void {
     this.#isPaused = true;
@@ -222,9 +228,9 @@ class DispatchedCall implements PooledHandler, ServiceCall, ServiceAnswer {
 
   #abortFor(reason: Error): void {
     this.#abortedFor ??= reason;
-    if (this.#end === null)
+    if (this.#abortRequest === null)
       this.#client.forget(this); // it still waits for a connection
-    else this.#end(this.#abortedFor);
+    else this.#abortRequest(this.#abortedFor);
     this.#fail(this.#abortedFor);
   }
 

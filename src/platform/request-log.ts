@@ -38,15 +38,16 @@ export function logRequest(
 export function writeRequestLine(log: Logger, request: RequestToLog): void {
   if (!log.isLevelEnabled('info')) return;
   const { req, res, target, client, startedAt } = request;
-  const status = res.headersSent ? `,"status":${res.statusCode}` : '';
-  const cutOff = res.writableFinished ? '' : ',"cutOff":true';
-  writeInfoLine(
-    log,
-    'request',
-    `"requestId":${JSON.stringify(requestId(res))},"client":${JSON.stringify(client)}` +
-      `,"method":${JSON.stringify(req.method)},"path":${JSON.stringify(toLoggedPath(target))}` +
-      `${status},"ms":${Math.round(performance.now() - startedAt)}${cutOff}`,
-  );
+  const members = {
+    requestId: requestId(res),
+    client,
+    method: req.method,
+    path: toLoggedPath(target),
+    status: res.headersSent ? res.statusCode : undefined,
+    ms: Math.round(performance.now() - startedAt),
+    cutOff: res.writableFinished ? undefined : true,
+  };
+  writeInfoLine(log, members, 'request');
 }
 
 /** A target that is no path may hold a password; a fragment has no place in one, and may hold anything. */

@@ -7,7 +7,7 @@ const REST_MS = 100;
 /** No more than these rest for so long: under load each connection that is used costs. */
 const MOST_RESTING = 8;
 
-/** Who hears of one call; one that holds its answer back by `controller.pause()` has to listen to `onServiceClosed`. */
+/** Who hears of one call; one that holds its answer back has to listen to `onServiceClosed`. */
 export interface PooledHandler extends Dispatcher.DispatchHandler {
   /**
    * The service has closed its side, and all that it sent has been read. A call that is paused must be resumed now:

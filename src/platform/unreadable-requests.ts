@@ -15,13 +15,20 @@ interface UnreadableOptions {
   readonly log: Logger;
   /** The last answer that is due on a connection. */
   readonly lastDue: (socket: Socket) => ServerResponse | undefined;
+  /** What an answer says beside the problem: to one that was due, or where nobody knows what was asked, to a new one. */
+  readonly headersOf: (res: ServerResponse) => Readonly<Record<string, string>>;
 }
 
 /**
  * Answers what Node's parser gives up on, or what takes too long to come in, in words, and closes the connection. Never
  * in the middle of another answer, and never before one that is due.
  */
-export function answerUnreadable(server: Server, { log, lastDue }: UnreadableOptions): void {
+export function answerUnreadable(server: Server, { log, lastDue, headersOf }: UnreadableOptions): void {
+  const send = (res: ServerResponse, fault: AppError) => {
+    if (!res.headersSent) res.setHeaders(new Map(Object.entries(headersOf(res))));
+    sendProblem(res, fault);
+  };
+
   /** Answers what never became a request. */
   const answerAlone = (socket: Socket, fault: AppError) => {
     if (!socket.writable) return; // it is closing
@@ -34,7 +41,7 @@ export function answerUnreadable(server: Server, { log, lastDue }: UnreadableOpt
       res.emit('close');
       socket.destroySoon();
     });
-    sendProblem(res, fault);
+    send(res, fault);
   };
 
   const answerInTurn = (socket: Socket, fault: AppError) => {
@@ -45,7 +52,7 @@ export function answerUnreadable(server: Server, { log, lastDue }: UnreadableOpt
     else if (due === undefined) answerAlone(socket, fault);
     else if (due.req.complete) due.once('close', () => answerAlone(socket, fault));
     else if (due.writableEnded) due.once('close', () => socket.destroySoon());
-    else sendProblem(due, fault); // which cuts off an answer that has begun
+    else send(due, fault); // which cuts off an answer that has begun
   };
 
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {

@@ -11,6 +11,8 @@ const API = '/api/public/v1/things';
 const HIDDEN = '/api/public/v1/hidden';
 const CRLF = '\r\n';
 
+const TIMED = /\r\nserver-timing: session;dur=[\d.]+, token;dur=[\d.]+, service;dur=[\d.]+\r\n/i;
+
 let house: House;
 let cookie: string;
 /** Bodies that came whole to the service. */
@@ -66,6 +68,7 @@ async function expectRefused(send: (text: string) => Promise<string>, text: stri
   expect(answer).toMatch(/\r\nconnection: close\r\n/i);
   expect(answer).toMatch(/\r\nx-request-id: [\da-f-]{36}\r\n/i);
   expect(answer).toMatch(/\r\ncontent-type: application\/problem\+json\r\n/i);
+  expect(answer).toMatch(text.includes(API) ? TIMED : /^/); // a page's has none
   // By now a call that went on would be there, too.
   expect(
     await sendRaw(house, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close')),
@@ -290,6 +293,7 @@ describe('an upload whose body has', () => {
     expect(await ended).toBe(false);
     await closed;
     expect(received).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/);
+    expect(received).toMatch(TIMED);
   });
 });
 

@@ -9,7 +9,7 @@ import { callService } from '../../src/gateway/service-call.ts';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { RestingPool } from '../../src/platform/resting-pool.ts';
 
-test('a call that ends while its connection is being opened is never sent, and costs none', async () => {
+test('a call that ends while its connection is being opened is never sent, and the next one is', async () => {
   const asked: string[] = [];
   const server = createServer((req, res) => {
     asked.push(req.url ?? '');
@@ -29,7 +29,7 @@ test('a call that ends while its connection is being opened is never sent, and c
   const ask = (target: string) => {
     const ended = createDeferred<Error | null>();
     const call = callService(pool, { method: 'GET', target, headers: [], body: null }, 10_000, {
-      // Nothing is written to what stands for the browser's answer.
+      // What is written is dropped.
       onAnswer: (answer) => answer.deliver({ write: () => true } as unknown as ServerResponse),
       onEnd: () => ended.resolve(null),
       onFailure: (error) => ended.resolve(error),

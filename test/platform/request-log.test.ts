@@ -1,17 +1,13 @@
-import { createServer, request } from 'node:http';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { createServer, IncomingMessage, request, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { createLog, writeInfoLine } from '../../src/platform/log.ts';
+import { connect, Socket } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
+import { createLog } from '../../src/platform/log.ts';
+import type { Logger } from '../../src/platform/log.ts';
 import { requestId } from '../../src/platform/request-id.ts';
-import { logRequest } from '../../src/platform/request-log.ts';
-
-const UNTIL_CLOSED: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of UNTIL_CLOSED.splice(0)) await close();
-});
+import { logRequest, writeRequestLine } from '../../src/platform/request-log.ts';
 
 /** A server that logs each request as `level` lets it, and its port. */
 async function startServer(level: string, answer: RequestListener) {
@@ -23,16 +19,22 @@ async function startServer(level: string, answer: RequestListener) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  UNTIL_CLOSED.push(async () => {
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
-  });
-  return { lines, port: (server.address() as AddressInfo).port, server };
+  return {
+    lines,
+    port: (server.address() as AddressInfo).port,
+    server,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
 }
 
+type Started = Awaited<ReturnType<typeof startServer>>;
+
 /** Sends a target as it stands, and resolves once its answer is over, with the request's id. */
-async function call(port: number, server: ReturnType<typeof createServer>, target: string): Promise<string> {
+async function call({ port, server }: Started, target: string): Promise<string> {
   const closed = new Promise<string>((resolve) => {
     server.once('request', (_req: IncomingMessage, res: ServerResponse) =>
       res.once('close', () => resolve(requestId(res))),
@@ -47,10 +49,10 @@ async function call(port: number, server: ReturnType<typeof createServer>, targe
 
 describe('the line of a request', () => {
   test('has these members, in this order, and is one line of JSON', async () => {
-    const { lines, port, server } = await startServer('info', (_req, res) => res.writeHead(204).end());
-    const id = await call(port, server, '/a/b?secret=1');
-    expect(lines).toHaveLength(1);
-    const [line = ''] = lines;
+    await using started = await startServer('info', (_req, res) => res.writeHead(204).end());
+    const id = await call(started, '/a/b?secret=1');
+    expect(started.lines).toHaveLength(1);
+    const [line = ''] = started.lines;
     expect(line.endsWith('}\n')).toBe(true);
     expect(line.slice(0, -1)).not.toContain('\n');
     const members = JSON.parse(line) as Record<string, unknown>;
@@ -82,34 +84,49 @@ describe('the line of a request', () => {
     ['quotation marks', '/a"b","status":"500'],
     ['a backslash', '/a\\"b\\'],
   ])('holds a path with %s as it came', async (_what, target) => {
-    const { lines, port, server } = await startServer('info', (_req, res) => res.end());
-    await call(port, server, target);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ path: target, status: 200, msg: 'request' });
+    await using started = await startServer('info', (_req, res) => res.end());
+    await call(started, target);
+    expect(JSON.parse(started.lines[0] ?? '')).toMatchObject({ path: target, status: 200, msg: 'request' });
   });
 
   test('says that an answer was cut off, and has no status before there was one', async () => {
-    const { lines, port } = await startServer('info', (_req, res) => res.destroy());
-    const asked = request({ port, host: '127.0.0.1', path: '/cut' }).end();
+    await using started = await startServer('info', (_req, res) => res.destroy());
+    const asked = request({ port: started.port, host: '127.0.0.1', path: '/cut' }).end();
     await once(asked, 'error');
-    expect(lines).toHaveLength(1);
-    const members = JSON.parse(lines[0] ?? '') as object;
+    expect(started.lines).toHaveLength(1);
+    const members = JSON.parse(started.lines[0] ?? '') as object;
     expect(members).toMatchObject({ path: '/cut', cutOff: true });
     expect(members).not.toHaveProperty('status');
   });
 
   test('is not written where the log is for warnings', async () => {
-    const { lines, port, server } = await startServer('warn', (_req, res) => res.end());
-    await call(port, server, '/a');
-    expect(lines).toEqual([]);
+    await using started = await startServer('warn', (_req, res) => res.end());
+    await call(started, '/a');
+    expect(started.lines).toEqual([]);
   });
 });
 
-test('a line of JSON members is the one that pino writes of the same', () => {
-  const lines: string[] = [];
-  const log = createLog('info', { write: (line) => lines.push(line) });
-  const members = { path: '/"\\\u0000\u001f\u007f\u2028\ud800', status: 200, cutOff: true };
-  log.info(members, 'a "message"');
-  writeInfoLine(log, 'a "message"', JSON.stringify(members).slice(1, -1));
-  const [ofPino = '', ofOurs = ''] = lines.map((line) => line.replace(/"time":\d+/, '"time":0'));
-  expect(ofOurs).toBe(ofPino);
+describe('is the line that pino would write', () => {
+  const line = (write: (log: Logger) => void) => {
+    const lines: string[] = [];
+    write(createLog('info', { write: (text) => lines.push(text) }));
+    return lines.map((text) => text.replaceAll(/"(time|ms)":\d+/g, '"$1":0'));
+  };
+
+  test.each([
+    ['a call', 'GET', '/a', 200],
+    ['one that nobody could read', null, '', 400],
+    ['one without an answer', 'POST', '/a', undefined],
+    ['a path with quotation marks', 'GET', '/a"b\\c', 200],
+    ['a path with a control character', 'GET', '/a\u0001\u007f\u0085\u2028', 200],
+  ])('of %s', (_what, method, path, status) => {
+    const req = new IncomingMessage(new Socket());
+    Object.assign(req, { method });
+    const res = new ServerResponse(req);
+    if (status !== undefined) res.writeHead(status);
+    const client = '127.0.0.1';
+    const ours = line((log) => writeRequestLine(log, { req, res, target: path, client, startedAt: 0 }));
+    const members = { requestId: requestId(res), client, method, path: path || 'not a path', status };
+    expect(ours).toEqual(line((log) => log.info({ ...members, ms: 0, cutOff: true }, 'request')));
+  });
 });
