@@ -11,7 +11,7 @@ import { freePort } from './support/free-port.mjs';
 import { callNowAndThen, createCallers } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
-import { disturbanceBy, measureRounds, sumUp, takeCleanTurns } from './support/rounds.mjs';
+import { measureRounds, sumUp } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -33,7 +33,7 @@ import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 const SESSIONS = 8;
 const WARM_UP_MS = 3_000;
-const LIGHT_TURNS = 3;
+const LIGHT_TURNS = 8;
 /** Of each turn, calls that don't count: the caches of the processor are warm again after the turns of the others. */
 const LIGHT_LEAD = 20;
 const LIGHT_CALLS = 80;
@@ -115,7 +115,7 @@ async function measureRound(world, round) {
       ],
       work: async ({ callers }, ms) => callers.callFor(ms),
     });
-    const addedMs = await measureLightLoad(running, round);
+    const addedMs = await measureLightLoad(running);
     for (const [at, each] of running.entries()) {
       const { ms, cpuMs, calls } = measured[0]?.get(each) ?? { ms: NaN, cpuMs: NaN, calls: NaN };
       const of = rounds.get(each.kind.name);
@@ -152,23 +152,17 @@ async function start(kind, world) {
  * What each adds to the median time of a call over the first, in ms. All systems in turn, so that they meet the same
  * moments.
  * @param {readonly Running[]} running
- * @param {number} firstTurn
  */
-async function measureLightLoad(running, firstTurn) {
-  const { counted } = await takeCleanTurns({
-    systems: running,
-    wanted: LIGHT_TURNS,
-    firstTurn,
-    async take({ target }) {
-      const before = await probe.look();
+async function measureLightLoad(running) {
+  const took = running.map(() => /** @type {number[]} */ ([]));
+  for (let turn = 0; turn < LIGHT_TURNS; turn++) {
+    for (const [at, { target }] of running.entries()) {
       const all = await callNowAndThen(target, LIGHT_LEAD + LIGHT_CALLS, LIGHT_EVERY_MS);
-      const after = await probe.look();
-      return { took: all.slice(LIGHT_LEAD), disturbance: disturbanceBy(probe, before, after) };
-    },
-  });
-  const medians = running.map((each) => median((counted.get(each) ?? []).flatMap(({ took }) => took)));
-  const [bare = NaN] = medians;
-  return medians.map((ms) => ms - bare);
+      took[at]?.push(...all.slice(LIGHT_LEAD));
+    }
+  }
+  const [bare = NaN] = took.map(median);
+  return took.map((ms) => median(ms) - bare);
 }
 
 function report() {

@@ -31,12 +31,12 @@ const CLEAN_AT_LEAST = 3;
  * @property {number} [firstTurn] which system begins
  */
 /** @typedef {{ ms: number, cpuMs: number, calls: number }} Measured */
-/** @typedef {{ disturbance: () => number }} Disturbed by what has been seen until now; clean up to 1 */
-/** @typedef {Measured & Disturbed} Turn */
+/** @typedef {Measured & { disturbance: () => number }} Turn clean up to 1, by what has been seen until then */
 /** @typedef {{ taken: number, counted: number, disturbed: number }} Quality */
 
 /**
- * Measures systems in turn, in another order each time.
+ * Measures systems in turn, in another order each time. Only clean turns count: each system takes turns until it has as
+ * many as a round is to have, within bounds.
  * @template S
  * @param {Plan<S>} plan
  * @returns {Promise<{ rounds: Map<S, Measured>[], quality: Quality }>}
@@ -44,68 +44,44 @@ const CLEAN_AT_LEAST = 3;
 export async function measureRounds(plan) {
   const { systems, firstTurn = 0 } = plan;
   const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
-  const qualities = [];
+  const quality = { taken: 0, counted: 0, disturbed: 0 };
   const rounds = [];
   for (let round = 0; round < plan.rounds; round++) {
     // While the others warmed up each has rested for long, and its connections were closed: the first turn doesn't count.
     for (const system of systems) await takeTurn(plan, system);
-    const { counted, quality } = await takeCleanTurns({
-      systems,
-      wanted,
-      firstTurn: firstTurn + round,
-      take: async (system) => takeTurn(plan, system),
-    });
+    const turns = new Map(systems.map((system) => [system, /** @type {Turn[]} */ ([])]));
+    for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
+      const first = (firstTurn + round + lap) % systems.length;
+      for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
+        const taken = turns.get(system) ?? [];
+        if (taken.filter(isClean).length < wanted) taken.push(await takeTurn(plan, system));
+      }
+    }
     /** @type {Map<S, Measured>} */
     const sums = new Map();
-    for (const [system, turns] of counted) {
-      const sum = (/** @type {keyof Measured} */ what) => turns.reduce((all, turn) => all + turn[what], 0);
+    for (const [system, taken] of turns) {
+      const counted = thoseThatCount(taken);
+      quality.taken += taken.length;
+      quality.counted += counted.length;
+      quality.disturbed += counted.filter((turn) => !isClean(turn)).length;
+      const sum = (/** @type {keyof Measured} */ what) => counted.reduce((all, turn) => all + turn[what], 0);
       sums.set(system, { ms: sum('ms'), cpuMs: sum('cpuMs'), calls: sum('calls') });
     }
-    qualities.push(quality);
     rounds.push(sums);
   }
-  return { rounds, quality: sumUp(qualities) };
+  return { rounds, quality };
 }
 
-/**
- * Lets each system take turns until it has as many clean ones as are wanted, within bounds. Only clean turns count, unless
- * there are too few.
- * @template S
- * @template {Disturbed} T
- * @param {{ systems: readonly S[], wanted: number, firstTurn: number, take: (system: S) => Promise<T> }} plan
- * @returns {Promise<{ counted: Map<S, T[]>, quality: Quality }>}
- */
-export async function takeCleanTurns({ systems, wanted, firstTurn, take }) {
-  const turns = new Map(systems.map((system) => [system, /** @type {T[]} */ ([])]));
-  for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
-    const first = (firstTurn + lap) % systems.length;
-    for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
-      const taken = turns.get(system) ?? [];
-      if (taken.filter(isClean).length < wanted) taken.push(await take(system));
-    }
-  }
-  const counted = new Map([...turns].map(([system, taken]) => [system, thoseThatCount(taken, wanted)]));
-  const count = (/** @type {Map<S, T[]>} */ of) =>
-    [...of.values()].reduce((sum, { length }) => sum + length, 0);
-  const disturbed = [...counted.values()].flat().filter((turn) => !isClean(turn)).length;
-  return { counted, quality: { taken: count(turns), counted: count(counted), disturbed } };
-}
-
-/** @param {Disturbed} turn */
+/** @param {Turn} turn */
 function isClean({ disturbance }) {
   return disturbance() <= 1;
 }
 
-/**
- * @template {Disturbed} T
- * @param {readonly T[]} taken
- * @param {number} wanted
- */
-function thoseThatCount(taken, wanted) {
+/** @param {readonly Turn[]} taken */
+function thoseThatCount(taken) {
   const clean = taken.filter(isClean);
-  const least = Math.min(CLEAN_AT_LEAST, wanted);
-  if (clean.length >= least) return clean;
-  return taken.toSorted((one, other) => one.disturbance() - other.disturbance()).slice(0, least);
+  if (clean.length >= CLEAN_AT_LEAST) return clean;
+  return taken.toSorted((one, other) => one.disturbance() - other.disturbance()).slice(0, CLEAN_AT_LEAST);
 }
 
 /**
@@ -128,17 +104,6 @@ export function tellQuality({ taken, counted, disturbed }, bestMs) {
     `${OTHERS_SHARE * 100} % of a core meanwhile (steal included), or allocating took ${SLOWER_SHARE * 100} % longer than at ` +
     `its best (${bestMs.toFixed(1)} ms for a fixed piece of work) right before or after. Of the ${counted} that count, ${disturbed} were disturbed like that.`;
   return disturbed * 10 > counted ? `${told} The machine is busy: run it again by itself.` : told;
-}
-
-/**
- * How a turn was disturbed, for what its memory probe has seen around it.
- * @param {import('./memory-probe.mjs').MemoryProbe} probe
- * @param {number} before
- * @param {number} after
- * @param {number} [others] their share of the core that they had more of
- */
-export function disturbanceBy(probe, before, after, others = 0) {
-  return () => Math.max(others / OTHERS_SHARE, probe.slowdown(before, after) / SLOWER_SHARE);
 }
 
 /**
@@ -166,15 +131,11 @@ async function takeTurn({ pids, helpers, prepare, probe, work }, system) {
     const grown = (/** @type {'busy' | 'stolen' | 'own'} */ what) => after[core][what] - before[core][what];
     return (grown('busy') - grown('own') + grown('stolen')) / ms;
   };
+  const others = Math.max(othersOn('measured'), othersOn('other'));
   return {
     ms,
     calls,
     cpuMs: after.measured.own - before.measured.own,
-    disturbance: disturbanceBy(
-      probe,
-      lookBefore,
-      lookAfter,
-      Math.max(othersOn('measured'), othersOn('other')),
-    ),
+    disturbance: () => Math.max(others / OTHERS_SHARE, probe.slowdown(lookBefore, lookAfter) / SLOWER_SHARE),
   };
 }
