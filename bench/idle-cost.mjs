@@ -14,9 +14,10 @@ import { figure, printTable } from './support/table.mjs';
 import { newGrant, OPAQUE } from './support/tokens.mjs';
 
 /**
- * What a call costs Cloakroom beside many sessions that are only kept, and beside many connections that are only open:
- * CPU time for each call as a ratio to a process that has neither. Processes of the same kind differ a little by chance, so that each
- * round has its own; a second one that has neither tells how much is left of that.
+ * What a call costs Cloakroom beside many sessions that are only kept, and beside many connections that are only open. Processes of
+ * the same kind differ by chance, and the machine from minute to minute: so each is measured before there is anything beside it, and
+ * after, and the ratio of the two is divided by that of a process that has nothing beside it either time. A second such process tells
+ * how much chance is left.
  */
 
 const IDLE_CONNECTIONS = 5_000;
@@ -25,7 +26,7 @@ const CALLING_SESSIONS = 8;
 /** Commands under way at once: as many as Redis answers long before they count as lost. */
 const AT_ONCE = 200;
 const ROUNDS = 5;
-const SECONDS = 2;
+const SECONDS = 1.5;
 const WARM_UP_MS = 4_000;
 
 pinSelf(OTHER_CORE);
@@ -43,12 +44,11 @@ const KINDS = [
   { title: `${count(IDLE_CONNECTIONS)} idle connections`, house: emptyHouse, connections: IDLE_CONNECTIONS },
 ];
 const probe = await startMemoryProbe();
-/** CPU time of a call in each round, in ms. */
-const costs = KINDS.map(() => /** @type {number[]} */ ([]));
+/** In each round: what a call costs after, as a ratio to before, over the same of the first. */
+const ratios = KINDS.map(() => /** @type {number[]} */ ([]));
 /** @type {import('./support/rounds.mjs').Quality[]} */
 const qualities = [];
 try {
-  await enterMany(fullHouse, KEPT_SESSIONS);
   for (let round = 0; round < ROUNDS; round++) await measureRound(round);
   report();
 } finally {
@@ -60,45 +60,63 @@ try {
 
 /** @param {number} round */
 async function measureRound(round) {
-  /** @type {Awaited<ReturnType<typeof startSystem>>[]} */
+  /** @type {System[]} */
   const systems = [];
+  /** @type {Awaited<ReturnType<typeof openIdleConnections>>[]} */
+  const idle = [];
   try {
     for (const kind of KINDS) systems.push(await startSystem(kind));
     for (const { callers } of systems) await callers.callFor(WARM_UP_MS);
-    /** @type {Awaited<ReturnType<typeof openIdleConnections>>[]} */
-    const idle = [];
+    const before = await measure(systems, idle, round);
+    await enterMany(fullHouse, KEPT_SESSIONS);
     for (const { target, connections } of systems)
       if (connections > 0) idle.push(await openIdleConnections(target, connections));
-    const { rounds, quality } = await measureRounds({
-      systems,
-      probe,
-      rounds: 1,
-      firstTurn: round,
-      seconds: SECONDS,
-      pids: ({ pids }) => pids,
-      helpers: [process.pid, upstream.pid, emptyStore.pid, fullStore.pid],
-      prepare: async () => void (await Promise.all(idle.map(async (connections) => connections.keep()))),
-      work: async ({ callers }, ms) => callers.callFor(ms),
-    });
-    for (const connections of idle) connections.close();
-    for (const [at, system] of systems.entries()) {
-      const { cpuMs, calls } = rounds[0]?.get(system) ?? { cpuMs: NaN, calls: NaN };
-      costs[at]?.push(cpuMs / calls);
-    }
-    qualities.push(quality);
+    const after = await measure(systems, idle, round);
+    const grown = after.map((cost, at) => cost / (before[at] ?? NaN));
+    for (const [at, each] of grown.entries()) ratios[at]?.push(each / (grown[0] ?? NaN));
   } finally {
+    for (const connections of idle) connections.close();
     for (const { callers, started } of systems) {
       callers.close();
       await started.stop();
     }
+    await fullStore.redis.flushall();
   }
 }
+
+/**
+ * Resolves with the CPU time of a call of each, in ms.
+ * @param {readonly System[]} systems
+ * @param {readonly Awaited<ReturnType<typeof openIdleConnections>>[]} idle
+ * @param {number} round
+ */
+async function measure(systems, idle, round) {
+  const { rounds, quality } = await measureRounds({
+    systems,
+    probe,
+    rounds: 1,
+    firstTurn: round,
+    seconds: SECONDS,
+    pids: ({ pids }) => pids,
+    helpers: [process.pid, upstream.pid, emptyStore.pid, fullStore.pid],
+    prepare: async () => {
+      for (const connections of idle) await connections.keep();
+    },
+    work: async ({ callers }, ms) => callers.callFor(ms),
+  });
+  qualities.push(quality);
+  return systems.map((system) => {
+    const { cpuMs, calls } = rounds[0]?.get(system) ?? { cpuMs: NaN, calls: NaN };
+    return cpuMs / calls;
+  });
+}
+
+/** @typedef {Awaited<ReturnType<typeof startSystem>>} System */
 
 /** @param {Awaited<ReturnType<typeof startStore>>} store */
 function houseOn({ url, redis }) {
   return createCloakroom({ upstream: `http://127.0.0.1:${service.port}`, redisUrl: url, redis });
 }
-
 /** @param {typeof KINDS[number]} kind */
 async function startSystem({ house, connections }) {
   const started = await house.start({ env: { LOG_LEVEL: 'warn' }, wrap: onMeasuredCore });
@@ -128,15 +146,11 @@ async function enterMany(house, sessions) {
 }
 
 function report() {
-  const [none = []] = costs;
-  const rows = costs.map((cost, at) => {
-    const ratios = cost.map((each, round) => each / (none[round] ?? NaN));
-    return [
-      KINDS[at]?.title ?? '',
-      figure(median(ratios)),
-      `${figure(Math.min(...ratios))} – ${figure(Math.max(...ratios))}`,
-    ];
-  });
+  const rows = ratios.map((all, at) => [
+    KINDS[at]?.title ?? '',
+    figure(median(all)),
+    `${figure(Math.min(...all))} – ${figure(Math.max(...all))}`,
+  ]);
   printTable(`CPU time of a call, over ${ROUNDS} rounds`, [['beside', 'ratio', 'min – max'], ...rows]);
   console.log(`\n${tellQuality(sumUp(qualities), probe.bestMs())}`);
 }
