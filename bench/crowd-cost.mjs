@@ -8,7 +8,7 @@ import { freePort } from './support/free-port.mjs';
 import { createCallers } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
-import { measureRounds, sumUp, tellQuality } from './support/rounds.mjs';
+import { measureRound, sumUp, tellQuality } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -52,7 +52,7 @@ const figures = KINDS.map(() => ({
 /** @type {import('./support/rounds.mjs').Quality[]} */
 const qualities = [];
 try {
-  for (let round = 0; round < ROUNDS; round++) await measureRound(round);
+  for (let round = 0; round < ROUNDS; round++) await runRound(round);
   report();
 } finally {
   await probe.stop();
@@ -61,17 +61,16 @@ try {
 }
 
 /** @param {number} round */
-async function measureRound(round) {
+async function runRound(round) {
   /** @type {System[]} */
   const systems = [];
   try {
     for (const kind of KINDS) systems.push(await startSystem(kind));
     for (const { callers } of systems) await callers.callFor(WARM_UP_MS);
     const before = systems.map((system) => system.promotedBytes());
-    const { rounds, quality } = await measureRounds({
+    const { measured, quality } = await measureRound({
       systems,
       probe,
-      rounds: 1,
       firstTurn: round,
       seconds: SECONDS,
       pids: ({ pids }) => pids,
@@ -83,8 +82,7 @@ async function measureRound(round) {
       },
     });
     for (const [at, system] of systems.entries()) {
-      const { cpuMs, calls } = rounds[0]?.get(system) ?? { cpuMs: NaN, calls: NaN };
-      figures[at]?.cpuMs.push(cpuMs / calls);
+      figures[at]?.cpuMs.push(measured[at]?.cpuMsPerCall ?? NaN);
       figures[at]?.promoted.push((system.promotedBytes() - (before[at] ?? NaN)) / system.calls);
     }
     qualities.push(quality);

@@ -6,7 +6,7 @@ import { openIdleConnections } from './support/idle-connections.mjs';
 import { createCallers } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
-import { measureRounds, sumUp, tellQuality } from './support/rounds.mjs';
+import { measureRound, sumUp, tellQuality } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -49,7 +49,7 @@ const ratios = KINDS.map(() => /** @type {number[]} */ ([]));
 /** @type {import('./support/rounds.mjs').Quality[]} */
 const qualities = [];
 try {
-  for (let round = 0; round < ROUNDS; round++) await measureRound(round);
+  for (let round = 0; round < ROUNDS; round++) await runRound(round);
   report();
 } finally {
   await probe.stop();
@@ -59,7 +59,7 @@ try {
 }
 
 /** @param {number} round */
-async function measureRound(round) {
+async function runRound(round) {
   /** @type {System[]} */
   const systems = [];
   /** @type {Awaited<ReturnType<typeof openIdleConnections>>[]} */
@@ -91,10 +91,9 @@ async function measureRound(round) {
  * @param {number} round
  */
 async function measure(systems, idle, round) {
-  const { rounds, quality } = await measureRounds({
+  const { measured, quality } = await measureRound({
     systems,
     probe,
-    rounds: 1,
     firstTurn: round,
     seconds: SECONDS,
     pids: ({ pids }) => pids,
@@ -105,10 +104,7 @@ async function measure(systems, idle, round) {
     work: async ({ callers }, ms) => callers.callFor(ms),
   });
   qualities.push(quality);
-  return systems.map((system) => {
-    const { cpuMs, calls } = rounds[0]?.get(system) ?? { cpuMs: NaN, calls: NaN };
-    return cpuMs / calls;
-  });
+  return measured.map(({ cpuMsPerCall }) => cpuMsPerCall);
 }
 
 /** @typedef {Awaited<ReturnType<typeof startSystem>>} System */
@@ -117,6 +113,7 @@ async function measure(systems, idle, round) {
 function houseOn({ url, redis }) {
   return createCloakroom({ upstream: `http://127.0.0.1:${service.port}`, redisUrl: url, redis });
 }
+
 /** @param {typeof KINDS[number]} kind */
 async function startSystem({ house, connections }) {
   const started = await house.start({ env: { LOG_LEVEL: 'warn' }, wrap: onMeasuredCore });

@@ -11,7 +11,7 @@ import { freePort } from './support/free-port.mjs';
 import { callNowAndThen, createCallers } from './support/load.mjs';
 import { familyOf } from './support/processor-time.mjs';
 import { startMemoryProbe } from './support/memory-probe.mjs';
-import { measureRounds, sumUp } from './support/rounds.mjs';
+import { measureRound, sumUp } from './support/rounds.mjs';
 import { nodeCommand, startProcess } from './support/start-process.mjs';
 import { median } from './support/statistics.mjs';
 import { startStore } from './support/store.mjs';
@@ -66,7 +66,7 @@ try {
   const world = await prepareWorld();
   for (let round = 0; round < options.rounds; round++) {
     process.stderr.write(`round ${round + 1} of ${options.rounds} …\n`);
-    await measureRound(world, round);
+    await runRound(world, round);
   }
   report();
 } finally {
@@ -94,14 +94,13 @@ async function prepareWorld() {
  * @param {Awaited<ReturnType<typeof prepareWorld>>} world
  * @param {number} round
  */
-async function measureRound(world, round) {
+async function runRound(world, round) {
   /** @type {Running[]} */
   const running = [];
   try {
     for (const kind of options.kinds) running.push(await start(kind, world));
     for (const { callers } of running) await callers.callFor(WARM_UP_MS);
-    const { rounds: measured, quality } = await measureRounds({
-      rounds: 1,
+    const { measured, quality } = await measureRound({
       firstTurn: round,
       seconds: options.seconds,
       systems: running,
@@ -117,9 +116,9 @@ async function measureRound(world, round) {
     });
     const addedMs = await measureLightLoad(running);
     for (const [at, each] of running.entries()) {
-      const { ms, cpuMs, calls } = measured[0]?.get(each) ?? { ms: NaN, cpuMs: NaN, calls: NaN };
+      const { ms = NaN, cpuMs = NaN, cpuMsPerCall = NaN } = measured[at] ?? {};
       const of = rounds.get(each.kind.name);
-      of?.cpuMs.push(cpuMs / calls);
+      of?.cpuMs.push(cpuMsPerCall);
       of?.busy.push(cpuMs / ms);
       of?.addedMs.push(addedMs[at] ?? NaN);
     }

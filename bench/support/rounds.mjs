@@ -22,54 +22,46 @@ const CLEAN_AT_LEAST = 3;
  * @typedef {object} Plan
  * @property {readonly S[]} systems
  * @property {import('./memory-probe.mjs').MemoryProbe} probe
- * @property {number} rounds
- * @property {number} seconds that each system is measured in each round
+ * @property {number} seconds that each system is measured
  * @property {(system: S) => readonly number[]} pids
  * @property {readonly number[]} helpers the processes on the other core that do the rest
  * @property {() => Promise<void>} [prepare] before the lead of each turn
  * @property {(system: S, ms: number) => Promise<number>} work resolves with the number of calls
- * @property {number} [firstTurn] which system begins
+ * @property {number} firstTurn which system begins
  */
 /** @typedef {{ ms: number, cpuMs: number, calls: number }} Measured */
 /** @typedef {Measured & { disturbance: () => number }} Turn clean up to 1, by what has been seen until then */
 /** @typedef {{ taken: number, counted: number, disturbed: number }} Quality */
 
 /**
- * Measures systems in turn, in another order each time. Only clean turns count: each system takes turns until it has as
- * many as a round is to have, within bounds.
+ * One round: measures systems in turn, beginning with another each time. Only clean turns count: each system takes turns until
+ * it has as many as a round is to have, within bounds.
  * @template S
  * @param {Plan<S>} plan
- * @returns {Promise<{ rounds: Map<S, Measured>[], quality: Quality }>}
+ * @returns {Promise<{ measured: (Measured & { cpuMsPerCall: number })[], quality: Quality }>} measured: in the order of the systems
  */
-export async function measureRounds(plan) {
-  const { systems, firstTurn = 0 } = plan;
+export async function measureRound(plan) {
+  const { systems, firstTurn } = plan;
   const wanted = Math.max(1, Math.round((plan.seconds * 1_000) / TURN_MS));
-  const quality = { taken: 0, counted: 0, disturbed: 0 };
-  const rounds = [];
-  for (let round = 0; round < plan.rounds; round++) {
-    // While the others warmed up each has rested for long, and its connections were closed: the first turn doesn't count.
-    for (const system of systems) await takeTurn(plan, system);
-    const turns = new Map(systems.map((system) => [system, /** @type {Turn[]} */ ([])]));
-    for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
-      const first = (firstTurn + round + lap) % systems.length;
-      for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
-        const taken = turns.get(system) ?? [];
-        if (taken.filter(isClean).length < wanted) taken.push(await takeTurn(plan, system));
-      }
-    }
-    /** @type {Map<S, Measured>} */
-    const sums = new Map();
-    for (const [system, taken] of turns) {
-      const counted = thoseThatCount(taken);
-      quality.taken += taken.length;
-      quality.counted += counted.length;
-      quality.disturbed += counted.filter((turn) => !isClean(turn)).length;
-      const sum = (/** @type {keyof Measured} */ what) => counted.reduce((all, turn) => all + turn[what], 0);
-      sums.set(system, { ms: sum('ms'), cpuMs: sum('cpuMs'), calls: sum('calls') });
-    }
-    rounds.push(sums);
+  // While the others warmed up each has rested for long, and its connections were closed: the first turn doesn't count.
+  for (const system of systems) await takeTurn(plan, system);
+  const turns = systems.map((system) => ({ system, taken: /** @type {Turn[]} */ ([]) }));
+  for (let lap = 0; lap < wanted * TAKEN_AT_MOST; lap++) {
+    const first = (firstTurn + lap) % systems.length;
+    for (const { system, taken } of [...turns.slice(first), ...turns.slice(0, first)])
+      if (taken.filter(isClean).length < wanted) taken.push(await takeTurn(plan, system));
   }
-  return { rounds, quality };
+  const quality = { taken: 0, counted: 0, disturbed: 0 };
+  const measured = turns.map(({ taken }) => {
+    const counted = thoseThatCount(taken);
+    quality.taken += taken.length;
+    quality.counted += counted.length;
+    quality.disturbed += counted.filter((turn) => !isClean(turn)).length;
+    const sum = (/** @type {keyof Measured} */ what) => counted.reduce((all, turn) => all + turn[what], 0);
+    const [ms, cpuMs, calls] = [sum('ms'), sum('cpuMs'), sum('calls')];
+    return { ms, cpuMs, calls, cpuMsPerCall: cpuMs / calls };
+  });
+  return { measured, quality };
 }
 
 /** @param {Turn} turn */

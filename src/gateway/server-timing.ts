@@ -14,7 +14,7 @@ export function countTimes(res: ServerResponse & { [TIMES]?: CallTimes }): CallT
   return (res[TIMES] = { session: 0, token: 0, service: 0 });
 }
 
-/** `Server-Timing` for an answer that is due, or was due to nobody knows what: no time then. */
+/** `Server-Timing` for an answer that somebody else than the gateway writes. One to what never became a call took no time. */
 export function serverTimingOf({ [TIMES]: times }: ServerResponse & { [TIMES]?: CallTimes }): string {
   return toServerTiming(times ?? { session: 0, token: 0, service: 0 });
 }
