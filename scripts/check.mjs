@@ -19,6 +19,10 @@ await launch(async () => {
     ['format', () => runPackage('prettier/bin/prettier.cjs', ['--check', '.'])],
     ['lint', () => runPackage('oxlint/bin/oxlint', ['--type-aware', '--deny-warnings'])],
     ['types', () => runPackage('typescript/bin/tsc', ['--project', '.'])],
+    [
+      'types of the pages’ scripts',
+      () => runPackage('typescript/bin/tsc', ['--project', 'tsconfig.public.json']),
+    ],
     ['dead code', () => runPackage('knip/bin/knip.js', [])],
     ['programs and build', prepareTests],
     ['requests-oauthlib', ensureRequestsOauthlib],

@@ -1,0 +1,4 @@
+/** What every page's scripts do. Each part finds its own place in the page, and does nothing where there is none. */
+import { showLocalTimes } from './local-times.js';
+
+showLocalTimes(document);
