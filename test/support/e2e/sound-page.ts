@@ -1,0 +1,58 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import { HtmlValidate } from 'html-validate';
+import type { Page } from 'playwright-core';
+import { openPage } from './watched-page.ts';
+import type { Look, WatchedPage } from './watched-page.ts';
+
+const htmlValidate = new HtmlValidate({
+  extends: ['html-validate:recommended'],
+  rules: {
+    // Templates break lines where they loop.
+    'no-trailing-whitespace': 'off',
+    // Void elements are written without a slash, attributes of them without a value.
+    'void-style': 'off',
+    'doctype-style': ['error', { style: 'lowercase' }],
+  },
+});
+
+/** What is wrong with a page as the server wrote it: every breach of the HTML standard, a line each. */
+export async function htmlFaults(html: string): Promise<string[]> {
+  const { results } = await htmlValidate.validateString(html);
+  return results.flatMap(({ messages }) =>
+    messages.map(({ ruleId, message, line, column }) => `${line}:${column} ${ruleId}: ${message}`),
+  );
+}
+
+/** What is wrong with a page as it stands for a person: every violation that axe finds, and a sideways scroll. */
+export async function pageFaults({ page, look }: WatchedPage): Promise<string[]> {
+  if (look.javaScriptEnabled !== false) return faultsOf(page);
+  // axe needs scripts to look around: it gets a picture of the page, in which the page's own still don't run.
+  await using still = await openStill(page, look);
+  return await faultsOf(still.page);
+}
+
+async function openStill(page: Page, look: Look): Promise<WatchedPage> {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error('the page has no browser');
+  const still = await openPage(browser, { ...look, javaScriptEnabled: true });
+  const html = await page.content();
+  await still.context.route('**/*.js', async (route) => route.abort());
+  await still.context.route(page.url(), async (route) =>
+    route.fulfill({ body: html, contentType: 'text/html' }),
+  );
+  await still.page.goto(page.url());
+  return still;
+}
+
+async function faultsOf(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const overflow = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  return [
+    ...violations.map(
+      ({ id, help, nodes }) => `${id}: ${help} – ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
+    ),
+    ...(Number(overflow) > 0 ? [`the page is ${String(overflow)} px wider than the screen`] : []),
+  ];
+}

@@ -1,0 +1,59 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { House } from '../house.ts';
+
+/** How somebody looks at the pages. */
+export interface Look {
+  readonly javaScriptEnabled?: boolean;
+  readonly width?: 360 | 1280;
+  readonly colorScheme?: 'light' | 'dark';
+}
+
+/** A page in a browser profile of its own, and what the browser had to complain about. */
+export interface WatchedPage extends AsyncDisposable {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly look: Look;
+  /** Errors of the console and of scripts, violations of the content security policy among them. */
+  readonly complaints: string[];
+}
+
+const HEIGHTS = { 360: 740, 1280: 860 };
+
+/** With and without JavaScript, on a phone and on a desk, in the light and in the dark. */
+export const LOOKS: readonly Required<Look>[] = [true, false].flatMap((javaScriptEnabled) =>
+  ([360, 1280] as const).flatMap((width) =>
+    (['light', 'dark'] as const).map((colorScheme) => ({ javaScriptEnabled, width, colorScheme })),
+  ),
+);
+
+/** Opens an empty page in a profile of its own; every page that it opens later is watched as well. */
+export async function openPage(chromium: Browser, look: Look = {}): Promise<WatchedPage> {
+  const { width = 1280, colorScheme = 'light', javaScriptEnabled = true } = look;
+  const viewport = { width, height: HEIGHTS[width] };
+  const context = await chromium.newContext({ viewport, colorScheme, javaScriptEnabled });
+  const complaints: string[] = [];
+  context.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  context.on('weberror', (error) => complaints.push(error.error().message));
+  return {
+    context,
+    look,
+    page: await context.newPage(),
+    complaints,
+    [Symbol.asyncDispose]: async () => context.close(),
+  };
+}
+
+/**
+ * Signs a page in as `demo` at the local service, through its pages as a person does, and comes back to `path`.
+ * With JavaScript or without.
+ */
+export async function signIn(page: Page, house: House, path = '/workspaces'): Promise<void> {
+  await page.goto(`${house.origin}/auth/login?return_to=${encodeURIComponent(path)}`);
+  await page.getByLabel('User name').fill('demo');
+  await page.getByLabel('Password').fill('demo');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+  await page.waitForURL(house.origin + path);
+}
