@@ -26,7 +26,7 @@ export function createApp(
   gateway: RequestListener = createGateway(services),
   isDraining: () => boolean = () => false,
 ): Express {
-  const { config, log, render, cookie, redis, getex, listPage } = services;
+  const { config, log, render, cookie, redis, getex } = services;
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
@@ -60,7 +60,14 @@ export function createApp(
   });
   app.use('/auth', createAuthRouter(services, readSession));
   app.use('/workspaces', readSession, requireSession);
-  app.use(createWorkspacesRouter({ listPage, render, ticketOf: requiredTicket, pageSize: config.pageSize }));
+  app.use(
+    createWorkspacesRouter({
+      ...services,
+      ticketOf: requiredTicket,
+      kinds: config.workspaceItems,
+      pageSize: config.pageSize,
+    }),
+  );
   app.use(pageNotFound);
   app.use(signInAgain);
   app.use(createErrorPages({ render, log, isSignedIn: (req) => cookie.read(req.headers.cookie) !== null }));

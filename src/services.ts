@@ -24,10 +24,15 @@ import { createSessionRecords } from './session/session-records.ts';
 import type { SessionRecords } from './session/session-records.ts';
 import { createTicketCookie } from './session/ticket-cookie.ts';
 import type { TicketCookie } from './session/ticket-cookie.ts';
+import { createFinding } from './workspaces/finding.ts';
+import type { FindItems } from './workspaces/finding.ts';
+import { createKnownPages } from './workspaces/known-pages.ts';
 import { createListing } from './workspaces/listing.ts';
 import type { ListPage } from './workspaces/listing.ts';
 import { createPageTokens } from './workspaces/page-tokens.ts';
 import { createServicePages } from './workspaces/service-pages.ts';
+import { createSingleItems } from './workspaces/single-item.ts';
+import type { ReadItem } from './workspaces/single-item.ts';
 
 /** Everything that the rooms work with, and whatever of it has a lifetime. */
 export interface Services extends AsyncDisposable {
@@ -44,6 +49,8 @@ export interface Services extends AsyncDisposable {
   readonly oauth: OAuthClient;
   readonly tokens: TokenKeeper;
   readonly listPage: ListPage;
+  readonly findItems: FindItems;
+  readonly readItem: ReadItem;
   readonly render: Render;
   /** What the process counts; null where nobody reads it. */
   readonly metrics: Registry | null;
@@ -91,7 +98,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     tokenTimeoutSeconds: config.tokenTimeoutSeconds,
   });
 
-  const listPage = createListing({
+  const walkList = createKnownPages({
     now,
     readList: createServicePages({
       tokens,
@@ -119,7 +126,9 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     records,
     oauth,
     tokens,
-    listPage,
+    listPage: createListing(walkList),
+    findItems: createFinding(walkList),
+    readItem: createSingleItems({ service: client, tokens }),
     cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys: config.sessionKeys }),
     attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),
     render: createRender(),

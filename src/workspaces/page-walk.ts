@@ -21,7 +21,8 @@ export interface WalkedPage {
 export interface Walk {
   readonly ask: AskPage;
   readonly from: { readonly page: number; readonly mark: PageMark };
-  readonly to: number;
+  /** Whether the walk need go no further; sees every page once, in order. */
+  readonly isThere: (page: WalkedPage) => boolean;
   /** Hears of every mark that the walk comes by, also of one that fails later. */
   readonly onMark: (page: number, mark: PageMark) => void;
   /** Milliseconds since the epoch. */
@@ -32,17 +33,18 @@ const MOST_CALLS = 200;
 const LONGEST_WALK_MS = 10_000;
 
 /**
- * Goes from one page to a later one, call by call, for there is no other way. Resolves to that page, to the last one
- * where the list ends before it, or to the furthest that calls and time allow. Throws what `ask` does.
+ * Goes from one page to later ones, call by call, for there is no other way. Resolves to the page that is there, to the
+ * last one where the list ends before it, or to the furthest that calls and time allow. Throws what `ask` does.
  */
-export async function walkPages({ ask, from, to, onMark, now }: Walk): Promise<WalkedPage> {
+export async function walkPages({ ask, from, isThere, onMark, now }: Walk): Promise<WalkedPage> {
   const visit = createVisit(ask);
   const stopAt = now() + LONGEST_WALK_MS;
   let at = await visit(from.page, from.mark);
   for (let calls = 1; ; calls += 1) {
+    const there = isThere(at);
     if (at.following === undefined) return at;
     onMark(at.page + 1, at.following);
-    if (at.page >= to || calls >= MOST_CALLS || now() >= stopAt) return at;
+    if (there || calls >= MOST_CALLS || now() >= stopAt) return at;
     const onwards = await visit(at.page + 1, at.following).catch(unlessRateLimited);
     if (onwards === null) return at;
     at = onwards;

@@ -47,14 +47,14 @@ function toWholeNumber(value: unknown): number | undefined {
   return typeof value === 'string' && /^[+-]?\d+$/.test(value) ? Number(value) : undefined;
 }
 
-export function toPageHref(path: string, { limit, page }: PageAddress): string {
-  return `${path}?limit=${limit}&page=${page}`;
-}
-
-/** `path` is where the list is shown; `defaultLimit` is always one of the sizes offered. */
-export function toPagination(listed: ListedPage, path: string, defaultLimit: number): Pagination {
+/** `hrefOf` gives the address of a page; `defaultLimit` is always one of the sizes offered. */
+export function toPagination(
+  listed: ListedPage,
+  hrefOf: (address: PageAddress) => string,
+  defaultLimit: number,
+): Pagination {
   const { page, limit, before, items } = listed;
-  const to = (target: number) => toPageHref(path, { limit, page: target });
+  const to = (target: number) => hrefOf({ limit, page: target });
   const isWhole = page === 1 && !listed.hasNext;
   const isShort = items.length === 0 || (isWhole && items.length <= SMALLEST_USUAL_LIMIT);
   const limits = isShort ? [] : [...new Set([...USUAL_LIMITS, defaultLimit, limit])];
@@ -67,12 +67,17 @@ export function toPagination(listed: ListedPage, path: string, defaultLimit: num
       .toSorted((a, b) => a - b)
       .map((size) => ({
         label: String(size),
-        href: toPageHref(path, { limit: size, page: 1 }),
+        href: hrefOf({ limit: size, page: 1 }),
         current: size === limit,
       })),
   };
 }
 
 function toRange(from: number, to: number): string {
-  return from === to ? `Item ${from}` : `Items ${from}–${to}`;
+  return from === to ? `Item ${toCount(from)}` : `Items ${toCount(from)}–${toCount(to)}`;
+}
+
+/** A number as people write it: `1,234`. */
+export function toCount(number: number): string {
+  return number.toLocaleString('en');
 }

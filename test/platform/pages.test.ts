@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createRender } from '../../src/platform/templates.ts';
 import type { ListedPage } from '../../src/workspaces/listing.ts';
-import { toWorkspacesView } from '../../src/workspaces/view-model.ts';
+import { toWorkspacesView } from '../../src/workspaces/workspaces-view.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const render = createRender();
@@ -96,7 +96,7 @@ test('A day of creation says what it is where no column does', () => {
 test('A long description can be opened without a script, a short one need not', () => {
   const view = (description: string) =>
     render('workspaces', toWorkspacesView({ ...listed, items: [{ name: 'x', description }] }, 2, 25));
-  expect(view('x'.repeat(241))).toContain('<summary>Whole description</summary>');
+  expect(view('x'.repeat(241))).toContain('<summary>All of it</summary>');
   expect(view('x'.repeat(240))).not.toContain('<details');
 });
 

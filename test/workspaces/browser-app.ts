@@ -16,10 +16,13 @@ import { createServiceClient } from '../../src/platform/service-client.ts';
 import { createRender } from '../../src/platform/templates.ts';
 import type { Ticket } from '../../src/session/record.ts';
 import { createSealer } from '../../src/session/sealing.ts';
+import { createFinding } from '../../src/workspaces/finding.ts';
+import { createKnownPages } from '../../src/workspaces/known-pages.ts';
 import { createListing } from '../../src/workspaces/listing.ts';
 import { createPageTokens } from '../../src/workspaces/page-tokens.ts';
 import { createWorkspacesRouter } from '../../src/workspaces/routes.ts';
 import { createServicePages } from '../../src/workspaces/service-pages.ts';
+import { createSingleItems } from '../../src/workspaces/single-item.ts';
 
 export const IDLE_SECONDS = 600;
 
@@ -54,6 +57,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     log: options.log ?? silent,
   });
   const readList = createServicePages({ service, tokens, timeoutSeconds, now });
+  const walkList = createKnownPages({ readList, pageTokens, now });
   const render = createRender();
 
   const app = express();
@@ -63,8 +67,11 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   });
   app.use(
     createWorkspacesRouter({
-      listPage: createListing({ readList, pageTokens, now }),
+      listPage: createListing(walkList),
+      findItems: createFinding(walkList),
+      readItem: createSingleItems({ service, tokens }),
       render,
+      kinds: ['rooms', 'murals'],
       ticketOf: (req) => toTicket(req.get('x-test-session') ?? 'session-a'),
       pageSize: 25,
     }),

@@ -1,0 +1,96 @@
+import { isVisible, shorten, toMoment } from './shown-text.ts';
+import type { Moment } from './shown-text.ts';
+
+/** A field of an item in the tidy list behind it: its name in words, and its value as a text, a time or a link. */
+export interface Detail {
+  readonly label: string;
+  readonly text: string;
+  readonly time?: Moment;
+  /** An https address. */
+  readonly href?: string;
+}
+
+const MOST_DETAILS = 40;
+const LONGEST_LABEL = 60;
+const LONGEST_TEXT = 500;
+/** Fields whose names end like this hold a time, where it can be one. */
+const NAMES_A_TIME = /(?:On|At|Ends)$/;
+/** A number below it is no time in milliseconds but a count, or seconds. */
+const YEAR_2000 = Date.UTC(2000, 0);
+
+/**
+ * The fields of an item as a list to read, without those that are shown elsewhere (`shown`). Nothing is known of an
+ * item's shape: whatever has another type is text in JSON. Objects are taken apart one level deep.
+ */
+export function toDetails(item: object, shown: ReadonlySet<string>): { details: Detail[]; left: number } {
+  const fields = Object.entries(item)
+    .filter(([key]) => !shown.has(key))
+    .flatMap(([key, value]) => toFields(toLabel(key), key, value));
+  return { details: fields.slice(0, MOST_DETAILS), left: Math.max(0, fields.length - MOST_DETAILS) };
+}
+
+function toFields(label: string, key: string, value: unknown): Detail[] {
+  if (!isPlainObject(value)) return [toDetail(label, key, value)];
+  const person = toPersonName(value);
+  if (person !== undefined) return [{ label, text: shorten(person, LONGEST_TEXT) }];
+  const inner = Object.entries(value).slice(0, MOST_DETAILS + 1);
+  if (inner.length === 0) return [{ label, text: '–' }];
+  return inner.map(([name, each]) => toDetail(`${label} › ${toLabel(name)}`, name, each));
+}
+
+function toDetail(label: string, key: string, value: unknown): Detail {
+  const isTime = NAMES_A_TIME.test(key) && !(typeof value === 'number' && value < YEAR_2000);
+  const time = isTime ? toMoment(value) : undefined;
+  const href = typeof value === 'string' ? toHttpsAddress(value) : undefined;
+  return {
+    label,
+    text: time?.day ?? toText(value),
+    ...(time !== undefined && { time }),
+    ...(href !== undefined && { href }),
+  };
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return isVisible(value) ? shorten(value, LONGEST_TEXT) : '–';
+  if (value === null || value === undefined) return '–';
+  if (Array.isArray(value) && value.length === 0) return '–';
+  return shorten(toJson(value), LONGEST_TEXT);
+}
+
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return '(nested too deeply to be shown)'; // the stack ends before the value does
+  }
+}
+
+/** `companyId` becomes `Company id`. */
+function toLabel(key: string): string {
+  if (!isVisible(key)) return '(no name)';
+  const words = key
+    .replaceAll(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, ' ')
+    .replaceAll(/[_-]+/g, ' ')
+    .trim();
+  const [first = '', ...rest] = isVisible(words) ? words : key;
+  return shorten(first.toUpperCase() + rest.join('').toLowerCase(), LONGEST_LABEL);
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Somebody, where an item names them. */
+function toPersonName({ firstName, lastName }: Readonly<Record<string, unknown>>): string | undefined {
+  const names = [firstName, lastName].filter(isVisible);
+  return names.length === 0 ? undefined : names.join(' ');
+}
+
+/** Other schemes run scripts, or lead to where nobody is protected. */
+function toHttpsAddress(text: string): string | undefined {
+  return text.length <= 2_048 && /^https:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text)
+    ? text
+    : undefined;
+}

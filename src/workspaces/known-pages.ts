@@ -1,0 +1,61 @@
+import type { PageTokens } from './page-tokens.ts';
+import { walkPages } from './page-walk.ts';
+import type { PageMark, Walk, WalkedPage } from './page-walk.ts';
+import { ServiceAnswerError } from './service-answer-error.ts';
+import type { AskPage, ListSource } from './service-pages.ts';
+
+/** What is looked for in a list: it sees every page from the nearest known one on, and says when it is there. */
+export interface Search {
+  /** The page from which on it is interested, counted from 1: the walk begins there or before. */
+  readonly from: number;
+  /** Begins anew where a walk has to: what was seen before counts no more. */
+  begin(): Walk['isThere'];
+}
+
+/** Walks to where a search wants to go. Rejects as the calls do, with SessionEndedError, or the signal's reason. */
+export type WalkList = (source: ListSource, search: Search) => Promise<WalkedPage>;
+
+const FIRST_PAGE = { page: 1, mark: { before: 0 } };
+
+/**
+ * Walks that begin at the nearest page whose token is known, keep every mark that they come by for the session, and begin
+ * at the first page where the service no longer takes a token that was kept. `now` is in ms since the epoch.
+ */
+export function createKnownPages(deps: {
+  readonly readList: (source: ListSource) => AskPage;
+  readonly pageTokens: PageTokens;
+  readonly now: () => number;
+}): WalkList {
+  const { readList, pageTokens, now } = deps;
+
+  return async (source, search) => {
+    const list = { sessionId: source.ticket.id, path: source.path, limit: source.limit };
+    const ask = readList(source);
+
+    const walkFrom = async (from: Walk['from']) => {
+      const found = new Map<number, PageMark>();
+      const onMark = (page: number, mark: PageMark) => void found.set(page, mark);
+      try {
+        return await walkPages({ ask, from, isThere: search.begin(), onMark, now });
+      } finally {
+        // Comes after the page or its error, and must not take their place: it never rejects.
+        await pageTokens.remember(list, found);
+      }
+    };
+
+    const known = await pageTokens.nearest(list, search.from);
+    if (known === null) return walkFrom(FIRST_PAGE);
+    try {
+      return await walkFrom(known);
+    } catch (error) {
+      if (!isRefusedToken(error)) throw error;
+      // The others of this list are as old.
+      await pageTokens.forget(list);
+      return walkFrom(FIRST_PAGE);
+    }
+  };
+}
+
+function isRefusedToken(error: unknown): boolean {
+  return error instanceof ServiceAnswerError && error.serviceStatus === 400;
+}

@@ -1,0 +1,53 @@
+import { toHref, toPlaceQuery } from './addresses.ts';
+import type { Found } from './finding.ts';
+import { toFoundView, toPageView } from './list-view.ts';
+import type { ListView, ShownList } from './list-view.ts';
+import { isPathId, toWorkspaceAddress, WORKSPACES } from './lists.ts';
+import type { ListedPage } from './listing.ts';
+
+export interface WorkspacesView {
+  readonly title: string;
+  readonly signedIn: true;
+  readonly room: 'workspaces';
+  readonly list: ListView;
+}
+
+const EMPTY = 'You have no workspaces yet. Those that you are invited to will be listed here.';
+
+/** A page of the list of workspaces; `asked` is the page in the address, `defaultLimit` the size where none is given. */
+export function toWorkspacesView(listed: ListedPage, asked: number, defaultLimit: number): WorkspacesView {
+  const list = toShownList(toPlaceQuery(listed, '', defaultLimit), defaultLimit);
+  return {
+    title: listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`,
+    signedIn: true,
+    room: 'workspaces',
+    list: toPageView(list, listed, asked),
+  };
+}
+
+/** What was found of `words`, from the page `from` on. */
+export function toFoundWorkspacesView(
+  found: Found,
+  words: string,
+  from: number,
+  defaultLimit: number,
+): WorkspacesView {
+  const place = toPlaceQuery({ limit: defaultLimit, page: from }, words, defaultLimit);
+  return {
+    title: `Workspaces that match “${words}”`,
+    signedIn: true,
+    room: 'workspaces',
+    list: toFoundView(toShownList(place, defaultLimit), found, words),
+  };
+}
+
+function toShownList(place: string, defaultLimit: number): ShownList {
+  return {
+    kind: 'workspaces',
+    address: WORKSPACES.address,
+    empty: EMPTY,
+    defaultLimit,
+    hrefOf: ({ id }) =>
+      id === undefined || !isPathId(id) ? undefined : toHref(toWorkspaceAddress(id), { back: place }),
+  };
+}
