@@ -24,8 +24,6 @@ type LinkedRow = ItemRow & { readonly href?: string };
 export interface ListView {
   /** What it lists, in the plural: `workspaces`. */
   readonly kind: string;
-  /** The same as the name of the list. */
-  readonly label: string;
   /** The number of the first item in the whole list, counted from 1; absent where the rows are no stretch of it. */
   readonly firstNumber?: number;
   /** Which part of the list this is, in words; empty where it is no part. */
@@ -100,7 +98,7 @@ export function toFoundView(list: ShownList, found: Found, words: string): ListV
   return {
     ...toFrame(list, words),
     rows: rows.slice(0, MOST_ROWS).map((row) => toLinkedRow(list, row)),
-    empty: `Nothing matches “${words}” in ${extent} ${list.kind}.`,
+    empty: `Nothing matches “${words}”${upTo === 0 ? `: there are no more ${list.kind}` : ` in ${extent} ${list.kind}`}.`,
     place: upTo === 0 ? '' : `${matches} in ${extent}`,
     ...goOn,
   };
@@ -109,7 +107,6 @@ export function toFoundView(list: ShownList, found: Found, words: string): ListV
 function toFrame({ kind, address, back }: ShownList, words: string) {
   return {
     kind,
-    label: toLabel(kind),
     address,
     find: {
       action: address,

@@ -38,7 +38,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
       page.on('pageerror', (error) => complaints.push(error.message));
 
       await signIn(page);
-      const names = async () => page.getByRole('rowheader').allInnerTexts();
+      const names = async () => page.getByRole('heading', { level: 2 }).allInnerTexts();
       const first = await names();
       expect(first).toHaveLength(25);
 
@@ -86,6 +86,6 @@ test('with a strict cookie sign-in ends signed in', async () => {
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'Allow' }).click();
   await page.waitForURL(`${strict.origin}/workspaces?page=2`);
-  expect(await page.getByRole('rowheader').count()).toBe(25);
+  expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
   await context.close();
 }, 60_000);

@@ -37,7 +37,9 @@ test.each(['workspaces', 'error'] as const)('Hostile text on the page %s stays t
 });
 
 test('Text of unknown direction is kept apart from what surrounds it', () => {
-  expect(pages.workspaces.match(/dir="auto"/g)).toHaveLength(2);
+  const texts = pages.workspaces.match(/<[^>]*>[^<]*\u202E[^<]*/g) ?? [];
+  expect(texts.length).toBeGreaterThan(1);
+  for (const text of texts) expect(text).toMatch(/dir="auto"|^<(?:bdi|title)\b/);
 });
 
 test.each(Object.entries(pages))(
@@ -45,7 +47,7 @@ test.each(Object.entries(pages))(
   (_name, html) => {
     expect(html).toMatch(/^<!doctype html>\s*<html lang="en">/);
     expect(html).toMatch(/<title>[^<]+<\/title>/);
-    expect(html.match(/<h1>/g)).toHaveLength(1);
+    expect(html.match(/<h1[ >]/g)).toHaveLength(1);
     expect(html.match(/<main /g)).toHaveLength(1);
     expect(html).toContain('<a class="skip-link" href="#content">');
   },
@@ -61,10 +63,6 @@ test('The landing page has one way on: to sign in', () => {
 
 test('Each page size says what it is without its surroundings', () => {
   expect(pages.workspaces).toMatch(/<a [^>]*aria-label="25 per page" aria-current="true">25</);
-});
-
-test('A day of creation says what it is where no column does', () => {
-  expect(pages.workspaces).toMatch(/Created <\/span><time /);
 });
 
 test('A long description can be opened without a script, a short one need not', () => {

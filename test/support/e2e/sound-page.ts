@@ -46,13 +46,18 @@ async function openStill(page: Page, look: Look): Promise<WatchedPage> {
 
 async function faultsOf(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).analyze();
-  const overflow = await page.evaluate(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  );
   return [
     ...violations.map(
       ({ id, help, nodes }) => `${id}: ${help} – ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
     ),
-    ...(Number(overflow) > 0 ? [`the page is ${String(overflow)} px wider than the screen`] : []),
+    ...(await sidewaysFaults(page)),
   ];
+}
+
+/** Whether a page can be scrolled sideways: it should never be wider than the screen. */
+export async function sidewaysFaults(page: Page): Promise<string[]> {
+  const overflow = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  return Number(overflow) > 0 ? [`the page is ${String(overflow)} px wider than the screen`] : [];
 }

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { startChromium } from '../../scripts/chromium.mjs';
+import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
+import { LOOKS, openPage, signIn } from '../support/e2e/watched-page.ts';
+import type { Look } from '../support/e2e/watched-page.ts';
+import { sendJson } from '../workspaces/small-service.ts';
+
+let house: House;
+let chromium: Browser;
+
+beforeAll(async () => {
+  [house, chromium] = await Promise.all([startHouse(), startChromium()]);
+}, 60_000);
+beforeEach(() => {
+  house.intercept = () => false;
+});
+afterAll(async () => {
+  await chromium?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+/** axe takes its time: it judges the two looks that have nothing in common. */
+const isJudged = ({ javaScriptEnabled, width, colorScheme }: Required<Look>) =>
+  javaScriptEnabled === (width === 1280) && javaScriptEnabled === (colorScheme === 'light');
+
+const names = async (page: Page) => page.getByRole('heading', { level: 2 }).allInnerTexts();
+const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
+
+describe.each(LOOKS)('With %j', (look) => {
+  test('a person goes from page to page, finds a workspace, looks inside and comes back', async () => {
+    await using watched = await openPage(chromium, look);
+    const { page } = watched;
+    const faults = async () => (isJudged(look) ? pageFaults(watched) : sidewaysFaults(page));
+    await signIn(page, house);
+    expect(await names(page)).toHaveLength(25);
+    expect(await faults()).toEqual([]);
+
+    await page.getByRole('link', { name: 'Next' }).click();
+    await page.waitForURL(/page=2/);
+    await page.getByText('Items 26–50').waitFor();
+    const [, wanted = ''] = await names(page);
+
+    await page.getByRole('link', { name: wanted, exact: true }).click();
+    await page.waitForURL(/\/workspaces\/workspace\d+\?back=/);
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(wanted);
+    expect(await faults()).toEqual([]);
+    await page.getByRole('link', { name: 'Murals' }).click();
+    await page.waitForURL(/\/murals\?back=/);
+    expect(await page.getByRole('link', { name: 'Murals' }).getAttribute('aria-current')).toBe('page');
+    await page.getByRole('link', { name: 'Workspaces, page 2' }).click();
+    await page.waitForURL(/\/workspaces\?limit=25&page=2/);
+
+    await page.getByLabel('Find in all workspaces').fill(wanted);
+    await page.getByRole('button', { name: 'Find' }).click();
+    await page.waitForURL(/find=/);
+    expect(await names(page)).toContain(wanted);
+    expect(await page.getByText(/match(?:es)? “.*” in all 137/).count()).toBe(1);
+    expect(await faults()).toEqual([]);
+    await page.getByRole('link', { name: 'Show all workspaces' }).click();
+    await page.waitForURL(`${house.origin}/workspaces`);
+
+    await page.goBack();
+    await page.waitForURL(/find=/);
+    expect(await names(page)).toContain(wanted);
+    expect(watched.complaints).toEqual([]);
+  }, 60_000);
+});
+
+test('Pages of lists, of items and of what was found are valid HTML', async () => {
+  const { browser } = await house.signIn();
+  const list = await browser.open(`${house.origin}/workspaces?limit=50&page=2`);
+  const [, inside = ''] = /href="(\/workspaces\/workspace\d+[^"]*)"/.exec(list.text) ?? [];
+  const pages = await Promise.all(
+    [inside, `${inside.split('?')[0]}/murals`, '/workspaces?find=a', '/workspaces?find=zzzz'].map(
+      async (path) => browser.open(house.origin + path.replaceAll('&amp;', '&')),
+    ),
+  );
+  for (const { text, url, status } of [list, ...pages]) {
+    expect({ url: url.href, status, faults: await htmlFaults(text) }).toEqual({
+      url: url.href,
+      status: 200,
+      faults: [],
+    });
+  }
+});
+
+describe('With JavaScript', () => {
+  test('typing filters what is shown, and emptying the field shows all again', async () => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await signIn(page, house);
+    const [first = ''] = await names(page);
+    const field = page.getByLabel('Find in all workspaces');
+    await field.pressSequentially(first.toUpperCase());
+    await page.getByText(/^\d+ of the 25 shown here match/).waitFor();
+    expect(await shownItems(page).count()).toBeLessThan(25);
+    expect(await shownItems(page).first().getByRole('heading').innerText()).toBe(first);
+    await field.fill('nothing is called like this');
+    await page.getByText('0 of the 25 shown here match.').waitFor();
+    expect(await shownItems(page).count()).toBe(0);
+    await field.fill('');
+    expect(await shownItems(page).count()).toBe(25);
+    expect(await pageFaults(watched)).toEqual([]);
+  }, 60_000);
+
+  test('all remaining pages are loaded behind the one that is shown, and can be filtered', async () => {
+    await using watched = await openPage(chromium, { width: 360 });
+    const { page } = watched;
+    await signIn(page, house, '/workspaces?limit=25&page=2');
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByText('All loaded: 112 items.').waitFor();
+    expect(await shownItems(page).count()).toBe(112);
+    await page.getByText('Items 26–137').waitFor();
+    expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(false);
+    const last = (await names(page)).at(-1) ?? '';
+    await page.getByLabel('Find in all workspaces').fill(last);
+    await page.getByText(/of the 112 shown here/).waitFor();
+    expect(await pageFaults(watched)).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+  }, 60_000);
+
+  test('loading can be stopped, and goes on from there', async () => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await signIn(page, house, '/workspaces?limit=10&page=1');
+    let lists = 0;
+    let release = () => {};
+    // The third page waits until somebody lets it go.
+    await page.route(/page=3/, async (route) => {
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await route.continue().catch(() => {});
+    });
+    page.on('request', (request) => {
+      if (/page=\d+/.test(request.url())) lists += 1;
+    });
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByText('20 items…').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped after 20 items.').waitFor();
+    const focused = await page.evaluate('document.activeElement?.textContent');
+    expect(focused).toBe('Load all pages');
+    release();
+    await page.unroute(/page=3/);
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByText('All loaded: 137 items.').waitFor();
+    expect(await shownItems(page).count()).toBe(137);
+    expect(lists).toBe(1 + 1 + 12);
+  }, 60_000);
+
+  test('a pause that the service asks for is kept, and loading goes on', async () => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await signIn(page, house, '/workspaces?limit=50&page=1');
+    let refused = 0;
+    house.intercept = (req, res) => {
+      if (refused > 0 || !/\/workspaces\?/.test(req.url ?? '')) return false;
+      refused += 1;
+      res.setHeader('retry-after', '1');
+      sendJson(res, 429, { code: 'TOO_MANY_REQUESTS' });
+      return true;
+    };
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByText('The service asks for a pause of 1 s…').waitFor();
+    await page.getByText('All loaded: 137 items.').waitFor();
+    expect(refused).toBe(1);
+  }, 60_000);
+
+  test('a page that cannot be loaded is said to be, and what is there stays', async () => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await signIn(page, house, '/workspaces?limit=50&page=1');
+    house.intercept = (req, res) => {
+      if (!/\/workspaces\?/.test(req.url ?? '')) return false;
+      sendJson(res, 500, {});
+      return true;
+    };
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByText('The next page could not be loaded. Loading ended after 50 items.').waitFor();
+    expect(await shownItems(page).count()).toBe(50);
+    house.intercept = () => false;
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByText('All loaded: 137 items.').waitFor();
+  }, 60_000);
+
+  test('times are shown in the zone of the reader', async () => {
+    const createdOn = Date.UTC(2024, 5, 30, 23, 30);
+    house.intercept = (req, res) => {
+      if (!/\/workspaces\?/.test(req.url ?? '')) return false;
+      sendJson(res, 200, { value: [{ id: 'w1', name: 'x', createdOn }] });
+      return true;
+    };
+    const context = await chromium.newContext({ timezoneId: 'Asia/Tokyo' });
+    const page = await context.newPage();
+    await signIn(page, house);
+    const time = page.locator('time');
+    await page.getByText('1 Jul 2024').waitFor();
+    expect(await time.getAttribute('datetime')).toBe('2024-06-30T23:30:00.000Z');
+    expect(await time.getAttribute('title')).toBe('1 July 2024 at 08:30');
+    await context.close();
+  }, 60_000);
+});
+
+test('Two tabs page through the same list without disturbing each other', async () => {
+  await using watched = await openPage(chromium);
+  const { page, context } = watched;
+  await signIn(page, house, '/workspaces?limit=10&page=2');
+  const other = await context.newPage();
+  await other.goto(`${house.origin}/workspaces?limit=50&page=2`);
+  await page.getByRole('link', { name: 'Next' }).click();
+  await page.getByText('Items 21–30').waitFor();
+  await other.getByRole('link', { name: 'Next' }).click();
+  await other.getByText('Items 101–137').waitFor();
+  await page.getByRole('link', { name: 'Previous' }).click();
+  await page.getByText('Items 11–20').waitFor();
+  await page.getByRole('link', { name: 'First' }).click();
+  await page.getByText('Items 1–10').waitFor();
+  expect(watched.complaints).toEqual([]);
+}, 60_000);
+
+test('By keyboard alone a person finds a workspace and opens it', async () => {
+  await using watched = await openPage(chromium);
+  const { page } = watched;
+  await signIn(page, house);
+  const [, wanted = ''] = await names(page);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter'); // skips to the content
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(wanted);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/find=/);
+  const isThere = async () => (await page.evaluate('document.activeElement?.textContent')) === wanted;
+  for (let presses = 0; presses < 20 && !(await isThere()); presses += 1) await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/workspaces\/workspace\d+/);
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(wanted);
+}, 60_000);

@@ -1,0 +1,30 @@
+import { expect, test } from '@jest/globals';
+import { toFindWords, toPlaceQuery, toWayBack } from '../../src/workspaces/addresses.ts';
+
+test.each([
+  ['', '/workspaces', 'Workspaces'],
+  [undefined, '/workspaces', 'Workspaces'],
+  [['limit=10', 'page=2'], '/workspaces', 'Workspaces'],
+  ['limit=10&page=3', '/workspaces?limit=10&page=3', 'Workspaces, page 3'],
+  ['limit=25&page=1', '/workspaces', 'Workspaces'],
+  ['find=a%26b&from=3', '/workspaces?find=a%26b&from=3', 'Workspaces that match “a&b”'],
+  ['https://other.example/?page=2', '/workspaces', 'Workspaces'],
+  ['limit=10&page=2&next=//other.example', '/workspaces?limit=10&page=2', 'Workspaces, page 2'],
+  ['limit=1000&page=-1&__proto__=x', '/workspaces?limit=100&page=1', 'Workspaces'],
+])('The way back that an address remembers is made anew from its parts: %j', (back, href, label) => {
+  expect(toWayBack({ back }, 25)).toEqual({ href, label });
+});
+
+test('The usual first page need not be remembered', () => {
+  expect(toPlaceQuery({ limit: 25, page: 1 }, '', 25)).toBe('');
+  expect(toPlaceQuery({ limit: 50, page: 1 }, '', 25)).toBe('limit=50&page=1');
+  expect(toPlaceQuery({ limit: 25, page: 1 }, 'a b', 25)).toBe('find=a%20b');
+  expect(toPlaceQuery({ limit: 25, page: 4 }, 'a b', 25)).toBe('find=a%20b&from=4');
+});
+
+test('What is to be found is one text of at most two hundred characters, never half of one', () => {
+  expect(toFindWords({ find: '  two words ' })).toBe('two words');
+  expect(toFindWords({ find: ['a', 'b'] })).toBe('');
+  expect(toFindWords({})).toBe('');
+  expect(toFindWords({ find: `x${'😀'.repeat(200)}` })).toBe(`x${'😀'.repeat(99)}`);
+});
