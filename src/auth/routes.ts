@@ -7,7 +7,7 @@ import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
 import { createCallback } from './callback.ts';
 import type { OAuthClient } from './oauth-client.ts';
-import { createSessionStatus } from './session-status.ts';
+import { createSessionExtension, createSessionStatus } from './session-status.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
 import { createSignIn } from './sign-in.ts';
 import { createSignOut, refuseOtherMethods } from './sign-out.ts';
@@ -30,6 +30,7 @@ export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]):
   router.get('/login', createSignIn(deps));
   router.get('/callback', readSession, createCallback(deps));
   router.get('/session', createSessionStatus(deps));
+  router.post('/session', createSessionExtension(deps));
   router.post('/logout', createSignOut(deps));
   router.all('/logout', refuseOtherMethods);
   return router;
