@@ -51,7 +51,7 @@ export class TokenEndpointError extends AppError {
 
   constructor(cause: unknown, againInMs = 1_000) {
     super(503, 'token_endpoint_unavailable', 'The service can’t renew your access right now', {
-      detail: 'You are still signed in. Try again in a moment.',
+      detail: 'Nothing is lost, and you are still signed in.',
       headers: { 'retry-after': '2' },
       cause,
     });

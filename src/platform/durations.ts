@@ -10,3 +10,9 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
     waiting.abort();
   }
 }
+
+/** A time to wait as a person says it, from whole seconds: “a second”, “45 seconds”, “4 minutes”. */
+export function inWords(seconds: number): string {
+  if (seconds === 1) return 'a second';
+  return seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import { inWords } from './durations.ts';
 import { AppError, toAppError } from './errors.ts';
 import type { ErrorAction } from './errors.ts';
 import type { Logger } from './log.ts';
@@ -38,13 +39,15 @@ export function createErrorPages(deps: {
 
   const toPage = (error: AppError, req: Request, res: Response) => {
     const signedIn = isSignedIn(req);
+    const ways = toWays(error, req, signedIn);
     return render('error', {
       title: error.title,
       signedIn,
       // To say no is no error.
       ...(error.code !== 'access_denied' && { status: error.status }),
       detail: error.detail,
-      ways: toWays(error, req, signedIn),
+      ways,
+      wait: ways[0]?.href === req.originalUrl ? toWait(error) : null,
       requestId: requestId(res),
     });
   };
@@ -111,7 +114,8 @@ const WORKSPACES: ErrorAction = { href: '/workspaces', label: 'Go to your worksp
 function toWays(error: AppError, req: Request, signedIn: boolean): ErrorAction[] {
   const start = signedIn ? WORKSPACES : START;
   const startFailed = pathOf(req) === start.href;
-  const first = error.action ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);
+  const own = typeof error.action === 'function' ? error.action(req.originalUrl) : error.action;
+  const first = own ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);
   return first === start || startFailed ? [first] : [first, start];
 }
 
@@ -122,6 +126,12 @@ function isRepeatable(error: AppError, { method, originalUrl }: Request): boolea
 
 function tryAgain({ originalUrl }: Request): ErrorAction {
   return { href: originalUrl, label: 'Try again' };
+}
+
+/** How long to wait before the page is tried again, where the error says (RFC 9110 §10.2.3, in seconds). */
+function toWait({ headers }: AppError): { readonly seconds: number; readonly words: string } | null {
+  const seconds = Number(headers['retry-after']);
+  return Number.isInteger(seconds) && seconds > 0 ? { seconds, words: inWords(seconds) } : null;
 }
 
 function pathOf({ originalUrl }: Request): string {

@@ -5,6 +5,9 @@ export interface ErrorAction {
   readonly label: string;
 }
 
+/** A way on that comes back to what was asked for: made from its address. */
+type ReturningAction = (originalUrl: string) => ErrorAction;
+
 /** What of an error may leave the house, beside its status: nothing here is secret or internal. */
 export interface ErrorDetails {
   /** One sentence for the person or program that asked; defaults to the title. */
@@ -14,7 +17,7 @@ export interface ErrorDetails {
   /** Response headers, e.g. `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The way on; error pages find one themselves where it is absent. */
-  readonly action?: ErrorAction;
+  readonly action?: ErrorAction | ReturningAction;
   /** What lies behind it: for the log only. */
   readonly cause?: unknown;
 }
@@ -33,7 +36,7 @@ export class AppError extends Error {
   readonly detail: string;
   readonly extensions: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
-  readonly action: ErrorAction | undefined;
+  readonly action: ErrorAction | ReturningAction | undefined;
 
   constructor(status: number, code: string, title: string, details: ErrorDetails = {}) {
     super(title, { cause: details.cause });
@@ -53,7 +56,7 @@ export class StoreUnavailableError extends AppError {
 
   constructor(cause: unknown) {
     super(503, 'session_store_unavailable', 'Cloakroom is briefly unavailable', {
-      detail: 'Nothing is lost, and nobody is signed out by this. Try again in a moment.',
+      detail: 'Nothing is lost, and nobody is signed out by this.',
       headers: { 'retry-after': '2' },
       cause,
     });

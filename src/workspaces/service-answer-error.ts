@@ -1,10 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingHttpHeaders } from 'undici/types/header.js';
+import { loginUrl } from '../auth/return-to.ts';
 import { AppError } from '../platform/errors.ts';
 import type { ErrorDetails } from '../platform/errors.ts';
 
 const NOTHING_LOST = 'Nothing is lost, and you are still signed in.';
-const SIGN_IN_AGAIN = { href: '/auth/login', label: 'Sign in again' };
+const SIGN_IN_AGAIN = (page: string) => ({ href: loginUrl(page), label: 'Sign in again' });
 const LONGEST_PAUSE_SECONDS = 3_600;
 
 /** The service answered, but with no page of a list: none of its statuses ends a session. */
@@ -49,7 +50,7 @@ export function toServiceAnswerError(
     case 429: {
       const seconds = toPauseSeconds(headers, now);
       return new ServiceAnswerError(429, 503, 'service_rate_limited', 'The service asks for a short pause', {
-        detail: `It is very busy right now. ${NOTHING_LOST} Try again in ${inWords(seconds)}.`,
+        detail: `It is very busy right now. ${NOTHING_LOST}`,
         headers: { 'retry-after': String(seconds) },
       });
     }
@@ -73,11 +74,6 @@ function toPauseSeconds(headers: IncomingHttpHeaders, now: number): number {
   ];
   const seconds = candidates.find(Number.isFinite) ?? 1;
   return Math.min(Math.max(1, Math.ceil(seconds)), LONGEST_PAUSE_SECONDS);
-}
-
-function inWords(seconds: number): string {
-  if (seconds === 1) return 'a second';
-  return seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 }
 
 /**

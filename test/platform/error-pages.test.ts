@@ -139,6 +139,29 @@ test('The way on that an error brings along is the one shown', async () => {
   expect(answer.text).toContain('href="/auth/login?return_to=%2F">Sign in again</a>');
 });
 
+test('A way on may come back to the page that failed, with its query', async () => {
+  const action = (page: string) => ({
+    href: `/again?to=${encodeURIComponent(page)}`,
+    label: 'Sign in again',
+  });
+  const { app } = createApp(failsWith(new AppError(403, 'no', 'Not allowed', { action })));
+  const answer = await request(app).get('/page?a=1&b=%2F').expect(403);
+  expect(waysIn(answer.text)[0]).toBe('Sign in again: /again?to=%2Fpage%3Fa%3D1%26b%3D%252F');
+});
+
+test('A page that can be tried again says in words how long to wait', async () => {
+  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).get('/page');
+  expect(answer.text).toContain('<p data-retry-after="2">You can try again in');
+  expect(answer.text).toContain('<time datetime="PT2S">2 seconds</time>');
+});
+
+test('Where there is nothing to try again there is nothing to wait for', async () => {
+  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).post('/page').expect('retry-after', '2');
+  expect(answer.text).not.toContain('data-retry-after');
+});
+
 test('A caller who prefers JSON gets problem+json', async () => {
   const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
   const answer = await request(app).get('/page').set('accept', 'application/json').expect(503);

@@ -102,7 +102,7 @@ test('A second 401 is a page about the service, never a sign-out or a redirect',
   const { page, calls } = await answerOver(always(401), { tokens });
   expect(page.status).toBe(502);
   expect(page.text).toContain('The service no longer accepts your sign-in');
-  expect(page.text).toContain('href="/auth/login">Sign in again</a>');
+  expect(page.text).toContain('href="/auth/login?return_to=%2Fworkspaces">Sign in again</a>');
   expect(page.headers['set-cookie']).toBeUndefined();
   expect(asked).toEqual([undefined, 'first']);
   expect(calls).toHaveLength(2);
@@ -145,7 +145,7 @@ test('A missing permission is a 403 page', async () => {
   const { page } = await answerOver(always(403));
   expect(page.status).toBe(403);
   expect(page.text).toContain('Cloakroom may not show you this list');
-  expect(page.text).toContain('href="/auth/login">Sign in again</a>');
+  expect(page.text).toContain('href="/auth/login?return_to=%2Fworkspaces">Sign in again</a>');
 });
 
 test('A list that the service does not have is a 404 page', async () => {
@@ -164,7 +164,7 @@ test.each([
   const { page } = await answerOver(always(429, headers), { now: () => NOON });
   expect(page.status).toBe(503);
   expect(page.headers['retry-after']).toBe(seconds);
-  expect(page.text).toContain(`Try again in ${words}.`);
+  expect(page.text).toMatch(new RegExp(`You can try again in <time [^>]*>${words}</time>`));
 });
 
 test('Any other status is a 502 page in plain words; the log hears which it was', async () => {
