@@ -1,7 +1,17 @@
 /** What every page's scripts do. Each part finds its own place in the page, and does nothing where there is none. */
 import { startFind } from './find.js';
 import { startLoadPages } from './load-pages.js';
+import { startLoadingBar } from './loading.js';
 import { showLocalTimes } from './local-times.js';
+import { startOfflineNotice } from './offline.js';
+import { addRequestIdCopy } from './request-id-copy.js';
+import { startRetryCountdown } from './retry-after.js';
+import { startSessionWatch } from './session-watch.js';
 
 showLocalTimes(document);
 startLoadPages(startFind());
+startLoadingBar();
+startOfflineNotice();
+addRequestIdCopy();
+startRetryCountdown();
+startSessionWatch();

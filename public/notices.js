@@ -15,6 +15,7 @@ const place = () => document.querySelector('[data-notices]');
  * @param {string} name
  * @param {string} text
  * @param {readonly NoticeAction[]} [actions]
+ * @returns {HTMLElement} The notice, its words in a paragraph.
  */
 export function showNotice(name, text, actions = []) {
   hideNotice(name);
@@ -25,6 +26,7 @@ export function showNotice(name, text, actions = []) {
   words.textContent = text;
   notice.append(words, ...actions.map(toControl));
   place()?.append(notice);
+  return notice;
 }
 
 /** @param {string} name */

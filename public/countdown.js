@@ -1,0 +1,43 @@
+/** Counts down to a moment, a second at a time. */
+
+/**
+ * Tells `onTick` the whole seconds that are left, at once and whenever they change; the last is 0.
+ * @param {number} endsAt In ms by this browser's clock.
+ * @param {(secondsLeft: number) => void} onTick
+ * @returns {() => void} Stops it.
+ */
+export function countDown(endsAt, onTick) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const tick = () => {
+    const leftMs = Math.max(0, endsAt - Date.now());
+    if (leftMs > 0) timer = setTimeout(tick, leftMs % 1_000 || 1_000);
+    onTick(Math.ceil(leftMs / 1_000));
+  };
+  tick();
+  return () => clearTimeout(timer);
+}
+
+/**
+ * “1 min 40 s”, for the eye.
+ * @param {number} seconds
+ */
+export function inShort(seconds) {
+  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
+  if (minutes === 0) return `${rest} s`;
+  return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
+}
+
+/**
+ * “1 minute 40 seconds”, for the ear.
+ * @param {number} seconds
+ */
+export function inWords(seconds) {
+  /** @type {[number, string][]} */
+  const parts = [
+    [Math.floor(seconds / 60), 'minute'],
+    [seconds % 60, 'second'],
+  ];
+  const said = parts.filter(([count]) => count > 0).map(([n, unit]) => `${n} ${unit}${n === 1 ? '' : 's'}`);
+  return said.join(' ') || '0 seconds';
+}

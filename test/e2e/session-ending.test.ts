@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { startChromium } from '../../scripts/chromium.mjs';
+import { sessionOf } from '../support/e2e/session-of.ts';
+import { pageFaults } from '../support/e2e/sound-page.ts';
+import { LOOKS, openPage, signIn } from '../support/e2e/watched-page.ts';
+import type { Look } from '../support/e2e/watched-page.ts';
+
+const MAX_MS = 43_200_000;
+/** Where two minutes are left of an hour, and a second. */
+const NEAR_THE_END = '58:01';
+
+jest.setTimeout(60_000);
+
+let house: House;
+let chromium: Browser;
+
+beforeAll(async () => {
+  [house, chromium] = await Promise.all([startHouse(), startChromium()]);
+}, 60_000);
+afterAll(async () => {
+  await chromium?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+const notice = (page: Page) => page.locator('[data-notice="session"]');
+const stay = (page: Page) => page.getByRole('button', { name: 'Stay signed in' });
+
+/** Signs in with the browser's clock in the test's hand. */
+async function openSignedIn(look: Look = {}) {
+  const watched = await openPage(chromium, look);
+  await watched.context.clock.install();
+  const asked = watched.page.waitForResponse('**/auth/session');
+  await signIn(watched.page, house);
+  await asked;
+  return { watched, session: await sessionOf(watched.context, house) };
+}
+
+/** The tab's own timer fires, and Cloakroom says that this much is left without use. */
+async function comeNearTheEnd(
+  { watched, session }: Awaited<ReturnType<typeof openSignedIn>>,
+  leftMs = 100_000,
+) {
+  await session.idleEndsIn(leftMs);
+  await watched.context.clock.fastForward(NEAR_THE_END);
+}
+
+describe('a session about to end without use', () => {
+  test.each(LOOKS.filter(({ javaScriptEnabled }) => javaScriptEnabled))(
+    'is told of by a sound notice with %j',
+    async (look) => {
+      const opened = await openSignedIn(look);
+      await using watched = opened.watched;
+      await comeNearTheEnd(opened);
+      await stay(watched.page).waitFor();
+      expect(await notice(watched.page).innerText()).toMatch(/You will be signed out in 1 min (40|39|38) s/);
+      expect(await pageFaults(watched)).toEqual([]);
+      expect(watched.complaints).toEqual([]);
+    },
+  );
+
+  test('counts down for the eye, and is heard once and once more', async () => {
+    const opened = await openSignedIn();
+    await using watched = opened.watched;
+    const { page, context } = watched;
+    await comeNearTheEnd(opened);
+    await stay(page).waitFor();
+    const heard = notice(page).locator('p').first();
+    const first = await heard.textContent();
+    expect(first).toMatch(/^You will be signed out in 1 minute (40|39|38) seconds, as nothing was done/);
+    await context.clock.runFor(20_000);
+    await page.locator('.time-left', { hasText: /^1 min (20|19|18) s$/ }).waitFor();
+    expect(await heard.textContent()).toBe(first);
+    await context.clock.runFor(55_000);
+    await page.locator('.time-left', { hasText: /^2\d s$/ }).waitFor();
+    expect(await heard.textContent()).toBe('You will be signed out in 30 seconds.');
+  });
+
+  test('goes on with Stay signed in, and what was typed stays', async () => {
+    const opened = await openSignedIn();
+    await using watched = opened.watched;
+    const { page } = watched;
+    await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))");
+    await page.getByRole('textbox').fill('half a thought');
+    await comeNearTheEnd(opened);
+    await stay(page).click();
+    await page.getByText('You are still signed in.').waitFor();
+    expect(await opened.session.idleLeft()).toBeGreaterThan(3_500_000);
+    expect(await notice(page).count()).toBe(0);
+    expect(await page.getByRole('textbox').inputValue()).toBe('half a thought');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+  });
+
+  test('is told of in each tab, until one of them goes on', async () => {
+    const opened = await openSignedIn();
+    await using watched = opened.watched;
+    const second = await watched.context.newPage();
+    const asked = second.waitForResponse('**/auth/session');
+    await second.goto(`${house.origin}/workspaces?page=2`);
+    await asked;
+    await comeNearTheEnd(opened);
+    await Promise.all([stay(watched.page).waitFor(), stay(second).waitFor()]);
+    await stay(second).click();
+    await stay(watched.page).waitFor({ state: 'detached' });
+  });
+
+  test('is no news where another tab has used it meanwhile', async () => {
+    const { watched } = await openSignedIn();
+    await using _ = watched;
+    const asked = watched.page.waitForResponse('**/auth/session');
+    await watched.context.clock.fastForward(NEAR_THE_END);
+    await asked;
+    await watched.context.clock.runFor(5_000);
+    expect(await notice(watched.page).count()).toBe(0);
+  });
+
+  test('says so where Cloakroom does not answer, and can be asked again', async () => {
+    const opened = await openSignedIn();
+    await using watched = opened.watched;
+    const { page } = watched;
+    await comeNearTheEnd(opened);
+    await page.route('**/auth/session', async (route) => route.abort());
+    await stay(page).click();
+    await page.getByText('Cloakroom did not answer').waitFor();
+    await page.unroute('**/auth/session');
+    await stay(page).click();
+    await page.getByText('You are still signed in.').waitFor();
+    expect(await page.getByText('Cloakroom did not answer').count()).toBe(0);
+  });
+
+  test('ends, and the tab asks before it says so', async () => {
+    const opened = await openSignedIn();
+    await using watched = opened.watched;
+    await comeNearTheEnd(opened, 10_000);
+    await stay(watched.page).waitFor();
+    await opened.session.end();
+    await watched.context.clock.runFor(12_000);
+    await watched.page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    expect(await notice(watched.page).count()).toBe(0);
+  });
+});
+
+test('A session about to end by its age says that it can’t last longer, and how to go on', async () => {
+  const { watched } = await openSignedIn();
+  await using _ = watched;
+  const { page, context } = watched;
+  house.advance(MAX_MS - 100_000);
+  try {
+    await context.clock.fastForward(NEAR_THE_END);
+    const again = page.getByRole('link', { name: 'Sign in again now' });
+    await again.waitFor();
+    expect(await notice(page).innerText()).toMatch(/1 min \d+ s, as each sign-in lasts only so long/);
+    expect(await again.getAttribute('href')).toBe('/auth/login?return_to=%2Fworkspaces');
+    expect(await stay(page).count()).toBe(0);
+    expect(await pageFaults(watched)).toEqual([]);
+  } finally {
+    house.advance(100_000 - MAX_MS);
+  }
+});
+
+test('A short idle time is told of in its last third', async () => {
+  await using short = await startHouse({ SESSION_IDLE_SECONDS: '30' });
+  await using watched = await openPage(chromium);
+  const { page, context } = watched;
+  await context.clock.install();
+  const asked = page.waitForResponse('**/auth/session');
+  await signIn(page, short);
+  await asked;
+  const session = await sessionOf(context, short);
+  await session.idleEndsIn(9_000);
+  await context.clock.fastForward(15_000);
+  expect(await notice(page).count()).toBe(0);
+  await context.clock.fastForward(8_000);
+  await page.locator('.time-left', { hasText: /^\d+ s$/ }).waitFor();
+});

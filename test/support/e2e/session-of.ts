@@ -1,0 +1,32 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { sessionKey } from '../../../src/session/session-records.ts';
+import type { House } from '../house.ts';
+
+/** The session that a browser profile is signed in with. */
+export interface BrowserSession {
+  /** Moves its end without use, in ms from now. */
+  idleEndsIn(ms: number): Promise<void>;
+  /** When that is, in ms from now. */
+  idleLeft(): Promise<number>;
+  /** Ends it as time does: its cookie stays. */
+  end(): Promise<void>;
+}
+
+export async function sessionOf(context: BrowserContext, house: House): Promise<BrowserSession> {
+  const cookie = (await context.cookies(house.origin)).find(({ name }) => name === 'cloakroom');
+  const id = house.services.cookie.read(`cloakroom=${cookie?.value}`)?.id;
+  if (id === undefined) throw new Error('nobody is signed in');
+  const key = sessionKey(house.config.redisPrefix, id);
+  return {
+    idleEndsIn: async (ms) => void (await house.redis.pexpire(key, ms)),
+    idleLeft: async () => house.redis.pttl(key),
+    end: async () => void (await house.redis.del(key)),
+  };
+}
+
+/** Comes back to a tab, and waits until it has asked whether it may still be seen. */
+export async function lookAgain(page: Page): Promise<void> {
+  const asked = page.waitForResponse('**/auth/session');
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+  await asked;
+}
