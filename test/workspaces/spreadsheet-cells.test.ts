@@ -1,0 +1,70 @@
+import { expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { toHarmlessText } from '../../src/workspaces/spreadsheet-cells.ts';
+
+test.each([
+  ['=1+1', "'=1+1"],
+  ['+1', "'+1"],
+  ['-2+3', "'-2+3"],
+  ['@SUM(A1)', "'@SUM(A1)"],
+  ['\tafter a tab', "'\tafter a tab"],
+  ['\rafter a return', "'\rafter a return"],
+  ['\nafter a line break', "'\nafter a line break"],
+  ['＝1', "'＝1"],
+  ['＋1', "'＋1"],
+  ['－1', "'－1"],
+  ['＠A1', "'＠A1"],
+  ['﹦1', "'﹦1"],
+  ['  =1', "'  =1"],
+  ['\u00a0\u200b\ufeff=1', "'\u00a0\u200b\ufeff=1"],
+  ['\u0000=1', "'\u0000=1"],
+  [' \t=1', "' \t'=1"],
+  ['a;=1', "a;'=1"],
+  ['a; =1;@b', "a; '=1;'@b"],
+  [';=1', ";'=1"],
+  ['a\n=1', "a\n'=1"],
+  ['a\r\n-1', "a\r\n'-1"],
+])('%j begins no formula any more', (text, harmless) => {
+  expect(toHarmlessText(text)).toBe(harmless);
+});
+
+test.each([
+  '',
+  'a',
+  'a=b',
+  'a - b',
+  '1;2',
+  "'=1",
+  '{"a":-1}',
+  'https://example.com/?a=1',
+  'a\nb',
+  '😀',
+  '–1',
+])('%j stays as it is', (text) => {
+  expect(toHarmlessText(text)).toBe(text);
+});
+
+const HOSTILE = fc
+  .array(fc.constantFrom('=', '+', '-', '@', '＝', ';', '\t', '\r', '\n', ' ', '\u200b', "'", 'a', '"', ','))
+  .map((letters) => letters.join(''));
+
+test('Wherever a reader of any kind begins a cell, it finds no formula; and nothing but apostrophes was added', () => {
+  fc.assert(
+    fc.property(HOSTILE, (text) => {
+      const harmless = toHarmlessText(text);
+      for (const cell of [harmless, ...harmless.split(/[;\t\r\n]/)]) {
+        expect(cell).not.toMatch(/^[\s\p{C}\p{Z}]*[=+\-@＝]/u);
+      }
+      expect(harmless.replaceAll("'", '')).toBe(text.replaceAll("'", ''));
+    }),
+  );
+});
+
+test.each([' ', '\t', ';', '\n', '\n \n ', '='])(
+  'A cell of a million %j takes no time to speak of',
+  (part) => {
+    const began = performance.now();
+    toHarmlessText(part.repeat(1_000_000));
+    expect(performance.now() - began).toBeLessThan(2_000);
+  },
+);
