@@ -12,6 +12,7 @@ import { logRequest } from './platform/request-log.ts';
 import { createSecurityHeaders } from './platform/security-headers.ts';
 import type { Services } from './services.ts';
 import { createSessions, ticketOf } from './session/sessions.ts';
+import { createExportsRouter } from './workspaces/export-routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
 const PUBLIC = fileURLToPath(new URL('../public', import.meta.url));
@@ -59,15 +60,10 @@ export function createApp(
     else res.redirect(303, HOME);
   });
   app.use('/auth', createAuthRouter(services, readSession));
-  app.use('/workspaces', readSession, requireSession);
-  app.use(
-    createWorkspacesRouter({
-      ...services,
-      ticketOf: requiredTicket,
-      kinds: config.workspaceItems,
-      pageSize: config.pageSize,
-    }),
-  );
+  app.use(['/workspaces', '/workspaces.csv', '/workspaces.ndjson'], readSession, requireSession);
+  const lists = { ...services, ticketOf: requiredTicket, kinds: config.workspaceItems };
+  app.use(createExportsRouter(lists));
+  app.use(createWorkspacesRouter({ ...lists, pageSize: config.pageSize }));
   app.use(pageNotFound);
   app.use(signInAgain);
   app.use(createErrorPages({ render, log, isSignedIn: (req) => cookie.read(req.headers.cookie) !== null }));

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { createOAuthClient } from './auth/oauth-client.ts';
 import type { OAuthClient } from './auth/oauth-client.ts';
@@ -27,6 +28,8 @@ import type { TicketCookie } from './session/ticket-cookie.ts';
 import { createFinding } from './workspaces/finding.ts';
 import type { FindItems } from './workspaces/finding.ts';
 import { createKnownPages } from './workspaces/known-pages.ts';
+import { createExportPages } from './workspaces/export-pages.ts';
+import type { ExportPages } from './workspaces/export-pages.ts';
 import { createListing } from './workspaces/listing.ts';
 import type { ListPage } from './workspaces/listing.ts';
 import { createPageTokens } from './workspaces/page-tokens.ts';
@@ -51,6 +54,7 @@ export interface Services extends AsyncDisposable {
   readonly listPage: ListPage;
   readonly findItems: FindItems;
   readonly readItem: ReadItem;
+  readonly exportPages: ExportPages;
   readonly render: Render;
   /** What the process counts; null where nobody reads it. */
   readonly metrics: Registry | null;
@@ -98,14 +102,15 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     tokenTimeoutSeconds: config.tokenTimeoutSeconds,
   });
 
+  const readList = createServicePages({
+    tokens,
+    now,
+    service: client,
+    timeoutSeconds: config.serviceTimeoutSeconds,
+  });
   const walkList = createKnownPages({
     now,
-    readList: createServicePages({
-      tokens,
-      now,
-      service: client,
-      timeoutSeconds: config.serviceTimeoutSeconds,
-    }),
+    readList,
     pageTokens: createPageTokens({
       redis,
       sealer,
@@ -129,6 +134,11 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     listPage: createListing(walkList),
     findItems: createFinding(walkList),
     readItem: createSingleItems({ service: client, tokens }),
+    exportPages: createExportPages({
+      readList,
+      sessions: records,
+      wait: async (ms, signal) => delay(ms, undefined, { signal }),
+    }),
     cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys: config.sessionKeys }),
     attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),
     render: createRender(),

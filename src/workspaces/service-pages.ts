@@ -11,6 +11,8 @@ export interface ServicePage {
   readonly items: readonly unknown[];
   /** Asks for the following page; absent on the last one. */
   readonly next?: string;
+  /** The whole answer as it came: JSON text of an object with the items under `value`. */
+  readonly text: string;
 }
 
 /** A list of the service, and on whose behalf it is read. */
@@ -133,10 +135,22 @@ async function readBody({ statusCode, body }: Dispatcher.ResponseData): Promise<
 
 function toServicePage(body: Buffer | null): ServicePage {
   if (body === null) throw toUnreadableAnswer('the answer is too large for a page');
-  const envelope = envelopeSchema.safeParse(parseJson(body.toString('utf8')));
+  const text = readText(body);
+  const envelope = envelopeSchema.safeParse(parseJson(text));
   if (!envelope.success) throw toUnreadableAnswer('the answer is no page of a list', envelope.error);
   const { value, next } = envelope.data;
-  return { items: value, ...(next !== undefined && { next }) };
+  return { items: value, ...(next !== undefined && { next }), text };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Other bytes than UTF-8 are no JSON (RFC 8259 §8.1): to put something else in their place would change the items. */
+function readText(body: Buffer): string {
+  try {
+    return utf8.decode(body);
+  } catch {
+    throw toUnreadableAnswer('the answer is no JSON');
+  }
 }
 
 function parseJson(text: string): unknown {

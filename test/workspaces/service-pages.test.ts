@@ -62,7 +62,7 @@ test.each([
 test('a page that has given up is never asked for, and takes no connection with it', async () => {
   await expect(askPage(0.1)).rejects.toMatchObject(TOO_LATE);
   giveBack();
-  expect(await askPage(60)).toEqual({ items: [] });
+  expect(await askPage(60)).toMatchObject({ items: [] });
   const asked = service.requests.map(({ start }) => start);
   expect(asked).toEqual(['GET /held HTTP/1.1', 'GET /things?limit=25 HTTP/1.1']);
 });

@@ -1,0 +1,77 @@
+import { Router } from 'express';
+import type { Request, Response } from 'express';
+import type { Logger } from '../platform/log.ts';
+import type { Ticket } from '../session/record.ts';
+import { CSV } from './csv.ts';
+import { createSendExport, writeExportHead } from './export-answer.ts';
+import { NDJSON } from './export-format.ts';
+import type { ExportFormat } from './export-format.ts';
+import type { ExportPages } from './export-pages.ts';
+import { createExportsAtOnce } from './exports-at-once.ts';
+import { isPathId, toItemsList, WORKSPACES } from './lists.ts';
+import type { ServiceList } from './lists.ts';
+
+/**
+ * The exports of all lists, for requests that have a session: `ticketOf` gives it. Failures before the first byte are passed
+ * on, that of a session which turns out to have ended (SessionEndedError) included. `kinds` are those of the items inside a
+ * workspace, `now` is in ms since the epoch.
+ */
+export function createExportsRouter(deps: {
+  readonly exportPages: ExportPages;
+  readonly ticketOf: (req: Request) => Ticket;
+  readonly kinds: readonly string[];
+  readonly log: Logger;
+  readonly now: () => number;
+}): Router {
+  const { ticketOf, kinds, now } = deps;
+  const router = Router();
+  const sendExport = createSendExport(deps);
+  const atOnce = createExportsAtOnce();
+
+  /** `name` is that of the file, without date and extension. */
+  const answer = async (
+    req: Request,
+    res: Response,
+    format: ExportFormat,
+    list: ServiceList,
+    name: string,
+  ) => {
+    const fileName = `${name}-${toDay(now())}.${format.extension}`;
+    if (req.method === 'HEAD') {
+      writeExportHead(res, { format, fileName });
+      res.end();
+      return;
+    }
+    const ticket = ticketOf(req);
+    const leave = atOnce.enter(ticket.id, `${list.address}.${format.extension}`);
+    try {
+      await sendExport(res, { ticket, path: list.servicePath, format, fileName });
+    } finally {
+      leave();
+    }
+  };
+
+  for (const format of [CSV, NDJSON]) {
+    router.get(`${WORKSPACES.address}.${format.extension}`, async (req, res) => {
+      await answer(req, res, format, WORKSPACES, 'workspaces');
+    });
+    router.get(`${WORKSPACES.address}/:id/:kind.${format.extension}`, async (req, res, next) => {
+      const { id, kind } = req.params;
+      if (!isPathId(id) || !kinds.includes(kind)) next();
+      else await answer(req, res, format, toItemsList(id, kind), `${kind}-${toFileName(id)}`);
+    });
+  }
+  return router;
+}
+
+/** In UTC, as in `2026-11-22`. */
+function toDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+const LONGEST_FILE_NAME = 64;
+
+/** What every file system takes, and no header has to escape. */
+function toFileName(id: string): string {
+  return id.replaceAll(/[^A-Za-z0-9_]+/g, '-').slice(0, LONGEST_FILE_NAME);
+}

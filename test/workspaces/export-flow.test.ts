@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { eventually } from '../support/programs.ts';
+import { readMessage, dechunk } from '../support/raw-message.ts';
+import { turns } from '../support/turns.ts';
+import { startExportHouse, toLines } from './export-house.ts';
+import type { ExportHouse } from './export-house.ts';
+import { sendJson, workspaces } from './small-service.ts';
+
+let bench: ExportHouse;
+beforeEach(async () => {
+  bench = await startExportHouse();
+});
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+test('A reader who pauses holds the export back: pages are asked for as they are read', async () => {
+  // Two MB a page, 200 pages: many times what both ends of a connection keep.
+  const text = 'x'.repeat(20_000);
+  const cookie = await bench.begin(Array.from({ length: 20_000 }, (_, id) => ({ id, text })));
+  const reader = await bench.open('/workspaces.ndjson', cookie);
+  await reader.until('HTTP/1.1 200');
+  reader.socket.pause();
+  const calls = () => bench.service.calls.length;
+  let before: number;
+  do {
+    before = calls();
+    await turns(2_000);
+  } while (calls() > before);
+  expect(before).toBeLessThan(20);
+
+  reader.socket.resume();
+  await eventually(async () => calls() > before);
+  reader.socket.destroy();
+  await once(reader.socket, 'close');
+});
+
+test('A page is on its way to the reader before the next one has come', async () => {
+  const items = workspaces(150);
+  const cookie = await bench.begin(items);
+  let answer = () => {};
+  bench.intercept = (call, res) => {
+    if (call.next === null) return false;
+    answer = () => sendJson(res, 200, { value: items.slice(100) });
+    return true;
+  };
+  const reader = await bench.open('/workspaces.ndjson', cookie);
+  await reader.until('"Workspace 100"');
+  await eventually(async () => bench.service.calls.length === 2);
+  answer();
+  const bytes = Buffer.from(await reader.until('\r\n0\r\n\r\n'), 'latin1');
+  reader.socket.destroy();
+  const rest = readMessage(bytes)?.rest ?? Buffer.alloc(0);
+  expect(dechunk(rest)?.toString()).toBe(toLines(items));
+});
+
+test('An export that is under way when the process is told to end comes to its own end', async () => {
+  const cookie = await bench.begin(workspaces(537));
+  let go = () => {};
+  bench.intercept = (call, res) => {
+    if (call.next !== bench.service.given[1]) return false;
+    go = () => sendJson(res, 200, { value: [{ id: 'the last' }] });
+    return true;
+  };
+  const reader = await bench.open('/workspaces.ndjson', cookie);
+  await eventually(async () => bench.service.calls.length === 3);
+  const drained = bench.house.running.drain(10_000);
+  await eventually(async () => (await fetch(`${bench.house.origin}/healthz`).catch(() => null)) === null);
+  go();
+  expect(await reader.over).toBe('end');
+  expect(reader.text()).toMatch(/"the last"[^]*\r\n0\r\n\r\n$/);
+  expect(await drained).toBe(true);
+});
