@@ -61,7 +61,12 @@ export function createApp(
   });
   app.use('/auth', createAuthRouter(services, readSession));
   app.use(['/workspaces', '/workspaces.csv', '/workspaces.ndjson'], readSession, requireSession);
-  const lists = { ...services, ticketOf: requiredTicket, kinds: config.workspaceItems };
+  const lists = {
+    ...services,
+    ...services.workspaces,
+    ticketOf: requiredTicket,
+    kinds: config.workspaceItems,
+  };
   app.use(createExportsRouter(lists));
   app.use(createWorkspacesRouter({ ...lists, pageSize: config.pageSize }));
   app.use(pageNotFound);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { createOAuthClient } from './auth/oauth-client.ts';
 import type { OAuthClient } from './auth/oauth-client.ts';
@@ -25,17 +24,8 @@ import { createSessionRecords } from './session/session-records.ts';
 import type { SessionRecords } from './session/session-records.ts';
 import { createTicketCookie } from './session/ticket-cookie.ts';
 import type { TicketCookie } from './session/ticket-cookie.ts';
-import { createFinding } from './workspaces/finding.ts';
-import type { FindItems } from './workspaces/finding.ts';
-import { createKnownPages } from './workspaces/known-pages.ts';
-import { createExportPages } from './workspaces/export-pages.ts';
-import type { ExportPages } from './workspaces/export-pages.ts';
-import { createListing } from './workspaces/listing.ts';
-import type { ListPage } from './workspaces/listing.ts';
-import { createPageTokens } from './workspaces/page-tokens.ts';
-import { createServicePages } from './workspaces/service-pages.ts';
-import { createSingleItems } from './workspaces/single-item.ts';
-import type { ReadItem } from './workspaces/single-item.ts';
+import { createWorkspaces } from './workspaces/workspaces.ts';
+import type { Workspaces } from './workspaces/workspaces.ts';
 
 /** Everything that the rooms work with, and whatever of it has a lifetime. */
 export interface Services extends AsyncDisposable {
@@ -51,10 +41,7 @@ export interface Services extends AsyncDisposable {
   readonly attempts: SignInAttempts;
   readonly oauth: OAuthClient;
   readonly tokens: TokenKeeper;
-  readonly listPage: ListPage;
-  readonly findItems: FindItems;
-  readonly readItem: ReadItem;
-  readonly exportPages: ExportPages;
+  readonly workspaces: Workspaces;
   readonly render: Render;
   /** What the process counts; null where nobody reads it. */
   readonly metrics: Registry | null;
@@ -102,24 +89,6 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     tokenTimeoutSeconds: config.tokenTimeoutSeconds,
   });
 
-  const readList = createServicePages({
-    tokens,
-    now,
-    service: client,
-    timeoutSeconds: config.serviceTimeoutSeconds,
-  });
-  const walkList = createKnownPages({
-    now,
-    readList,
-    pageTokens: createPageTokens({
-      redis,
-      sealer,
-      log,
-      prefix: config.redisPrefix,
-      idleSeconds: config.sessionIdleSeconds,
-    }),
-  });
-
   return {
     config,
     log,
@@ -131,13 +100,17 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     records,
     oauth,
     tokens,
-    listPage: createListing(walkList),
-    findItems: createFinding(walkList),
-    readItem: createSingleItems({ service: client, tokens }),
-    exportPages: createExportPages({
-      readList,
+    workspaces: createWorkspaces({
+      service: client,
+      tokens,
       sessions: records,
-      wait: async (ms, signal) => delay(ms, undefined, { signal }),
+      redis,
+      sealer,
+      log,
+      now,
+      prefix: config.redisPrefix,
+      idleSeconds: config.sessionIdleSeconds,
+      timeoutSeconds: config.serviceTimeoutSeconds,
     }),
     cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys: config.sessionKeys }),
     attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),

@@ -4,7 +4,7 @@ import type { ItemRow } from './item-row.ts';
  * What finding compares: without case and accents, in any form of Unicode. `public/find.js` does the same with what
  * stands in a page.
  */
-export function foldText(text: string): string {
+function foldText(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }
 

@@ -5,7 +5,7 @@ import { ServiceAnswerError } from './service-answer-error.ts';
 import type { AskPage, ListSource } from './service-pages.ts';
 
 /** What is looked for in a list: it sees every page from the nearest known one on, and says when it is there. */
-export interface Search {
+interface Search {
   /** The page from which on it is interested, counted from 1: the walk begins there or before. */
   readonly from: number;
   /** Begins anew where a walk has to: what was seen before counts no more. */

@@ -1,10 +1,6 @@
-import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import type { TokenKeeper } from '../auth/token-keeper.ts';
-import { createDeferred } from '../platform/deferred.ts';
-import type { ServiceClient } from '../platform/service-client.ts';
-import type { Ticket } from '../session/record.ts';
-import { toServiceAnswerError, toServiceFailure, toUnreadableAnswer } from './service-answer-error.ts';
+import { toServiceAnswerError, toUnreadableAnswer } from './service-answer-error.ts';
+import type { AskService, ServiceSource } from './service-calls.ts';
 
 /** A page of a list as the service gave it; the items are anything at all. */
 export interface ServicePage {
@@ -16,15 +12,9 @@ export interface ServicePage {
 }
 
 /** A list of the service, and on whose behalf it is read. */
-export interface ListSource {
-  readonly ticket: Ticket;
-  /** Path on the service, percent-encoded where needed, without a query. */
-  readonly path: string;
+export interface ListSource extends ServiceSource {
   /** Goes with every `next`: the service binds its tokens to it. */
   readonly limit: number;
-  readonly requestId: string;
-  /** Aborts the call when the reader has gone. */
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -33,7 +23,6 @@ export interface ListSource {
  */
 export type AskPage = (next: string | undefined) => Promise<ServicePage>;
 
-const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 /** It must fit into the head of a request again, beside everything else. */
 const MAX_NEXT_CHARACTERS = 8_192;
 
@@ -48,89 +37,21 @@ const envelopeSchema = z.object({
     .optional(),
 });
 
-/**
- * Reads lists of the service page by page (service interface, section 4.5). `timeoutSeconds` bounds one whole answer,
- * so that not even one that trickles in keeps a reader waiting; `now` is in ms since the epoch.
- */
-export function createServicePages(deps: {
-  readonly service: ServiceClient;
-  readonly tokens: Pick<TokenKeeper, 'accessToken'>;
-  readonly timeoutSeconds: number;
-  readonly now: () => number;
-}): (source: ListSource) => AskPage {
-  const { service, tokens, now } = deps;
-
-  const call = async (source: ListSource, token: string, next: string | undefined): Promise<Answer> => {
-    const more = next === undefined ? '' : `&next=${encodeURIComponent(next)}`;
-    const timeout = AbortSignal.timeout(deps.timeoutSeconds * 1_000);
-    const signal = AbortSignal.any([source.signal, timeout]);
-    try {
-      const asked = service.request({
-        method: 'GET',
-        path: `${source.path}?limit=${source.limit}${more}`,
-        headers: {
-          accept: 'application/json',
-          authorization: `Bearer ${token}`,
-          'x-request-id': source.requestId,
-        },
-        signal,
-      });
-      const response = await unlessAborted(signal, asked);
-      return { status: response.statusCode, headers: response.headers, body: await readBody(response) };
-    } catch (error) {
-      source.signal.throwIfAborted();
-      throw toServiceFailure(error, timeout.aborted);
-    }
-  };
-
+/** Reads lists of the service page by page (service interface, section 4.5); `now` is in ms since the epoch. */
+export function createServicePages(
+  askService: AskService,
+  now: () => number,
+): (source: ListSource) => AskPage {
   return (source) => {
-    let token: string | undefined;
-    let renewed = false;
+    const ask = askService(source);
 
     return async (next) => {
-      token ??= await tokens.accessToken(source.ticket);
-      let answer = await call(source, token, next);
-      if (answer.status === 401 && !renewed) {
-        renewed = true;
-        token = await tokens.accessToken(source.ticket, token);
-        answer = await call(source, token, next);
-      }
-      if (answer.status !== 200) throw toServiceAnswerError(answer.status, answer.headers, now());
-      return toServicePage(answer.body);
+      const more = next === undefined ? '' : `&next=${encodeURIComponent(next)}`;
+      const { status, headers, body } = await ask(`limit=${source.limit}${more}`);
+      if (status !== 200) throw toServiceAnswerError(status, headers, now());
+      return toServicePage(body);
     };
   };
-}
-
-/** undici looks at its signal no sooner than there is a connection; one that waits for it is to end in time as well. */
-async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  const { promise: aborted, reject } = createDeferred<never>();
-  const abort = () => reject(new Error('it was not waited for any longer'));
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) abort();
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Dispatcher.ResponseData['headers'];
-  /** Of a 200 only; null where it is over the bound. */
-  readonly body: Buffer | null;
-}
-
-async function readBody({ statusCode, body }: Dispatcher.ResponseData): Promise<Buffer | null> {
-  if (statusCode !== 200) {
-    await body.dump();
-    return null;
-  }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // Leaving the loop early destroys the body, and its connection with it.
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function toServicePage(body: Buffer | null): ServicePage {

@@ -16,13 +16,8 @@ import { createServiceClient } from '../../src/platform/service-client.ts';
 import { createRender } from '../../src/platform/templates.ts';
 import type { Ticket } from '../../src/session/record.ts';
 import { createSealer } from '../../src/session/sealing.ts';
-import { createFinding } from '../../src/workspaces/finding.ts';
-import { createKnownPages } from '../../src/workspaces/known-pages.ts';
-import { createListing } from '../../src/workspaces/listing.ts';
-import { createPageTokens } from '../../src/workspaces/page-tokens.ts';
 import { createWorkspacesRouter } from '../../src/workspaces/routes.ts';
-import { createServicePages } from '../../src/workspaces/service-pages.ts';
-import { createSingleItems } from '../../src/workspaces/single-item.ts';
+import { createWorkspaces } from '../../src/workspaces/workspaces.ts';
 
 export const IDLE_SECONDS = 600;
 
@@ -49,15 +44,18 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   const { redis, now = Date.now, timeoutSeconds = 10 } = options;
   const tokens = options.tokens ?? { accessToken: () => Promise.resolve('access-token') };
   const service = createServiceClient({ origin: options.serviceOrigin, connections: 8, timeoutSeconds });
-  const pageTokens = createPageTokens({
+  const lists = createWorkspaces({
+    service,
+    tokens,
+    sessions: { read: () => Promise.reject(new Error('only exports read sessions')) },
     redis,
-    prefix: 'test:',
     sealer,
+    prefix: 'test:',
     idleSeconds: IDLE_SECONDS,
     log: options.log ?? silent,
+    timeoutSeconds,
+    now,
   });
-  const readList = createServicePages({ service, tokens, timeoutSeconds, now });
-  const walkList = createKnownPages({ readList, pageTokens, now });
   const render = createRender();
 
   const app = express();
@@ -67,9 +65,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   });
   app.use(
     createWorkspacesRouter({
-      listPage: createListing(walkList),
-      findItems: createFinding(walkList),
-      readItem: createSingleItems({ service, tokens }),
+      ...lists,
       render,
       kinds: ['rooms', 'murals'],
       ticketOf: (req) => toTicket(req.get('x-test-session') ?? 'session-a'),

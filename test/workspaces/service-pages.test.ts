@@ -3,6 +3,7 @@ import { createDeferred } from '../../src/platform/deferred.ts';
 import { createServiceClient } from '../../src/platform/service-client.ts';
 import type { ServiceClient } from '../../src/platform/service-client.ts';
 import type { Ticket } from '../../src/session/record.ts';
+import { createServiceCalls } from '../../src/workspaces/service-calls.ts';
 import { createServicePages } from '../../src/workspaces/service-pages.ts';
 import { ok, startRawService } from '../support/raw-service.ts';
 import type { RawService } from '../support/raw-service.ts';
@@ -36,7 +37,10 @@ afterEach(async () => {
 
 async function askPage(timeoutSeconds: number, signal = new AbortController().signal): Promise<unknown> {
   const tokens = { accessToken: () => Promise.resolve('a-living-token') };
-  const readPages = createServicePages({ service: client, tokens, timeoutSeconds, now: Date.now });
+  const readPages = createServicePages(
+    createServiceCalls({ service: client, tokens, timeoutSeconds }),
+    Date.now,
+  );
   const ticket = {} as Ticket; // the tokens are those above, whoever asks
   return readPages({ ticket, path: '/things', limit: 25, requestId: 'one', signal })(undefined);
 }

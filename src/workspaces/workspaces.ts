@@ -1,0 +1,62 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TokenKeeper } from '../auth/token-keeper.ts';
+import type { Logger } from '../platform/log.ts';
+import type { RedisClient } from '../platform/redis.ts';
+import type { ServiceClient } from '../platform/service-client.ts';
+import type { Sealer } from '../session/sealing.ts';
+import type { SessionRecords } from '../session/session-records.ts';
+import { createExportPages } from './export-pages.ts';
+import type { ExportPages } from './export-pages.ts';
+import { createFinding } from './finding.ts';
+import type { FindItems } from './finding.ts';
+import { createKnownPages } from './known-pages.ts';
+import { createListing } from './listing.ts';
+import type { ListPage } from './listing.ts';
+import { createPageTokens } from './page-tokens.ts';
+import { createServiceCalls } from './service-calls.ts';
+import { createServicePages } from './service-pages.ts';
+import { createSingleItems } from './single-item.ts';
+import type { ReadItem } from './single-item.ts';
+
+/** What the pages of the workspace browser ask for. */
+export interface Workspaces {
+  readonly listPage: ListPage;
+  readonly findItems: FindItems;
+  readonly readItem: ReadItem;
+  readonly exportPages: ExportPages;
+}
+
+export interface WorkspacesOptions {
+  readonly service: ServiceClient;
+  readonly tokens: Pick<TokenKeeper, 'accessToken'>;
+  readonly sessions: Pick<SessionRecords, 'read'>;
+  readonly redis: RedisClient;
+  readonly sealer: Sealer;
+  readonly log: Logger;
+  /** Starts the name of every key. */
+  readonly prefix: string;
+  /** Page numbers are remembered for as long as a session may stand unused. */
+  readonly idleSeconds: number;
+  /** Bounds one whole answer of the service. */
+  readonly timeoutSeconds: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Lists of the service by page numbers, by words and as a whole, over one client. */
+export function createWorkspaces(options: WorkspacesOptions): Workspaces {
+  const { now, sessions } = options;
+  const askService = createServiceCalls(options);
+  const readList = createServicePages(askService, now);
+  const walkList = createKnownPages({ readList, pageTokens: createPageTokens(options), now });
+  return {
+    listPage: createListing(walkList),
+    findItems: createFinding(walkList),
+    readItem: createSingleItems(askService),
+    exportPages: createExportPages({
+      readList,
+      sessions,
+      wait: async (ms, signal) => delay(ms, undefined, { signal }),
+    }),
+  };
+}
