@@ -5,7 +5,7 @@ import type { RequestToLog } from '../platform/request-log.ts';
 import type { CallSlot } from './call-bounds.ts';
 import type { RequestBody } from './request-body.ts';
 import { countTimes } from './server-timing.ts';
-import type { CallTimes } from './server-timing.ts';
+import type { CallPart, CallTimes } from './server-timing.ts';
 import type { ServiceCall } from './service-call.ts';
 
 /** One call on its way through the gateway. */
@@ -49,7 +49,7 @@ export function endCall({ res, slot, body, underWay }: Call): void {
 }
 
 /** Counts the time since it was last counted, or since the call came, to a part of it. */
-export function countTo(call: Call, part: keyof CallTimes): void {
+export function countTo(call: Call, part: CallPart): void {
   const now = performance.now();
   call.times[part] += now - call.partBeganAt;
   call.partBeganAt = now;

@@ -45,6 +45,7 @@ async function renewAndRepeat(
 ): Promise<void> {
   const { body } = call;
   const renewed = await deps.tokens.accessToken(ticket, accessToken).finally(() => countTo(call, 'token'));
+  call.times.renewed = true;
   const again = body === null ? null : await body.whole();
   if (body !== null && again === null) {
     deliver(call, refused);
@@ -52,6 +53,7 @@ async function renewAndRepeat(
   }
   refused.discard();
   if (call.res.destroyed) throw new CallAbortedError();
+  call.times.replayed = true;
   call.partBeganAt = performance.now(); // what the browser took to send the rest is in no part
   send(deps, call, renewed, again, null);
 }

@@ -101,8 +101,7 @@ async function forward(
     const ticket = await readSession(deps, call, sent.id);
     if (ticket === null) throw sessionExpired();
     if (!sent.current) call.res.setHeader('set-cookie', deps.cookie.write(sent.id));
-    const accessToken =
-      tokens.livingToken(ticket) ?? (await tokens.accessToken(ticket).finally(() => countTo(call, 'token')));
+    const accessToken = tokens.livingToken(ticket) ?? (await renewedToken(tokens, call, ticket));
     const turn = slot.turn(exchange.timeoutMs);
     if (turn !== null) await turn.finally(() => countTo(call, 'service'));
     startExchange(exchange, call, ticket, accessToken);
@@ -116,6 +115,16 @@ async function readSession({ records }: GatewayDeps, call: Call, id: string): Pr
     return await records.read(id);
   } finally {
     countTo(call, 'session');
+  }
+}
+
+async function renewedToken(tokens: TokenKeeper, call: Call, ticket: Ticket): Promise<string> {
+  try {
+    const accessToken = await tokens.accessToken(ticket);
+    call.times.renewed = true;
+    return accessToken;
+  } finally {
+    countTo(call, 'token');
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Grant } from '../../src/session/record.ts';
 import { exchangeBytes } from './raw.ts';
 import { openConnection } from './raw-client.ts';
 import type { RawEnd } from './raw-client.ts';
@@ -18,7 +19,7 @@ export interface RawHouse extends AsyncDisposable {
   readonly house: House;
   readonly service: RawService;
   /** Begins another session, for the calls from now on. */
-  enter(): Promise<void>;
+  enter(grant?: Partial<Grant>): Promise<void>;
   /** The head of a call of the session's, up to and with its empty line. */
   head(requestLine: string, fields?: readonly string[]): Buffer;
   /** Sends one call over a connection of its own; gives the answer as it came. */
@@ -46,8 +47,8 @@ export async function startRawHouse(env: Readonly<Record<string, string>> = {}):
   return {
     house,
     service,
-    async enter() {
-      ({ cookie } = await house.enter());
+    async enter(grant) {
+      ({ cookie } = await house.enter(grant));
     },
     head,
     async send(requestLine, fields = [], body = '') {
