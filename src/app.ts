@@ -5,6 +5,8 @@ import type { Express, Request, Response } from 'express';
 import { requireSession, requiredTicket, signInAgain } from './auth/require-session.ts';
 import { HOME } from './auth/return-to.ts';
 import { createAuthRouter } from './auth/routes.ts';
+import { createOpenapi } from './console/openapi.ts';
+import { createConsoleRouter } from './console/routes.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createErrorPages, pageNotFound, refuseTrace } from './platform/error-pages.ts';
 import { createHealthRouter } from './platform/health.ts';
@@ -60,6 +62,9 @@ export function createApp(
     else res.redirect(303, HOME);
   });
   app.use('/auth', createAuthRouter(services, readSession));
+  app.get('/openapi.json', createOpenapi());
+  app.use('/console', readSession, requireSession);
+  app.use(createConsoleRouter({ render, publicOrigin: config.publicOrigin, cookieName: cookie.name }));
   app.use(['/workspaces', '/workspaces.csv', '/workspaces.ndjson'], readSession, requireSession);
   const lists = {
     ...services,

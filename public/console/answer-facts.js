@@ -1,0 +1,68 @@
+/** The facts of an answer: its status and its end in words, a problem, the headers. */
+import { find, make } from './elements.js';
+import { MOST_BYTES } from './call.js';
+
+/** @typedef {import('./call.js').Answer} Answer */
+/** @typedef {import('./explanation.js').Explanation} Explanation */
+
+export const BY = {
+  service: 'from the service',
+  gateway: 'from the gateway',
+  other: 'from something in between',
+};
+
+/** @param {Answer} answer */
+export function toStatusWords({ status, statusText }) {
+  return `${status} ${statusText}`.trim();
+}
+
+/**
+ * @param {Answer} answer
+ * @returns {string[]}
+ */
+export function endSentences({ end, body }) {
+  if (end === 'broke-off') return [`The answer broke off after ${toBytes(body.size)}: it is not whole.`];
+  if (end === 'cancelled') return [`Cancelled after ${toBytes(body.size)}: it is not whole.`];
+  if (end === 'too-large') return [`The console stopped reading: it takes ${toBytes(MOST_BYTES)} at most.`];
+  return [];
+}
+
+/**
+ * @param {ParentNode} section
+ * @param {Explanation} explanation
+ */
+export function showProblem(section, { problem }) {
+  const list = find(section, '[data-problem]', HTMLElement);
+  list.hidden = problem === null;
+  if (problem === null) return;
+  const facts = [
+    ['Code', problem.code],
+    ['Why', problem.detail || problem.title],
+    ['What to do', problem.advice],
+    ['Request id', problem.requestId],
+  ].filter(([, value]) => value !== '');
+  list.replaceChildren(
+    ...facts.flatMap(([name = '', value = '']) => [
+      make('dt', {}, [name]),
+      make('dd', { dir: 'auto' }, [value]),
+    ]),
+  );
+}
+
+/**
+ * @param {ParentNode} section
+ * @param {Headers} headers
+ */
+export function showHeaders(section, headers) {
+  const entries = [...headers];
+  find(section, '[data-header-count]', HTMLElement).textContent = String(entries.length);
+  const rows = entries.map(([name, value]) =>
+    make('tr', {}, [make('th', { scope: 'row' }, [name]), make('td', { dir: 'auto' }, [value])]),
+  );
+  find(section, '[data-headers]', HTMLElement).replaceChildren(make('table', {}, [make('tbody', {}, rows)]));
+}
+
+/** @param {number} bytes */
+export function toBytes(bytes) {
+  return bytes === 1 ? '1 byte' : `${bytes.toLocaleString('en-GB')} bytes`;
+}

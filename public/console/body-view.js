@@ -1,0 +1,75 @@
+/** The body of an answer, as far as it is shown. */
+import { toBytes } from './answer-facts.js';
+import { find, make } from './elements.js';
+
+/** @typedef {import('./body-text.js').ShownBody} ShownBody */
+/** @typedef {import('./call.js').Answer} Answer */
+/** @typedef {import('./json-text.js').Mark} Mark */
+
+const KINDS = /** @type {const} */ (['name', 'text', 'value']);
+
+/** @param {ParentNode} section */
+export function createBodyView(section) {
+  const size = find(section, '[data-size]', HTMLElement);
+  const notes = find(section, '[data-body-notes]', HTMLElement);
+  const pre = find(section, '[data-shown-body]', HTMLElement);
+  let bytes = 0;
+  let encoding = '';
+
+  return {
+    /**
+     * @param {ShownBody} shown
+     * @param {Answer} answer
+     */
+    show(shown, { body, headers }) {
+      bytes = body.size;
+      encoding = headers.get('content-encoding') ?? '';
+      size.textContent = bytes === 0 ? '' : toBytes(bytes);
+      const kindNotes =
+        shown.kind === 'none'
+          ? ['There is none.']
+          : shown.kind === 'binary'
+            ? ['It is binary: save it to look into it.']
+            : [];
+      notes.replaceChildren(...[...kindNotes, ...shown.notes].map((words) => make('li', {}, [words])));
+      pre.hidden = shown.text === '';
+      pre.textContent = shown.text;
+      pre.scrollTop = 0;
+      colour(pre, shown.marks);
+    },
+    /** @param {number} onWire */
+    wireSize(onWire) {
+      if (encoding === '' || onWire === 0 || bytes === 0) return;
+      size.textContent = `${toBytes(bytes)}, ${onWire.toLocaleString('en-GB')} on the wire (${encoding})`;
+    },
+  };
+}
+
+/**
+ * Colours stretches of a text without an element for each: thousands of them would make the page slow.
+ * @param {HTMLElement} pre
+ * @param {readonly Mark[]} marks
+ */
+function colour(pre, marks) {
+  const text = pre.firstChild;
+  if (!('highlights' in CSS)) return; // an older browser shows it plain
+  for (const kind of KINDS) {
+    const ranges =
+      text === null
+        ? []
+        : marks.filter((mark) => mark.kind === kind).map(({ start, end }) => toRange(text, start, end));
+    CSS.highlights.set(`json-${kind}`, new Highlight(...ranges));
+  }
+}
+
+/**
+ * @param {Node} node
+ * @param {number} start
+ * @param {number} end
+ */
+function toRange(node, start, end) {
+  const range = new Range();
+  range.setStart(node, start);
+  range.setEnd(node, end);
+  return range;
+}

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import type { RequestHandler } from 'express';
+
+const FILE = new URL('../../public/openapi.json', import.meta.url);
+const KEPT = 'public, max-age=300';
+
+/** `GET /openapi.json`: the app's own routes, for everyone. It is about nobody, so it may be kept for a while. */
+export function createOpenapi(): RequestHandler {
+  const text = readFileSync(FILE, 'utf8');
+  return (_req, res) => {
+    res.set('cache-control', KEPT).type('json').send(text);
+  };
+}

@@ -1,0 +1,31 @@
+import { Router } from 'express';
+import type { Render } from '../platform/templates.ts';
+import { readGuide } from './guide.ts';
+
+/** Where the console begins: the list that the service’s interface promises (section 4.4), a short page of it. */
+const PATH = '/api/public/v1/workspaces';
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/**
+ * The developer console and its guide, for requests that have a session. Both are the same for everyone: what is called
+ * is called by the browser, through the gateway. `cookieName` is the session cookie's.
+ */
+export function createConsoleRouter(deps: {
+  readonly render: Render;
+  readonly publicOrigin: string;
+  readonly cookieName: string;
+}): Router {
+  const { render, publicOrigin, cookieName } = deps;
+  const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${PATH}?limit=10'`;
+  const guide = readGuide();
+  const router = Router();
+  router.get('/console', (_req, res) => {
+    const view = { title: 'Console', signedIn: true, room: 'console', path: PATH, methods: METHODS };
+    res.type('html').send(render('console', { ...view, cookieName, curl }));
+  });
+  router.get('/console/guide', (_req, res) => {
+    const view = { title: 'Calling the API from your page', signedIn: true, room: 'console' };
+    res.type('html').send(render('console-guide', { ...view, ...guide, publicOrigin }));
+  });
+  return router;
+}
