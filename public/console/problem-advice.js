@@ -10,7 +10,7 @@ export const PROBLEM_ADVICE = {
   method_not_allowed: 'Use another method: TRACE and CONNECT are refused.',
   bad_request_target:
     'Mend the address: no dot or empty segments, control characters, malformed or deeply nested encoding.',
-  bad_request: 'Send HTTP/1.1 that everyone reads alike..',
+  bad_request: 'Send HTTP/1.1 that everyone reads alike.',
   request_timeout: 'Send the whole request in less time.',
   expectation_failed: 'Leave Expect out: only 100-continue is known.',
   too_many_headers: 'Send at most 100 header fields, and a head of at most 16 KiB.',

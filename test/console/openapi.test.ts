@@ -1,0 +1,105 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { PROBLEM_ADVICE } from '../../public/console/problem-advice.js';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { documentedProblems, openapi, routes } from './openapi-document.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** `status code`, of each problem that a room's source names. */
+function problemsIn(room: string): string[] {
+  const files = readdirSync(join(ROOT, 'src', room)).filter((name) => name.endsWith('.ts'));
+  const found = files.flatMap((name) => {
+    const source = readFileSync(join(ROOT, 'src', room, name), 'utf8');
+    const named = source.matchAll(/\b([45]\d\d),\s*(?:\w+ \? '([a-z_]+)' : )?'([a-z_]+)',/g);
+    return [...named].flatMap(([, status, first, second]) =>
+      [first, second].filter((code) => code !== undefined).map((code) => `${status} ${code}`),
+    );
+  });
+  return [...new Set(found)].toSorted();
+}
+
+describe('the codes', () => {
+  test('of the gateway, sign-in and the platform are all in openapi.json', () => {
+    const ours = ['gateway', 'platform', 'session', 'auth'].flatMap(problemsIn);
+    expect(ours.length).toBeGreaterThan(20);
+    expect(documentedProblems()).toEqual(expect.arrayContaining(ours));
+  });
+
+  test('in openapi.json are all in the source', () => {
+    const ours = ['gateway', 'platform', 'session', 'auth', 'workspaces'].flatMap(problemsIn);
+    expect(documentedProblems().filter((problem) => !ours.includes(problem))).toEqual([]);
+  });
+
+  test('of the gateway have their advice, in docs/api.md in the same words', () => {
+    const text = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
+    const rows = [...text.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\|$/gm)];
+    const advice = rows.map(([, code = '', , words = '']) => [code, words.replaceAll('`', '')]);
+    expect(Object.fromEntries(advice)).toEqual(PROBLEM_ADVICE);
+    expect(documentedProblems()).toEqual(
+      expect.arrayContaining(rows.map(([, code, status]) => `${status} ${code}`)),
+    );
+    const codes = problemsIn('gateway').map((problem) => problem.slice(4));
+    expect(Object.keys(PROBLEM_ADVICE)).toEqual(expect.arrayContaining(codes));
+  });
+});
+
+test('It has the version of the package', () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  expect(openapi.info.version).toBe(version);
+});
+
+describe('over the wire', () => {
+  let house: House;
+  let cookie: string;
+  beforeAll(async () => {
+    house = await startHouse();
+  });
+  beforeEach(async () => {
+    ({ cookie } = await house.enter());
+  });
+  afterAll(async () => house[Symbol.asyncDispose]());
+
+  test('/openapi.json is the file, for everyone, and may be kept for a while', async () => {
+    const answer = await request(house.origin).get('/openapi.json').expect(200);
+    expect(answer.body).toEqual(openapi);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(answer.headers['cache-control']).toBe('public, max-age=300');
+    expect(answer.headers['set-cookie']).toBeUndefined();
+  });
+
+  /** Described already, and being built. */
+  const TO_COME = ['POST /auth/session', 'GET /workspaces.csv', 'GET /workspaces.ndjson'];
+  const written = routes()
+    .map(({ path, ...route }) => ({ ...route, at: fill(path) }))
+    .filter(({ method, at }) => !TO_COME.includes(`${method} ${at}`))
+    // Sign-out last: the others need the session.
+    .toSorted((one, other) => Number(one.at === '/auth/logout') - Number(other.at === '/auth/logout'));
+
+  const ask = async (method: string, at: string, sent: string) => {
+    const headers = { 'x-requested-with': 'a test', ...(sent !== '' && { cookie: sent }) };
+    const answer = await fetch(house.origin + at, { method, redirect: 'manual', headers });
+    await answer.arrayBuffer();
+    return answer;
+  };
+
+  test.each(['without a session', 'with a session'])('every route answers as it says: %s', async (how) => {
+    const surprises: string[] = [];
+    for (const { at, method, statuses, needsSession } of written) {
+      const { status, headers } = await ask(method, at, how === 'with a session' ? cookie : '');
+      const isService = statuses.includes('default') && headers.has('via');
+      if (!isService && !statuses.includes(String(status))) surprises.push(`${method} ${at}: ${status}`);
+      const isRefused = status === 303 || status === 401;
+      if (how === 'without a session' && needsSession && !isRefused)
+        surprises.push(`${method} ${at} is open`);
+    }
+    expect(surprises).toEqual([]);
+  });
+});
+
+function fill(path: string): string {
+  return path.replace('{path}', 'public/v1/workspaces').replace('{id}', 'one').replace('{kind}', 'rooms');
+}
