@@ -17,6 +17,11 @@ export interface WatchedPage extends AsyncDisposable {
   readonly complaints: string[];
 }
 
+/** Told to the test by the browser's own event (Content Security Policy Level 3, section 5.1). */
+const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
+  reportViolation('violates ' + event.effectiveDirective + ': ' + event.blockedURI);
+});`;
+
 const HEIGHTS = { 360: 740, 1280: 860 };
 
 /** With and without JavaScript, on a phone and on a desk, in the light and in the dark. */
@@ -36,6 +41,9 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   context.on('weberror', (error) => complaints.push(error.error().message));
+  // Beside the console, which might leave one out; it has no say where there are no scripts.
+  await context.exposeBinding('reportViolation', (_source, violation: string) => complaints.push(violation));
+  await context.addInitScript(REPORT_VIOLATIONS);
   return {
     context,
     look,
@@ -43,6 +51,15 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
     complaints,
     [Symbol.asyncDispose]: async () => context.close(),
   };
+}
+
+/** Looks at an open page in another way; its scripts stay as they are. */
+export async function lookAgain(
+  { page }: WatchedPage,
+  { width, colorScheme }: Required<Omit<Look, 'javaScriptEnabled'>>,
+): Promise<void> {
+  await page.setViewportSize({ width, height: HEIGHTS[width] });
+  await page.emulateMedia({ colorScheme });
 }
 
 /**

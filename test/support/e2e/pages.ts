@@ -1,0 +1,105 @@
+import type { Page } from 'playwright-core';
+import type { House, Interceptor } from '../house.ts';
+
+/**
+ * A page of ours, or a state of one, that people see. Whatever must hold for all of them is tested over the table
+ * below: a page that is new there is covered.
+ */
+export interface View {
+  readonly name: string;
+  /** Its address below the origin. */
+  readonly path: string;
+  readonly status: number;
+  readonly signedIn: boolean;
+  /** Variables of its house; views with the same ones share a house. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Answers in the service's place while it is shown. */
+  readonly service?: Interceptor;
+  /** The way there, where its address alone does not lead there. */
+  readonly reach?: (page: Page, house: House) => Promise<void>;
+}
+
+export const VIEWS: readonly View[] = [
+  { name: 'landing', path: '/', status: 200, signedIn: false },
+  { name: 'no such page, signed out', path: '/nowhere', status: 404, signedIn: false },
+  { name: 'no such page', path: '/nowhere', status: 404, signedIn: true },
+  { name: 'address that can’t be read', path: '/assets/%E0%A4%A', status: 400, signedIn: true },
+
+  { name: 'workspaces', path: '/workspaces', status: 200, signedIn: true },
+  { name: 'workspaces, page 2', path: '/workspaces?page=2', status: 200, signedIn: true },
+  { name: 'workspaces, past the end', path: '/workspaces?page=50', status: 200, signedIn: true },
+  { name: 'workspaces, none', path: '/workspaces', status: 200, signedIn: true, service: answersList([]) },
+  {
+    name: 'workspaces, one',
+    path: '/workspaces',
+    status: 200,
+    signedIn: true,
+    service: answersList([{ id: 'w1', name: 'Only one' }]),
+  },
+
+  { name: 'service fails', path: '/workspaces', status: 502, signedIn: true, service: answersApi(500) },
+  { name: 'service refuses', path: '/workspaces', status: 403, signedIn: true, service: answersApi(403) },
+  { name: 'list is gone', path: '/workspaces', status: 404, signedIn: true, service: answersApi(404) },
+  {
+    name: 'too many requests',
+    path: '/workspaces',
+    status: 503,
+    signedIn: true,
+    service: answersApi(429, '{}', { 'retry-after': '3600' }),
+  },
+  {
+    name: 'service answers nonsense',
+    path: '/workspaces',
+    status: 502,
+    signedIn: true,
+    service: answersApi(200, '<h1>Bad gateway</h1>'),
+  },
+
+  { name: 'sign-in that nobody began', path: '/auth/callback?state=x&code=y', status: 400, signedIn: false },
+  { name: 'access denied', path: '/auth/callback', status: 403, signedIn: false, reach: deny },
+  {
+    name: 'on the way after sign-in',
+    path: '/auth/callback',
+    status: 200,
+    signedIn: false,
+    env: { COOKIE_SAMESITE: 'strict' },
+    reach: allowAndStay,
+  },
+];
+
+/** The service gives this to every call of its API. */
+export function answersApi(
+  status: number,
+  body = '{}',
+  headers: Readonly<Record<string, string>> = {},
+): Interceptor {
+  return (req, res) => {
+    if (req.url?.includes('/authorization/') !== false) return false;
+    res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+    return true;
+  };
+}
+
+/** Each list of the service is this one page. */
+export function answersList(items: readonly unknown[]): Interceptor {
+  return answersApi(200, JSON.stringify({ value: items }));
+}
+
+async function comeToConsent(page: Page, house: House): Promise<void> {
+  await page.goto(`${house.origin}/auth/login`);
+  await page.getByLabel('User name').fill('demo');
+  await page.getByLabel('Password').fill('demo');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+async function deny(page: Page, house: House): Promise<void> {
+  await comeToConsent(page, house);
+  await page.getByRole('button', { name: 'Deny', exact: true }).click();
+}
+
+/** The page goes on by itself: where to has no content, so that this one stays to be looked at (RFC 9110 §15.3.5). */
+async function allowAndStay(page: Page, house: House): Promise<void> {
+  await page.route(`${house.origin}/workspaces`, async (route) => route.fulfill({ status: 204 }));
+  await comeToConsent(page, house);
+  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+}

@@ -1,0 +1,64 @@
+import type { ShownView } from './stage.ts';
+
+/**
+ * What a view does against the content security that we promise: in its headers, in its markup as the server
+ * wrote it, in what the browser complains of (but for the status that the view is meant to have), and in what it asks
+ * others for. A line each.
+ */
+export async function securityFaults(shown: ShownView): Promise<string[]> {
+  return [
+    ...policyFaults(shown.headers['content-security-policy'] ?? ''),
+    ...Object.entries(HEADERS)
+      .filter(([name, value]) => shown.headers[name] !== value)
+      .map(([name]) => `has ${name}: ${shown.headers[name]}`),
+    ...(await inlineMarkup(shown)),
+    ...complaintsOf(shown),
+    ...shown.askedElsewhere.map((url) => `asks ${url}`),
+  ];
+}
+
+/** What the browser complained of; that a page is an error page is no complaint. */
+export function complaintsOf({ complaints, status }: Pick<ShownView, 'complaints' | 'status'>): string[] {
+  const isExpected = (text: string) =>
+    status >= 400 &&
+    text.startsWith(`Failed to load resource: the server responded with a status of ${status}`);
+  return complaints.filter((text) => !isExpected(text));
+}
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+};
+const PROMISED = ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"];
+
+function policyFaults(policy: string): string[] {
+  const directives = new Set(policy.split(';').map((directive) => directive.trim()));
+  const loose = /'unsafe-[\w-]+'|'nonce-|'strict-dynamic'|\*|\b(?:data|blob|https?):/.exec(policy);
+  return [
+    ...PROMISED.filter((directive) => !directives.has(directive)).map((missing) => `lacks ${missing}`),
+    ...(loose === null ? [] : [`allows ${loose[0]}`]),
+  ];
+}
+
+/** Read by the browser's own parser, in a document that is never shown, of a page that has no policy. */
+async function inlineMarkup({ context, html }: ShownView): Promise<string[]> {
+  const page = await context.newPage();
+  const faults = await page.evaluate<string[]>(`(${FIND_INLINE})(${JSON.stringify(html)})`);
+  await page.close();
+  return faults;
+}
+
+const FIND_INLINE = `(html) => {
+  const elements = [...new DOMParser().parseFromString(html, 'text/html').querySelectorAll('*')];
+  const inline = elements
+    .filter(({ localName, textContent }) => localName === 'style' || (localName === 'script' && textContent.trim() !== ''))
+    .map(({ localName }) => 'inline <' + localName + '>');
+  const attributes = elements
+    .flatMap((element) => [...element.attributes])
+    .filter(({ name, value }) => /^on|^style$|^srcdoc$/.test(name) || /^\\s*(?:javascript|data|vbscript|blob):/i.test(value))
+    .map(({ name, value, ownerElement }) => name + '="' + value + '" of <' + ownerElement.localName + '>');
+  return [...inline, ...attributes];
+}`;

@@ -1,0 +1,102 @@
+import type { Browser, BrowserContext, Request, Response } from 'playwright-core';
+import { startChromium } from '../../../scripts/chromium.mjs';
+import { startHouse } from '../house.ts';
+import type { House } from '../house.ts';
+import type { View } from './pages.ts';
+import { openPage } from './watched-page.ts';
+import type { Look, WatchedPage } from './watched-page.ts';
+
+/** A view in a browser of its own. */
+export interface ShownView extends WatchedPage {
+  readonly house: House;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** As the server wrote it. */
+  readonly html: string;
+  /** What our own pages asked others for. */
+  readonly askedElsewhere: string[];
+}
+
+/** Houses with somebody signed in, and a Chromium before them: one view is shown at a time. */
+export interface Stage extends AsyncDisposable {
+  readonly chromium: Browser;
+  /** `prepare` comes before the first request. */
+  show(view: View, look?: Look, prepare?: (context: BrowserContext) => Promise<void>): Promise<ShownView>;
+}
+
+export async function openStage(): Promise<Stage> {
+  const chromium = await startChromium();
+  const houses = new Map<string, Promise<SignedInHouse>>();
+  const houseOf = async ({ env = {} }: View) => {
+    const key = JSON.stringify(env);
+    const started = houses.get(key) ?? signedInHouse(env);
+    houses.set(key, started);
+    return started;
+  };
+
+  return {
+    chromium,
+    async show(view, look = {}, prepare = async () => {}) {
+      const { house, cookies } = await houseOf(view);
+      house.intercept = view.service ?? (() => false);
+      const watched = await openPage(chromium, look);
+      const { context, page } = watched;
+      if (view.signedIn) await context.addCookies(cookies);
+      await prepare(context);
+
+      const askedElsewhere: string[] = [];
+      page.on('request', (request) => {
+        if (isElsewhere(request, house)) askedElsewhere.push(request.url());
+      });
+      const shown = page.waitForResponse((response) => isShown(response, house.origin + view.path));
+      const reach = view.reach ?? (async () => void (await page.goto(house.origin + view.path)));
+      const [response] = await Promise.all([shown, reach(page, house)]);
+      const html = await response.text();
+      await page.waitForLoadState();
+      return {
+        ...watched,
+        house,
+        status: response.status(),
+        headers: await response.allHeaders(),
+        html,
+        askedElsewhere,
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await chromium.close();
+      for (const started of houses.values()) await (await started).house[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface SignedInHouse {
+  readonly house: House;
+  readonly cookies: { readonly name: string; readonly value: string; readonly url: string }[];
+}
+
+async function signedInHouse(env: Readonly<Record<string, string>>): Promise<SignedInHouse> {
+  const house = await startHouse(env);
+  const { browser } = await house.signIn();
+  const cookies = await browser.jar.getCookies(house.origin);
+  return { house, cookies: cookies.map(({ key, value }) => ({ name: key, value, url: house.origin })) };
+}
+
+/** The document at the view's path; what its query is, the way there decides. */
+function isShown(response: Response, address: string): boolean {
+  const [asked, wanted] = [new URL(response.url()), new URL(address)];
+  const isRedirect = response.status() >= 300 && response.status() < 400;
+  return (
+    response.request().isNavigationRequest() &&
+    !isRedirect &&
+    asked.origin === wanted.origin &&
+    asked.pathname === wanted.pathname
+  );
+}
+
+/** People go to the service to sign in; beyond that, our pages have nothing to ask of anybody. */
+function isElsewhere(request: Request, house: House): boolean {
+  const { origin } = new URL(request.url());
+  if (origin === house.origin) return false;
+  if (request.isNavigationRequest()) return origin !== house.serviceOrigin;
+  return request.frame().url().startsWith(house.origin);
+}
