@@ -83,7 +83,7 @@ async function loadPage(address, signal, onPause) {
   for (let pauses = 0; ; pauses += 1) {
     const answer = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual', signal });
     const seconds = Number(answer.headers.get('retry-after') ?? NaN);
-    if (answer.status === 503 && seconds >= 0 && pauses < MOST_PAUSES) {
+    if ((answer.status === 503 || answer.status === 429) && seconds >= 0 && pauses < MOST_PAUSES) {
       const pause = Math.min(Math.max(seconds, 1), LONGEST_PAUSE_SECONDS);
       onPause(`The service asks for a pause of ${pause} s…`);
       await passed(pause * 1_000, signal);

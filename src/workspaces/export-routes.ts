@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { Request, Response } from 'express';
+import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Ticket } from '../session/record.ts';
 import { CSV } from './csv.ts';
@@ -7,9 +8,11 @@ import { createSendExport, writeExportHead } from './export-answer.ts';
 import { NDJSON } from './export-format.ts';
 import type { ExportFormat } from './export-format.ts';
 import type { ExportPages } from './export-pages.ts';
-import { createExportsAtOnce } from './exports-at-once.ts';
+import { createAtOnce } from './at-once.ts';
 import { isPathId, toItemsList, WORKSPACES } from './lists.ts';
 import type { ServiceList } from './lists.ts';
+
+const MOST_AT_ONCE = 2;
 
 /**
  * The exports of all lists, for requests that have a session: `ticketOf` gives it. Failures before the first byte are passed
@@ -26,7 +29,7 @@ export function createExportsRouter(deps: {
   const { ticketOf, kinds, now } = deps;
   const router = Router();
   const sendExport = createSendExport(deps);
-  const atOnce = createExportsAtOnce();
+  const enter = createAtOnce(MOST_AT_ONCE);
 
   /** `name` is that of the file, without date and extension. */
   const answer = async (
@@ -43,7 +46,8 @@ export function createExportsRouter(deps: {
       return;
     }
     const ticket = ticketOf(req);
-    const leave = atOnce.enter(ticket.id, `${list.address}.${format.extension}`);
+    const leave = enter(ticket.id);
+    if (leave === null) throw tooManyExports(`${list.address}.${format.extension}`);
     try {
       await sendExport(res, { ticket, path: list.servicePath, format, fileName });
     } finally {
@@ -62,6 +66,14 @@ export function createExportsRouter(deps: {
     });
   }
   return router;
+}
+
+function tooManyExports(address: string): AppError {
+  return new AppError(429, 'too_many_exports', 'Two exports are under way already', {
+    detail: 'Wait until one of them has finished, or stop one. Then this one can begin.',
+    headers: { 'retry-after': '10' },
+    action: { href: address, label: 'Try again' },
+  });
 }
 
 /** In UTC, as in `2026-11-22`. */

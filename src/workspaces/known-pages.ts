@@ -1,3 +1,5 @@
+import { AppError } from '../platform/errors.ts';
+import { createAtOnce } from './at-once.ts';
 import type { PageTokens } from './page-tokens.ts';
 import { walkPages } from './page-walk.ts';
 import type { PageMark, Walk, WalkedPage } from './page-walk.ts';
@@ -12,9 +14,14 @@ interface Search {
   begin(): Walk['isThere'];
 }
 
-/** Walks to where a search wants to go. Rejects as the calls do, with SessionEndedError, or the signal's reason. */
+/**
+ * Walks to where a search wants to go. Rejects as the calls do, with SessionEndedError, or the signal's reason; with a 429
+ * where the session has too many walks under way.
+ */
 export type WalkList = (source: ListSource, search: Search) => Promise<WalkedPage>;
 
+/** More than a person has tabs that load at the same time. */
+const MOST_AT_ONCE = 16;
 const FIRST_PAGE = { page: 1, mark: { before: 0 } };
 
 /**
@@ -27,8 +34,9 @@ export function createKnownPages(deps: {
   readonly now: () => number;
 }): WalkList {
   const { readList, pageTokens, now } = deps;
+  const enter = createAtOnce(MOST_AT_ONCE);
 
-  return async (source, search) => {
+  const walk: WalkList = async (source, search) => {
     const list = { sessionId: source.ticket.id, path: source.path, limit: source.limit };
     const ask = readList(source);
 
@@ -54,6 +62,19 @@ export function createKnownPages(deps: {
       return walkFrom(FIRST_PAGE);
     }
   };
+
+  return async (source, search) => {
+    const leave = enter(source.ticket.id);
+    if (leave === null) throw tooManyPages();
+    return walk(source, search).finally(leave);
+  };
+}
+
+function tooManyPages(): AppError {
+  return new AppError(429, 'too_many_pages', 'Too many pages at once', {
+    detail: 'Several of your pages are being put together already. Wait a moment until they are there.',
+    headers: { 'retry-after': '2' },
+  });
 }
 
 function isRefusedToken(error: unknown): boolean {
