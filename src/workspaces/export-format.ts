@@ -1,5 +1,5 @@
 /** Writes one export. What it returns is sent as it is. */
-export interface ExportWriter {
+interface ExportWriter {
   /**
    * A page of items, each as JSON text on one line; in pieces, so that no more of it than needed waits to be sent. Throws
    * an AppError where one of them can't be written.
