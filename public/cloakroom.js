@@ -1,4 +1,5 @@
 /** What every page's scripts do. Each part finds its own place in the page, and does nothing where there is none. */
+import { startExports } from './export.js';
 import { startFind } from './find.js';
 import { startLoadPages } from './load-pages.js';
 import { startLoadingBar } from './loading.js';
@@ -15,3 +16,4 @@ startOfflineNotice();
 addRequestIdCopy();
 startRetryCountdown();
 startSessionWatch();
+startExports(document);

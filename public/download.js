@@ -1,0 +1,61 @@
+/** Fetching a file piece by piece, and keeping it once it is whole. */
+
+/** The session has ended, or there never was one. */
+export class SignInNeeded extends Error {}
+
+/** The server answered, but with no file; the message says what a person can do. */
+export class Refused extends Error {}
+
+/**
+ * The whole file and its name. Throws SignInNeeded, Refused, the signal's reason, or a TypeError where the connection
+ * is cut.
+ * @param {string} address
+ * @param {AbortSignal} signal
+ * @param {(bytes: Uint8Array) => void} onBytes Hears of all that comes.
+ * @returns {Promise<File>}
+ */
+export async function fetchFile(address, signal, onBytes) {
+  const answer = await fetch(address, {
+    headers: { accept: 'application/json' },
+    redirect: 'manual',
+    signal,
+  });
+  if (answer.type === 'opaqueredirect' || answer.status === 401) throw new SignInNeeded();
+  if (!answer.ok || answer.body === null) throw new Refused(await readWords(answer));
+  /** @type {TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>} */
+  const watched = new TransformStream({
+    transform(bytes, onwards) {
+      onBytes(bytes);
+      onwards.enqueue(bytes);
+    },
+  });
+  // The browser keeps what has come, on disk where it is much.
+  const whole = await new Response(answer.body.pipeThrough(watched)).blob();
+  const name = /filename="([^"]+)"/.exec(answer.headers.get('content-disposition') ?? '')?.[1];
+  return new File([whole], name ?? 'export', { type: answer.headers.get('content-type') ?? '' });
+}
+
+/**
+ * From problem+json (RFC 9457).
+ * @param {Response} answer
+ */
+async function readWords(answer) {
+  const problem = /** @type {unknown} */ (await answer.json().catch(() => null));
+  const { title, detail } = /** @type {Record<string, unknown>} */ (problem ?? {});
+  const words = [title, detail].filter((each) => typeof each === 'string');
+  return words.length === 0 ? 'The export could not begin. Try again in a moment.' : words.join('. ');
+}
+
+/**
+ * Puts a file where the browser keeps downloads.
+ * @param {File} file
+ */
+export function saveFile(file) {
+  const url = URL.createObjectURL(file);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = file.name;
+  link.click();
+  // The browser has taken hold of it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

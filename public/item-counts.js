@@ -1,0 +1,32 @@
+/** Counts items in an export as its bytes come. In UTF-8 no byte of another character looks like one of these. */
+
+const LINE_FEED = 0x0a;
+const QUOTE = 0x22;
+
+/**
+ * Takes the next bytes of an NDJSON export, and gives the number of its items so far.
+ * @returns {(bytes: Uint8Array) => number}
+ */
+export function createLineCount() {
+  let items = 0;
+  return (bytes) => {
+    for (const byte of bytes) if (byte === LINE_FEED) items += 1;
+    return items;
+  };
+}
+
+/**
+ * The same for CSV (RFC 4180): a line break between quotes ends no record, and the first record is the header.
+ * @returns {(bytes: Uint8Array) => number}
+ */
+export function createRecordCount() {
+  let records = 0;
+  let isQuoted = false;
+  return (bytes) => {
+    for (const byte of bytes) {
+      if (byte === QUOTE) isQuoted = !isQuoted;
+      else if (byte === LINE_FEED && !isQuoted) records += 1;
+    }
+    return Math.max(0, records - 1);
+  };
+}

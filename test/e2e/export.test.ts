@@ -1,0 +1,206 @@
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Browser, Download, Page } from 'playwright-core';
+import { createRender } from '../../src/platform/templates.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { startChromium } from '../../scripts/chromium.mjs';
+import { htmlFaults, pageFaults } from '../support/e2e/sound-page.ts';
+import { openPage, signIn } from '../support/e2e/watched-page.ts';
+import type { Look, WatchedPage } from '../support/e2e/watched-page.ts';
+
+let house: House;
+let chromium: Browser;
+beforeAll(async () => {
+  [house, chromium] = await Promise.all([startHouse({ LOCAL_SERVICE_WORKSPACES: '537' }), startChromium()]);
+}, 60_000);
+afterAll(async () => {
+  await chromium?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+let watched: WatchedPage;
+afterEach(async () => {
+  house.intercept = () => false;
+  await watched?.[Symbol.asyncDispose]();
+});
+
+async function open(look: Look = {}): Promise<Page> {
+  watched = await openPage(chromium, look);
+  await signIn(watched.page, house);
+  return watched.page;
+}
+
+const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
+
+/** The file that comes of a click. */
+async function download(page: Page, name: string): Promise<Download> {
+  const [file] = await Promise.all([page.waitForEvent('download'), link(page, name).click()]);
+  return file;
+}
+
+/** What `GET` gives at the same address. */
+async function expected(page: Page, address: string): Promise<string> {
+  return (await page.context().request.get(house.origin + address)).text();
+}
+
+/** Answers calls of an export's later pages in the service's place. */
+function afterFirstPage(answer: (res: ServerResponse) => void): void {
+  house.intercept = ({ url = '' }, res) => {
+    const isLater = url.includes('limit=100&next=');
+    if (isLater) answer(res);
+    return isLater;
+  };
+}
+
+describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with %j', (look) => {
+  test.each([
+    ['CSV', 'csv'],
+    ['NDJSON', 'ndjson'],
+  ])('a click on %s saves the very file that the server gives', async (name, extension) => {
+    const page = await open(look);
+    const file = await download(page, name);
+    const text = await readFile(await file.path(), 'utf8');
+    expect(text).toBe(await expected(page, `/workspaces.${extension}`));
+    expect(text.trimEnd().split('\n').length).toBeGreaterThanOrEqual(537);
+    expect(file.suggestedFilename()).toBe(`workspaces-${new Date().toISOString().slice(0, 10)}.${extension}`);
+    expect(watched.complaints).toEqual([]);
+  });
+});
+
+describe('beside the link', () => {
+  const line = (page: Page) => page.locator('.export-line');
+  let page: Page;
+  beforeEach(async () => {
+    page = await open();
+  });
+
+  test('the items are counted as they come, and the file is saved at the end only', async () => {
+    let go = () => {};
+    afterFirstPage((res) => {
+      go = () => res.writeHead(200, { 'content-type': 'application/json' }).end('{"value":[{"id":1}]}');
+    });
+    const files: Download[] = [];
+    page.on('download', (file) => files.push(file));
+    await link(page, 'CSV').click();
+    await line(page).getByText('CSV: 100 items…').waitFor();
+    expect(files).toEqual([]);
+    go();
+    await line(page).getByText('101 items saved as workspaces-').waitFor();
+    expect(files).toHaveLength(1);
+    expect(await line(page).getByRole('button').count()).toBe(0);
+  });
+
+  test('records of a CSV with line breaks and quotes in them are counted as such', async () => {
+    house.intercept = ({ url = '' }, res) => {
+      const isExport = url.includes('limit=100');
+      const value = [
+        { id: 1, name: 'a\n"b"\n' },
+        { id: 2, name: '"' },
+      ];
+      if (isExport) res.end(JSON.stringify({ value }));
+      return isExport;
+    };
+    await link(page, 'CSV').click();
+    await line(page)
+      .getByText(/saved as/)
+      .waitFor();
+    expect(await line(page).innerText()).toMatch(/^2 items saved as /);
+  });
+
+  test('Stop ends the export at the service, too, and brings the keyboard back to the link', async () => {
+    let closed = () => {};
+    const ended = new Promise<void>((resolve) => (closed = resolve));
+    afterFirstPage((res) => res.once('close', closed));
+    await link(page, 'NDJSON').press('Enter');
+    await line(page).getByText('NDJSON: 100 items…').waitFor();
+    await page.getByRole('button', { name: 'Stop the NDJSON export' }).press('Enter');
+    await ended;
+    await line(page).getByText('Stopped; nothing was saved.').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('NDJSON');
+  });
+
+  test('an export that breaks off saves nothing, says so, and can be tried again', async () => {
+    afterFirstPage((res) => res.writeHead(500).end());
+    const files: Download[] = [];
+    page.on('download', (file) => files.push(file));
+    await link(page, 'CSV').click();
+    await line(page).getByText('The export broke off after 100 items; nothing was saved.').waitFor();
+    expect(files).toEqual([]);
+    expect(await page.getByRole('status').allInnerTexts()).toContain(
+      'The export broke off after 100 items; nothing was saved.',
+    );
+    expect(await pageFaults(watched)).toEqual([]);
+
+    house.intercept = () => false;
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Try again: CSV export' }).click(),
+    ]);
+    expect(await readFile(await file.path(), 'utf8')).toBe(await expected(page, '/workspaces.csv'));
+    expect(await line(page).count()).toBe(1);
+  });
+
+  test('what the server refuses is said in its words', async () => {
+    house.intercept = (_req, res) => {
+      res.writeHead(429, { 'retry-after': '7' }).end();
+      return true;
+    };
+    await link(page, 'CSV').click();
+    await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
+    expect(await line(page).innerText()).toMatch(
+      /^The service asks for a short pause\. .*Try again in 7 seconds\./,
+    );
+  });
+
+  test('two exports go on at once', async () => {
+    const answers: (() => void)[] = [];
+    afterFirstPage((res) => answers.push(() => res.end('{"value":[]}')));
+    await link(page, 'CSV').click();
+    await link(page, 'NDJSON').click();
+    await line(page).getByText('CSV: 100 items…').waitFor();
+    await line(page).getByText('NDJSON: 100 items…').waitFor();
+    expect(await pageFaults(watched)).toEqual([]);
+    const files: Download[] = [];
+    page.on('download', (file) => files.push(file));
+    for (const answer of answers) answer();
+    await expect(line(page).getByText('100 items saved as').nth(1).waitFor()).resolves.toBeUndefined();
+    expect(files).toHaveLength(2);
+  });
+
+  test('a session that has ended leads to sign-in and back to this page', async () => {
+    await page.context().clearCookies();
+    await link(page, 'CSV').click();
+    await page.waitForURL((url) => url.origin === house.serviceOrigin);
+    await page.getByLabel('User name').fill('demo');
+    await page.getByLabel('Password').fill('demo');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.waitForURL(`${house.origin}/workspaces`);
+    expect(await link(page, 'CSV').count()).toBe(1);
+  });
+
+  test('whoever leaves the page meanwhile is asked', async () => {
+    afterFirstPage(() => {});
+    await link(page, 'CSV').click();
+    await line(page).getByText('CSV: 100 items…').waitFor();
+    const asked = page.waitForEvent('dialog');
+    void page.reload().catch(() => null); // which comes to nothing
+    const dialog = await asked;
+    expect(dialog.type()).toBe('beforeunload');
+    await dialog.dismiss();
+    expect(await line(page).count()).toBe(1);
+  });
+
+  test('a click with a key held is the browser’s', async () => {
+    await link(page, 'CSV').click({ modifiers: ['Alt'] });
+    expect(await line(page).count()).toBe(0);
+  });
+});
+
+test('the links are valid HTML', async () => {
+  const links = createRender()('partials/exports', { address: '/workspaces/a%22b/rooms' });
+  const html = `<!doctype html>\n<html lang="en"><head><title>Links</title></head><body>${links}</body></html>`;
+  expect(await htmlFaults(html)).toEqual([]);
+});
