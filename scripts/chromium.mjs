@@ -1,9 +1,13 @@
 import { chromium } from 'playwright-core';
 import { pathOf } from './ensure-programs.mjs';
 
-/** Starts the Chromium on the PATH, headless and quiet: it asks nobody but for the pages that it is shown. */
-export async function startChromium() {
+/**
+ * Starts the Chromium on the PATH, headless and quiet: it asks nobody but for the pages that it is shown.
+ * @param {import('playwright-core').LaunchOptions} [options]
+ */
+export async function startChromium(options = {}) {
   return chromium.launch({
+    ...options,
     executablePath: pathOf('chromium') ?? 'chromium',
     args: [
       '--no-sandbox',

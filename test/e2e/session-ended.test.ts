@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import { createDeferred } from '../../src/platform/deferred.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { startChromium } from '../../scripts/chromium.mjs';
@@ -176,6 +177,22 @@ test('A page whose session is over by all that is known is hidden until Cloakroo
   await page.getByRole('rowheader').first().waitFor();
   expect(await rows(page)).toBe(10);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Next');
+});
+
+test('A page that the browser brings back from before is hidden until it is known that it may be seen', async () => {
+  await using watched = await openSignedIn();
+  const { page } = watched;
+  const released = createDeferred<void>();
+  await page.route('**/auth/session', async (route) => {
+    await released.promise;
+    await route.continue();
+  });
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+  await heading(page, 'Checking that you are still signed in…').waitFor();
+  expect(await rows(page)).toBe(0);
+  released.resolve();
+  await page.getByRole('rowheader').first().waitFor();
+  expect(await rows(page)).toBe(10);
 });
 
 /** Signs in where the service remembers who it was. */

@@ -104,6 +104,7 @@ describe('a session about to end without use', () => {
     await Promise.all([stay(watched.page).waitFor(), stay(second).waitFor()]);
     await stay(second).click();
     await stay(watched.page).waitFor({ state: 'detached' });
+    expect(await opened.session.idleLeft()).toBeGreaterThan(3_500_000);
   });
 
   test('is no news where another tab has used it meanwhile', async () => {

@@ -1,0 +1,203 @@
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { createDeferred } from '../../src/platform/deferred.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { startChromium } from '../../scripts/chromium.mjs';
+import { pageFaults } from '../support/e2e/sound-page.ts';
+import { LOOKS, openPage, signIn } from '../support/e2e/watched-page.ts';
+
+jest.setTimeout(60_000);
+
+let house: House;
+let chromium: Browser;
+
+beforeAll(async () => {
+  [house, chromium] = await Promise.all([startHouse(), startChromium()]);
+}, 60_000);
+afterAll(async () => {
+  await chromium?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+afterEach(() => {
+  house.intercept = () => false;
+});
+
+/** Complaints of the browser itself about an answer that is meant to be an error. */
+const unmeant = (complaints: readonly string[]) =>
+  complaints.filter((words) => !words.startsWith('Failed to load resource'));
+
+const asksForAPause = (seconds: number) => {
+  house.intercept = (req, res) => {
+    if (req.url?.startsWith('/api/public/v1/workspaces') !== true) return false;
+    res.writeHead(429, { 'retry-after': String(seconds) }).end('{}');
+    return true;
+  };
+};
+
+describe('offline', () => {
+  test.each(LOOKS.filter(({ javaScriptEnabled }) => javaScriptEnabled))(
+    'a notice comes and goes, and nobody is signed out by it, soundly with %j',
+    async (look) => {
+      await using watched = await openPage(chromium, look);
+      const { page, context } = watched;
+      await signIn(page, house);
+      await context.setOffline(true);
+      const notice = page.getByText('You are offline. What you see may be out of date.');
+      await notice.waitFor();
+      await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+      expect(await page.getByRole('rowheader').count()).toBe(25);
+      expect(await pageFaults(watched)).toEqual([]);
+      const asked = page.waitForResponse('**/auth/session');
+      await context.setOffline(false);
+      await notice.waitFor({ state: 'detached' });
+      await asked;
+      expect(await page.getByRole('rowheader').count()).toBe(25);
+      expect(watched.complaints).toEqual([]);
+    },
+  );
+});
+
+describe('a page that is slow to come', () => {
+  const isLoading = async (page: Page) => page.locator('html[data-loading]').count();
+  const isBusy = async (page: Page) => page.locator('main').getAttribute('aria-busy');
+
+  /** The list comes when the test lets it. */
+  const heldBack = () => {
+    const released = createDeferred<void>();
+    house.intercept = (req, res) => {
+      if (req.url?.startsWith('/api/public/v1/workspaces') !== true) return false;
+      void released.promise.then(() => res.writeHead(503).end('{}'));
+      return true;
+    };
+    return released.resolve;
+  };
+
+  test.each([
+    ['no-preference', 'loading'],
+    ['reduce', 'loading-still'],
+  ] as const)('shows a bar, with motion: %s', async (reducedMotion, animation) => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await page.emulateMedia({ reducedMotion });
+    // Nothing can be asked of a page that is being left: it tells by itself.
+    const shown = createDeferred<unknown>();
+    await page.exposeFunction('tell', shown.resolve);
+    await signIn(page, house);
+    await page.evaluate(`new MutationObserver(() => tell([
+      getComputedStyle(document.documentElement, '::before').animationName,
+      document.querySelector('main').ariaBusy,
+    ])).observe(document.documentElement, { attributeFilter: ['data-loading'] })`);
+    const release = heldBack();
+    await page.getByRole('link', { name: 'Next' }).click({ noWaitAfter: true });
+    expect(await shown.promise).toEqual([animation, 'true']);
+    release();
+    await page.waitForURL(/page=2/);
+    expect(await isLoading(page)).toBe(0);
+  });
+
+  test.each([
+    ['a download', { download: '' }, []],
+    ['a place on the same page', { href: '#content' }, []],
+    ['another window', { target: '_blank' }, []],
+    ['a click for a new tab', {}, ['ControlOrMeta'] as const],
+  ])('is not announced for %s', async (_name, attributes, modifiers) => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await signIn(page, house);
+    await page.evaluate(`(() => {
+      const link = document.createElement('a');
+      link.textContent = 'Elsewhere';
+      link.href = '/assets/favicon.svg';
+      for (const [name, value] of Object.entries(${JSON.stringify(attributes)})) link.setAttribute(name, value);
+      document.querySelector('main').prepend(link);
+    })()`);
+    await page.getByRole('link', { name: 'Elsewhere' }).click({ modifiers: [...modifiers] });
+    expect(await isLoading(page)).toBe(0);
+    expect(await isBusy(page)).toBeNull();
+  });
+
+  test('is over for a page that comes back from memory, and after a while', async () => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await signIn(page, house);
+    const load = "document.documentElement.dataset.loading = ''";
+    await page.evaluate(load);
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))");
+    expect(await isLoading(page)).toBe(0);
+    await page.evaluate(load);
+    await page.evaluate('for (const animation of document.getAnimations()) animation.finish()');
+    await page.locator('html:not([data-loading])').waitFor();
+    expect(await isLoading(page)).toBe(0);
+  });
+});
+
+describe('a service that asks for a pause', () => {
+  test.each(LOOKS)('gets it, soundly with %j', async (look) => {
+    await using watched = await openPage(chromium, look);
+    const { page } = watched;
+    await signIn(page, house);
+    asksForAPause(72);
+    await page.goto(`${house.origin}/workspaces?page=2`);
+    expect(await page.locator('main').innerText()).toMatch(
+      look.javaScriptEnabled ? /You can try again in 1 min 1?\d s\./ : /You can try again in 72 seconds\./,
+    );
+    const again = page.getByRole('link', { name: 'Try again' });
+    expect(await again.getAttribute('href')).toBe(look.javaScriptEnabled ? null : '/workspaces?page=2');
+    expect(await pageFaults(watched)).toEqual([]);
+    expect(unmeant(watched.complaints)).toEqual([]);
+  });
+
+  test('is asked again only by the person, once the time is over', async () => {
+    await using watched = await openPage(chromium);
+    const { page, context } = watched;
+    await context.clock.install();
+    await signIn(page, house);
+    asksForAPause(5);
+    await page.goto(`${house.origin}/workspaces?page=2`);
+    await context.clock.runFor(3_000);
+    await page.getByText(/You can try again in [12] s\./).waitFor();
+    const asked = house.calls.length;
+    await context.clock.runFor(60_000);
+    expect(await page.getByRole('status').filter({ hasText: 'You can try again now.' }).count()).toBe(1);
+    expect(house.calls).toHaveLength(asked);
+    expect(await pageFaults(watched)).toEqual([]);
+    house.intercept = () => false;
+    await page.getByRole('link', { name: 'Try again' }).click();
+    await page.getByRole('rowheader').first().waitFor();
+  });
+});
+
+test('The number to mention is copied with a press', async () => {
+  await using watched = await openPage(chromium);
+  const { page, context } = watched;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: house.origin });
+  await page.goto(`${house.origin}/no-such-page`);
+  await page.getByRole('button', { name: 'Copy the number' }).click();
+  await page.getByText('Copied').waitFor();
+  const number = await page.locator('[data-request-id] code').innerText();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(number);
+  expect(await pageFaults(watched)).toEqual([]);
+});
+
+test.each([
+  [1280, 16],
+  [360, 16],
+  [320, 16],
+  [1280, 32],
+  [360, 32],
+  [320, 32],
+])('Sign out is in sight at %d px and letters of %d px', async (width, letters) => {
+  await using watched = await openPage(chromium, { javaScriptEnabled: false });
+  const { page, context } = watched;
+  await page.setViewportSize({ width, height: 640 });
+  await signIn(page, house);
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('Page.setFontSizes', { fontSizes: { standard: letters } });
+  const button = await page.getByRole('button', { name: 'Sign out' }).boundingBox();
+  if (button === null) throw new Error('there is no Sign out');
+  expect(button.x + button.width).toBeLessThanOrEqual(width + 1);
+  expect(button.y + button.height).toBeLessThanOrEqual(640);
+  const { cssContentSize } = await devtools.send('Page.getLayoutMetrics');
+  expect(cssContentSize.width).toBeLessThanOrEqual(width);
+});
