@@ -10,6 +10,14 @@ export function shorten(text: string, longest: number): string {
   return `${text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
+const LONGEST_IN_TITLE = 30;
+
+/** A text as a part of a page's title, which has no markup to keep the words beside it from being turned around. */
+export function toTitlePart(text: string): string {
+  const plain = text.replaceAll(/[\p{Bidi_Control}\p{Cc}]/gu, '');
+  return shorten(plain.trim(), LONGEST_IN_TITLE);
+}
+
 /** A moment as a page shows it: in UTC until a script knows the reader's zone. */
 export interface Moment {
   /** ISO 8601. */

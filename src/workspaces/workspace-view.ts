@@ -7,6 +7,7 @@ import { toFoundView, toLabel, toPageView } from './list-view.ts';
 import type { ListView, ShownList } from './list-view.ts';
 import { toItemsList, toWorkspaceAddress } from './lists.ts';
 import type { ListedPage } from './listing.ts';
+import { toTitlePart } from './shown-text.ts';
 
 /** One kind of item inside a workspace, as an address asks for it. */
 export interface WorkspacePlace {
@@ -49,14 +50,19 @@ export function toFoundItemsView(
   found: Found,
   words: string,
 ): WorkspaceView {
-  return toView(place, workspace, toFoundView(toShownList(place), found, words), ` that match “${words}”`);
+  return toView(
+    place,
+    workspace,
+    toFoundView(toShownList(place), found, words),
+    ` that match “${toTitlePart(words)}”`,
+  );
 }
 
 function toView(place: WorkspacePlace, item: unknown, list: ListView, which: string): WorkspaceView {
   const { id, kind, kinds, back, wayBack } = place;
   const workspace = toItemRow(item ?? { id });
   return {
-    title: `${toLabel(toWords(kind))} in ${workspace.name}${which}`,
+    title: `${toLabel(toWords(kind))} in ${toTitlePart(workspace.name)}${which}`,
     signedIn: true,
     room: 'workspaces',
     workspace,

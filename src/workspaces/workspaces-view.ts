@@ -4,6 +4,7 @@ import { toFoundView, toPageView } from './list-view.ts';
 import type { ListView, ShownList } from './list-view.ts';
 import { isPathId, toWorkspaceAddress, WORKSPACES } from './lists.ts';
 import type { ListedPage } from './listing.ts';
+import { toTitlePart } from './shown-text.ts';
 
 export interface WorkspacesView {
   readonly title: string;
@@ -34,7 +35,7 @@ export function toFoundWorkspacesView(
 ): WorkspacesView {
   const place = toPlaceQuery({ limit: defaultLimit, page: from }, words, defaultLimit);
   return {
-    title: `Workspaces that match “${words}”`,
+    title: `Workspaces that match “${toTitlePart(words)}”`,
     signedIn: true,
     room: 'workspaces',
     list: toFoundView(toShownList(place, defaultLimit), found, words),

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { House, Interceptor } from '../house.ts';
+import { hostileItems, HOSTILE_TEXTS, oddItems, toList } from './hostile-items.ts';
 
 /**
  * A page of ours, or a state of one, that people see. Whatever must hold for all of them is tested over the table
@@ -19,6 +20,10 @@ export interface View {
   readonly reach?: (page: Page, house: House) => Promise<void>;
 }
 
+/** The first workspace of the local service. */
+const INSIDE = '/workspaces/workspace5733149';
+
+/** The views that everything must hold for. */
 export const VIEWS: readonly View[] = [
   { name: 'landing', path: '/', status: 200, signedIn: false },
   { name: 'no such page, signed out', path: '/nowhere', status: 404, signedIn: false },
@@ -36,6 +41,20 @@ export const VIEWS: readonly View[] = [
     signedIn: true,
     service: answersList([{ id: 'w1', name: 'Only one' }]),
   },
+  { name: 'workspaces, found', path: '/workspaces?find=design', status: 200, signedIn: true },
+  { name: 'workspaces, none found', path: '/workspaces?find=no+such+words', status: 200, signedIn: true },
+
+  { name: 'inside a workspace', path: INSIDE, status: 200, signedIn: true },
+  { name: 'inside a workspace, second kind', path: `${INSIDE}/murals`, status: 200, signedIn: true },
+  {
+    name: 'inside a workspace, page 2',
+    path: `${INSIDE}/murals?limit=2&page=2`,
+    status: 200,
+    signedIn: true,
+  },
+  { name: 'inside a workspace, found', path: `${INSIDE}/murals?find=a`, status: 200, signedIn: true },
+  { name: 'inside a workspace, none', path: INSIDE, status: 200, signedIn: true, service: answersList([]) },
+  { name: 'no such workspace', path: '/workspaces/nowhere', status: 404, signedIn: true },
 
   { name: 'service fails', path: '/workspaces', status: 502, signedIn: true, service: answersApi(500) },
   { name: 'service refuses', path: '/workspaces', status: 403, signedIn: true, service: answersApi(403) },
@@ -67,6 +86,26 @@ export const VIEWS: readonly View[] = [
   },
 ];
 
+const hostile: Pick<View, 'status' | 'signedIn' | 'service'> = {
+  status: 200,
+  signedIn: true,
+  service: answersHostile,
+};
+
+/** The same views where the service sends anything but what is expected, or an address asks for it. */
+export const HOSTILE_VIEWS: readonly View[] = [
+  { ...hostile, name: 'hostile workspaces', path: '/workspaces' },
+  { ...hostile, name: 'hostile workspaces, found', path: '/workspaces?find=hostile' },
+  { ...hostile, name: 'inside a hostile workspace', path: INSIDE },
+  { ...hostile, name: 'inside a hostile workspace, found', path: `${INSIDE}/murals?find=hostile` },
+  ...HOSTILE_TEXTS.filter(({ name }) => /^the end|Eta|override|joiners/.test(name)).map(({ name, text }) => ({
+    name: `search for ${name}`,
+    path: `/workspaces?find=${encodeURIComponent(text)}`,
+    status: 200,
+    signedIn: true,
+  })),
+];
+
 /** The service gives this to every call of its API. */
 export function answersApi(
   status: number,
@@ -83,6 +122,14 @@ export function answersApi(
 /** Each list of the service is this one page. */
 export function answersList(items: readonly unknown[]): Interceptor {
   return answersApi(200, JSON.stringify({ value: items }));
+}
+
+/** Lists of hostile items, and a single workspace that is one. */
+function answersHostile(...[req, res]: Parameters<Interceptor>): boolean {
+  const isSingle = new URL(req.url ?? '', 'http://service').pathname.endsWith(INSIDE);
+  const items = [...hostileItems({ id: '"w1"', name: '"Tame"' }), ...hostileItems(), ...oddItems()];
+  const body = isSingle ? `{"value":${hostileItems()[0]}}` : toList(items);
+  return answersApi(200, body)(req, res);
 }
 
 async function comeToConsent(page: Page, house: House): Promise<void> {

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { layoutFaults } from '../support/e2e/layout-faults.ts';
+import { HOSTILE_TEXTS } from '../support/e2e/hostile-items.ts';
+import { HOSTILE_VIEWS } from '../support/e2e/pages.ts';
+import type { View } from '../support/e2e/pages.ts';
+import { securityFaults } from '../support/e2e/security-faults.ts';
+import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
+import { openStage } from '../support/e2e/stage.ts';
+import type { Stage } from '../support/e2e/stage.ts';
+import { lookAgain } from '../support/e2e/watched-page.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+}, 60_000);
+afterAll(async () => stage?.[Symbol.asyncDispose](), 60_000);
+
+test.each(HOSTILE_VIEWS)(
+  '$name: shown as text, the page keeps its shape',
+  async (view) => {
+    await using shown = await stage.show(view);
+    expect(shown.status).toBe(view.status);
+    expect(await securityFaults(shown)).toEqual([]);
+    expect(await htmlFaults(shown.html)).toEqual([]);
+    expect(await pageFaults(shown)).toEqual([]);
+    for (const width of [1280, 360] as const) {
+      await lookAgain(shown, { width, colorScheme: 'light' });
+      expect(await layoutFaults(shown.page)).toEqual([]);
+      expect(await sidewaysFaults(shown.page)).toEqual([]);
+    }
+  },
+  120_000,
+);
+
+test('What looks like markup is read as it was sent', async () => {
+  await using shown = await stage.show(HOSTILE_VIEWS[0] as View);
+  const names = await shown.page.locator('[data-items] h2').allTextContents();
+  const markup = HOSTILE_TEXTS.filter(({ text }) => /[<&$]/.test(text)).map(({ text }) => text);
+  expect(markup.length).toBeGreaterThan(10);
+  expect(names).toEqual(expect.arrayContaining(markup));
+}, 60_000);
+
+test.each([
+  ['<p data-hostile>x</p>', 'text became <p class="">'],
+  ['<p>abc <b>\u202Edef</b> ghi</p>', 'text beside others may turn them around: <b class="">'],
+  ['<p><img src="/assets/favicon.svg" width="3000" alt=""></p>', '<img class=""> reaches from'],
+])(
+  'These tests would see %s',
+  async (markup, fault) => {
+    await using shown = await stage.show(HOSTILE_VIEWS.at(-1) as View);
+    await shown.page.evaluate(`document.querySelector('main').innerHTML = ${JSON.stringify(markup)}`);
+    expect((await layoutFaults(shown.page)).join('\n')).toContain(fault);
+  },
+  60_000,
+);
