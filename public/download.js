@@ -43,7 +43,9 @@ async function readWords(answer) {
   const problem = /** @type {unknown} */ (await answer.json().catch(() => null));
   const { title, detail } = /** @type {Record<string, unknown>} */ (problem ?? {});
   const words = [title, detail].filter((each) => typeof each === 'string');
-  return words.length === 0 ? 'The export could not begin. Try again in a moment.' : words.join('. ');
+  if (words.length === 0) return 'The export could not begin. Try again in a moment.';
+  const seconds = Number(answer.headers.get('retry-after') ?? NaN);
+  return seconds > 0 ? `${words.join('. ')} Try again in ${seconds} s.` : words.join('. ');
 }
 
 /**

@@ -62,7 +62,7 @@ test('A service that refuses the sign-in is left for a new one, and back to the 
     await again.click();
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.waitForURL(`${house.origin}/workspaces?limit=10&page=1`);
-    expect(await page.getByRole('rowheader').count()).toBe(10);
+    expect(await page.locator('[data-items] > li').count()).toBe(10);
   } finally {
     house.intercept = () => false;
   }

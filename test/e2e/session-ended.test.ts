@@ -47,7 +47,7 @@ async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
 }
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
-const rows = async (page: Page) => page.getByRole('rowheader').count();
+const rows = async (page: Page) => page.locator('[data-items] > li').count();
 
 /** Nothing that the page showed is in it any more, hidden or not. */
 async function expectPutAway(page: Page) {
@@ -126,7 +126,7 @@ test('A page of the session before shows nothing to whoever signs in after it', 
   expect(await rows(page)).toBe(0);
   expect(await pageFaults(watched)).toEqual([]);
   await page.getByRole('button', { name: 'Load this page again' }).click();
-  await page.getByRole('rowheader').first().waitFor();
+  await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);
 });
 
@@ -138,7 +138,7 @@ test('A tab that was put away offers to go on once another has signed in', async
   await heading(page, 'You signed out in another tab').waitFor();
   await signInRemembered(other);
   await page.getByRole('button', { name: 'Load this page again' }).click();
-  await page.getByRole('rowheader').first().waitFor();
+  await page.locator('[data-items] > li').first().waitFor();
   expect(page.url()).toBe(house.origin + PLACE);
 });
 
@@ -174,7 +174,7 @@ test('A page whose session is over by all that is known is hidden until Cloakroo
   expect(await pageFaults(watched)).toEqual([]);
   await page.unroute('**/auth/session'); // it was used meanwhile, in another tab
   await lookAgain(page);
-  await page.getByRole('rowheader').first().waitFor();
+  await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Next');
 });
@@ -191,7 +191,7 @@ test('A page that the browser brings back from before is hidden until it is know
   await heading(page, 'Checking that you are still signed in…').waitFor();
   expect(await rows(page)).toBe(0);
   released.resolve();
-  await page.getByRole('rowheader').first().waitFor();
+  await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);
 });
 
