@@ -101,6 +101,21 @@ test.each(WITH_SCRIPTS)(
   },
 );
 
+test('Why a page was put away stays what it was, however long ago', async () => {
+  await using watched = await openPage(chromium);
+  const { page, context } = watched;
+  await context.clock.install();
+  const asked = page.waitForResponse('**/auth/session');
+  await signIn(page, house, PLACE);
+  await asked;
+  const other = await openTab(page);
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await heading(page, 'You signed out in another tab').waitFor();
+  await context.clock.fastForward('10:00');
+  await lookAgain(page);
+  expect(await heading(page, 'You signed out in another tab').count()).toBe(1);
+});
+
 test('A sign-out that Cloakroom could not do changes nothing in another tab', async () => {
   await using watched = await openSignedIn();
   const { page } = watched;

@@ -4,7 +4,7 @@ import { createDeferred } from '../../src/platform/deferred.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { startChromium } from '../../scripts/chromium.mjs';
-import { pageFaults } from '../support/e2e/sound-page.ts';
+import { htmlFaults, pageFaults } from '../support/e2e/sound-page.ts';
 import { LOOKS, openPage, signIn } from '../support/e2e/watched-page.ts';
 
 jest.setTimeout(60_000);
@@ -89,9 +89,10 @@ describe('a page that is slow to come', () => {
       document.querySelector('main').ariaBusy,
     ])).observe(document.documentElement, { attributeFilter: ['data-loading'] })`);
     const release = heldBack();
-    await page.getByRole('link', { name: 'Next' }).click({ noWaitAfter: true });
+    const clicked = page.getByRole('link', { name: 'Next' }).click(); // is done once the page has come
     expect(await shown.promise).toEqual([animation, 'true']);
     release();
+    await clicked;
     await page.waitForURL(/page=2/);
     expect(await isLoading(page)).toBe(0);
   });
@@ -146,6 +147,14 @@ describe('a service that asks for a pause', () => {
     expect(await again.getAttribute('href')).toBe(look.javaScriptEnabled ? null : '/workspaces?page=2');
     expect(await pageFaults(watched)).toEqual([]);
     expect(unmeant(watched.complaints)).toEqual([]);
+  });
+
+  test('is a page of valid HTML', async () => {
+    const { cookie } = await house.enter();
+    asksForAPause(72);
+    const answer = await fetch(`${house.origin}/workspaces`, { headers: { cookie } });
+    expect(answer.status).toBe(503);
+    expect(await htmlFaults(await answer.text())).toEqual([]);
   });
 
   test('is asked again only by the person, once the time is over', async () => {
