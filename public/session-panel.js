@@ -59,6 +59,7 @@ export function replaceContent(name) {
   });
   document.title = `${title} · Cloakroom`;
   main.replaceChildren(panel);
+  sessionStorage.clear(); // what the page remembers for this tab is no less theirs
   main.dataset['panel'] = name;
   delete main.dataset['concealed'];
   heading.focus();

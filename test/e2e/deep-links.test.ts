@@ -14,6 +14,7 @@ const LINKS = [
   '/workspaces?page=2&find=caf%C3%A9%20%26%20%22tea%22%20%231%2B1',
   '/workspaces/workspace1234.1606/murals?limit=10&page=2',
   '/workspaces/a%2Fb%20c%3Fd/rooms?limit=5&page=1',
+  '/console',
   '/workspaces/%E2%98%95?x=%252F&y=a+b&z=/auth/login?return_to=%2F',
 ];
 
