@@ -47,7 +47,7 @@ function codeFaults(text: string): string[] {
 
 const TAG = /<([a-z][^\s/>]*)((?:[^"'>]|"[^"]*"|'[^']*')*)>/gi;
 const ATTRIBUTE = /([^\s"'>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?/g;
-const OWN_SCRIPT = /^"\/assets\/[\w-]+\.js"$/;
+const OWN_SCRIPT = /^"\/assets\/(?:[\w-]+\/)*[\w-]+\.js"$/;
 
 function markupFaults(html: string): string[] {
   const faults = [...html.matchAll(TAG)].flatMap(([, element = '', inside = '']) => {

@@ -56,6 +56,9 @@ export const VIEWS: readonly View[] = [
   { name: 'inside a workspace, none', path: INSIDE, status: 200, signedIn: true, service: answersList([]) },
   { name: 'no such workspace', path: '/workspaces/nowhere', status: 404, signedIn: true },
 
+  { name: 'console', path: '/console', status: 200, signedIn: true },
+  { name: 'guide to calling the API', path: '/console/guide', status: 200, signedIn: true },
+
   { name: 'service fails', path: '/workspaces', status: 502, signedIn: true, service: answersApi(500) },
   { name: 'service refuses', path: '/workspaces', status: 403, signedIn: true, service: answersApi(403) },
   { name: 'list is gone', path: '/workspaces', status: 404, signedIn: true, service: answersApi(404) },
