@@ -56,6 +56,19 @@ async function expectPutAway(page: Page) {
   expect(await page.title()).not.toContain('Workspaces');
 }
 
+test('What the console remembers for the tab goes with its session', async () => {
+  await using watched = await openSignedIn({}, '/console');
+  const { page } = watched;
+  await page.getByRole('button', { name: 'Send' }).click();
+  const remembered = async () => page.evaluate('sessionStorage.length');
+  await page.getByText('200 OK').waitFor();
+  expect(await remembered()).toBe(1);
+  await (await sessionOf(watched.context, house)).end();
+  await lookAgain(page);
+  await heading(page, 'Your session has ended').waitFor();
+  expect(await remembered()).toBe(0);
+});
+
 test.each(WITH_SCRIPTS)('A session that has ended takes the page away, soundly with %j', async (look) => {
   await using watched = await openSignedIn(look);
   const { page, context } = watched;
