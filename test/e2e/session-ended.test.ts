@@ -47,7 +47,7 @@ async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
 }
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
-const rows = async (page: Page) => page.locator('[data-items] > li').count();
+const rows = async (page: Page) => page.locator('[data-items] > li:visible').count();
 
 /** Nothing that the page showed is in it any more, hidden or not. */
 async function expectPutAway(page: Page) {

@@ -28,7 +28,7 @@ export const VIEWS: readonly View[] = [
   { name: 'landing', path: '/', status: 200, signedIn: false },
   { name: 'no such page, signed out', path: '/nowhere', status: 404, signedIn: false },
   { name: 'no such page', path: '/nowhere', status: 404, signedIn: true },
-  { name: 'address that can’t be read', path: '/assets/%E0%A4%A', status: 400, signedIn: true },
+  { name: 'address that can’t be read', path: '/workspaces/%E0%A4%A', status: 400, signedIn: true },
 
   { name: 'workspaces', path: '/workspaces', status: 200, signedIn: true },
   { name: 'workspaces, page 2', path: '/workspaces?page=2', status: 200, signedIn: true },
