@@ -12,6 +12,7 @@ const KINDS = /** @type {const} */ (['name', 'text', 'value']);
 export function createBodyView(section) {
   const size = find(section, '[data-size]', HTMLElement);
   const notes = find(section, '[data-body-notes]', HTMLElement);
+  const frame = find(section, '[data-shown]', HTMLElement);
   const pre = find(section, '[data-shown-body]', HTMLElement);
   let bytes = 0;
   let encoding = '';
@@ -32,9 +33,9 @@ export function createBodyView(section) {
             ? ['It is binary: save it to look into it.']
             : [];
       notes.replaceChildren(...[...kindNotes, ...shown.notes].map((words) => make('li', {}, [words])));
-      pre.hidden = shown.text === '';
+      frame.hidden = shown.text === '';
       pre.textContent = shown.text;
-      pre.scrollTop = 0;
+      frame.scrollTop = 0;
       colour(pre, shown.marks);
     },
     /** @param {number} onWire */

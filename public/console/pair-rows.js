@@ -26,6 +26,7 @@ export function createPairRows(group, onChange) {
   const addRow = ([name, value]) => {
     const id = `${group.dataset['rows'] ?? ''}-${(made += 1)}`;
     const plain = {
+      type: 'text',
       autocomplete: 'off',
       autocapitalize: 'none',
       spellcheck: 'false',

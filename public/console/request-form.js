@@ -84,6 +84,8 @@ export function createRequestForm(form, origin) {
   headers.replace([['', '']]);
   form.addEventListener('input', renew);
   path.addEventListener('change', splitPath);
+  // At once: rows that come when the field is left would move what is about to be clicked.
+  path.addEventListener('paste', () => setTimeout(splitPath));
   renew();
 
   return {

@@ -37,7 +37,9 @@ export function routes(): Route[] {
     Object.entries(operations)
       .filter(([method]) => method !== 'parameters')
       .map(([method, { security, responses }]) => ({
-        ...{ path, method: method.toUpperCase(), needsSession: security.length > 0 },
+        path,
+        method: method.toUpperCase(),
+        needsSession: security.length > 0,
         statuses: Object.keys(responses),
       })),
   );

@@ -1,0 +1,222 @@
+import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { bodyOf, press, send, startConsoleHouse, THINGS } from '../support/e2e/console-page.ts';
+import type { ConsoleHouse } from '../support/e2e/console-page.ts';
+import { pageFaults } from '../support/e2e/sound-page.ts';
+import { openPage } from '../support/e2e/watched-page.ts';
+
+const LIST = '/api/public/v1/workspaces';
+
+let at: ConsoleHouse;
+beforeAll(async () => {
+  at = await startConsoleHouse();
+}, 60_000);
+afterAll(async () => at?.[Symbol.asyncDispose]());
+beforeEach(() => {
+  at.house.intercept = () => false;
+});
+
+describe('the answer', () => {
+  test('of a usual call is told whole', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    expect(await send(page)).toMatch(/^200 OK from the service: [\d,]+ bytes in \d+ ms\.$/);
+    const told = await page.locator('[data-told]').innerText();
+    expect(told).toMatch(/The service answered/);
+    expect(told).toMatch(/nothing was renewed or repeated/);
+    expect(await page.locator('[data-timing] svg rect').count()).toBe(4);
+    expect(await page.locator('[data-timing] dl').innerText()).toMatch(
+      /Session[\s\S]*Token[\s\S]*Service[\s\S]*Total/,
+    );
+    await page.locator('[data-answer] summary').click();
+    expect(await page.getByRole('rowheader', { name: 'via' }).isVisible()).toBe(true);
+    expect(await bodyOf(page).innerText()).toMatch(/^\{\n {2}"value": \[\n/);
+  });
+
+  test('after a renewal, and after a repetition, says so', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    at.house.advance(901_000);
+    await send(page);
+    expect(await page.locator('[data-told]').innerText()).toMatch(/spent, so the gateway renewed it/);
+    let refusals = 1;
+    at.house.intercept = (req, res) => {
+      if (req.url?.startsWith(LIST) !== true || refusals === 0) return false;
+      refusals -= 1;
+      return Boolean(res.writeHead(401).end());
+    };
+    await send(page);
+    expect(await page.locator('[data-told]').innerText()).toMatch(
+      /refused the token with 401.*repeated the call once/,
+    );
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test('of the gateway says why, and what to do', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
+    const problem = await page.locator('[data-problem]').innerText();
+    expect(problem).toMatch(/path_not_allowed[\s\S]*Call a path under API_PATHS[\s\S]*[\da-f-]{36}/);
+    expect(await pageFaults(watched)).toEqual([]);
+  });
+
+  test('without a session leads to sign-in, and back', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    await context.clearCookies({ name: 'cloakroom' });
+    expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
+    await page.getByRole('link', { name: 'Sign in and come back' }).click();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.waitForURL(`${at.house.origin}/console`);
+    expect(await page.locator('[data-past] li').count()).toBe(1);
+  });
+
+  test('that breaks off never looks whole', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    at.house.intercept = (req, res) => {
+      if (req.url?.startsWith(THINGS) !== true) return false;
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      res.write('{"next":"n"', () => setTimeout(() => res.destroy(), 50));
+      return true;
+    };
+    expect(await send(page, THINGS)).toMatch(/The answer broke off after 11 bytes: it is not whole/);
+    expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
+  });
+
+  test('that never comes is told apart by its reason', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    await context.setOffline(true);
+    expect(await send(page)).toMatch(/this device is offline/);
+    await context.setOffline(false);
+    await context.route(`${at.house.origin}/api/**`, async (route) => route.abort());
+    expect(await send(page)).toMatch(/connection to Cloakroom failed/);
+  });
+
+  test('that is a redirect leads nowhere', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    at.answerWith(302, { location: '/auth/session' });
+    expect(await send(page, THINGS)).toMatch(/answered with a redirect/);
+    const logged = at.house.logged.join();
+    expect(logged).toContain(THINGS);
+    expect(logged).not.toContain('/auth/session');
+  });
+
+  test('that came compressed has both its sizes', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    const packed = gzipSync('x'.repeat(5_000));
+    at.answerWith(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, packed);
+    await send(page, THINGS);
+    const sizes = page.locator('[data-size]').filter({ hasText: 'on the wire' });
+    expect(await sizes.innerText()).toBe(`5,000 bytes, ${packed.length} on the wire (gzip)`);
+  });
+
+  test('that is binary can be saved, byte for byte', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    const bytes = Buffer.from([0x89, 0x50, 0, 0xff, 1]);
+    at.answerWith(200, { 'content-type': 'image/png' }, bytes);
+    await send(page, `${THINGS}/a.png`);
+    expect(await page.getByText('It is binary').isVisible()).toBe(true);
+    expect(await bodyOf(page).isVisible()).toBe(false);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Save' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('a.png');
+    expect(await readFile(await download.path())).toEqual(bytes);
+    expect(watched.complaints).toEqual([]);
+  });
+});
+
+describe('a hostile answer', () => {
+  const MARKUP = `<img src=x onerror=alert(1)></pre><script>alert(1)</script>`;
+  const DEEP = '['.repeat(10_000) + ']'.repeat(10_000);
+  test.each([
+    ['markup', 'application/json', JSON.stringify({ [MARKUP]: MARKUP })],
+    ['markup as a page', 'text/html', MARKUP],
+    ['text turned around', 'text/plain', `\u202e${'abc '.repeat(50)}\u2067\n`],
+    ['one word of ten thousand letters', 'application/json', JSON.stringify('x'.repeat(10_000))],
+    ['ten thousand levels', 'application/json', DEEP],
+    ['no UTF-8', 'application/json', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
+    ['null', 'application/json', 'null'],
+    ['marks upon marks', 'text/plain', `a${'\u0301'.repeat(5_000)}`],
+  ])(
+    'is shown safely: %s',
+    async (_what, type, text) => {
+      await using watched = await at.open({ width: 360 });
+      const { page } = watched;
+      at.answerWith(200, { 'content-type': type, 'x-long': 'y'.repeat(3_000), 'x-markup': MARKUP }, text);
+      expect(await send(page, THINGS)).toMatch(/^200 OK/);
+      await page.locator('[data-answer] summary').click();
+      expect(await page.locator('[data-answer] img, [data-answer] script').count()).toBe(0);
+      expect(await pageFaults(watched)).toEqual([]);
+      expect(watched.complaints).toEqual([]);
+    },
+    60_000,
+  );
+
+  test('of 50 MB is counted, and its beginning shown', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    at.answerWith(
+      200,
+      { 'content-type': 'application/json' },
+      `[${'"0123456789abcdef",'.repeat(2_600_000)}1]`,
+    );
+    expect(await send(page, THINGS)).toMatch(/49,400,003 bytes/);
+    expect((await bodyOf(page).textContent())?.length).toBeLessThan(220_000);
+    expect(await page.getByText('Only its beginning is shown').isVisible()).toBe(true);
+  }, 60_000);
+
+  test('without an end is given up', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    const chunk = Buffer.alloc(1_000_000, 'x');
+    at.house.intercept = (req, res) => {
+      if (req.url?.startsWith(THINGS) !== true) return false;
+      res.writeHead(200, { 'content-type': 'text/plain' });
+      const more = () => {
+        while (!res.destroyed && res.write(chunk));
+      };
+      res.on('drain', more);
+      more();
+      return true;
+    };
+    expect(await send(page, THINGS)).toMatch(
+      /The console stopped reading: it takes 67,108,864 bytes at most/,
+    );
+  }, 60_000);
+});
+
+test('Nothing that the console receives, shows or keeps holds a token', async () => {
+  await using watched = await openPage(at.chromium);
+  const { page, context } = watched;
+  const tokens = { accessToken: 'sentinel-access', refreshToken: 'sentinel-refresh' };
+  const { cookie } = await at.house.enter(tokens);
+  const [name = '', value = ''] = cookie.split('=');
+  await context.addCookies([{ name, value, url: at.house.origin, httpOnly: true }]);
+  const received: string[] = [];
+  page.on('response', (answer) => {
+    received.push(JSON.stringify(answer.headers()));
+    void answer.text().then(
+      (text) => received.push(text),
+      () => {},
+    );
+  });
+  at.answerWith(200, { 'content-type': 'application/json', 'set-cookie': 'sentinel=1' }, '{"a":1}');
+  await page.goto(`${at.house.origin}/console`);
+  await send(page, THINGS);
+  expect(at.house.calls.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
+  await press(page, 'Copy as curl');
+  const kept = await page.evaluate(
+    'document.documentElement.outerHTML + document.cookie + JSON.stringify([{ ...sessionStorage }, { ...localStorage }])',
+  );
+  expect(received.length).toBeGreaterThan(5);
+  expect([kept, ...received].join('\n')).not.toContain('sentinel');
+});

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { startConsoleHouse, THINGS } from '../support/e2e/console-page.ts';
+import type { ConsoleHouse } from '../support/e2e/console-page.ts';
+
+// The code that the guide shows, as a page of this origin runs it.
+
+let at: ConsoleHouse;
+beforeAll(async () => {
+  at = await startConsoleHouse();
+}, 60_000);
+afterAll(async () => at?.[Symbol.asyncDispose]());
+beforeEach(() => {
+  at.house.intercept = () => false;
+  at.house.calls.length = 0;
+});
+
+/** Runs code that has the guide's exports at hand; gives what it returns. */
+async function run(code: string): Promise<unknown> {
+  await using watched = await at.open({}, '/console/guide');
+  return await watched.page.evaluate(`(async () => {
+    const { ApiError, callApi } = await import('/assets/guide/call-api.js');
+    const { pages } = await import('/assets/guide/pages.js');
+    const { showWorkspaces } = await import('/assets/guide/show-workspaces.js');
+    ${code}
+  })()`);
+}
+
+/** What comes of a call that fails. */
+const failing = (call: string) =>
+  `try { ${call} } catch (error) { return { ...error, message: error.message, isApiError: error instanceof ApiError }; }`;
+
+/** How often the service was asked for a list. */
+const lists = () => at.house.calls.filter(({ url }) => url.includes('workspaces?'));
+
+test('Every workspace of every page is listed once, and the same limit goes with each page', async () => {
+  const count = await run(`
+    const list = document.createElement('ol');
+    await showWorkspaces(list);
+    return new Set([...list.children].map(({ textContent }) => textContent)).size && list.children.length;
+  `);
+  expect(count).toBe(137);
+  expect(lists().map(({ url }) => new URL(url, 'http://x').searchParams.get('limit'))).toEqual([
+    '50',
+    '50',
+    '50',
+  ]);
+});
+
+test('No page is asked for before it is wanted', async () => {
+  await run(`for await (const _first of pages('/api/public/v1/workspaces', { limit: 10 })) break;`);
+  expect(lists()).toHaveLength(1);
+});
+
+test('A pause that the service asks for is taken', async () => {
+  let refusals = 2;
+  at.house.intercept = (req, res) => {
+    if (req.url?.startsWith('/api/public/v1/workspaces') !== true || refusals === 0) return false;
+    refusals -= 1;
+    return Boolean(res.writeHead(refusals === 0 ? 503 : 429, { 'retry-after': '0' }).end());
+  };
+  expect(
+    await run(`return (await Array.fromAsync(pages('/api/public/v1/workspaces', { limit: 100 }))).length;`),
+  ).toBe(137);
+});
+
+test('A pause without an end is not taken for ever', async () => {
+  at.answerWith(429, { 'retry-after': '0' });
+  expect(await run(failing(`await pages('${THINGS}').next();`))).toMatchObject({
+    status: 429,
+    isFromService: true,
+  });
+  expect(at.house.calls).toHaveLength(5);
+});
+
+test('An abort ends the pause, too', async () => {
+  at.answerWith(429, { 'retry-after': '3600' });
+  const failed = await run(`
+    const control = new AbortController();
+    const first = pages('${THINGS}', { signal: control.signal }).next();
+    setTimeout(() => control.abort(), 200);
+    ${failing('await first;')}
+  `);
+  expect(failed).toMatchObject({ isApiError: false, message: expect.stringMatching(/abort/i) });
+});
+
+test('A token that the service repeats is no endless list', async () => {
+  at.answerWith(200, { 'content-type': 'application/json' }, '{"value":[1],"next":"n"}');
+  expect(await run(failing(`await Array.fromAsync(pages('${THINGS}'));`))).toMatchObject({
+    message: 'the service gave the same page token twice',
+  });
+});
+
+test('An error of the service and a problem of the gateway are told apart', async () => {
+  at.answerWith(
+    404,
+    { 'content-type': 'application/json' },
+    '{"code":"THING_NOT_FOUND","message":"No such thing"}',
+  );
+  expect(await run(failing(`await callApi('${THINGS}');`))).toMatchObject({
+    ...{
+      status: 404,
+      code: 'THING_NOT_FOUND',
+      message: 'No such thing',
+      isFromService: true,
+      isApiError: true,
+    },
+  });
+  expect(await run(failing(`await callApi('/api/nothing');`))).toMatchObject({
+    ...{ status: 404, code: 'path_not_allowed', isFromService: false, isApiError: true },
+    requestId: expect.stringMatching(/^[\da-f-]{36}$/),
+  });
+});
+
+test.each(['null', '"text"', '[]', '{', ''])(
+  'An error whose body is %j is one all the same',
+  async (body) => {
+    at.answerWith(500, { 'content-type': 'application/json' }, body);
+    expect(await run(failing(`await callApi('${THINGS}');`))).toMatchObject({
+      status: 500,
+      message: 'The API answered 500',
+    });
+  },
+);
+
+test('A session that has ended leads to sign-in and back; a 401 of the service does not', async () => {
+  await using watched = await at.open({}, '/console/guide#vite');
+  const { page, context } = watched;
+  const call = `import('/assets/guide/call-api.js').then(({ callApi }) => callApi('${THINGS}')).catch(() => 'failed')`;
+  at.house.intercept = (req, res) => req.url === THINGS && Boolean(res.writeHead(401).end());
+  expect(await page.evaluate(call)).toBe('failed');
+  expect(page.url()).toMatch(/guide#vite$/);
+
+  await context.clearCookies({ name: 'cloakroom' });
+  await Promise.all([page.waitForURL(/authorization\/oauth2/), page.evaluate(call).catch(() => {})]);
+  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+  await page.waitForURL(`${at.house.origin}/console/guide#vite`);
+});

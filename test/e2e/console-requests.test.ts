@@ -1,0 +1,201 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../src/platform/deferred.ts';
+import {
+  bodyOf,
+  isFocused,
+  outcomeOf,
+  press,
+  send,
+  startConsoleHouse,
+  THINGS,
+} from '../support/e2e/console-page.ts';
+import type { ConsoleHouse } from '../support/e2e/console-page.ts';
+import { pageFaults } from '../support/e2e/sound-page.ts';
+import { openPage, signIn } from '../support/e2e/watched-page.ts';
+
+const LIST = '/api/public/v1/workspaces';
+
+let at: ConsoleHouse;
+beforeAll(async () => {
+  at = await startConsoleHouse();
+}, 60_000);
+afterAll(async () => at?.[Symbol.asyncDispose]());
+beforeEach(() => {
+  at.house.intercept = () => false;
+});
+
+describe('a request', () => {
+  test('is sent as it is composed, by Ctrl and Enter too', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    let came: { method: string; url: string; headers: Record<string, unknown>; body: string } | undefined;
+    at.house.intercept = (req, res) => {
+      if (req.url?.startsWith(THINGS) !== true) return false;
+      let text = '';
+      req.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      req.on('end', () => {
+        came = { method: req.method ?? '', url: req.url ?? '', headers: req.headers, body: text };
+        res.writeHead(201, { 'content-type': 'application/json' }).end('{"made":true}');
+      });
+      return true;
+    };
+    await page.getByLabel('Method', { exact: true }).selectOption('Other…');
+    await page.getByLabel('Other method').fill('PROPPATCH');
+    // A pasted address becomes a path and rows.
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.evaluate(`navigator.clipboard.writeText('${at.house.origin}${THINGS}?a=b%26c')`);
+    await page.getByLabel('Path').fill('');
+    await page.keyboard.press('Control+V');
+    await page.getByText('Headers', { exact: true }).first().click();
+    await page.getByLabel('Name of the header').fill('X-Thing');
+    await page.getByLabel('Value of the header').fill('one');
+    await page.getByText('Body', { exact: true }).first().click();
+    await page.getByLabel('Body', { exact: true }).fill('{"é":1}');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('201 Created').waitFor();
+    expect(came).toMatchObject({
+      method: 'PROPPATCH',
+      url: `${THINGS}?limit=10&a=b%26c`,
+      body: '{"é":1}',
+      headers: { 'x-thing': 'one', 'content-type': 'application/json' },
+    });
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test('that can’t be sent is marked where it is wrong, and never leaves', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    const asked: string[] = [];
+    page.on('request', (each) => asked.push(each.url()));
+    await page.getByLabel('Path').fill('/api/../auth/logout');
+    await page.getByText('Headers', { exact: true }).first().click();
+    await page.getByLabel('Name of the header').fill('Authorization');
+    await page.getByLabel('Value of the header').fill('Bearer mine');
+    await press(page, 'Send');
+    expect(await outcomeOf(page).innerText()).toMatch(/Not sent/);
+    const path = page.getByLabel('Path');
+    expect(await isFocused(path)).toBe(true);
+    expect(await path.getAttribute('aria-invalid')).toBe('true');
+    expect(await page.locator('#path-fault').innerText()).toMatch(/would go to \/auth\/logout/);
+    expect(await page.getByText('The gateway adds the token itself').isVisible()).toBe(true);
+    expect(await pageFaults(watched)).toEqual([]);
+    expect(asked).toEqual([]);
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
+  });
+
+  test('is followed by the next page with the same limit, to the end', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    await page.getByLabel('Value of the parameter').fill('60');
+    await send(page);
+    for (const pages of [2, 3]) {
+      await press(page, 'Follow next');
+      await page
+        .locator('[data-past] li')
+        .nth(pages - 1)
+        .waitFor();
+      await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
+    }
+    expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
+    const lists = at.house.calls.filter(({ url }) => url.includes('limit=60'));
+    expect(lists).toHaveLength(3);
+    expect(await page.getByLabel('Value of the parameter').first().inputValue()).toBe('60');
+  });
+
+  test('that is under way can be cancelled, and what came of it stays', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    const { promise: gone, resolve: leave } = createDeferred<void>();
+    at.house.intercept = (req, res) => {
+      if (req.url?.startsWith(THINGS) !== true) return false;
+      res.writeHead(200, { 'content-type': 'text/plain' });
+      res.write('the beginning');
+      res.on('close', () => leave());
+      return true;
+    };
+    await page.getByLabel('Path').fill(THINGS);
+    await press(page, 'Send');
+    await page.getByText('13 bytes so far').waitFor();
+    await press(page, 'Cancel');
+    await page
+      .getByText(/Cancelled after 13 bytes: it is not whole/)
+      .first()
+      .waitFor();
+    expect(await bodyOf(page).innerText()).toBe('the beginning');
+    expect(await isFocused(page.getByRole('button', { name: 'Send' }))).toBe(true);
+    expect(await page.getByRole('button', { name: 'Cancel' }).isVisible()).toBe(false);
+    await gone; // at the service, too
+  });
+});
+
+describe('a copy', () => {
+  test('as curl works in a shell, and holds no cookie', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByLabel('Method', { exact: true }).selectOption('DELETE');
+    await page.getByLabel('Path').fill(`${THINGS}/it's`);
+    await press(page, 'Copy as curl');
+    await page.getByText('The curl command is copied.').waitFor();
+    const command = String(await page.evaluate('navigator.clipboard.readText()'));
+    const cookie = at.cookies.find(({ name }) => name === 'cloakroom');
+    expect(command).not.toContain(cookie?.value);
+    at.answerWith(200, {}, 'deleted');
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${command} --silent`], {
+      env: { ...process.env, COOKIE: cookie?.value },
+    });
+    expect(stdout).toBe('deleted');
+  });
+
+  test('as fetch works in the page', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await press(page, 'Copy as fetch');
+    await page.getByText('The fetch call is copied.').waitFor();
+    const code = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(await page.evaluate(`(async () => { ${code}\n return answer.status; })()`)).toBe(200);
+  });
+
+  test('that the browser refuses is selected for the reader', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
+    await press(page, 'Copy as fetch');
+    const field = page.getByLabel('Text to copy');
+    await field.waitFor();
+    expect(await field.evaluate((text) => (text as unknown as { selectionEnd: number }).selectionEnd)).toBe(
+      (await field.inputValue()).length,
+    );
+    expect(await pageFaults(watched)).toEqual([]);
+  });
+});
+
+describe('the history', () => {
+  test('fills the form again, can be cleared, and goes with a sign-out', async () => {
+    await using watched = await openPage(at.chromium); // with a session of its own, to end it
+    const { page } = watched;
+    await signIn(page, at.house, '/console');
+    await page.getByLabel('Method', { exact: true }).selectOption('POST');
+    await page.getByText('Body', { exact: true }).first().click();
+    await page.getByLabel('Body', { exact: true }).fill('[1]');
+    at.answerWith(200, {}, 'answered');
+    await send(page, THINGS);
+    await page.reload();
+    expect(await page.getByLabel('Path').inputValue()).toBe(LIST);
+    await page.getByRole('button', { name: `POST ${THINGS}` }).click();
+    expect(await page.getByLabel('Path').inputValue()).toBe(THINGS);
+    expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('[1]');
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('answered');
+    await press(page, 'Clear the history');
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+
+    await send(page);
+    expect(await page.evaluate('sessionStorage.length')).toBe(1);
+    await press(page, 'Sign out');
+    await page.waitForURL(`${at.house.origin}/`);
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+});
