@@ -29,6 +29,7 @@ export function createAnswerView(root) {
   const progressWords = find(root, '[data-progress]', HTMLElement);
   const section = find(root, '[data-answer]', HTMLElement);
   const actions = find(section, '[data-answer-actions]', HTMLElement);
+  const heading = find(section, 'h2', HTMLElement);
   const body = createBodyView(section);
   /** @type {(request: ComposedRequest) => void} */
   let follow = () => {};
@@ -61,9 +62,12 @@ export function createAnswerView(root) {
     showHeaders(section, headers);
     body.show(shown, answer);
     const next = nextOf(json);
+    const hadFocus = actions.contains(document.activeElement);
     actions.replaceChildren(
       ...(explanation.problem?.asksToSignIn === true ? [signInLink()] : []),
-      ...(next === null ? [] : [makeButton('Follow next', () => follow(withNext(request, next)))]),
+      ...(next === null
+        ? []
+        : [makeButton('Follow next', () => follow(withNext(request, next)), { 'data-follow': '' })]),
       ...(answer.body.size === 0
         ? []
         : [
@@ -71,6 +75,9 @@ export function createAnswerView(root) {
             toSaveLink(answer.body, request.path),
           ]),
     );
+    // Whoever follows a list by keyboard goes on from the same place.
+    const goOn = actions.querySelector('[data-follow]');
+    if (hadFocus) (goOn instanceof HTMLElement ? goOn : heading).focus();
     const status = make('strong', answer.status < 400 ? {} : { class: 'bad' }, [toStatusWords(answer)]);
     const size = `${toBytes(answer.body.size)} in ${toMs(answer.totalMs)}`;
     say(status, [` ${BY[explanation.by]}: ${size}.`, ...endSentences(answer)].join(' '));
@@ -83,7 +90,7 @@ export function createAnswerView(root) {
     },
     /** @param {ComposedRequest} request */
     waiting({ method }) {
-      section.hidden = true;
+      section.setAttribute('aria-busy', 'true'); // the one before stays in sight: the page does not jump
       say(`Sending ${method} and waiting for the answer…`);
     },
     /** @param {number} bytes */
@@ -95,8 +102,11 @@ export function createAnswerView(root) {
      * @param {ComposedRequest} request
      */
     async show(outcome, request) {
-      if (typeof outcome === 'string') say(NO_ANSWER[outcome]);
-      else await showAnswer(outcome, request);
+      if (typeof outcome === 'string') {
+        section.hidden = true;
+        say(NO_ANSWER[outcome]);
+      } else await showAnswer(outcome, request);
+      section.removeAttribute('aria-busy');
       if (!isSeen(outcomeWords)) outcomeWords.scrollIntoView({ block: 'center' });
     },
     /** @param {number} bytes What the body took on the wire. */

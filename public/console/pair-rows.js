@@ -40,7 +40,6 @@ export function createPairRows(group, onChange) {
     });
     const valueInput = make('input', {
       ...plain,
-      'aria-label': `Value of the ${thing}`,
       placeholder: 'Value',
       'data-value': '',
     });
@@ -53,7 +52,10 @@ export function createPairRows(group, onChange) {
       (next?.querySelector('button') ?? add).focus(); // not lost with the row
       onChange();
     });
-    const label = () => remove.setAttribute('aria-label', `Remove the ${thing} ${nameInput.value}`.trim());
+    const label = () => {
+      remove.setAttribute('aria-label', `Remove the ${thing} ${nameInput.value}`.trim());
+      valueInput.setAttribute('aria-label', `Value of the ${thing} ${nameInput.value}`.trim());
+    };
     label();
     nameInput.addEventListener('input', label);
     row.append(nameInput, valueInput, remove, make('p', { class: 'fault', id: `${id}-fault`, hidden: '' }));

@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { startConsoleHouse, THINGS } from '../support/e2e/console-page.ts';
 import type { ConsoleHouse } from '../support/e2e/console-page.ts';
 
 // The code that the guide shows, as a page of this origin runs it.
 
+jest.setTimeout(60_000);
+
 let at: ConsoleHouse;
 beforeAll(async () => {
   at = await startConsoleHouse();
-}, 60_000);
+});
 afterAll(async () => at?.[Symbol.asyncDispose]());
 beforeEach(() => {
   at.house.intercept = () => false;

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import {
   bodyOf,
@@ -17,10 +17,12 @@ import { openPage, signIn } from '../support/e2e/watched-page.ts';
 
 const LIST = '/api/public/v1/workspaces';
 
+jest.setTimeout(60_000);
+
 let at: ConsoleHouse;
 beforeAll(async () => {
   at = await startConsoleHouse();
-}, 60_000);
+});
 afterAll(async () => at?.[Symbol.asyncDispose]());
 beforeEach(() => {
   at.house.intercept = () => false;
@@ -91,7 +93,7 @@ describe('a request', () => {
     await page.getByLabel('Value of the parameter').fill('60');
     await send(page);
     for (const pages of [2, 3]) {
-      await press(page, 'Follow next');
+      await page.getByRole('button', { name: 'Follow next' }).press('Enter');
       await page
         .locator('[data-past] li')
         .nth(pages - 1)
@@ -99,6 +101,7 @@ describe('a request', () => {
       await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
     }
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
+    expect(await isFocused(page.getByRole('heading', { name: 'Answer' }))).toBe(true);
     const lists = at.house.calls.filter(({ url }) => url.includes('limit=60'));
     expect(lists).toHaveLength(3);
     expect(await page.getByLabel('Value of the parameter').first().inputValue()).toBe('60');

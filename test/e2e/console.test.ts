@@ -47,6 +47,11 @@ describe('the console', () => {
     60_000,
   );
 
+  test('shows nothing of an answer before there is one', async () => {
+    await using watched = await at.open();
+    expect(await watched.page.getByRole('heading').allInnerTexts()).toEqual(['Console']);
+  });
+
   test('without JavaScript shows no form, but a call for the terminal', async () => {
     await using watched = await at.open({ javaScriptEnabled: false });
     const { page } = watched;
