@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { VIEWS } from '../support/e2e/pages.ts';
 import { complaintsOf } from '../support/e2e/security-faults.ts';
-import { htmlFaults, pageFaults } from '../support/e2e/sound-page.ts';
+import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
 import { openStage } from '../support/e2e/stage.ts';
 import type { Stage } from '../support/e2e/stage.ts';
 import { lookAgain } from '../support/e2e/watched-page.ts';
@@ -21,7 +21,9 @@ test.each(VIEWS)(
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [1280, 360] as const) {
         await lookAgain(shown, { colorScheme, width });
-        expect(await pageFaults(shown)).toEqual([]);
+        // Each width and each scheme is judged whole once: axe takes its time.
+        const isWhole = (width === 1280) === (colorScheme === 'light');
+        expect(await (isWhole ? pageFaults(shown) : sidewaysFaults(shown.page))).toEqual([]);
       }
     }
     expect(complaintsOf(shown)).toEqual([]);
