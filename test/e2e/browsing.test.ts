@@ -3,9 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { startChromium } from '../../scripts/chromium.mjs';
-import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
+import { htmlFaults, pageFaults } from '../support/e2e/sound-page.ts';
 import { LOOKS, openPage, signIn } from '../support/e2e/watched-page.ts';
-import type { Look } from '../support/e2e/watched-page.ts';
 import { sendJson } from '../workspaces/small-service.ts';
 
 let house: House;
@@ -22,10 +21,6 @@ afterAll(async () => {
   await house?.[Symbol.asyncDispose]();
 });
 
-/** axe takes its time: it judges the two looks that have nothing in common. */
-const isJudged = ({ javaScriptEnabled, width, colorScheme }: Required<Look>) =>
-  javaScriptEnabled === (width === 1280) && javaScriptEnabled === (colorScheme === 'light');
-
 const names = async (page: Page) => page.getByRole('heading', { level: 2 }).allInnerTexts();
 const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
 
@@ -33,10 +28,9 @@ describe.each(LOOKS)('With %j', (look) => {
   test('a person goes from page to page, finds a workspace, looks inside and comes back', async () => {
     await using watched = await openPage(chromium, look);
     const { page } = watched;
-    const faults = async () => (isJudged(look) ? pageFaults(watched) : sidewaysFaults(page));
     await signIn(page, house);
     expect(await names(page)).toHaveLength(25);
-    expect(await faults()).toEqual([]);
+    expect(await pageFaults(watched)).toEqual([]);
 
     await page.getByRole('link', { name: 'Next' }).click();
     await page.waitForURL(/page=2/);
@@ -46,7 +40,7 @@ describe.each(LOOKS)('With %j', (look) => {
     await page.getByRole('link', { name: wanted, exact: true }).click();
     await page.waitForURL(/\/workspaces\/workspace\d+\?back=/);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(wanted);
-    expect(await faults()).toEqual([]);
+    expect(await pageFaults(watched)).toEqual([]);
     await page.getByRole('link', { name: 'Murals' }).click();
     await page.waitForURL(/\/murals\?back=/);
     expect(await page.getByRole('link', { name: 'Murals' }).getAttribute('aria-current')).toBe('page');
@@ -58,7 +52,7 @@ describe.each(LOOKS)('With %j', (look) => {
     await page.waitForURL(/find=/);
     expect(await names(page)).toContain(wanted);
     expect(await page.getByText(/match(?:es)? “.*” in all 137/).count()).toBe(1);
-    expect(await faults()).toEqual([]);
+    expect(await pageFaults(watched)).toEqual([]);
     await page.getByRole('link', { name: 'Show all workspaces' }).click();
     await page.waitForURL(`${house.origin}/workspaces`);
 

@@ -29,8 +29,13 @@ export async function htmlFaults(html: string): Promise<string[]> {
   );
 }
 
-/** What is wrong with a page as it stands for a person: every violation that axe finds, and a sideways scroll. */
+/**
+ * What is wrong with a page as it stands for a person: a sideways scroll, and every violation that axe finds. axe takes its
+ * time: of the looks at a page it judges wide and light, and narrow and dark.
+ */
 export async function pageFaults({ page, look }: WatchedPage): Promise<string[]> {
+  const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
+  if ((page.viewportSize()?.width === 360) !== isDark) return sidewaysFaults(page);
   if (look.javaScriptEnabled !== false) return faultsOf(page);
   // axe needs scripts to look around: it gets a picture of the page, in which the page's own still don't run.
   await using still = await openStill(page, look);
