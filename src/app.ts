@@ -29,7 +29,7 @@ export function createApp(
   gateway: RequestListener = createGateway(services),
   isDraining: () => boolean = () => false,
 ): Express {
-  const { config, log, render, cookie, redis, getex } = services;
+  const { config, log, now, render, cookie, redis, getex, workspaces } = services;
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
@@ -63,17 +63,13 @@ export function createApp(
   });
   app.use('/auth', createAuthRouter(services, readSession));
   app.get('/openapi.json', createOpenapi());
-  app.use('/console', readSession, requireSession);
-  app.use(createConsoleRouter({ render, publicOrigin: config.publicOrigin, cookieName: cookie.name }));
-  app.use(['/workspaces', '/workspaces.csv', '/workspaces.ndjson'], readSession, requireSession);
-  const lists = {
-    ...services,
-    ...services.workspaces,
-    ticketOf: requiredTicket,
-    kinds: config.workspaceItems,
-  };
-  app.use(createExportsRouter(lists));
-  app.use(createWorkspacesRouter({ ...lists, pageSize: config.pageSize }));
+  const signedIn = [...readSession, requireSession];
+  app.use(
+    createConsoleRouter({ signedIn, render, publicOrigin: config.publicOrigin, cookieName: cookie.name }),
+  );
+  const lists = { signedIn, ticketOf: requiredTicket, kinds: config.workspaceItems };
+  app.use(createExportsRouter({ ...lists, log, now, exportPages: workspaces.exportPages }));
+  app.use(createWorkspacesRouter({ ...lists, ...workspaces, render, pageSize: config.pageSize }));
   app.use(pageNotFound);
   app.use(signInAgain);
   app.use(createErrorPages({ render, log, isSignedIn: (req) => cookie.read(req.headers.cookie) !== null }));

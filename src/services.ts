@@ -111,6 +111,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
       prefix: config.redisPrefix,
       idleSeconds: config.sessionIdleSeconds,
       timeoutSeconds: config.serviceTimeoutSeconds,
+      connections: config.serviceConnections,
     }),
     cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys: config.sessionKeys }),
     attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import type { RequestHandler } from 'express';
 import type { Render } from '../platform/templates.ts';
 import { readGuide } from './guide.ts';
 
@@ -7,18 +8,20 @@ const PATH = '/api/public/v1/workspaces';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * The developer console and its guide, for requests that have a session. Both are the same for everyone: what is called
+ * The developer console and its guide, for who `signedIn` lets through. Both are the same for everyone: what is called
  * is called by the browser, through the gateway. `cookieName` is the session cookie's.
  */
 export function createConsoleRouter(deps: {
+  readonly signedIn: RequestHandler[];
   readonly render: Render;
   readonly publicOrigin: string;
   readonly cookieName: string;
 }): Router {
-  const { render, publicOrigin, cookieName } = deps;
+  const { signedIn, render, publicOrigin, cookieName } = deps;
   const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${PATH}?limit=10'`;
   const guide = readGuide();
   const router = Router();
+  router.all(['/console', '/console/guide'], signedIn);
   router.get('/console', (_req, res) => {
     const view = { title: 'Console', signedIn: true, room: 'console', path: PATH, methods: METHODS };
     res.type('html').send(render('console', { ...view, cookieName, curl }));

@@ -120,8 +120,12 @@ function toWays(error: AppError, req: Request, signedIn: boolean): ErrorAction[]
 }
 
 /** A page of ours; `//host` and `/\host` lead to another site. */
-function isRepeatable(error: AppError, { method, originalUrl }: Request): boolean {
-  return error.status >= 500 && (method === 'GET' || method === 'HEAD') && /^\/(?![/\\])/.test(originalUrl);
+function isRepeatable({ status }: AppError, { method, originalUrl }: Request): boolean {
+  return (
+    (status >= 500 || status === 429) &&
+    (method === 'GET' || method === 'HEAD') &&
+    /^\/(?![/\\])/.test(originalUrl)
+  );
 }
 
 function tryAgain({ originalUrl }: Request): ErrorAction {

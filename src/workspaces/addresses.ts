@@ -22,39 +22,42 @@ export function toHref(path: string, query: Query): string {
   return parts.length === 0 ? path : `${path}?${parts.join('&')}`;
 }
 
-/** What the address of a list asks to be found; empty where it asks for nothing. */
-export function toFindWords(query: { readonly [name: string]: unknown }): string {
-  const { find } = query;
-  // Half a surrogate pair has no place in an address.
-  return typeof find === 'string'
-    ? find
-        .trim()
-        .slice(0, LONGEST_WORDS)
-        .replace(/[\uD800-\uDBFF]$/, '')
-    : '';
+/** What a search in a list looks for, and from where on. */
+export interface FindAddress {
+  readonly words: string;
+  /** Counted from 1, in the pages that a search asks for. */
+  readonly from: number;
 }
 
-/** The query of a place in the list of workspaces, short enough to go along in the address of another page. */
-export function toPlaceQuery({ limit, page }: PageAddress, find: string, defaultLimit: number): string {
-  if (find !== '') return toHref('', { find, from: page === 1 ? undefined : page }).slice(1);
-  if (page === 1 && limit === defaultLimit) return '';
-  return toHref('', { limit, page }).slice(1);
+/** What the address of a list asks to be found; null where it asks for nothing. */
+export function toFindAddress(query: { readonly [name: string]: unknown }): FindAddress | null {
+  const { find, from } = query;
+  if (typeof find !== 'string' || find.trim() === '') return null;
+  const words = find.trim().slice(0, LONGEST_WORDS);
+  return {
+    words: words.replace(/[\uD800-\uDBFF]$/, ''), // half a surrogate pair has no place in an address
+    from: toPageAddress({ page: from }, 1).page,
+  };
+}
+
+/** The query of a place in a list: short enough to go along in the address of another page, empty for where it begins. */
+export function toPlaceQuery(place: PageAddress | FindAddress, defaultLimit: number): string {
+  if ('words' in place)
+    return toHref('', { find: place.words, from: place.from === 1 ? undefined : place.from }).slice(1);
+  const { limit, page } = place;
+  return page === 1 && limit === defaultLimit ? '' : toHref('', { limit, page }).slice(1);
 }
 
 /** The way back that an address remembers in `back`; made anew from its parts, so that it leads nowhere else. */
 export function toWayBack(query: { readonly [name: string]: unknown }, defaultLimit: number): WayBack {
   const { back } = query;
-  const place = Object.fromEntries(new URLSearchParams(typeof back === 'string' ? back : ''));
-  const find = toFindWords(place);
-  if (find !== '') {
-    const { page } = toPageAddress({ page: place['from'] }, defaultLimit);
-    const label = `Workspaces that match “${find}”`;
-    return { href: toHref(WORKSPACES.address, { find, from: page === 1 ? undefined : page }), label };
-  }
-  const address = toPageAddress(place, defaultLimit);
-  const isStart = address.page === 1 && address.limit === defaultLimit;
-  return {
-    href: isStart ? WORKSPACES.address : toHref(WORKSPACES.address, { ...address }),
-    label: address.page === 1 ? 'Workspaces' : `Workspaces, page ${address.page}`,
-  };
+  const asked = Object.fromEntries(new URLSearchParams(typeof back === 'string' ? back : ''));
+  const place = toFindAddress(asked) ?? toPageAddress(asked, defaultLimit);
+  const kept = toPlaceQuery(place, defaultLimit);
+  return { href: kept === '' ? WORKSPACES.address : `${WORKSPACES.address}?${kept}`, label: toLabel(place) };
+}
+
+function toLabel(place: PageAddress | FindAddress): string {
+  if ('words' in place) return `Workspaces that match “${place.words}”`;
+  return place.page === 1 ? 'Workspaces' : `Workspaces, page ${place.page}`;
 }

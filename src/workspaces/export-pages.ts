@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
 import { SessionEndedError } from '../session/session-ended.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { createItemTrail } from './item-trail.ts';
 import type { ItemTrail } from './item-trail.ts';
 import { elementsOf, membersOf, toOneLine } from './json-text.ts';
+import { createLoopGuard } from './loop-guard.ts';
 import { withPatience } from './patience.ts';
 import type { Wait } from './patience.ts';
-import { ServiceAnswerError, toUnreadableAnswer } from './service-answer-error.ts';
+import { isExpiredToken, toUnreadableAnswer } from './service-answer-error.ts';
 import type { AskPage, ListSource, ServicePage } from './service-pages.ts';
 
 /**
@@ -98,21 +98,10 @@ function itemsOf({ text }: ServicePage): string[] {
   return elementsOf(membersOf(text).get('value') ?? '[]').map(toOneLine);
 }
 
-/** A token that comes a second time in one walk would lead on for ever. Of each a digest is kept: they may be long. */
-function createLoopGuard(): (next: string | undefined) => void {
-  const seen = new Set<string>();
-  return (next) => {
-    if (next === undefined) return;
-    const digest = createHash('sha256').update(next).digest('base64url');
-    if (seen.has(digest)) throw toUnreadableAnswer('the list leads from one page back to an earlier one');
-    seen.add(digest);
-  };
-}
-
 /** The first page is asked for without a token: nothing of it can have expired. */
 function unlessExpired(next: string | undefined) {
   return (error: unknown): null => {
-    if (next !== undefined && error instanceof ServiceAnswerError && error.serviceStatus === 400) return null;
+    if (next !== undefined && isExpiredToken(error)) return null;
     throw error;
   };
 }

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import type { Request, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Ticket } from '../session/record.ts';
@@ -15,18 +15,19 @@ import type { ServiceList } from './lists.ts';
 const MOST_AT_ONCE = 2;
 
 /**
- * The exports of all lists, for requests that have a session: `ticketOf` gives it. Failures before the first byte are passed
+ * The exports of all lists, for who `signedIn` lets through: `ticketOf` gives their session. Failures before the first byte are passed
  * on, that of a session which turns out to have ended (SessionEndedError) included. `kinds` are those of the items inside a
  * workspace, `now` is in ms since the epoch.
  */
 export function createExportsRouter(deps: {
   readonly exportPages: ExportPages;
+  readonly signedIn: RequestHandler[];
   readonly ticketOf: (req: Request) => Ticket;
   readonly kinds: readonly string[];
   readonly log: Logger;
   readonly now: () => number;
 }): Router {
-  const { ticketOf, kinds, now } = deps;
+  const { signedIn, ticketOf, kinds, now } = deps;
   const router = Router();
   const sendExport = createSendExport(deps);
   const enter = createAtOnce(MOST_AT_ONCE);
@@ -47,7 +48,7 @@ export function createExportsRouter(deps: {
     }
     const ticket = ticketOf(req);
     const leave = enter(ticket.id);
-    if (leave === null) throw tooManyExports(`${list.address}.${format.extension}`);
+    if (leave === null) throw tooManyExports();
     try {
       await sendExport(res, { ticket, path: list.servicePath, format, fileName });
     } finally {
@@ -56,10 +57,15 @@ export function createExportsRouter(deps: {
   };
 
   for (const format of [CSV, NDJSON]) {
-    router.get(`${WORKSPACES.address}.${format.extension}`, async (req, res) => {
+    const [ofWorkspaces, ofItems] = [
+      `${WORKSPACES.address}.${format.extension}`,
+      `${WORKSPACES.address}/:id/:kind.${format.extension}`,
+    ] as const;
+    router.all([ofWorkspaces, ofItems], signedIn);
+    router.get(ofWorkspaces, async (req, res) => {
       await answer(req, res, format, WORKSPACES, 'workspaces');
     });
-    router.get(`${WORKSPACES.address}/:id/:kind.${format.extension}`, async (req, res, next) => {
+    router.get(ofItems, async (req, res, next) => {
       const { id, kind } = req.params;
       if (!isPathId(id) || !kinds.includes(kind)) next();
       else await answer(req, res, format, toItemsList(id, kind), `${kind}-${toFileName(id)}`);
@@ -68,11 +74,10 @@ export function createExportsRouter(deps: {
   return router;
 }
 
-function tooManyExports(address: string): AppError {
+function tooManyExports(): AppError {
   return new AppError(429, 'too_many_exports', 'Two exports are under way already', {
     detail: 'Wait until one of them has finished, or stop one. Then this one can begin.',
     headers: { 'retry-after': '10' },
-    action: { href: address, label: 'Try again' },
   });
 }
 

@@ -13,8 +13,9 @@ export function createMatcher(words: string): (row: ItemRow) => boolean {
   const parts = foldText(words)
     .split(/\s+/)
     .filter((part) => part !== '');
-  return ({ name, description, flags, details }) => {
-    const shown = [name, description, ...flags.map(({ text }) => text), ...details.map(({ text }) => text)];
+  return ({ name, description, flags, created, updated, details }) => {
+    const texts = [...flags, ...details].map(({ text }) => text);
+    const shown = [name, description, created?.day, updated?.day, ...texts];
     const folded = foldText(shown.join('\n'));
     return parts.every((part) => folded.includes(part));
   };

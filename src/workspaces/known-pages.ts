@@ -3,7 +3,7 @@ import { createAtOnce } from './at-once.ts';
 import type { PageTokens } from './page-tokens.ts';
 import { walkPages } from './page-walk.ts';
 import type { PageMark, Walk, WalkedPage } from './page-walk.ts';
-import { ServiceAnswerError } from './service-answer-error.ts';
+import { isExpiredToken } from './service-answer-error.ts';
 import type { AskPage, ListSource } from './service-pages.ts';
 
 /** What is looked for in a list: it sees every page from the nearest known one on, and says when it is there. */
@@ -20,8 +20,6 @@ interface Search {
  */
 export type WalkList = (source: ListSource, search: Search) => Promise<WalkedPage>;
 
-/** More than a person has tabs that load at the same time. */
-const MOST_AT_ONCE = 16;
 const FIRST_PAGE = { page: 1, mark: { before: 0 } };
 
 /**
@@ -31,10 +29,12 @@ const FIRST_PAGE = { page: 1, mark: { before: 0 } };
 export function createKnownPages(deps: {
   readonly readList: (source: ListSource) => AskPage;
   readonly pageTokens: PageTokens;
+  /** Pages that a session may have under way in this process. */
+  readonly mostAtOnce: number;
   readonly now: () => number;
 }): WalkList {
   const { readList, pageTokens, now } = deps;
-  const enter = createAtOnce(MOST_AT_ONCE);
+  const enter = createAtOnce(deps.mostAtOnce);
 
   const walk: WalkList = async (source, search) => {
     const list = { sessionId: source.ticket.id, path: source.path, limit: source.limit };
@@ -56,7 +56,7 @@ export function createKnownPages(deps: {
     try {
       return await walkFrom(known);
     } catch (error) {
-      if (!isRefusedToken(error)) throw error;
+      if (!isExpiredToken(error)) throw error;
       // The others of this list are as old.
       await pageTokens.forget(list);
       return walkFrom(FIRST_PAGE);
@@ -75,8 +75,4 @@ function tooManyPages(): AppError {
     detail: 'Several of your pages are being put together already. Wait a moment until they are there.',
     headers: { 'retry-after': '2' },
   });
-}
-
-function isRefusedToken(error: unknown): boolean {
-  return error instanceof ServiceAnswerError && error.serviceStatus === 400;
 }

@@ -10,7 +10,10 @@ const API = '/api/public/v1';
 const LONGEST_ID = 256;
 
 /** The list of workspaces (service interface, section 4.4). */
-export const WORKSPACES: ServiceList = { servicePath: `${API}/workspaces`, address: '/workspaces' };
+export const WORKSPACES = {
+  servicePath: `${API}/workspaces`,
+  address: '/workspaces',
+} as const satisfies ServiceList;
 
 /**
  * Whether an id can stand as one segment of a path, under every reading that a server may give it: nothing that

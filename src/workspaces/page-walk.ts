@@ -1,5 +1,6 @@
-import { ServiceAnswerError, toUnreadableAnswer } from './service-answer-error.ts';
-import type { AskPage, ServicePage } from './service-pages.ts';
+import { createLoopGuard } from './loop-guard.ts';
+import { ServiceAnswerError } from './service-answer-error.ts';
+import type { AskPage } from './service-pages.ts';
 
 /** How a page is asked for. */
 export interface PageMark {
@@ -37,7 +38,7 @@ const LONGEST_WALK_MS = 10_000;
  * last one where the list ends before it, or to the furthest that calls and time allow. Throws what `ask` does.
  */
 export async function walkPages({ ask, from, isThere, onMark, now }: Walk): Promise<WalkedPage> {
-  const visit = createVisit(ask);
+  const visit = createVisit(ask, from.mark);
   const stopAt = now() + LONGEST_WALK_MS;
   let at = await visit(from.page, from.mark);
   for (let calls = 1; ; calls += 1) {
@@ -57,17 +58,18 @@ function unlessRateLimited(error: unknown): null {
   throw error;
 }
 
-/** Asks for pages of one walk; a token that comes a second time would lead on for ever. */
-function createVisit(ask: AskPage): (page: number, mark: PageMark) => Promise<WalkedPage> {
-  const used = new Set<string>();
-  return async (page, { next, before }) => {
-    if (next !== undefined) used.add(next);
-    const answer: ServicePage = await ask(next);
-    if (answer.next !== undefined && used.has(answer.next)) {
-      throw toUnreadableAnswer('the list leads from one page back to an earlier one');
-    }
-    const { items } = answer;
-    const following = answer.next !== undefined && { next: answer.next, before: before + items.length };
-    return { page, items, before, ...(following && { following }) };
+/** Asks for the pages of one walk that begins with a mark, each with its place. */
+function createVisit(ask: AskPage, start: PageMark): (page: number, mark: PageMark) => Promise<WalkedPage> {
+  const noLoop = createLoopGuard();
+  noLoop(start.next);
+  return async (page, { next: token, before }) => {
+    const { items, next } = await ask(token);
+    noLoop(next);
+    return {
+      page,
+      items,
+      before,
+      ...(next !== undefined && { following: { next, before: before + items.length } }),
+    };
   };
 }

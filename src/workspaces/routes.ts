@@ -1,24 +1,20 @@
 import { Router } from 'express';
-import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { requestId } from '../platform/request-id.ts';
 import type { Render } from '../platform/templates.ts';
 import type { Ticket } from '../session/record.ts';
-import { toFindWords, toWayBack } from './addresses.ts';
-import type { FindItems } from './finding.ts';
+import { toFindAddress, toWayBack } from './addresses.ts';
 import { isPathId, toItemsList, toWorkspacePath, WORKSPACES } from './lists.ts';
-import type { ListPage } from './listing.ts';
 import { toPageAddress } from './pagination.ts';
-import type { ListSource } from './service-pages.ts';
-import type { ReadItem } from './single-item.ts';
+import type { ServiceSource } from './service-calls.ts';
 import { toFoundItemsView, toWorkspaceView } from './workspace-view.ts';
 import type { WorkspacePlace } from './workspace-view.ts';
+import type { Workspaces } from './workspaces.ts';
 import { toFoundWorkspacesView, toWorkspacesView } from './workspaces-view.ts';
 
-export interface WorkspacesDeps {
-  readonly listPage: ListPage;
-  readonly findItems: FindItems;
-  readonly readItem: ReadItem;
+export interface WorkspacesDeps extends Pick<Workspaces, 'listPage' | 'findItems' | 'readItem'> {
   readonly render: Render;
+  readonly signedIn: RequestHandler[];
   readonly ticketOf: (req: Request) => Ticket;
   /** The kinds of item inside a workspace (`WORKSPACE_ITEMS`); at least one. */
   readonly kinds: readonly string[];
@@ -26,53 +22,50 @@ export interface WorkspacesDeps {
   readonly pageSize: number;
 }
 
+const INSIDE = `${WORKSPACES.address}/:id{/:kind}` as const;
+
 /**
- * The workspace browser, for requests that have a session: `ticketOf` gives it. Every failure is passed on, that of a
- * session which turns out to have ended (SessionEndedError) included.
+ * The workspace browser, for who `signedIn` lets through: `ticketOf` gives their session. Every failure is passed on, that
+ * of a session which turns out to have ended (SessionEndedError) included.
  */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
-  const { listPage, findItems, readItem, render, ticketOf, kinds, pageSize } = deps;
+  const { listPage, findItems, readItem, render, signedIn, ticketOf, kinds, pageSize } = deps;
   const router = Router();
 
   /** Calls end when nobody waits for the page any more. */
-  const toSource = (req: Request, res: Response, path: string): Omit<ListSource, 'limit'> => {
+  const toSource = (req: Request, res: Response, path: string): ServiceSource => {
     const gone = new AbortController();
     res.once('close', () => gone.abort());
     return { ticket: ticketOf(req), path, requestId: requestId(res), signal: gone.signal };
   };
 
+  router.all([WORKSPACES.address, INSIDE], signedIn);
   router.get(WORKSPACES.address, async (req, res) => {
     const source = toSource(req, res, WORKSPACES.servicePath);
-    const words = toFindWords(req.query);
-    if (words !== '') {
-      const { page: from } = toPageAddress({ page: req.query['from'] }, pageSize);
-      const found = await findItems({ ...source, words, from });
-      res.type('html').send(render('workspaces', toFoundWorkspacesView(found, words, from, pageSize)));
-      return;
-    }
+    const find = toFindAddress(req.query);
     const { limit, page } = toPageAddress(req.query, pageSize);
-    const listed = await listPage({ ...source, limit, page });
-    res.type('html').send(render('workspaces', toWorkspacesView(listed, page, pageSize)));
+    const view =
+      find === null
+        ? toWorkspacesView(await listPage({ ...source, limit, page }), page, pageSize)
+        : toFoundWorkspacesView(await findItems({ ...source, ...find }), find, pageSize);
+    res.type('html').send(render('workspaces', view));
   });
 
-  router.get(`${WORKSPACES.address}/:id{/:kind}`, async (req, res, next) => {
+  router.get(INSIDE, async (req, res, next) => {
     const place = toPlace(req);
     if (place === null) {
       next();
       return;
     }
     const source = toSource(req, res, toItemsList(place.id, place.kind).servicePath);
-    const item = readItem({ ...source, path: toWorkspacePath(place.id) });
-    const words = toFindWords(req.query);
-    if (words !== '') {
-      const { page: from } = toPageAddress({ page: req.query['from'] }, pageSize);
-      const found = await findItems({ ...source, words, from });
-      res.type('html').send(render('workspace', toFoundItemsView(place, await item(), found, words)));
-      return;
-    }
+    const workspace = readItem({ ...source, path: toWorkspacePath(place.id) });
+    const find = toFindAddress(req.query);
     const { limit, page } = toPageAddress(req.query, pageSize);
-    const listed = await listPage({ ...source, limit, page });
-    res.type('html').send(render('workspace', toWorkspaceView(place, await item(), listed, page)));
+    const toView =
+      find === null
+        ? toWorkspaceView(place, await listPage({ ...source, limit, page }), page)
+        : toFoundItemsView(place, await findItems({ ...source, ...find }), find);
+    res.type('html').send(render('workspace', toView(await workspace())));
   });
 
   const toPlace = (req: Request<{ id: string; kind?: string }>): WorkspacePlace | null => {

@@ -20,6 +20,14 @@ export class ServiceAnswerError extends AppError {
   }
 }
 
+/**
+ * Whether the service no longer takes the `next` token that it was asked with (`NEXT_TOKEN_EXPIRED`). The interface gives no
+ * status for that; for what we ask, a 400 can mean nothing else.
+ */
+export function isExpiredToken(error: unknown): boolean {
+  return error instanceof ServiceAnswerError && error.serviceStatus === 400;
+}
+
 /** Maps a status of the service other than 200. `now` is in ms since the epoch. */
 export function toServiceAnswerError(
   status: number,

@@ -24,8 +24,8 @@ interface ServiceAnswer {
 }
 
 /**
- * Asks for a source with a query (without its question mark; empty for none). Each of its calls may renew the token once, after
- * a 401. Rejects with an AppError fit for a page, with what the token keeper rejects with, or with the signal's reason once
+ * Asks for a source with a query (without its question mark; empty for none). After a 401 the token is renewed,
+ * once for all calls of a source: a walk that needs more than one renewal has met another trouble. Rejects with an AppError fit for a page, with what the token keeper rejects with, or with the signal's reason once
  * that is aborted.
  */
 export type AskService = (source: ServiceSource) => (query: string) => Promise<ServiceAnswer>;

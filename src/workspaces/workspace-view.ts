@@ -1,5 +1,5 @@
 import { toHref } from './addresses.ts';
-import type { WayBack } from './addresses.ts';
+import type { FindAddress, WayBack } from './addresses.ts';
 import type { Found } from './finding.ts';
 import { toItemRow } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
@@ -32,30 +32,24 @@ export interface WorkspaceView {
   readonly list: ListView;
 }
 
-/** A page of items. `workspace` is what the service says of the workspace itself; null where it says nothing. */
-export function toWorkspaceView(
-  place: WorkspacePlace,
-  workspace: unknown,
-  listed: ListedPage,
-  asked: number,
-): WorkspaceView {
+/** Makes the page once it is known what the service says of the workspace itself; null where it says nothing. */
+type ToWorkspaceView = (workspace: unknown) => WorkspaceView;
+
+/** A page of items; `asked` is the page in the address. */
+export function toWorkspaceView(place: WorkspacePlace, listed: ListedPage, asked: number): ToWorkspaceView {
+  const list = toPageView(toShownList(place), listed, asked);
   const page = listed.page === 1 ? '' : `, page ${listed.page}`;
-  return toView(place, workspace, toPageView(toShownList(place), listed, asked), page);
+  return (workspace) => toView(place, workspace, list, page);
 }
 
-/** What was found of `words` among the items of a kind. */
+/** What was found among the items of a kind. */
 export function toFoundItemsView(
   place: WorkspacePlace,
-  workspace: unknown,
   found: Found,
-  words: string,
-): WorkspaceView {
-  return toView(
-    place,
-    workspace,
-    toFoundView(toShownList(place), found, words),
-    ` that match “${toTitlePart(words)}”`,
-  );
+  { words }: FindAddress,
+): ToWorkspaceView {
+  const list = toFoundView(toShownList(place), found, words);
+  return (workspace) => toView(place, workspace, list, ` that match “${toTitlePart(words)}”`);
 }
 
 function toView(place: WorkspacePlace, item: unknown, list: ListView, which: string): WorkspaceView {

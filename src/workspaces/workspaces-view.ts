@@ -1,4 +1,5 @@
 import { toHref, toPlaceQuery } from './addresses.ts';
+import type { FindAddress } from './addresses.ts';
 import type { Found } from './finding.ts';
 import { toFoundView, toPageView } from './list-view.ts';
 import type { ListView, ShownList } from './list-view.ts';
@@ -17,7 +18,7 @@ const EMPTY = 'You have no workspaces yet. Those that you are invited to will be
 
 /** A page of the list of workspaces; `asked` is the page in the address, `defaultLimit` the size where none is given. */
 export function toWorkspacesView(listed: ListedPage, asked: number, defaultLimit: number): WorkspacesView {
-  const list = toShownList(toPlaceQuery(listed, '', defaultLimit), defaultLimit);
+  const list = toShownList(toPlaceQuery(listed, defaultLimit), defaultLimit);
   return {
     title: listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`,
     signedIn: true,
@@ -26,19 +27,14 @@ export function toWorkspacesView(listed: ListedPage, asked: number, defaultLimit
   };
 }
 
-/** What was found of `words`, from the page `from` on. */
-export function toFoundWorkspacesView(
-  found: Found,
-  words: string,
-  from: number,
-  defaultLimit: number,
-): WorkspacesView {
-  const place = toPlaceQuery({ limit: defaultLimit, page: from }, words, defaultLimit);
+/** What was found. */
+export function toFoundWorkspacesView(found: Found, find: FindAddress, defaultLimit: number): WorkspacesView {
+  const list = toShownList(toPlaceQuery(find, defaultLimit), defaultLimit);
   return {
-    title: `Workspaces that match “${toTitlePart(words)}”`,
+    title: `Workspaces that match “${toTitlePart(find.words)}”`,
     signedIn: true,
     room: 'workspaces',
-    list: toFoundView(toShownList(place, defaultLimit), found, words),
+    list: toFoundView(list, found, find.words),
   };
 }
 

@@ -33,6 +33,8 @@ export interface WorkspacesOptions {
   readonly redis: RedisClient;
   readonly sealer: Sealer;
   readonly log: Logger;
+  /** Most connections to the service that this process has. */
+  readonly connections: number;
   /** Starts the name of every key. */
   readonly prefix: string;
   /** Page numbers are remembered for as long as a session may stand unused. */
@@ -48,7 +50,12 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const { now, sessions } = options;
   const askService = createServiceCalls(options);
   const readList = createServicePages(askService, now);
-  const walkList = createKnownPages({ readList, pageTokens: createPageTokens(options), now });
+  const walkList = createKnownPages({
+    readList,
+    pageTokens: createPageTokens(options),
+    mostAtOnce: toMostAtOnce(options.connections),
+    now,
+  });
   return {
     listPage: createListing(walkList),
     findItems: createFinding(walkList),
@@ -59,4 +66,12 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       wait: async (ms, signal) => delay(ms, undefined, { signal }),
     }),
   };
+}
+
+/**
+ * A page takes one call at a time, and a second one for the workspace that it is about: with all that a session may have
+ * under way it takes about a quarter of the connections. More than 16 tabs nobody loads at once.
+ */
+function toMostAtOnce(connections: number): number {
+  return Math.min(Math.max(2, Math.floor(connections / 8)), 16);
 }

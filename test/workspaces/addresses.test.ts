@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toFindWords, toPlaceQuery, toWayBack } from '../../src/workspaces/addresses.ts';
+import { toFindAddress, toPlaceQuery, toWayBack } from '../../src/workspaces/addresses.ts';
 
 test.each([
   ['', '/workspaces', 'Workspaces'],
@@ -16,15 +16,17 @@ test.each([
 });
 
 test('The usual first page need not be remembered', () => {
-  expect(toPlaceQuery({ limit: 25, page: 1 }, '', 25)).toBe('');
-  expect(toPlaceQuery({ limit: 50, page: 1 }, '', 25)).toBe('limit=50&page=1');
-  expect(toPlaceQuery({ limit: 25, page: 1 }, 'a b', 25)).toBe('find=a%20b');
-  expect(toPlaceQuery({ limit: 25, page: 4 }, 'a b', 25)).toBe('find=a%20b&from=4');
+  expect(toPlaceQuery({ limit: 25, page: 1 }, 25)).toBe('');
+  expect(toPlaceQuery({ limit: 50, page: 1 }, 25)).toBe('limit=50&page=1');
+  expect(toPlaceQuery({ words: 'a b', from: 1 }, 25)).toBe('find=a%20b');
+  expect(toPlaceQuery({ words: 'a b', from: 4 }, 25)).toBe('find=a%20b&from=4');
 });
 
 test('What is to be found is one text of at most two hundred characters, never half of one', () => {
-  expect(toFindWords({ find: '  two words ' })).toBe('two words');
-  expect(toFindWords({ find: ['a', 'b'] })).toBe('');
-  expect(toFindWords({})).toBe('');
-  expect(toFindWords({ find: `x${'😀'.repeat(200)}` })).toBe(`x${'😀'.repeat(99)}`);
+  expect(toFindAddress({ find: '  two words ' })).toEqual({ words: 'two words', from: 1 });
+  expect(toFindAddress({ find: ['a', 'b'] })).toBeNull();
+  expect(toFindAddress({ find: ' ' })).toBeNull();
+  expect(toFindAddress({ find: 'a', from: '-3' })).toEqual({ words: 'a', from: 1 });
+  expect(toFindAddress({})).toBeNull();
+  expect(toFindAddress({ find: `x${'😀'.repeat(200)}` })?.words).toBe(`x${'😀'.repeat(99)}`);
 });

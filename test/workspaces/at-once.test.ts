@@ -29,6 +29,7 @@ test('The seventeenth page of a session at once is a 429, until one of the other
       remember: () => Promise.resolve(),
       forget: () => Promise.resolve(),
     },
+    mostAtOnce: 16,
     now: Date.now,
   });
   const walk = async (id: string) => {

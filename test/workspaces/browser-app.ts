@@ -54,6 +54,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     idleSeconds: IDLE_SECONDS,
     log: options.log ?? silent,
     timeoutSeconds,
+    connections: 128,
     now,
   });
   const render = createRender();
@@ -66,6 +67,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   app.use(
     createWorkspacesRouter({
       ...lists,
+      signedIn: [(_req, _res, next) => next()],
       render,
       kinds: ['rooms', 'murals'],
       ticketOf: (req) => toTicket(req.get('x-test-session') ?? 'session-a'),

@@ -40,7 +40,7 @@ const row = { name: 'x', description: '', isLong: false, flags: [], details: [],
 
 test('What was found says how far was looked', () => {
   const found = (more: object) =>
-    toFoundWorkspacesView({ rows: [row], before: 0, upTo: 137, ...more }, 'x', 1, 25).list;
+    toFoundWorkspacesView({ rows: [row], before: 0, upTo: 137, ...more }, { words: 'x', from: 1 }, 25).list;
   expect(found({}).place).toBe('1 matches “x” in all 137');
   expect(found({})).not.toHaveProperty('notice');
   expect(found({ rows: [row, row], upTo: 20_000, nextFrom: 201 })).toMatchObject({
