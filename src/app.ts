@@ -9,6 +9,7 @@ import { createOpenapi } from './console/openapi.ts';
 import { createConsoleRouter } from './console/routes.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createErrorPages, pageNotFound, refuseTrace } from './platform/error-pages.ts';
+import { refuseLoading } from './platform/fetch-metadata.ts';
 import { createHealthRouter } from './platform/health.ts';
 import { logRequest } from './platform/request-log.ts';
 import { createSecurityHeaders } from './platform/security-headers.ts';
@@ -63,7 +64,7 @@ export function createApp(
   });
   app.use('/auth', createAuthRouter(services, readSession));
   app.get('/openapi.json', createOpenapi());
-  const signedIn = [...readSession, requireSession];
+  const signedIn = [refuseLoading, ...readSession, requireSession];
   app.use(
     createConsoleRouter({ signedIn, render, publicOrigin: config.publicOrigin, cookieName: cookie.name }),
   );

@@ -4,7 +4,7 @@ import { endWithThisAnswer } from '../platform/lingering-close.ts';
 import { judgeFraming } from '../platform/request-framing.ts';
 import { crossSiteRequest, isSameOrigin } from '../platform/same-origin.ts';
 import { badRequestTarget, bodyTooLarge, methodNotAllowed, pathNotAllowed } from './problems.ts';
-import { judgeTarget } from './target.ts';
+import { judgeTarget } from '../auth/target.ts';
 
 /** Judges what can be judged without the session, in the order of contract section 4. Throws the answer. */
 export function judgeHead(req: IncomingMessage, target: string, config: Config): void {

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 import { cutOff } from '../platform/cut-off.ts';
 import { toAppError } from '../platform/errors.ts';
+import { goneSignal } from '../platform/gone.ts';
 import type { Logger } from '../platform/log.ts';
 import { requestId } from '../platform/request-id.ts';
 import type { Ticket } from '../session/record.ts';
@@ -29,16 +31,14 @@ export function createSendExport(deps: {
   readonly log: Logger;
 }): SendExport {
   return async (res, order) => {
-    const gone = new AbortController();
-    const { signal } = gone;
-    res.once('close', () => gone.abort());
+    const signal = goneSignal(res);
     const pages = deps.exportPages({ ...order, requestId: requestId(res), signal });
     const texts = toTexts(pages, order.format);
     try {
       for await (const text of texts) {
         signal.throwIfAborted();
         if (!res.headersSent) writeExportHead(res, order);
-        if (!res.write(text)) await once(res, 'drain', { signal });
+        await (res.write(text) ? turn() : once(res, 'drain', { signal }));
       }
       res.end();
     } catch (error) {

@@ -40,7 +40,10 @@ export function createFinding(walkList: WalkList): FindItems {
     const look = (at: WalkedPage) => {
       if (at.page < from) return false;
       if (at.page === from) before = at.before;
-      rows.push(...at.items.map(toItemRow).filter(matches));
+      for (const item of at.items) {
+        const row = toItemRow(item);
+        if (matches(row)) rows.push(row);
+      }
       upTo = at.before + at.items.length;
       return rows.length >= ENOUGH;
     };

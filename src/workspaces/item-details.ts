@@ -13,6 +13,8 @@ export interface Detail {
 const MOST_DETAILS = 40;
 const LONGEST_LABEL = 60;
 const LONGEST_TEXT = 500;
+/** In an array or object that is shown as JSON. */
+const MOST_VALUES = 1_000;
 /** Fields whose names end like this hold a time, where it can be one. */
 const NAMES_A_TIME = /(?:On|At|Ends)$/;
 /** A number below it is no time in milliseconds but a count, or seconds. */
@@ -23,10 +25,14 @@ const YEAR_2000 = Date.UTC(2000, 0);
  * item's shape: whatever has another type is text in JSON. Objects are taken apart one level deep.
  */
 export function toDetails(item: object, shown: ReadonlySet<string>): { details: Detail[]; left: number } {
-  const fields = Object.entries(item)
-    .filter(([key]) => !shown.has(key))
-    .flatMap(([key, value]) => toFields(toLabel(key), key, value));
-  return { details: fields.slice(0, MOST_DETAILS), left: Math.max(0, fields.length - MOST_DETAILS) };
+  const fields = Object.entries(item).filter(([key]) => !shown.has(key));
+  // Only what is shown is put into words: an item may have a million fields.
+  const details = fields.slice(0, MOST_DETAILS).flatMap(([key, value]) => toFields(toLabel(key), key, value));
+  const beyond = Math.max(0, fields.length - MOST_DETAILS);
+  return {
+    details: details.slice(0, MOST_DETAILS),
+    left: Math.max(0, details.length - MOST_DETAILS) + beyond,
+  };
 }
 
 function toFields(label: string, key: string, value: unknown): Detail[] {
@@ -56,26 +62,38 @@ function toText(value: unknown): string {
   if (typeof value === 'string') return isVisible(value) ? shorten(value, LONGEST_TEXT) : '–';
   if (value === null || value === undefined) return '–';
   if (Array.isArray(value) && value.length === 0) return '–';
-  return shorten(toJson(value), LONGEST_TEXT);
+  return toJson(value);
 }
 
+/** The beginning of a value in JSON; what is large is not written whole to be cut. */
 function toJson(value: unknown): string {
   try {
-    return JSON.stringify(value);
+    return shorten(JSON.stringify(value, createBudget()), LONGEST_TEXT);
   } catch {
-    return '(nested too deeply to be shown)'; // the stack ends before the value does
+    return '(too large or nested too deeply to be shown)';
   }
+}
+
+/** Throws once so many values have been written: long before the stack or anybody's patience ends. */
+function createBudget(): (key: string, value: unknown) => unknown {
+  let left = MOST_VALUES;
+  return (_key, value) => {
+    left -= 1;
+    if (left < 0) throw new RangeError('too many values');
+    return typeof value === 'string' ? shorten(value, LONGEST_TEXT) : value;
+  };
 }
 
 /** `companyId` becomes `Company id`. */
 function toLabel(key: string): string {
-  if (!isVisible(key)) return '(no name)';
-  const words = key
+  const name = shorten(key, LONGEST_LABEL);
+  if (!isVisible(name)) return '(no name)';
+  const words = name
     .replaceAll(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, ' ')
     .replaceAll(/[_-]+/g, ' ')
     .trim();
-  const [first = '', ...rest] = isVisible(words) ? words : key;
-  return shorten(first.toUpperCase() + rest.join('').toLowerCase(), LONGEST_LABEL);
+  const [first = '', ...rest] = isVisible(words) ? words : name;
+  return first.toUpperCase() + rest.join('').toLowerCase();
 }
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -85,9 +85,9 @@ function toFlags(fields: Readonly<Record<string, unknown>>): (Flag & { readonly 
     ...(fields['suspended'] === true ? [flag('suspended', 'Suspended', 'warning')] : []),
     ...(fields['confidential'] === true ? [flag('confidential', 'Confidential', 'warning')] : []),
     ...(isVisible(status) && status !== 'active'
-      ? [flag('status', shorten(toSentence(status), LONGEST_FLAG), 'plain')]
+      ? [flag('status', toSentence(shorten(status, LONGEST_FLAG)), 'plain')]
       : []),
-    ...(isVisible(type) ? [flag('type', shorten(toSentence(type), LONGEST_FLAG), 'plain')] : []),
+    ...(isVisible(type) ? [flag('type', toSentence(shorten(type, LONGEST_FLAG)), 'plain')] : []),
     ...(fields['favorite'] === true ? [flag('favorite', 'Favourite', 'plain')] : []),
   ];
 }

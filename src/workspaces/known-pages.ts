@@ -1,4 +1,6 @@
 import { AppError } from '../platform/errors.ts';
+import { SessionEndedError } from '../session/session-ended.ts';
+import type { SessionRecords } from '../session/session-records.ts';
 import { createAtOnce } from './at-once.ts';
 import type { PageTokens } from './page-tokens.ts';
 import { walkPages } from './page-walk.ts';
@@ -28,17 +30,29 @@ const FIRST_PAGE = { page: 1, mark: { before: 0 } };
  */
 export function createKnownPages(deps: {
   readonly readList: (source: ListSource) => AskPage;
+  readonly sessions: Pick<SessionRecords, 'read'>;
   readonly pageTokens: PageTokens;
   /** Pages that a session may have under way in this process. */
   readonly mostAtOnce: number;
   readonly now: () => number;
 }): WalkList {
-  const { readList, pageTokens, now } = deps;
+  const { readList, sessions, pageTokens, now } = deps;
   const enter = createAtOnce(deps.mostAtOnce);
+
+  /** The session was read for the first page; what goes on is to end with it. */
+  const untilSignedOut = (source: ListSource): AskPage => {
+    const ask = readList(source);
+    let calls = 0;
+    return async (next) => {
+      calls += 1;
+      if (calls > 1 && (await sessions.read(source.ticket.id)) === null) throw new SessionEndedError();
+      return ask(next);
+    };
+  };
 
   const walk: WalkList = async (source, search) => {
     const list = { sessionId: source.ticket.id, path: source.path, limit: source.limit };
-    const ask = readList(source);
+    const ask = untilSignedOut(source);
 
     const walkFrom = async (from: Walk['from']) => {
       const found = new Map<number, PageMark>();

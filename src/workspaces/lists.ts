@@ -1,3 +1,5 @@
+import { judgeTarget } from '../auth/target.ts';
+
 /** A list of the service, and where the browser shows it. */
 export interface ServiceList {
   /** Path on the service, percent-encoded where needed, without a query. */
@@ -16,13 +18,12 @@ export const WORKSPACES = {
 } as const satisfies ServiceList;
 
 /**
- * Whether an id can stand as one segment of a path, under every reading that a server may give it: nothing that
- * separates, escapes or leads upwards. What the service calls its items is not promised.
+ * Whether an id can stand as one segment of a path, under every reading that a server may give it: nothing that separates,
+ * escapes or leads upwards, and nothing that the gateway would refuse. What the service calls its items is not promised.
  */
 export function isPathId(id: string): boolean {
-  return (
-    id.length > 0 && id.length <= LONGEST_ID && !/^\.+$/.test(id) && !/[/\\%;?#\p{Cc}\p{Cs}\p{Z}]/u.test(id)
-  );
+  if (id.length === 0 || id.length > LONGEST_ID || /[/\\%;?#\p{Cc}\p{Cs}\p{Z}]/u.test(id)) return false;
+  return judgeTarget(toWorkspacePath(id), [`${WORKSPACES.servicePath}/`]) === 'forward';
 }
 
 /** One workspace on the service. Its id must be one that isPathId accepts. */

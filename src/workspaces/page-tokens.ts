@@ -29,6 +29,16 @@ export interface PageTokens {
 
 const markSchema = z.object({ next: z.string(), before: z.number() });
 
+/** For the tokens of one walk, in characters: with usual ones far more than it can find. */
+const MOST_KEPT = 65_536;
+
+/** The last marks, and as many before them as fit: a page whose mark was not kept is walked to again. */
+function withinBudget(marks: [number, PageMark][]): [number, PageMark][] {
+  let left = MOST_KEPT;
+  const kept = marks.toReversed().filter(([, { next = '' }]) => (left -= next.length) >= 0);
+  return kept.length > 0 ? kept : marks.slice(-1);
+}
+
 /** A key never stands without a time to live: ARGV[1] in seconds, then fields and values. */
 const REMEMBER = `
   redis.call('HSET', KEYS[1], unpack(ARGV, 2))
@@ -76,7 +86,7 @@ export function createPageTokens(deps: {
       if (marks.size === 0) return;
       try {
         const key = keyOf(list);
-        const fields = [...marks].flatMap(([page, mark]) => [
+        const fields = withinBudget([...marks]).flatMap(([page, mark]) => [
           String(page),
           sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`),
         ]);

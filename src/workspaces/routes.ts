@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import { goneSignal } from '../platform/gone.ts';
 import { requestId } from '../platform/request-id.ts';
 import type { Render } from '../platform/templates.ts';
 import type { Ticket } from '../session/record.ts';
@@ -34,9 +35,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
 
   /** Calls end when nobody waits for the page any more. */
   const toSource = (req: Request, res: Response, path: string): ServiceSource => {
-    const gone = new AbortController();
-    res.once('close', () => gone.abort());
-    return { ticket: ticketOf(req), path, requestId: requestId(res), signal: gone.signal };
+    return { ticket: ticketOf(req), path, requestId: requestId(res), signal: goneSignal(res) };
   };
 
   router.all([WORKSPACES.address, INSIDE], signedIn);

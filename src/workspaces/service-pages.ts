@@ -26,8 +26,12 @@ export type AskPage = (next: string | undefined) => Promise<ServicePage>;
 /** It must fit into the head of a request again, beside everything else. */
 const MAX_NEXT_CHARACTERS = 8_192;
 
+/** A hundred times what was asked for: to go through more would hold everybody else up. */
+const MOST_ITEMS = 10_000;
+
 const envelopeSchema = z.object({
-  value: z.array(z.unknown()),
+  // Not an array of unknown: to copy what is not looked at costs as much as to read it.
+  value: z.custom<readonly unknown[]>((value) => Array.isArray(value) && value.length <= MOST_ITEMS),
   // Half a surrogate pair has no place in an address.
   next: z
     .string()

@@ -1,8 +1,11 @@
 /** What a spreadsheet passes over when it looks at how a cell begins: blanks, and characters that can't be seen. */
 const PASSED_OVER = String.raw`[\s\p{C}\p{Z}]*`;
 const BEGINNING = new RegExp(`^${PASSED_OVER}`, 'u');
-/** Where another cell or row begins, for who reads the file with other separators, and all that is passed over then. */
-const NEW_BEGINNINGS = new RegExp(`[;\\t\\r\\n]${PASSED_OVER}`, 'gu');
+/**
+ * Where another cell or row begins, for who reads the file with other separators, and all that is passed over then: quotes
+ * too, for they would be those of that cell.
+ */
+const NEW_BEGINNINGS = /[;\t\r\n]["\s\p{C}\p{Z}]*/gu;
 
 /**
  * A text that no spreadsheet takes for a formula (CWE-1236): an apostrophe stands ahead of wherever one would begin, at

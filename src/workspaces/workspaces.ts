@@ -52,6 +52,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const readList = createServicePages(askService, now);
   const walkList = createKnownPages({
     readList,
+    sessions,
     pageTokens: createPageTokens(options),
     mostAtOnce: toMostAtOnce(options.connections),
     now,

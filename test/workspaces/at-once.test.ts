@@ -24,6 +24,7 @@ test('The seventeenth page of a session at once is a 429, until one of the other
       answers.push(answer);
       return answer.promise;
     },
+    sessions: { read: () => Promise.resolve(null) },
     pageTokens: {
       nearest: () => Promise.resolve(null),
       remember: () => Promise.resolve(),

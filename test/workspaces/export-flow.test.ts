@@ -72,3 +72,17 @@ test('An export that is under way when the process is told to end comes to its o
   expect(reader.text()).toMatch(/"the last"[^]*\r\n0\r\n\r\n$/);
   expect(await drained).toBe(true);
 });
+
+test('Who leaves before the session is read takes no place from the next export', async () => {
+  const cookie = await bench.begin(workspaces(250));
+  for (let visit = 0; visit < 30; visit += 1) {
+    const reader = await bench.open('/workspaces.csv', cookie);
+    await turns(visit % 10);
+    reader.socket.destroy();
+  }
+  await eventually(async () => (await bench.get('/workspaces.csv', cookie)).status === 200);
+  const both = await Promise.all(
+    ['csv', 'ndjson'].map(async (form) => bench.get(`/workspaces.${form}`, cookie)),
+  );
+  expect(both.map(({ status }) => status)).toEqual([200, 200]);
+});

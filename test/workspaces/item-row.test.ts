@@ -176,7 +176,17 @@ test('Hostile names of fields are only names', () => {
   ]);
 });
 
+test('An item of a hundred thousand fields, names or values costs no more than one page shows', () => {
+  const many = Array.from({ length: 100_000 }, (_, index) => index);
+  const row = toItemRow({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
+  expect(row.details.map(({ label, text }) => [label.length, text])).toEqual([
+    [4, '(too large or nested too deeply to be shown)'],
+    [61, '1'],
+  ]);
+  expect(row.flags[0]?.text).toBe(`Y${'y'.repeat(39)}…`);
+});
+
 test('What is nested too deeply is said to be', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
-  expect(detailsOf({ deep })).toEqual([['Deep', '(nested too deeply to be shown)']]);
+  expect(detailsOf({ deep })).toEqual([['Deep', '(too large or nested too deeply to be shown)']]);
 });

@@ -118,3 +118,22 @@ function collectWarnings() {
   const write = (line: string) => void lines.push(line);
   return { lines, log: createLog('warn', { write }) };
 }
+
+test('Of endless tokens the last are kept that fit into 64 KiB: how much a session holds does not follow the service', async () => {
+  const long = (nth: number) => `${nth}`.padStart(8_000, '0');
+  await using service = await startSmallService([], ({ next }, res) => {
+    const nth = Number(next ?? 0) + 1;
+    sendJson(res, 200, { value: [{ name: `Workspace ${nth}` }], next: long(nth) });
+    return true;
+  });
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  await request(app.server).get('/workspaces?page=30').expect(200);
+  const [key = ''] = await redis.keys('*');
+  expect((await redis.hkeys(key)).map(Number).toSorted((a, b) => a - b)).toEqual([
+    24, 25, 26, 27, 28, 29, 30, 31,
+  ]);
+  service.calls.length = 0;
+  const page = await request(app.server).get('/workspaces?page=31').expect(200);
+  expect(page.text).toContain('Workspace 31<');
+  expect(service.calls).toHaveLength(1);
+});

@@ -251,3 +251,15 @@ test('An empty list says so', async () => {
   expect(page.text).toContain('You have no workspaces yet.');
   expect(page.text).not.toMatch(/Page 1|per page/);
 });
+
+test('A walk ends with its session, and shows nothing', async () => {
+  let ended = false;
+  await using service = await startSmallService(workspaces(1_000), (_call, _res, nth) => {
+    ended = nth === 3;
+    return false;
+  });
+  await using app = await start(service, { hasEnded: () => ended });
+  const page = await request(app.server).get('/workspaces?limit=10&page=50').expect(303);
+  expect(page.headers['location']).toMatch(/^\/auth\/login\?return_to=/);
+  expect(service.calls).toHaveLength(3);
+});

@@ -188,6 +188,7 @@ test.each([
   ['null', 'null'],
   ['no value', '{"items":[]}'],
   ['a value that is no array', '{"value":{"0":"a"}}'],
+  ['more items than anybody asks for', JSON.stringify({ value: Array.from({ length: 10_001 }, () => 0) })],
   ['a next that is a number', '{"value":[],"next":2}'],
   ['an empty next', '{"value":[],"next":""}'],
   ['a next that fits into no address', JSON.stringify({ value: [], next: 'x'.repeat(8_193) })],

@@ -143,6 +143,12 @@ describe('Inside a workspace', () => {
     'a%00b',
     'a%0ab',
     'a%20b',
+    '%EF%BC%8E%EF%BC%8E', // full-width dots
+    '%E2%80%A5', // a two-dot leader
+    '+..',
+    '..%E2%80%8B',
+    '%EF%BC%852e%EF%BC%852e',
+    '%EF%BC%8E%EF%BC%8E%EF%BC%8Fauthorization%EF%BC%8Foauth2',
     'x'.repeat(257),
   ])('an id that could lead elsewhere on the service is refused before anything is asked: %s', async (id) => {
     const page = await browser.fetch(`${house.origin}/workspaces/${id}/rooms`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { judgeTarget } from '../../src/gateway/target.ts';
-import type { TargetVerdict } from '../../src/gateway/target.ts';
+import { judgeTarget } from '../../src/auth/target.ts';
+import type { TargetVerdict } from '../../src/auth/target.ts';
 
 const PREFIX = '/api/public/v1/';
 const AUTHORIZATION = '/api/public/v1/authorization/oauth2';

@@ -1,4 +1,4 @@
-import { AUTHORIZATION_PATH } from '../auth/service-paths.ts';
+import { AUTHORIZATION_PATH } from './service-paths.ts';
 
 export type TargetVerdict = 'forward' | 'malformed' | 'not-allowed';
 
