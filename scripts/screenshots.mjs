@@ -1,117 +1,64 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
+import { execFileSync } from 'node:child_process';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { ensurePackages } from './ensure-packages.mjs';
-import { ensureProgram } from './ensure-programs.mjs';
+import { ensureProgram, pathOf } from './ensure-programs.mjs';
 import { launch, LaunchError, root } from './launch.mjs';
 
-/** Pictures of the running demo for the documentation, into docs/images/. */
-
-const FOLDER = `${root}docs/images`;
-const DESK = { width: 1_280, height: 860 };
-const PHONE = { width: 360, height: 740 };
 /**
- * Starts the demo on free ports and resolves with its address once it prints that.
- * @param {import('node:child_process').ChildProcess} demo
+ * Pictures of every page and state of the running demo, as wide as a desk and a phone, in the light and in the dark:
+ * into screenshots/, with an index.html, and those that the documentation shows into docs/images/. With words, only
+ * those whose names hold one of them.
  */
-async function addressOf(demo) {
-  if (demo.stdout === null) throw new Error('The demo has no output to read.');
-  for await (const line of createInterface(demo.stdout)) {
-    const address = /https?:\/\/localhost:\d+/.exec(line)?.[0];
-    if (address !== undefined) return address;
-  }
-  throw new LaunchError('The demo ended before it was ready.');
+
+const FOLDER = `${root}screenshots`;
+const DOCS = `${root}docs/images`;
+
+/** Names of workspaces are in many scripts; what has no letters for them shows boxes. */
+function tellOfMissingFonts() {
+  const fontsFor = (/** @type {string} */ language) =>
+    pathOf('fc-list') === undefined
+      ? ''
+      : execFileSync('fc-list', [`:lang=${language}`], { encoding: 'utf8' });
+  const missing = ['ja', 'ar', 'he', 'hi', 'th'].filter((language) => fontsFor(language) === '');
+  if (missing.length === 0) return;
+  console.error(
+    `Some names will show as boxes: no fonts for ${missing.join(', ')} (apt-get install fonts-noto-core fonts-noto-cjk).`,
+  );
 }
 
-/**
- * Goes from the landing page through the service's own pages to the answer of a consent button. Resolves with the
- * service's address.
- * @param {import('playwright-core').Page} page
- * @param {string} address
- * @param {'Allow' | 'Deny'} answer
- */
-async function signIn(page, address, answer) {
-  await page.goto(address);
-  await page.getByRole('link', { name: 'Sign in' }).click();
-  await page.waitForURL((url) => url.origin !== address);
-  const service = new URL(page.url()).origin;
-  // The service remembers who signed in before.
-  const user = page.getByLabel('User name');
-  if (await user.isVisible()) {
-    await user.fill('demo');
-    await page.getByLabel('Password').fill('demo');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  }
-  await page.getByRole('button', { name: answer, exact: true }).click();
-  await page.waitForURL((url) => url.origin === address);
-  return service;
-}
-
-/**
- * @param {import('playwright-core').Browser} browser
- * @param {string} address
- */
-async function takePictures(browser, address) {
-  const context = await browser.newContext({
-    viewport: DESK,
-    colorScheme: 'light',
-    javaScriptEnabled: false,
-  });
-  const page = await context.newPage();
-  /** @param {string} name */
-  const take = async (name) => {
-    await page.screenshot({ path: `${FOLDER}/${name}.png` });
-    console.log(`docs/images/${name}.png`);
-  };
-
-  await page.goto(address);
-  await take('landing');
-  await signIn(page, address, 'Deny');
-  await take('error');
-  const service = await signIn(page, address, 'Allow');
-  await take('workspaces');
-
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await take('workspaces-dark');
-  await page.setViewportSize(PHONE);
-  await take('workspaces-phone-dark');
-  await page.emulateMedia({ colorScheme: 'light' });
-  await take('workspaces-phone');
-
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.waitForURL(`${address}/`);
-  await page.getByRole('link', { name: 'Sign in' }).waitFor();
-  await take('landing-phone');
-
-  await page.setViewportSize(DESK);
-  await page.goto(`${service}/_faults`);
-  await page.getByRole('button', { name: 'Next list fails (500)' }).click();
-  await page.waitForURL(`${service}/_faults#now`);
-  await take('faults');
+/** @param {readonly { readonly name: string, readonly pictures: readonly string[] }[]} taken */
+function toIndex(taken) {
+  const sections = taken.map(
+    ({ name, pictures }) =>
+      `<h2>${name}</h2>\n${pictures.map((file) => `<img src="${file}" alt="${file}" loading="lazy">`).join('\n')}`,
+  );
+  const style = 'body { font-family: sans-serif } img { border: 1px solid gray; max-height: 40rem }';
+  return `<!doctype html>\n<title>Cloakroom, every page</title>\n<style>${style}</style>\n${sections.join('\n')}\n`;
 }
 
 await launch(async () => {
   await ensurePackages();
   await ensureProgram('chromium', 'chromium');
-  const { startChromium } = await import('./chromium.mjs');
-  const demo = spawn(process.execPath, ['scripts/demo.mjs'], {
-    cwd: root,
-    env: { ...process.env, PORT: '0', LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(demo, 'exit');
+  tellOfMissingFonts();
+  const { STATES } = await import('./screenshots/states.mjs');
+  const { openPhotographer } = await import('./screenshots/photographer.mjs');
+  const words = process.argv.slice(2);
+  const wanted = STATES.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+  if (wanted.length === 0)
+    throw new LaunchError('No state has such a name: see scripts/screenshots/states.mjs.');
+
+  await mkdir(FOLDER, { recursive: true });
+  const photographer = await openPhotographer(FOLDER);
   try {
-    const address = await addressOf(demo);
-    const browser = await startChromium();
-    try {
-      await mkdir(FOLDER, { recursive: true });
-      await takePictures(browser, address);
-    } finally {
-      await browser.close();
+    const taken = [];
+    for (const state of wanted) {
+      const pictures = await photographer.take(state);
+      taken.push({ name: state.name, pictures });
+      console.log(`${state.name}: ${pictures.length} pictures`);
+      if (state.docs !== undefined) await copyFile(`${FOLDER}/${pictures[0]}`, `${DOCS}/${state.docs}.png`);
     }
+    if (words.length === 0) await writeFile(`${FOLDER}/index.html`, toIndex(taken));
   } finally {
-    demo.kill('SIGTERM');
-    await ended;
+    await photographer.end();
   }
 });

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { LaunchError, root } from './launch.mjs';
+
+/**
+ * The demo as a process of its own.
+ * @typedef {object} RunningDemo
+ * @property {string} address Cloakroom's origin.
+ * @property {string} service The local service's.
+ * @property {() => Promise<void>} end
+ */
+
+/**
+ * Starts the demo on free ports, its service's calls ready to go wrong, and resolves once it can be opened.
+ * @returns {Promise<RunningDemo>}
+ */
+export async function startDemo() {
+  const demo = spawn(process.execPath, ['scripts/demo.mjs'], {
+    cwd: root,
+    env: { ...process.env, PORT: '0', LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(demo, 'exit');
+  /** @type {string[]} */
+  const addresses = [];
+  for await (const line of createInterface(demo.stdout)) {
+    addresses.push(...(line.match(/https?:\/\/(?:localhost|127\.0\.0\.1):\d+/g) ?? []));
+    if (addresses.length > 1) break;
+  }
+  const [address, service] = addresses;
+  if (address === undefined || service === undefined) {
+    throw new LaunchError('The demo ended before it was ready.');
+  }
+  demo.stdout.resume();
+  return {
+    address,
+    service,
+    end: async () => {
+      demo.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/**
+ * Goes from the landing page through the service's own pages to the answer of a consent button.
+ * @param {import('playwright-core').Page} page
+ * @param {string} address
+ * @param {'Allow' | 'Deny'} [answer]
+ */
+export async function signIn(page, address, answer = 'Allow') {
+  await page.goto(address);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.origin !== address);
+  await page.getByLabel('User name').fill('demo');
+  await page.getByLabel('Password').fill('demo');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: answer, exact: true }).click();
+  await page.waitForURL((url) => url.origin === address);
+}

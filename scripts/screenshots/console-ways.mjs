@@ -1,0 +1,70 @@
+/** The ways to the states of the console: what a developer does there. */
+
+/** @typedef {import('playwright-core').Page} Page */
+
+/** @param {Page} page */
+const sendButton = (page) => page.getByRole('button', { name: 'Send', exact: true });
+/** @param {Page} page */
+const answer = (page) => page.getByRole('heading', { name: 'Answer' });
+
+/** @param {string} path */
+export const send = (path) => async (/** @type {Page} */ page) => {
+  await page.getByLabel('Path').fill(path);
+  await sendButton(page).click();
+  await answer(page).waitFor();
+};
+
+/**
+ * The call that the console begins with.
+ * @param {Page} page
+ */
+export async function sendFirst(page) {
+  await sendButton(page).click();
+  await answer(page).waitFor();
+}
+
+/** @param {Page} page */
+export async function showHeaders(page) {
+  await sendFirst(page);
+  await page.locator('[data-answer] summary').click();
+}
+
+/** @param {Page} page */
+export async function composeFaults(page) {
+  await page.getByLabel('Path').fill('https://other.example/api/#top');
+  await page.locator('[data-part="headers"] summary').click();
+  await page.locator('[data-rows="headers"] [data-name]').fill('Authorization');
+  await page.locator('[data-rows="headers"] [data-value]').fill('Bearer mine');
+  await page.locator('[data-part="body"] summary').click();
+  await page.getByLabel('Body', { exact: true }).fill('{"half": ');
+  await sendButton(page).click();
+}
+
+/**
+ * A token is spent by time alone; here the gateway’s answer says that it was.
+ * @param {Page} page
+ */
+export async function sendRenewed(page) {
+  await page.route('**/api/**', async (route) => {
+    const response = await route.fetch();
+    const timing = response.headers()['server-timing'] ?? '';
+    const renewed = timing.replace(/token;dur=[\d.]+/, 'token;dur=38.2;desc="renewed"');
+    await route.fulfill({ response, headers: { ...response.headers(), 'server-timing': renewed } });
+  });
+  await sendFirst(page);
+}
+
+/** @param {Page} page */
+export async function sendSignedOut(page) {
+  await page.context().clearCookies();
+  await sendFirst(page);
+}
+
+/** @param {Page} page */
+export async function copyAsFetch(page) {
+  await page.getByRole('button', { name: 'Copy as fetch' }).click();
+  await page.locator('[data-copied-words]:not(:empty)').waitFor();
+}
+
+/** @param {Page} page */
+export const beginToSend = async (page) => sendButton(page).click();

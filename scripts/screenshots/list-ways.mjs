@@ -1,0 +1,102 @@
+/** The ways to the states of lists: what a person does there, or what happens around them. */
+import { setFault } from './faults.mjs';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('../running-demo.mjs').RunningDemo} RunningDemo */
+
+const LISTS = { route: 'workspaces' };
+
+/** What a service could send in place of workspaces. */
+export const HOSTILE = {
+  value: [
+    { id: 'w1', name: '<script>alert(1)</script>', description: '"><img src=x onerror=alert(1)>', locked: 1 },
+    { id: 'w2', name: 'abc\u202Edef ghi', description: 'مرحبا بالعالم 42, שלום עולם', type: '&lt;b&gt;' },
+    { id: 'w3', name: 'W'.repeat(300), description: 'word and '.repeat(150) },
+    { id: null, name: null, description: ['a', { list: true }], createdOn: 'yesterday', suspended: 'no' },
+    { title: `Z${'\u0300\u0316\u0489'.repeat(12)}algo 👩🏽‍❤️‍💋‍👨🏿`, status: 'x'.repeat(90), name: '=1+1' },
+    'no item at all',
+    42,
+  ],
+};
+
+/** @param {Page} page */
+export const openDetails = async (page) => page.locator('.item summary').first().click();
+
+/** @param {Page} page */
+export const openAbout = async (page) => page.getByText('About this workspace').click();
+
+/** @param {string} words */
+export const filter = (words) => async (/** @type {Page} */ page) => page.getByRole('searchbox').fill(words);
+
+/** @param {Page} page */
+export async function loadAll(page) {
+  await page.getByRole('button', { name: 'Load all pages' }).click();
+  await page.getByText('All loaded').waitFor();
+}
+
+/**
+ * The third page never comes.
+ * @param {Page} page
+ */
+export async function loadSome(page) {
+  await page.route(/page=3/, () => {});
+  await page.getByRole('button', { name: 'Load all pages' }).click();
+  await page.getByText('20 items…').waitFor();
+}
+
+/**
+ * The second call of the export waits.
+ * @param {Page} page
+ */
+export async function exportSlowly(page) {
+  await page.getByRole('link', { name: 'CSV', exact: true }).click();
+  await page.getByText('CSV: 100 items…').waitFor();
+}
+
+/** @param {Page} page */
+export async function exportAll(page) {
+  await page.getByRole('link', { name: 'NDJSON' }).click();
+  await page.locator('[data-export-progress]').getByText('saved as').waitFor();
+}
+
+/**
+ * @param {Page} page
+ * @param {RunningDemo} demo
+ */
+export async function exportInVain(page, { service }) {
+  await setFault(service, { ...LISTS, fault: 'next-expired' });
+  await page.getByRole('link', { name: 'CSV', exact: true }).click();
+  await page.getByRole('button', { name: 'Try again' }).waitFor();
+}
+
+/**
+ * @param {Page} page
+ * @param {RunningDemo} demo
+ */
+export async function waitToTryAgain(page, { service }) {
+  await setFault(service, { ...LISTS, fault: 'rate-limit', retryAfter: 1 });
+  await page.reload();
+  await page.getByText('You can try again now.').waitFor();
+}
+
+/**
+ * Stopped, as nothing can be asked of a page that is being left; the bar stays for a while.
+ * @param {Page} page
+ * @param {RunningDemo} demo
+ */
+export async function goOnSlowly(page, { service }) {
+  await setFault(service, { ...LISTS, fault: 'latency', latencyMs: 20_000 });
+  await page.evaluate(`document.querySelector('a[rel="next"]').click(); setTimeout(() => stop(), 0)`);
+  await page.waitForTimeout(1_000);
+}
+
+/**
+ * The local service’s own page, which tells what is set.
+ * @param {Page} page
+ * @param {RunningDemo} demo
+ */
+export async function setFaultByHand(page, { service }) {
+  await page.goto(`${service}/_faults`);
+  await page.getByRole('button', { name: 'Next list fails (500)' }).click();
+  await page.waitForURL(`${service}/_faults#now`);
+}

@@ -1,0 +1,14 @@
+const DESK = { width: 1_280, height: 860 };
+const PHONE = { width: 360, height: 740 };
+
+/** The ways to look at a page, by the name that ends those of their pictures. */
+export const LOOKS = /** @type {const} */ ({
+  'desk-light': { viewport: DESK, colorScheme: 'light' },
+  'desk-dark': { viewport: DESK, colorScheme: 'dark' },
+  'phone-light': { viewport: PHONE, colorScheme: 'light' },
+  'phone-dark': { viewport: PHONE, colorScheme: 'dark' },
+});
+
+/** @typedef {keyof typeof LOOKS} LookName */
+
+export const EVERY_LOOK = /** @type {readonly LookName[]} */ (Object.keys(LOOKS));

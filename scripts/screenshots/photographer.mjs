@@ -1,0 +1,85 @@
+import { startChromium } from '../chromium.mjs';
+import { signIn, startDemo } from '../running-demo.mjs';
+import { clearFaults, setFault } from './faults.mjs';
+import { EVERY_LOOK, LOOKS } from './looks.mjs';
+
+/** @typedef {import('./states.mjs').State} State */
+
+/**
+ * Whoever goes to a state of the demo's pages and takes its pictures into `folder`.
+ * @typedef {object} Photographer
+ * @property {(state: State) => Promise<string[]>} take Resolves with the files' names, in the order of the looks.
+ * @property {() => Promise<void>} end
+ */
+
+/**
+ * @param {string} folder
+ * @returns {Promise<Photographer>}
+ */
+export async function openPhotographer(folder) {
+  const demo = await startDemo();
+  const chromium = await startChromium();
+  const session = await signInOnce(chromium, demo.address);
+
+  return {
+    async take({ name, path, signedOut, javaScript = true, fault, act, looks = EVERY_LOOK, whole = false }) {
+      const context = await chromium.newContext({
+        ...LOOKS['desk-light'],
+        ...(!signedOut && { storageState: session }),
+        javaScriptEnabled: javaScript,
+        locale: 'en-GB',
+        timezoneId: 'UTC',
+      });
+      try {
+        await clearFaults(demo.service);
+        if (fault !== undefined) await setFault(demo.service, fault);
+        const page = await context.newPage();
+        page.setDefaultTimeout(20_000);
+        if (path !== undefined) await page.goto(demo.address + path);
+        await act?.(page, demo);
+
+        const files = [];
+        for (const look of looks) {
+          const { viewport, colorScheme } = LOOKS[look];
+          await page.setViewportSize(viewport);
+          await page.emulateMedia({ colorScheme });
+          if (whole) await growScreen(page, viewport);
+          const file = `${name}-${look}.png`;
+          await page.screenshot({ path: `${folder}/${file}` });
+          files.push(file);
+        }
+        return files;
+      } catch (cause) {
+        throw new Error(`${name} could not be reached`, { cause });
+      } finally {
+        await context.close();
+      }
+    },
+    async end() {
+      await chromium.close();
+      await demo.end();
+    },
+  };
+}
+
+/**
+ * Until the page fits: what is held at the screen’s edge would stand in the middle of a picture of the whole page.
+ * @param {import('playwright-core').Page} page
+ * @param {{ width: number, height: number }} viewport
+ */
+async function growScreen(page, { width, height }) {
+  const whole = Number(await page.evaluate('document.documentElement.scrollHeight'));
+  await page.setViewportSize({ width, height: Math.max(whole, height) });
+}
+
+/**
+ * @param {import('playwright-core').Browser} chromium
+ * @param {string} address
+ */
+async function signInOnce(chromium, address) {
+  const context = await chromium.newContext();
+  await signIn(await context.newPage(), address);
+  const session = await context.storageState();
+  await context.close();
+  return session;
+}

@@ -1,0 +1,121 @@
+import { signIn } from '../running-demo.mjs';
+import * as consoles from './console-ways.mjs';
+import * as lists from './list-ways.mjs';
+import * as sessions from './session-ways.mjs';
+
+/**
+ * A page, or a state of one: a line of the table below.
+ * @typedef {object} State
+ * @property {string} name Its pictures are named for it.
+ * @property {string} [path] Below Cloakroom's origin; where there is none, `act` goes there.
+ * @property {boolean} [signedOut]
+ * @property {boolean} [javaScript] Whether it is on; it is, unless told.
+ * @property {Readonly<Record<string, unknown>>} [fault] Of the local service, set before the page is opened.
+ * @property {(page: import('playwright-core').Page, demo: import('../running-demo.mjs').RunningDemo) => Promise<unknown>} [act]
+ *   What a person does on the page, until the state is there.
+ * @property {readonly import('./looks.mjs').LookName[]} [looks] Where not all are wanted, or it does not last for them.
+ * @property {boolean} [whole] The whole page, not just what a screen shows of it.
+ * @property {string} [docs] The name of its first picture among those of the documentation.
+ */
+
+const INSIDE = '/workspaces/workspace5733149';
+const EVERY_LIST = { route: 'workspaces', fault: 'status', status: 200 };
+const SLOW_LISTS = { route: 'workspaces', fault: 'latency', latencyMs: 6_000 };
+
+/** @type {readonly State[]} */
+export const STATES = [
+  { name: 'landing', path: '/', signedOut: true, whole: true },
+  { name: 'no-such-page-signed-out', path: '/nowhere', signedOut: true },
+  { name: 'access-denied', signedOut: true, act: async (page, { address }) => signIn(page, address, 'Deny') },
+  { name: 'sign-in-that-nobody-began', path: '/auth/callback?state=x&code=y', signedOut: true },
+
+  { name: 'workspaces', path: '/workspaces', docs: 'workspaces' },
+  { name: 'page-2', path: '/workspaces?limit=10&page=2', whole: true },
+  { name: 'workspaces-without-javascript', path: '/workspaces', javaScript: false },
+  { name: 'details', path: '/workspaces', act: lists.openDetails },
+  { name: 'past-the-end', path: '/workspaces?page=50' },
+  { name: 'empty-list', path: '/workspaces', fault: { ...EVERY_LIST, body: { value: [] } } },
+  {
+    name: 'one-item',
+    path: '/workspaces',
+    fault: { ...EVERY_LIST, body: { value: [{ id: 'w1', name: 'Only one', createdOn: 1.7e12 }] } },
+  },
+  { name: 'hostile-items', path: '/workspaces', fault: { ...EVERY_LIST, body: lists.HOSTILE }, whole: true },
+
+  { name: 'found', path: '/workspaces?find=design' },
+  { name: 'nothing-found', path: '/workspaces?find=no+such+words' },
+  { name: 'filter-typed', path: '/workspaces', act: lists.filter('lab') },
+  { name: 'filter-matches-nothing', path: '/workspaces', act: lists.filter('no such words') },
+  { name: 'loading-all', path: '/workspaces?limit=10', act: lists.loadSome },
+  { name: 'all-loaded', path: '/workspaces?limit=100', act: lists.loadAll },
+  { name: 'export-under-way', path: '/workspaces', fault: SLOW_LISTS, act: lists.exportSlowly },
+  { name: 'export-done', path: '/workspaces', act: lists.exportAll },
+  { name: 'export-broke-off', path: '/workspaces', act: lists.exportInVain },
+
+  { name: 'inside-a-workspace', path: INSIDE, act: lists.openDetails, docs: 'workspace' },
+  { name: 'about-a-workspace', path: `${INSIDE}?back=page%3D3`, act: lists.openAbout },
+  { name: 'murals', path: `${INSIDE}/murals?limit=10&page=2`, whole: true },
+  { name: 'nothing-inside', path: INSIDE, fault: { ...EVERY_LIST, route: 'rooms', body: { value: [] } } },
+  { name: 'nothing-found-inside', path: `${INSIDE}/murals?find=no+such+words` },
+  { name: 'no-such-workspace', path: '/workspaces/nowhere' },
+  { name: 'no-such-page', path: '/nowhere' },
+
+  {
+    name: 'service-error',
+    path: '/workspaces?page=2',
+    fault: { route: 'workspaces', fault: 'status', status: 500 },
+  },
+  { name: 'service-refuses', path: '/workspaces', fault: { ...EVERY_LIST, status: 403 } },
+  { name: 'service-away', path: '/workspaces', fault: { route: 'workspaces', fault: 'reset-before' } },
+  {
+    name: 'too-many-requests',
+    path: '/workspaces?page=2',
+    fault: { route: 'workspaces', fault: 'rate-limit', retryAfter: 72 },
+  },
+  { name: 'try-again-now', path: '/workspaces?page=2', act: lists.waitToTryAgain },
+  { name: 'slow-page', path: '/workspaces', act: lists.goOnSlowly },
+
+  { name: 'session-about-to-end', path: '/workspaces', act: sessions.comeNearTheEnd },
+  { name: 'session-at-its-longest', path: '/workspaces', act: sessions.comeNearTheLongest },
+  {
+    name: 'still-signed-in',
+    path: '/workspaces',
+    act: sessions.staySignedIn,
+    looks: ['desk-light', 'phone-dark'],
+  },
+  { name: 'session-ended', path: '/workspaces', act: sessions.endSession },
+  { name: 'signed-out-in-another-tab', signedOut: true, act: sessions.signOutInAnotherTab },
+  { name: 'signed-in-again-in-another-tab', path: '/workspaces', act: sessions.becomeAnotherSession },
+  { name: 'checking-the-session', path: '/workspaces', act: sessions.comeBackFromMemory },
+  { name: 'offline', path: '/workspaces', act: sessions.goOffline },
+
+  { name: 'console', path: '/console', whole: true },
+  { name: 'console-call', path: '/console', act: consoles.sendFirst },
+  { name: 'console-call-whole', path: '/console', act: consoles.sendFirst, whole: true, docs: 'console' },
+  { name: 'console-headers', path: '/console', act: consoles.showHeaders, whole: true },
+  { name: 'console-faults', path: '/console', act: consoles.composeFaults, whole: true },
+  { name: 'console-refused', path: '/console', act: consoles.send('/api/private/v1/keys'), whole: true },
+  { name: 'console-not-found', path: '/console', act: consoles.send('/api/public/v1/nothing'), whole: true },
+  {
+    name: 'console-replayed',
+    path: '/console',
+    fault: { route: 'workspaces', fault: 'access-token-revoked', calls: 1 },
+    act: consoles.sendFirst,
+    whole: true,
+  },
+  { name: 'console-renewed', path: '/console', act: consoles.sendRenewed, whole: true },
+  { name: 'console-signed-out', path: '/console', act: consoles.sendSignedOut, whole: true },
+  {
+    name: 'console-hostile-json',
+    path: '/console',
+    fault: { ...EVERY_LIST, body: lists.HOSTILE },
+    act: consoles.sendFirst,
+    whole: true,
+  },
+  { name: 'console-copied', path: '/console', act: consoles.copyAsFetch, whole: true },
+  { name: 'console-under-way', path: '/console', fault: SLOW_LISTS, act: consoles.beginToSend },
+  { name: 'console-without-javascript', path: '/console', javaScript: false, whole: true },
+  { name: 'guide', path: '/console/guide', whole: true },
+
+  { name: 'faults-of-the-local-service', signedOut: true, act: lists.setFaultByHand, docs: 'faults' },
+];
