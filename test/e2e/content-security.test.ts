@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { securityFaults } from '../support/e2e/security-faults.ts';
+import { STATES } from '../support/e2e/states.ts';
 import { openStage } from '../support/e2e/stage.ts';
 import type { Stage } from '../support/e2e/stage.ts';
 
@@ -12,7 +13,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => stage?.[Symbol.asyncDispose](), 60_000);
 
-test.each(VIEWS)(
+test.each([...VIEWS, ...STATES])(
   '$name: nothing inline, nothing from others, and no complaint of the browser',
   async (view) => {
     await using shown = await stage.show(view);

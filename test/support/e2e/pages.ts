@@ -17,7 +17,9 @@ export interface View {
   /** Answers in the service's place while it is shown. */
   readonly service?: Interceptor;
   /** The way there, where its address alone does not lead there. */
-  readonly reach?: (page: Page, house: House) => Promise<void>;
+  readonly reach?: (page: Page, house: House, path: string) => Promise<void>;
+  /** The status of what its scripts ask for, where that is meant to fail. */
+  readonly failing?: number;
 }
 
 /** The first workspace of the local service. */
@@ -110,7 +112,7 @@ export const HOSTILE_VIEWS: readonly View[] = [
 ];
 
 /** The service gives this to every call of its API. */
-export function answersApi(
+function answersApi(
   status: number,
   body = '{}',
   headers: Readonly<Record<string, string>> = {},
@@ -123,12 +125,12 @@ export function answersApi(
 }
 
 /** Each list of the service is this one page. */
-export function answersList(items: readonly unknown[]): Interceptor {
+function answersList(items: readonly unknown[]): Interceptor {
   return answersApi(200, JSON.stringify({ value: items }));
 }
 
 /** Lists of hostile items, and a single workspace that is one. */
-function answersHostile(...[req, res]: Parameters<Interceptor>): boolean {
+export function answersHostile(...[req, res]: Parameters<Interceptor>): boolean {
   const isSingle = new URL(req.url ?? '', 'http://service').pathname.endsWith(INSIDE);
   const items = [...hostileItems({ id: '"w1"', name: '"Tame"' }), ...hostileItems(), ...oddItems()];
   const body = isSingle ? `{"value":${hostileItems()[0]}}` : toList(items);

@@ -17,11 +17,12 @@ export async function securityFaults(shown: ShownView): Promise<string[]> {
   ];
 }
 
-/** What the browser complained of; that a page is an error page is no complaint. */
-export function complaintsOf({ complaints, status }: Pick<ShownView, 'complaints' | 'status'>): string[] {
+/** What the browser complained of; that a page is an error page, or asks for what is meant to fail, is no complaint. */
+export function complaintsOf(shown: Pick<ShownView, 'complaints' | 'status' | 'failing'>): string[] {
+  const { complaints, status, failing = status } = shown;
   const isExpected = (text: string) =>
-    status >= 400 &&
-    text.startsWith(`Failed to load resource: the server responded with a status of ${status}`);
+    failing >= 400 &&
+    text.startsWith(`Failed to load resource: the server responded with a status of ${failing}`);
   return complaints.filter((text) => !isExpected(text));
 }
 

@@ -10,6 +10,8 @@ import type { Look, WatchedPage } from './watched-page.ts';
 export interface ShownView extends WatchedPage {
   readonly house: House;
   readonly status: number;
+  /** Of what its scripts asked for, where that was meant to fail. */
+  readonly failing?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** As the server wrote it. */
   readonly html: string;
@@ -50,13 +52,14 @@ export async function openStage(): Promise<Stage> {
       });
       const shown = page.waitForResponse((response) => isShown(response, house.origin + view.path));
       const reach = view.reach ?? (async () => void (await page.goto(house.origin + view.path)));
-      const [response] = await Promise.all([shown, reach(page, house)]);
+      const [response] = await Promise.all([shown, reach(page, house, view.path)]);
       const html = await response.text();
       await page.waitForLoadState();
       return {
         ...watched,
         house,
         status: response.status(),
+        failing: view.failing,
         headers: await response.allHeaders(),
         html,
         askedElsewhere,

@@ -1,0 +1,107 @@
+import type { Page } from 'playwright-core';
+import type { House } from '../house.ts';
+import { answersHostile } from './pages.ts';
+import type { View } from './pages.ts';
+import { lookAgain, sessionOf } from './session-of.ts';
+import { signIn } from './watched-page.ts';
+
+/** Where two minutes are left of an hour without use, and a second. */
+const NEAR_THE_END = '58:01';
+
+const workspaces: Pick<View, 'path' | 'status'> = { path: '/workspaces', status: 200 };
+const inConsole: Pick<View, 'path' | 'status' | 'signedIn'> = {
+  path: '/console',
+  status: 200,
+  signedIn: true,
+};
+
+/** What pages become by their scripts, beside the views that come from the server. */
+export const STATES: readonly View[] = [
+  { ...workspaces, name: 'filter', signedIn: true, reach: then(filter) },
+  { ...workspaces, name: 'all pages loaded', signedIn: true, reach: then(loadAll) },
+  { ...workspaces, name: 'export done', signedIn: true, reach: then(exportAll) },
+  { ...workspaces, name: 'offline', signedIn: true, reach: then(goOffline) },
+  { ...workspaces, name: 'session ended', signedIn: true, reach: then(endSession) },
+  // With sessions of their own: that of the others goes on.
+  { ...workspaces, name: 'session about to end', signedIn: false, reach: comeNearTheEnd },
+  { ...workspaces, name: 'signed out in another tab', signedIn: false, reach: signOutElsewhere },
+
+  { ...inConsole, name: 'console, answer of the service', reach: then(send('/api/public/v1/workspaces')) },
+  {
+    ...inConsole,
+    name: 'console, refused by the gateway',
+    failing: 404,
+    reach: then(send('/api/private/v1/keys')),
+  },
+  {
+    ...inConsole,
+    name: 'console, hostile answer',
+    service: answersHostile,
+    reach: then(send('/api/public/v1/workspaces')),
+  },
+];
+
+/** The way to a state: the page, and then what a person does there. */
+function then(act: (page: Page) => Promise<unknown>): NonNullable<View['reach']> {
+  return async (page, house, path) => {
+    const known = page.waitForResponse('**/auth/session');
+    await page.goto(house.origin + path);
+    await known;
+    await act(page);
+  };
+}
+
+async function filter(page: Page): Promise<void> {
+  await page.getByRole('searchbox').fill('no such words');
+  await page.getByText('0 of the 25 shown here match.').waitFor();
+}
+
+async function loadAll(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Load all pages' }).click();
+  await page.getByText('All loaded: 137 items.').waitFor();
+}
+
+async function exportAll(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'NDJSON' }).click();
+  await page.locator('[data-export-progress]').getByText('137 items saved as').waitFor();
+}
+
+async function goOffline(page: Page): Promise<void> {
+  await page.context().setOffline(true);
+  await page.getByText('You are offline.').waitFor();
+}
+
+async function endSession(page: Page): Promise<void> {
+  await page.context().clearCookies();
+  await lookAgain(page);
+  await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+}
+
+async function comeNearTheEnd(page: Page, house: House): Promise<void> {
+  const context = page.context();
+  await context.clock.install();
+  const known = page.waitForResponse('**/auth/session');
+  await signIn(page, house);
+  await known;
+  await (await sessionOf(context, house)).idleEndsIn(100_000);
+  await context.clock.fastForward(NEAR_THE_END);
+  await page.getByRole('button', { name: 'Stay signed in' }).waitFor();
+}
+
+async function signOutElsewhere(page: Page, house: House): Promise<void> {
+  const known = page.waitForResponse('**/auth/session');
+  await signIn(page, house);
+  await known;
+  const other = await page.context().newPage();
+  await other.goto(`${house.origin}/workspaces`);
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'You signed out in another tab' }).waitFor();
+}
+
+function send(path: string) {
+  return async (page: Page) => {
+    await page.getByLabel('Path').fill(path);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('heading', { name: 'Answer' }).waitFor();
+  };
+}
