@@ -17,6 +17,10 @@ const NEEDS = {
     await ensurePackages(`${root}bench`);
   },
   'idle-cost': pinning,
+  lighthouse: async () => {
+    await ensureProgram('chromium', 'chromium');
+    await ensurePackages(`${root}bench`);
+  },
   'crowd-cost': pinning,
 };
 

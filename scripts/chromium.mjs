@@ -17,6 +17,7 @@ export async function startChromium(options = {}) {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...(options.args ?? []),
     ],
   });
 }

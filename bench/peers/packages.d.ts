@@ -64,3 +64,27 @@ declare module '@fastify/http-proxy' {
 declare module '@fastify/session' {
   export const fastifySession: object;
 }
+
+declare module 'lighthouse' {
+  interface Audit {
+    readonly title: string;
+    readonly score: number | null;
+    readonly displayValue?: string;
+  }
+  interface Category {
+    readonly score: number | null;
+    readonly auditRefs: readonly { readonly id: string }[];
+  }
+  interface Report {
+    readonly finalDisplayedUrl: string;
+    readonly runtimeError?: { readonly message: string };
+    readonly categories: Readonly<Record<string, Category>>;
+    readonly audits: Readonly<Record<string, Audit>>;
+  }
+  export const desktopConfig: object;
+  export default function lighthouse(
+    address: string,
+    flags: object,
+    config?: object,
+  ): Promise<{ readonly lhr: Report } | undefined>;
+}
