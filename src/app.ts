@@ -14,6 +14,7 @@ import { createHealthRouter } from './platform/health.ts';
 import { logRequest } from './platform/request-log.ts';
 import { createSecurityHeaders } from './platform/security-headers.ts';
 import type { Services } from './services.ts';
+import { endOfSession } from './session/record.ts';
 import { createSessions, ticketOf } from './session/sessions.ts';
 import { createExportsRouter } from './workspaces/export-routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
@@ -65,12 +66,20 @@ export function createApp(
   app.use('/auth', createAuthRouter(services, readSession));
   app.get('/openapi.json', createOpenapi());
   const signedIn = [refuseLoading, ...readSession, requireSession];
+  /** Pages tell by it whether they are still those of who is signed in. */
+  const sessionOf = (req: Request) => endOfSession(requiredTicket(req).record, config.sessionMaxSeconds);
   app.use(
-    createConsoleRouter({ signedIn, render, publicOrigin: config.publicOrigin, cookieName: cookie.name }),
+    createConsoleRouter({
+      signedIn,
+      sessionOf,
+      render,
+      publicOrigin: config.publicOrigin,
+      cookieName: cookie.name,
+    }),
   );
   const lists = { signedIn, ticketOf: requiredTicket, kinds: config.workspaceItems };
   app.use(createExportsRouter({ ...lists, log, now, exportPages: workspaces.exportPages }));
-  app.use(createWorkspacesRouter({ ...lists, ...workspaces, render, pageSize: config.pageSize }));
+  app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionOf, render, pageSize: config.pageSize }));
   app.use(pageNotFound);
   app.use(signInAgain);
   app.use(createErrorPages({ render, log, isSignedIn: (req) => cookie.read(req.headers.cookie) !== null }));

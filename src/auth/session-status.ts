@@ -2,6 +2,7 @@ import type { RequestHandler, Response } from 'express';
 import { toAppError } from '../platform/errors.ts';
 import { sendProblem } from '../platform/problem.ts';
 import { crossSiteRequest, isSameOrigin } from '../platform/same-origin.ts';
+import { endOfSession } from '../session/record.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { AuthDeps } from './routes.ts';
 
@@ -46,7 +47,7 @@ function answerWith(deps: AuthDeps, find: (id: string) => Promise<Found | null>)
     res.set('Date', new Date(now()).toUTCString());
     res.json({
       signedIn: true,
-      expiresAt: new Date(record.createdAt + config.sessionMaxSeconds * 1_000).toISOString(),
+      expiresAt: endOfSession(record, config.sessionMaxSeconds),
       idleExpiresAt: new Date(idleExpiresAt).toISOString(),
       scopes: record.grant.scopes,
     });

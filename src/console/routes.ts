@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { Render } from '../platform/templates.ts';
 import { readGuide } from './guide.ts';
 
@@ -13,22 +13,26 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
  */
 export function createConsoleRouter(deps: {
   readonly signedIn: RequestHandler[];
+  /** Names the session of a request, for the scripts of its page. */
+  readonly sessionOf: (req: Request) => string;
   readonly render: Render;
   readonly publicOrigin: string;
   readonly cookieName: string;
 }): Router {
-  const { signedIn, render, publicOrigin, cookieName } = deps;
+  const { signedIn, sessionOf, render, publicOrigin, cookieName } = deps;
   const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${PATH}?limit=10'`;
   const guide = readGuide();
   const router = Router();
   router.all(['/console', '/console/guide'], signedIn);
-  router.get('/console', (_req, res) => {
+  router.get('/console', (req, res) => {
     const view = { title: 'Console', signedIn: true, room: 'console', path: PATH, methods: METHODS };
-    res.type('html').send(render('console', { ...view, cookieName, curl }));
+    res.type('html').send(render('console', { ...view, session: sessionOf(req), cookieName, curl }));
   });
-  router.get('/console/guide', (_req, res) => {
+  router.get('/console/guide', (req, res) => {
     const view = { title: 'Calling the API from your page', signedIn: true, room: 'console' };
-    res.type('html').send(render('console-guide', { ...view, ...guide, publicOrigin }));
+    res
+      .type('html')
+      .send(render('console-guide', { ...view, session: sessionOf(req), ...guide, publicOrigin }));
   });
   return router;
 }

@@ -31,6 +31,14 @@ export function isSameGrant(one: Grant, other: Grant): boolean {
   return isDeepStrictEqual(one, other);
 }
 
+/**
+ * When a session ends whatever is done, in ISO 8601 UTC. It never changes, and so tells a session from another without saying
+ * anything of its id.
+ */
+export function endOfSession({ createdAt }: SessionRecord, maxSeconds: number): string {
+  return new Date(createdAt + maxSeconds * 1_000).toISOString();
+}
+
 /** A session as one request read it. */
 export interface Ticket {
   /** The id in the cookie: a secret. */

@@ -16,6 +16,8 @@ import { toFoundWorkspacesView, toWorkspacesView } from './workspaces-view.ts';
 export interface WorkspacesDeps extends Pick<Workspaces, 'listPage' | 'findItems' | 'readItem'> {
   readonly render: Render;
   readonly signedIn: RequestHandler[];
+  /** Names the session of a request, for the scripts of its page. */
+  readonly sessionOf: (req: Request) => string;
   readonly ticketOf: (req: Request) => Ticket;
   /** The kinds of item inside a workspace (`WORKSPACE_ITEMS`); at least one. */
   readonly kinds: readonly string[];
@@ -30,7 +32,7 @@ const INSIDE = `${WORKSPACES.address}/:id{/:kind}` as const;
  * of a session which turns out to have ended (SessionEndedError) included.
  */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
-  const { listPage, findItems, readItem, render, signedIn, ticketOf, kinds, pageSize } = deps;
+  const { listPage, findItems, readItem, render, signedIn, sessionOf, ticketOf, kinds, pageSize } = deps;
   const router = Router();
 
   /** Calls end when nobody waits for the page any more. */
@@ -47,7 +49,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       find === null
         ? toWorkspacesView(await listPage({ ...source, limit, page }), page, pageSize)
         : toFoundWorkspacesView(await findItems({ ...source, ...find }), find, pageSize);
-    res.type('html').send(render('workspaces', view));
+    res.type('html').send(render('workspaces', { ...view, session: sessionOf(req) }));
   });
 
   router.get(INSIDE, async (req, res, next) => {
@@ -64,7 +66,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       find === null
         ? toWorkspaceView(place, await listPage({ ...source, limit, page }), page)
         : toFoundItemsView(place, await findItems({ ...source, ...find }), find);
-    res.type('html').send(render('workspace', toView(await workspace())));
+    res.type('html').send(render('workspace', { ...toView(await workspace()), session: sessionOf(req) }));
   });
 
   const toPlace = (req: Request<{ id: string; kind?: string }>): WorkspacePlace | null => {

@@ -69,6 +69,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   app.use(
     createWorkspacesRouter({
       ...lists,
+      sessionOf: () => 'a session',
       signedIn: [(_req, _res, next) => next()],
       render,
       kinds: ['rooms', 'murals'],
