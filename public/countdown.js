@@ -1,4 +1,5 @@
 /** Counts down to a moment, a second at a time. */
+import { counted } from './counts.js';
 
 /**
  * Tells `onTick` the whole seconds that are left, at once and whenever they change; the last is 0.
@@ -38,6 +39,6 @@ export function inWords(seconds) {
     [Math.floor(seconds / 60), 'minute'],
     [seconds % 60, 'second'],
   ];
-  const said = parts.filter(([count]) => count > 0).map(([n, unit]) => `${n} ${unit}${n === 1 ? '' : 's'}`);
+  const said = parts.filter(([count]) => count > 0).map(([count, unit]) => counted(count, unit));
   return said.join(' ') || '0 seconds';
 }

@@ -1,7 +1,7 @@
 /** Fetching a file piece by piece, and keeping it once it is whole. */
-
-/** The session has ended, or there never was one. */
-export class SignInNeeded extends Error {}
+import { toBriefAddress } from './blob-address.js';
+import { make } from './elements.js';
+import { SignInNeeded } from './sign-in.js';
 
 /** The server answered, but with no file; the message says what a person can do. */
 export class Refused extends Error {}
@@ -53,11 +53,5 @@ async function readWords(answer) {
  * @param {File} file
  */
 export function saveFile(file) {
-  const url = URL.createObjectURL(file);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = file.name;
-  link.click();
-  // The browser has taken hold of it by then.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  make('a', { href: toBriefAddress(file), download: file.name }).click();
 }

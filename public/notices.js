@@ -1,10 +1,11 @@
 /** Short messages of the page's scripts, above the content. A screen reader reads each once it appears. */
 
+import { make, makeButton } from './elements.js';
+
 /**
- * @typedef {object} NoticeAction
- * @property {string} label
- * @property {string} [href] A path of ours; without one it is a button.
- * @property {() => void} [press]
+ * A link to a path of ours, or a button.
+ * @typedef {{ readonly label: string, readonly href: string }
+ *   | { readonly label: string, readonly press: () => void }} NoticeAction
  */
 
 /** @returns {HTMLElement | null} */
@@ -19,12 +20,10 @@ const place = () => document.querySelector('[data-notices]');
  */
 export function showNotice(name, text, actions = []) {
   hideNotice(name);
-  const notice = document.createElement('div');
-  notice.className = 'notice';
-  notice.dataset['notice'] = name;
-  const words = document.createElement('p');
-  words.textContent = text;
-  notice.append(words, ...actions.map(toControl));
+  const notice = make('div', { class: 'notice', 'data-notice': name }, [
+    make('p', {}, [text]),
+    ...actions.map(toControl),
+  ]);
   place()?.append(notice);
   return notice;
 }
@@ -35,12 +34,8 @@ export function hideNotice(name) {
 }
 
 /** @param {NoticeAction} action */
-function toControl({ label, href, press }) {
-  const control = document.createElement(href === undefined ? 'button' : 'a');
-  control.className = 'button';
-  control.textContent = label;
-  if (href !== undefined) control.setAttribute('href', href);
-  else control.setAttribute('type', 'button');
-  if (press !== undefined) control.addEventListener('click', press);
-  return control;
+function toControl(action) {
+  return 'href' in action
+    ? make('a', { class: 'button', href: action.href }, [action.label])
+    : makeButton(action.label, action.press, { class: 'button' });
 }

@@ -1,4 +1,6 @@
 /** A button that copies the number that a person mentions who asks for help. */
+import { copyText } from './clipboard.js';
+import { make, makeButton } from './elements.js';
 
 const SAYS_SO_MS = 4_000;
 
@@ -8,23 +10,17 @@ export function addRequestIdCopy() {
   const number = place?.querySelector('code')?.textContent;
   if (!place || !number || !('clipboard' in navigator)) return;
 
-  const button = document.createElement('button');
-  button.className = 'button button--small';
-  button.type = 'button';
-  button.textContent = 'Copy';
-  button.setAttribute('aria-label', 'Copy the number');
-  const said = document.createElement('span');
-  said.setAttribute('role', 'status');
-  /** @param {string} words */
-  const say = (words) => {
-    said.textContent = words;
+  const said = make('span', { role: 'status' });
+  const copy = async () => {
+    said.textContent = (await copyText(number))
+      ? 'Copied'
+      : 'Your browser does not allow it: please mark the number and copy it yourself';
     setTimeout(() => (said.textContent = ''), SAYS_SO_MS);
   };
-  button.addEventListener('click', () => {
-    navigator.clipboard.writeText(number).then(
-      () => say('Copied'),
-      () => say('Your browser does not allow it: please mark the number and copy it yourself'),
-    );
-  });
-  place.append(' ', button, ' ', said);
+  place.append(
+    ' ',
+    makeButton('Copy', () => void copy(), { 'aria-label': 'Copy the number' }),
+    ' ',
+    said,
+  );
 }

@@ -1,5 +1,6 @@
 /** Counts down on an error page until it may be tried again. The person presses: nothing is asked by itself. */
 import { countDown, inShort } from './countdown.js';
+import { make } from './elements.js';
 
 /** Holds back *Try again* for the seconds that the page says. */
 export function startRetryCountdown() {
@@ -15,8 +16,7 @@ export function startRetryCountdown() {
   again.setAttribute('aria-disabled', 'true');
   again.classList.add('button--off');
   // In place before it has anything to say, or it would not be heard.
-  const ready = document.createElement('p');
-  ready.setAttribute('role', 'status');
+  const ready = make('p', { role: 'status' });
   wait.after(ready);
 
   countDown(Date.now() + seconds * 1_000, (left) => {

@@ -1,7 +1,8 @@
 /** Tells, in time, that the session is about to end: seen to count down, but heard only twice. */
 import { countDown, inShort, inWords } from './countdown.js';
+import { make } from './elements.js';
 import { hideNotice, showNotice } from './notices.js';
-import { signInAddress } from './session-panel.js';
+import { signInAddress } from './sign-in.js';
 
 const NAME = 'session';
 const LAST_WORD_SECONDS = 30;
@@ -50,11 +51,8 @@ function create(endsAt, stay) {
       : { label: 'Stay signed in', press: stay },
   ]);
   // What is heard stays as it is while what is seen counts down: nobody is read a number each second.
-  const seen = document.createElement('p');
-  seen.ariaHidden = 'true';
-  const left = document.createElement('span');
-  left.className = 'time-left';
-  seen.append('You will be signed out in ', left, `, ${why}.`);
+  const left = make('span', { class: 'time-left' });
+  const seen = make('p', { 'aria-hidden': 'true' }, ['You will be signed out in ', left, `, ${why}.`]);
   const { heard } = partsOf(made);
   heard.className = 'visually-hidden';
   heard.after(seen);

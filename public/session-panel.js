@@ -1,4 +1,7 @@
 /** What stands in a page's place once its session is over, or while nobody knows. */
+import { make, makeButton } from './elements.js';
+import { signInAddress } from './sign-in.js';
+import { tabStorage } from './tab-storage.js';
 
 const ENDED = {
   title: 'Your session has ended',
@@ -23,12 +26,6 @@ const PANELS = {
 
 /** @typedef {keyof typeof PANELS} PanelName */
 
-/** The address that begins sign-in and comes back to just this page, its fragment included. */
-export function signInAddress() {
-  const { pathname, search, hash } = location;
-  return `/auth/login?return_to=${encodeURIComponent(pathname + search + hash)}`;
-}
-
 const content = () => document.querySelector('main');
 
 /**
@@ -40,18 +37,12 @@ export function replaceContent(name) {
   if (main === null || main.dataset['panel'] === name) return;
   const { title, text, action } = PANELS[name];
   const isSignedOut = name !== 'anotherSession';
-  const heading = document.createElement('h1');
-  heading.textContent = title;
-  heading.tabIndex = -1;
-  const words = document.createElement('p');
-  words.className = 'lead';
-  words.textContent = text;
-  const actions = document.createElement('p');
-  actions.className = 'actions';
-  actions.append(isSignedOut ? toSignIn(action) : toReload(action));
-  const panel = document.createElement('section');
-  panel.className = 'error';
-  panel.append(heading, words, actions);
+  const heading = make('h1', { tabindex: '-1' }, [title]);
+  const panel = make('section', { class: 'error' }, [
+    heading,
+    make('p', { class: 'lead' }, [text]),
+    make('p', { class: 'actions' }, [isSignedOut ? toSignIn(action) : toReload(action)]),
+  ]);
 
   document.querySelectorAll('[data-notice]:not([data-notice="offline"])').forEach((one) => one.remove());
   document.querySelectorAll('.site-header nav, .site-header form').forEach((part) => {
@@ -59,29 +50,20 @@ export function replaceContent(name) {
   });
   document.title = `${title} · Cloakroom`;
   main.replaceChildren(panel);
-  sessionStorage.clear(); // what the page remembers for this tab is no less theirs
   main.dataset['panel'] = name;
   delete main.dataset['concealed'];
   heading.focus();
+  tabStorage().clear(); // what the page remembers for this tab is no less theirs
 }
 
 /** @param {string} label */
 function toSignIn(label) {
-  const link = document.createElement('a');
-  link.className = 'button button--primary';
-  link.href = signInAddress();
-  link.textContent = label;
-  return link;
+  return make('a', { class: 'button button--primary', href: signInAddress() }, [label]);
 }
 
 /** @param {string} label */
 function toReload(label) {
-  const button = document.createElement('button');
-  button.className = 'button button--primary';
-  button.type = 'button';
-  button.textContent = label;
-  button.addEventListener('click', () => location.reload());
-  return button;
+  return makeButton(label, () => location.reload(), { class: 'button button--primary' });
 }
 
 /** @type {HTMLElement | null} */
@@ -92,12 +74,8 @@ export function concealContent() {
   const main = content();
   if (main === null || 'panel' in main.dataset || 'concealed' in main.dataset) return;
   hadFocus = document.activeElement instanceof HTMLElement ? document.activeElement : null;
-  const words = document.createElement('h1');
-  words.textContent = 'Checking that you are still signed in…';
-  const panel = document.createElement('section');
-  panel.className = 'error checking';
-  panel.append(words);
-  main.append(panel);
+  const words = make('h1', {}, ['Checking that you are still signed in…']);
+  main.append(make('section', { class: 'error checking' }, [words]));
   main.dataset['concealed'] = '';
 }
 

@@ -1,5 +1,5 @@
 /** The facts of an answer: its status and its end in words, a problem, the headers. */
-import { find, make } from './elements.js';
+import { find, make } from '../elements.js';
 import { MOST_BYTES } from './call.js';
 
 /** @typedef {import('./call.js').Answer} Answer */

@@ -2,7 +2,7 @@
 import { createBodyView } from './body-view.js';
 import { toShownBody } from './body-text.js';
 import { BY, endSentences, showHeaders, showProblem, toBytes, toStatusWords } from './answer-facts.js';
-import { find, make, makeButton } from './elements.js';
+import { find, make, makeButton } from '../elements.js';
 import { explain } from './explanation.js';
 import { nextOf, withNext } from './next-page.js';
 import { toSaveLink } from './save-link.js';

@@ -1,4 +1,5 @@
 /** What a body is, and the part of it that is shown. */
+import { counted } from '../counts.js';
 import { layOutJson } from './json-text.js';
 
 /** @typedef {import('./json-text.js').Mark} Mark */
@@ -69,9 +70,7 @@ export async function toShownBody(body, contentType) {
  * @param {number} bytes
  */
 function cutNotes(isCut, bytes) {
-  return isCut
-    ? [`Only its beginning is shown. Copy or save all ${bytes.toLocaleString('en-GB')} bytes.`]
-    : [];
+  return isCut ? [`Only its beginning is shown. Copy or save all ${counted(bytes, 'byte')}.`] : [];
 }
 
 /** @param {string} contentType */

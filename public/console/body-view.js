@@ -1,6 +1,6 @@
 /** The body of an answer, as far as it is shown. */
 import { toBytes } from './answer-facts.js';
-import { find, make } from './elements.js';
+import { find, make } from '../elements.js';
 
 /** @typedef {import('./body-text.js').ShownBody} ShownBody */
 /** @typedef {import('./call.js').Answer} Answer */

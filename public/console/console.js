@@ -3,7 +3,7 @@ import { createAnswerView } from './answer-view.js';
 import { send } from './call.js';
 import { createCopying } from './copying.js';
 import { toCurlCommand, toFetchCode } from './copy-as.js';
-import { find } from './elements.js';
+import { find } from '../elements.js';
 import { createHistoryView } from './history-view.js';
 import { createRequestForm } from './request-form.js';
 import { faultsOf, toAddress } from './request-rules.js';

@@ -1,5 +1,5 @@
 /** The list of the requests that were sent from this tab. */
-import { find, make, makeButton } from './elements.js';
+import { find, make, makeButton } from '../elements.js';
 import { forgetHistory, readHistory, remember } from './request-history.js';
 import { toAddress } from './request-rules.js';
 

@@ -1,5 +1,5 @@
 /** Rows of a name and a value: the parameters of the query, and the headers. */
-import { find, make, makeButton } from './elements.js';
+import { find, make, makeButton } from '../elements.js';
 
 /** @typedef {import('./request-rules.js').Pair} Pair */
 /** @typedef {import('./request-rules.js').Fault} Fault */

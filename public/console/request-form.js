@@ -1,5 +1,5 @@
 /** The form in which a request is composed. */
-import { find } from './elements.js';
+import { find } from '../elements.js';
 import { createPairRows, showFault } from './pair-rows.js';
 import { toAddress } from './request-rules.js';
 

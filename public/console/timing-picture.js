@@ -1,5 +1,6 @@
 /** A bar of what a call took. The numbers stand beside it as text. */
-import { make } from './elements.js';
+import { grouped } from '../counts.js';
+import { make } from '../elements.js';
 
 /** @typedef {import('./server-timing.js').CallTiming} CallTiming */
 
@@ -67,5 +68,5 @@ function toLegend(parts, totalMs) {
 
 /** @param {number} ms */
 export function toMs(ms) {
-  return `${ms > 0 && ms < 10 ? ms.toFixed(1) : Math.round(ms).toLocaleString('en-GB')} ms`;
+  return `${ms > 0 && ms < 10 ? ms.toFixed(1) : grouped(Math.round(ms))} ms`;
 }
