@@ -1,4 +1,5 @@
 /** The facts of an answer: its status and its end in words, a problem, the headers. */
+import { counted } from '../counts.js';
 import { find, make } from '../elements.js';
 import { MOST_BYTES } from './call.js';
 
@@ -21,9 +22,11 @@ export function toStatusWords({ status, statusText }) {
  * @returns {string[]}
  */
 export function endSentences({ end, body }) {
-  if (end === 'broke-off') return [`The answer broke off after ${toBytes(body.size)}: it is not whole.`];
-  if (end === 'cancelled') return [`Cancelled after ${toBytes(body.size)}: it is not whole.`];
-  if (end === 'too-large') return [`The console stopped reading: it takes ${toBytes(MOST_BYTES)} at most.`];
+  if (end === 'broke-off')
+    return [`The answer broke off after ${counted(body.size, 'byte')}: it is not whole.`];
+  if (end === 'cancelled') return [`Cancelled after ${counted(body.size, 'byte')}: it is not whole.`];
+  if (end === 'too-large')
+    return [`The console stopped reading: it takes ${counted(MOST_BYTES, 'byte')} at most.`];
   return [];
 }
 
@@ -60,9 +63,4 @@ export function showHeaders(section, headers) {
     make('tr', {}, [make('th', { scope: 'row' }, [name]), make('td', { dir: 'auto' }, [value])]),
   );
   find(section, '[data-headers]', HTMLElement).replaceChildren(make('table', {}, [make('tbody', {}, rows)]));
-}
-
-/** @param {number} bytes */
-export function toBytes(bytes) {
-  return bytes === 1 ? '1 byte' : `${bytes.toLocaleString('en-GB')} bytes`;
 }

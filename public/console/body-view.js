@@ -1,5 +1,5 @@
 /** The body of an answer, as far as it is shown. */
-import { toBytes } from './answer-facts.js';
+import { counted, grouped } from '../counts.js';
 import { find, make } from '../elements.js';
 
 /** @typedef {import('./body-text.js').ShownBody} ShownBody */
@@ -25,7 +25,7 @@ export function createBodyView(section) {
     show(shown, { body, headers }) {
       bytes = body.size;
       encoding = headers.get('content-encoding') ?? '';
-      size.textContent = bytes === 0 ? '' : toBytes(bytes);
+      size.textContent = bytes === 0 ? '' : counted(bytes, 'byte');
       const kindNotes =
         shown.kind === 'none'
           ? ['There is none.']
@@ -41,7 +41,7 @@ export function createBodyView(section) {
     /** @param {number} onWire */
     wireSize(onWire) {
       if (encoding === '' || onWire === 0 || bytes === 0) return;
-      size.textContent = `${toBytes(bytes)}, ${onWire.toLocaleString('en-GB')} on the wire (${encoding})`;
+      size.textContent = `${counted(bytes, 'byte')}, ${grouped(onWire)} on the wire (${encoding})`;
     },
   };
 }

@@ -1,25 +1,34 @@
 /** The developer console: composes a call of the API, sends it, shows what came of it. */
+import { find } from '../elements.js';
+import { tabStorage } from '../tab-storage.js';
 import { createAnswerView } from './answer-view.js';
 import { send } from './call.js';
 import { createCopying } from './copying.js';
 import { toCurlCommand, toFetchCode } from './copy-as.js';
-import { find } from '../elements.js';
 import { createHistoryView } from './history-view.js';
 import { createRequestForm } from './request-form.js';
 import { faultsOf, toAddress } from './request-rules.js';
+import { createSendButtons } from './send-buttons.js';
 import { watchWireSize } from './wire-size.js';
+
+/** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
 /** @param {HTMLElement} root */
 function startConsole(root) {
   const { origin } = location;
   const form = createRequestForm(find(root, '[data-request]', HTMLFormElement), origin);
-  const answer = createAnswerView(root);
   const copying = createCopying(root);
-  const history = createHistoryView(root, sessionStorage, (request) => form.fill(request));
-  const cancelButton = find(root, '[data-cancel]', HTMLButtonElement);
-  const sendButton = find(root, '[data-send]', HTMLButtonElement);
-  /** @type {AbortController | null} */
-  let underWay = null;
+  const answer = createAnswerView(root, {
+    onFollow: (request) => {
+      form.fill(request);
+      void sendForm();
+    },
+    onCopy: (body) => void copying.copyBlob('The body', body),
+  });
+  const history = createHistoryView(root, tabStorage(), (request) => form.fill(request));
+  const buttons = createSendButtons(root);
+  /** @type {ReturnType<typeof watchWireSize> | undefined} */
+  let wireSize;
 
   /** What stands in the form; null where that can't be sent, which is then said there. */
   const readForm = () => {
@@ -30,38 +39,38 @@ function startConsole(root) {
   };
 
   const sendForm = async () => {
-    if (underWay !== null) return;
+    if (buttons.isUnderWay()) return;
     const request = readForm();
     if (request === null) {
       answer.refused();
       return;
     }
-    const call = (underWay = new AbortController());
+    const signal = buttons.begin();
+    try {
+      await exchange(request, signal);
+    } catch (error) {
+      answer.failed();
+      reportError(error); // to the developer tools
+    } finally {
+      buttons.end();
+    }
+  };
+
+  /**
+   * @param {ComposedRequest} request
+   * @param {AbortSignal} signal
+   */
+  const exchange = async (request, signal) => {
     history.add(request);
     answer.waiting(request);
-    cancelButton.hidden = false;
-    sendButton.setAttribute('aria-disabled', 'true');
-    const wireSize = watchWireSize(toAddress(request, origin)?.href ?? '');
-    const outcome = await send(request, {
-      origin,
-      signal: call.signal,
-      onProgress: (bytes) => answer.progress(bytes),
-    });
+    wireSize?.stop();
+    wireSize = watchWireSize(toAddress(request, origin)?.href ?? '');
+    const outcome = await send(request, { origin, signal, onProgress: answer.progress });
     await answer.show(outcome, request);
-    underWay = null;
-    sendButton.removeAttribute('aria-disabled');
-    if (document.activeElement === cancelButton) sendButton.focus();
-    cancelButton.hidden = true;
-    wireSize((bytes) => answer.wireSize(bytes));
+    wireSize.whenKnown(answer.wireSize);
   };
 
   form.onSend(() => void sendForm());
-  cancelButton.addEventListener('click', () => underWay?.abort());
-  answer.onFollow((request) => {
-    form.fill(request);
-    void sendForm();
-  });
-  answer.onCopy((text) => void copying.copy('The body', text));
   const cookieName = root.dataset['cookieName'] ?? '';
   form.onCopy((as) => {
     const request = readForm();

@@ -7,7 +7,7 @@ import { toAddress } from './request-rules.js';
 
 /**
  * @param {ParentNode} root
- * @param {Storage} storage
+ * @param {import('./request-history.js').Store} storage
  * @param {(request: ComposedRequest) => void} onChoose
  */
 export function createHistoryView(root, storage, onChoose) {

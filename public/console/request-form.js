@@ -1,11 +1,13 @@
 /** The form in which a request is composed. */
+import { counted } from '../counts.js';
 import { find } from '../elements.js';
-import { createPairRows, showFault } from './pair-rows.js';
+import { showFault } from './pair-rows.js';
+import { fillFields, findFields, readFields, splitPath } from './request-fields.js';
 import { toAddress } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 /** @typedef {import('./request-rules.js').Fault} Fault */
-/** @typedef {import('./request-rules.js').Pair} Pair */
+/** @typedef {import('./request-fields.js').RequestFields} RequestFields */
 
 /** A short first page: its answer is read at a glance, and has a `next`. */
 const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
@@ -15,77 +17,23 @@ const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
  * @param {string} origin
  */
 export function createRequestForm(form, origin) {
-  const method = find(form, '[data-method]', HTMLSelectElement);
-  const ownMethod = find(form, '[data-own-method]', HTMLInputElement);
-  const ownMethodField = find(form, '[data-own-method-field]', HTMLElement);
-  const path = find(form, '[data-path]', HTMLInputElement);
-  const contentType = find(form, '[data-content-type]', HTMLSelectElement);
-  const body = find(form, '[data-body]', HTMLTextAreaElement);
-  const preview = find(form, '[data-preview]', HTMLElement);
-  const parts = {
-    headers: find(form, '[data-part="headers"]', HTMLDetailsElement),
-    body: find(form, '[data-part="body"]', HTMLDetailsElement),
-  };
-  const query = createPairRows(find(form, '[data-rows="query"]', HTMLElement), () => renew());
-  const headers = createPairRows(find(form, '[data-rows="headers"]', HTMLElement), () => renew());
-
-  /** @returns {ComposedRequest} */
-  const read = () => ({
-    method: method.value === '' ? ownMethod.value.trim() : method.value,
-    path: path.value.trim(),
-    query: query.read(),
-    headers: headers.read(),
-    contentType: contentType.value,
-    body: body.value,
-  });
-
+  const fields = findFields(form, () => renew());
+  const read = () => readFields(fields);
+  /** @param {readonly Fault[]} faults */
+  const show = (faults) => showFaults(form, fields, faults);
   /** Brings what follows from the fields up to date. */
-  const renew = () => {
-    const request = read();
-    ownMethodField.hidden = method.value !== '';
-    const address = toAddress(request, origin);
-    const isOfApi = address?.pathname.startsWith('/api/') === true;
-    preview.textContent = isOfApi ? address.pathname + address.search : 'no address under /api/';
-    const named = request.headers.filter(([name]) => name !== '').length;
-    find(parts.headers, '[data-count]', HTMLElement).textContent = named === 0 ? '' : String(named);
-    const characters = request.body.length.toLocaleString('en-GB');
-    find(parts.body, '[data-count]', HTMLElement).textContent =
-      request.body === '' ? '' : `${characters} characters`;
-  };
-
-  /** A pasted address becomes a path, and its query rows. */
-  const splitPath = () => {
-    const typed = path.value.trim();
-    const target = typed.startsWith(`${origin}/`) ? typed.slice(origin.length) : typed;
-    const [start = '', ...rest] = target.split('?');
-    path.value = start;
-    if (rest.length > 0)
-      query.replace([...query.read().filter(isFilled), ...new URLSearchParams(rest.join('?'))]);
+  const renew = () => showSummary(form, fields, origin);
+  const split = () => {
+    splitPath(fields, origin);
     renew();
   };
 
-  /** @param {readonly Fault[]} faults */
-  const show = (faults) => {
-    /** @param {Fault['field']} field */
-    const faultOf = (field) => faults.find((fault) => fault.field === field);
-    showFault(find(form, '[data-fault="method"]', HTMLElement), [method, ownMethod], faultOf('method'));
-    showFault(find(form, '[data-fault="path"]', HTMLElement), [path], faultOf('path'));
-    showFault(find(form, '[data-fault="body"]', HTMLElement), [body], faultOf('body'));
-    query.show(faults.filter(({ field }) => field === 'query'));
-    headers.show(faults.filter(({ field }) => field === 'headers'));
-    if (faultOf('headers')) parts.headers.open = true;
-    if (faultOf('body')) parts.body.open = true;
-    const [first] = form.querySelectorAll('[aria-invalid]');
-    if (first === method && !ownMethodField.hidden) ownMethod.focus();
-    else if (first instanceof HTMLElement) first.focus();
-  };
-
-  query.replace(FIRST_QUERY.map(([name, value]) => [name, value]));
-  headers.replace([['', '']]);
+  fields.query.replace(FIRST_QUERY.map(([name, value]) => [name, value]));
+  fields.headers.replace([['', '']]);
   form.addEventListener('input', renew);
-  path.addEventListener('change', splitPath);
+  fields.path.addEventListener('change', split);
   // At once: rows that come when the field is left would move what is about to be clicked.
-  path.addEventListener('paste', () => setTimeout(splitPath));
+  fields.path.addEventListener('paste', () => setTimeout(split));
   renew();
 
   return {
@@ -93,16 +41,7 @@ export function createRequestForm(form, origin) {
     show,
     /** @param {ComposedRequest} request */
     fill(request) {
-      const isUsual = [...method.options].some(({ value }) => value === request.method);
-      method.value = isUsual ? request.method : '';
-      ownMethod.value = isUsual ? '' : request.method;
-      path.value = request.path;
-      query.replace(request.query);
-      headers.replace(request.headers);
-      contentType.value = request.contentType;
-      body.value = request.body;
-      parts.headers.open = request.headers.some(isFilled);
-      parts.body.open = request.body !== '';
+      fillFields(fields, request);
       show([]);
       renew();
     },
@@ -115,7 +54,7 @@ export function createRequestForm(form, origin) {
       form.addEventListener('keydown', (event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
-        splitPath(); // it still has the focus, so it has not heard of a change
+        split(); // the path still has the focus, so it has not heard of a change
         listener();
       });
     },
@@ -127,7 +66,45 @@ export function createRequestForm(form, origin) {
   };
 }
 
-/** @param {Pair} pair */
-function isFilled([name, value]) {
-  return name !== '' || value !== '';
+/**
+ * Shows where the request goes, and how much is in the parts that may be closed.
+ * @param {HTMLFormElement} form
+ * @param {RequestFields} fields
+ * @param {string} origin
+ */
+function showSummary(form, fields, origin) {
+  const { headersPart, bodyPart } = fields;
+  const request = readFields(fields);
+  fields.ownMethodField.hidden = fields.method.value !== '';
+  const address = toAddress(request, origin);
+  const isOfApi = address?.pathname.startsWith('/api/') === true;
+  find(form, '[data-preview]', HTMLElement).textContent = isOfApi
+    ? address.pathname + address.search
+    : 'no address under /api/';
+  const named = request.headers.filter(([name]) => name !== '').length;
+  find(headersPart, '[data-count]', HTMLElement).textContent = named === 0 ? '' : String(named);
+  const { length } = request.body;
+  find(bodyPart, '[data-count]', HTMLElement).textContent = length === 0 ? '' : counted(length, 'character');
+}
+
+/**
+ * Shows each fault beside its field, and brings the person to the first that stops the request.
+ * @param {HTMLFormElement} form
+ * @param {RequestFields} fields
+ * @param {readonly Fault[]} faults
+ */
+function showFaults(form, fields, faults) {
+  const { method, ownMethod, ownMethodField, path, body, query, headers } = fields;
+  /** @param {Fault['field']} field */
+  const faultOf = (field) => faults.find((fault) => fault.field === field);
+  showFault(find(form, '[data-fault="method"]', HTMLElement), [method, ownMethod], faultOf('method'));
+  showFault(find(form, '[data-fault="path"]', HTMLElement), [path], faultOf('path'));
+  showFault(find(form, '[data-fault="body"]', HTMLElement), [body], faultOf('body'));
+  query.show(faults.filter(({ field }) => field === 'query'));
+  headers.show(faults.filter(({ field }) => field === 'headers'));
+  if (faultOf('headers')) fields.headersPart.open = true;
+  if (faultOf('body')) fields.bodyPart.open = true;
+  const [first] = form.querySelectorAll('[aria-invalid]');
+  if (first === method && !ownMethodField.hidden) ownMethod.focus();
+  else if (first instanceof HTMLElement) first.focus();
 }

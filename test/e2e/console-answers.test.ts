@@ -135,6 +135,29 @@ describe('the answer', () => {
     expect(await readFile(await download.path())).toEqual(bytes);
     expect(watched.complaints).toEqual([]);
   });
+
+  test('that cannot be shown is said to be, and the next one is shown', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    await page.evaluate(
+      "CSS.highlights.set = () => { delete CSS.highlights.set; throw new Error('no colours'); }",
+    );
+    expect(await send(page)).toMatch(/^The answer could not be shown/);
+    expect(await page.locator('[data-answer]').isVisible()).toBe(false);
+    expect(await page.getByRole('button', { name: 'Cancel' }).isVisible()).toBe(false);
+    expect(await send(page)).toMatch(/^200 OK/);
+    expect(watched.complaints).toEqual(['no colours']);
+  });
+
+  test('that is too much to copy is said to be', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    await send(page);
+    await page.evaluate("Blob.prototype.text = () => Promise.reject(new Error('no memory'))");
+    await page.getByRole('button', { name: 'Copy the body' }).click();
+    await page.getByText('The body could not be read to copy it. Save it instead.').waitFor();
+    expect(watched.complaints).toEqual([]);
+  });
 });
 
 describe('a hostile answer', () => {

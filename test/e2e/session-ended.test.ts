@@ -69,6 +69,25 @@ test('What the console remembers for the tab goes with its session', async () =>
   expect(await remembered()).toBe(0);
 });
 
+test('A page is put away in a browser that gives pages no storage, too', async () => {
+  await using watched = await openPage(chromium);
+  const { page, context } = watched;
+  await context.addInitScript(
+    "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked'); } })",
+  );
+  const asked = page.waitForResponse('**/auth/session');
+  await signIn(page, house, '/console');
+  await asked;
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('200 OK').waitFor();
+  await (await sessionOf(context, house)).end();
+  await lookAgain(page);
+  await heading(page, 'Your session has ended').waitFor();
+  expect(await page.getByRole('heading').count()).toBe(1);
+  await lookAgain(page);
+  expect(watched.complaints).toEqual([]);
+});
+
 test.each(WITH_SCRIPTS)('A session that has ended takes the page away, soundly with %j', async (look) => {
   await using watched = await openSignedIn(look);
   const { page, context } = watched;

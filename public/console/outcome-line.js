@@ -1,0 +1,39 @@
+/** One line that says what became of a request; a screen reader hears it. */
+import { counted } from '../counts.js';
+import { find } from '../elements.js';
+
+/** What there is to say where there is no answer to show. */
+const NO_ANSWER = {
+  refused: 'Not sent: see what is marked above.',
+  redirect:
+    'The service answered with a redirect. The gateway follows none, and browsers show pages nothing of it: use curl to see where it leads.',
+  cancelled: 'Cancelled before an answer came. The service may have done its work all the same.',
+  offline: 'Not sent: this device is offline.',
+  unreachable: 'No answer: the connection to Cloakroom failed, or broke off before the answer began.',
+  failed:
+    'The answer could not be shown: something in this page failed. The service may have done its work all the same.',
+};
+
+/** @param {ParentNode} root */
+export function createOutcomeLine(root) {
+  const words = find(root, '[data-outcome]', HTMLElement);
+  const progress = find(root, '[data-progress]', HTMLElement);
+
+  /** @param {readonly (Node | string)[]} parts */
+  const say = (...parts) => {
+    progress.textContent = '';
+    words.replaceChildren(...parts);
+  };
+
+  return {
+    say,
+    /** @param {keyof typeof NO_ANSWER} why */
+    sayWhyNot: (why) => say(NO_ANSWER[why]),
+    /** @param {number} bytes That have come so far; not heard. */
+    showProgress: (bytes) => (progress.textContent = `${counted(bytes, 'byte')} so far`),
+    bringIntoView() {
+      const { top, bottom } = words.getBoundingClientRect();
+      if (top < 0 || bottom > innerHeight) words.scrollIntoView({ block: 'center' });
+    },
+  };
+}
