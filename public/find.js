@@ -1,15 +1,9 @@
 /** Filters the items of a page while somebody types. To look through all pages is the server's, or load-pages.js first. */
+import { grouped } from './counts.js';
+import { createMatcher, foldText } from './find-text.js';
 
 /** @type {WeakMap<Element, string>} */
 const foldedTexts = new WeakMap();
-
-/**
- * As the server compares (src/workspaces/find-text.ts): without case and accents, in any form of Unicode.
- * @param {string} text
- */
-function foldText(text) {
-  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-}
 
 /** @param {Element} item */
 function foldedTextOf(item) {
@@ -22,37 +16,40 @@ function foldedTextOf(item) {
 }
 
 /**
- * Begins to filter where the page has a list and its form. The function that it gives filters anew, e.g. when there are
- * more items.
- * @returns {() => void}
+ * Begins to filter where the page has a list and its form. The function that it gives filters more items that came into
+ * the list.
+ * @returns {(more: readonly Element[]) => void}
  */
 export function startFind() {
   const field = document.querySelector('[data-find-form] input[type="search"]');
   const items = document.querySelector('[data-items]');
   const status = document.querySelector('[data-find-status]');
   if (!(field instanceof HTMLInputElement) || items === null || status === null) return () => {};
+  let matching = items.children.length;
 
-  const filter = () => {
+  /** @param {Iterable<Element>} some */
+  const filter = (some) => {
+    // What the server has found already is not looked through again.
     const isTyped = field.value.trim() !== '' && field.value !== field.defaultValue;
-    const words = foldText(field.value)
-      .split(/\s+/)
-      .filter((word) => word !== '');
-    let matching = 0;
-    for (const item of items.children) {
-      const matches = !isTyped || words.every((word) => foldedTextOf(item).includes(word));
-      item.toggleAttribute('hidden', !matches);
-      if (matches) matching += 1;
+    const matches = createMatcher(isTyped ? field.value : '');
+    for (const item of some) {
+      const isFound = matches(foldedTextOf(item));
+      item.toggleAttribute('hidden', !isFound);
+      if (isFound) matching += 1;
     }
     items.toggleAttribute('data-nothing', matching === 0);
-    const all = items.children.length;
     const verb = matching === 1 ? 'matches' : 'match';
     status.textContent = isTyped
-      ? `${matching.toLocaleString('en')} of the ${all.toLocaleString('en')} shown here ${verb}. Press Find to look through all.`
+      ? `${grouped(matching)} of the ${grouped(items.children.length)} shown here ${verb}. Press Find to look through all.`
       : '';
   };
+  const filterAll = () => {
+    matching = 0;
+    filter(items.children);
+  };
 
-  field.addEventListener('input', filter);
+  field.addEventListener('input', filterAll);
   // A browser that comes back to a page fills the field in again.
-  window.addEventListener('pageshow', filter);
+  window.addEventListener('pageshow', filterAll);
   return filter;
 }

@@ -1,147 +1,144 @@
 /** Loads the pages behind the one that is shown, so that all of a list can be filtered, read or printed at once. */
+import { counted, grouped } from './counts.js';
+import { find } from './elements.js';
 import { showLocalTimes } from './local-times.js';
+import { firstOf, ListChanged, loadPage, nextOf, PageFailed } from './next-page-loading.js';
+import { goToSignIn, SignInNeeded } from './sign-in.js';
 
 /** A page stays one that a phone can show. */
 const MOST_ITEMS = 5_000;
-const MOST_PAUSES = 5;
-const LONGEST_PAUSE_SECONDS = 60;
 
-/** @typedef {{ readonly items: Element[], readonly next: string | null }} LoadedPage */
-
-/** Where nothing helps but to look at the page itself: to sign in again, or to see what is wrong with it. */
-class PageFailed extends Error {}
+/** @typedef {ReturnType<typeof createGrowingList>} GrowingList */
+/** @typedef {ReturnType<typeof createControls>} Controls */
 
 /**
- * Begins where the page has a list that goes on. `onMore` hears of every page that was added.
- * @param {() => void} onMore
+ * Begins where the page has a list that goes on. `onMore` hears of the items that were added.
+ * @param {(items: readonly Element[]) => void} onMore
  */
 export function startLoadPages(onMore) {
   const place = document.querySelector('[data-load-pages]');
   const items = document.querySelector('[data-items]');
-  const load = place?.querySelector('[data-load]');
-  const stop = place?.querySelector('[data-stop]');
-  const progress = place?.querySelector('[data-progress]');
-  const outcome = place?.querySelector('[data-outcome]');
+  if (!(place instanceof HTMLElement) || items === null) return;
+  const list = createGrowingList(items, onMore);
+  const controls = createControls(place, list);
+  controls.onLoad(() => void run(list, controls));
+  place.hidden = list.isFull();
+}
+
+/**
+ * @param {Element} items
+ * @param {(items: readonly Element[]) => void} onMore
+ */
+function createGrowingList(items, onMore) {
+  const first = firstOf(document);
   let next = nextOf(document);
-  if (!place || !items || !(load instanceof HTMLElement) || !(stop instanceof HTMLElement) || !next) return;
-  if (!progress || !outcome) return;
-  place.removeAttribute('hidden');
+  const size = () => items.children.length;
 
-  /** @param {Iterable<Element>} more */
-  const add = (more) => {
-    for (const item of more) items.append(document.importNode(item, true));
-    showLocalTimes(items);
-    showPlace(items.children.length, next === null);
-    onMore();
+  return {
+    size,
+    /** The page behind it, as far as is known; null where there is none. */
+    following: () => (next === null ? null : { address: next, first: first + size() }),
+    isFull: () => next === null || size() >= MOST_ITEMS,
+    /** @param {import('./next-page-loading.js').LoadedPage} page */
+    add(page) {
+      const more = page.items.map((item) => document.importNode(item, true));
+      for (const item of more) showLocalTimes(item);
+      items.append(...more);
+      next = page.next;
+      showPlace(first, size(), next === null);
+      onMore(more);
+    },
+    /** @param {boolean} isBusy */
+    setBusy(isBusy) {
+      items.setAttribute('aria-busy', String(isBusy));
+    },
   };
+}
 
-  const run = async () => {
-    const ending = new AbortController();
-    const abort = () => ending.abort();
-    stop.addEventListener('click', abort);
-    setRunning(true);
-    try {
-      while (next !== null && items.children.length < MOST_ITEMS) {
-        const page = await loadPage(next, ending.signal, (words) => (progress.textContent = words));
-        next = page.next;
-        add(page.items);
-        progress.textContent = `${count(items.children.length)} items…`;
-      }
-      outcome.textContent =
-        next === null
-          ? `All loaded: ${count(items.children.length)} items.`
-          : `These are as many as one page takes.`;
-    } catch (error) {
-      outcome.textContent = `${ending.signal.aborted ? 'Stopped' : toWords(error)} after ${count(items.children.length)} items.`;
-    } finally {
-      stop.removeEventListener('click', abort);
-      setRunning(false);
-    }
-  };
+/**
+ * The two buttons, of which one is there at a time, and what is said beside them.
+ * @param {HTMLElement} place
+ * @param {GrowingList} list
+ */
+function createControls(place, list) {
+  const load = find(place, '[data-load]', HTMLButtonElement);
+  const stop = find(place, '[data-stop]', HTMLButtonElement);
+  const progress = find(place, '[data-progress]', HTMLElement);
+  const outcome = find(place, '[data-outcome]', HTMLElement);
+  let onStop = () => {};
+  stop.addEventListener('click', () => onStop());
 
   /** @param {boolean} isRunning */
   const setRunning = (isRunning) => {
     const hadFocus = document.activeElement === load || document.activeElement === stop;
-    load.hidden = isRunning || next === null || items.children.length >= MOST_ITEMS;
+    load.hidden = isRunning || list.isFull();
     stop.hidden = !isRunning;
-    if (isRunning) outcome.textContent = '';
-    else progress.textContent = '';
-    items.setAttribute('aria-busy', String(isRunning));
+    progress.textContent = '';
+    list.setBusy(isRunning);
     if (hadFocus) (isRunning ? stop : load).focus();
   };
 
-  load.addEventListener('click', () => void run());
+  return {
+    /** @param {() => void} listener */
+    onLoad: (listener) => load.addEventListener('click', listener),
+    /** @param {() => void} abort Called when somebody stops it. */
+    begin(abort) {
+      onStop = abort;
+      outcome.textContent = '';
+      setRunning(true);
+    },
+    /** @param {string} words */
+    say: (words) => (progress.textContent = words),
+    /** @param {string} words */
+    end(words) {
+      outcome.textContent = words;
+      setRunning(false);
+    },
+  };
 }
 
 /**
- * @param {string} address
- * @param {AbortSignal} signal
- * @param {(words: string) => void} onPause
- * @returns {Promise<LoadedPage>}
+ * @param {GrowingList} list
+ * @param {Controls} controls
  */
-async function loadPage(address, signal, onPause) {
-  for (let pauses = 0; ; pauses += 1) {
-    const answer = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual', signal });
-    const seconds = Number(answer.headers.get('retry-after') ?? NaN);
-    if ((answer.status === 503 || answer.status === 429) && seconds >= 0 && pauses < MOST_PAUSES) {
-      const pause = Math.min(Math.max(seconds, 1), LONGEST_PAUSE_SECONDS);
-      onPause(`The service asks for a pause of ${pause} s…`);
-      await passed(pause * 1_000, signal);
-      continue;
+async function run(list, controls) {
+  const ending = new AbortController();
+  controls.begin(() => ending.abort());
+  try {
+    for (let page = list.following(); page !== null && !list.isFull(); page = list.following()) {
+      list.add(await loadPage(page, ending.signal, controls.say));
+      controls.say(`${counted(list.size(), 'item')}…`);
     }
-    if (!answer.ok) throw new PageFailed();
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    const next = nextOf(page);
-    // A list that leads back to itself has no end.
-    return { items: [...page.querySelectorAll('[data-items] > li')], next: next === address ? null : next };
+    controls.end(
+      list.following() === null
+        ? `All loaded: ${counted(list.size(), 'item')}.`
+        : 'These are as many as one page takes.',
+    );
+  } catch (error) {
+    const why = ending.signal.aborted ? 'Stopped' : toWords(error);
+    controls.end(`${why} after ${counted(list.size(), 'item')}.`);
+    if (error instanceof SignInNeeded) goToSignIn();
   }
 }
 
-/** @param {Document} page */
-function nextOf(page) {
-  return page.querySelector('a[rel="next"]')?.getAttribute('href') ?? null;
-}
-
 /**
+ * @param {number} first
  * @param {number} shown
  * @param {boolean} isAll
  */
-function showPlace(shown, isAll) {
+function showPlace(first, shown, isAll) {
   const place = document.querySelector('[data-place]');
-  const first = Number(place?.getAttribute('data-first') ?? NaN);
-  if (place && first > 0) place.textContent = `Items ${count(first)}–${count(first + shown - 1)}`;
+  if (place !== null) place.textContent = `Items ${grouped(first)}–${grouped(first + shown - 1)}`;
   // They would lead to parts of what is shown.
   for (const part of document.querySelectorAll('[data-pages], [data-sizes]'))
     part.toggleAttribute('hidden', isAll);
 }
 
-/**
- * @param {number} ms
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
- */
-function passed(ms, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        reject(new Error('stopped'));
-      },
-      { once: true },
-    );
-  });
-}
-
 /** @param {unknown} error */
 function toWords(error) {
+  if (error instanceof SignInNeeded) return 'Your session has ended: loading ended';
+  if (error instanceof ListChanged) return 'The list has changed: loading ended';
   return error instanceof PageFailed
     ? 'The next page could not be loaded. Loading ended'
     : 'The connection failed';
-}
-
-/** @param {number} number */
-function count(number) {
-  return number.toLocaleString('en');
 }

@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { startChromium } from '../../scripts/chromium.mjs';
+import { sessionOf } from '../support/e2e/session-of.ts';
 import { htmlFaults, pageFaults } from '../support/e2e/sound-page.ts';
 import { LOOKS, openPage, signIn } from '../support/e2e/watched-page.ts';
 import { sendJson } from '../workspaces/small-service.ts';
@@ -159,7 +160,7 @@ describe('With JavaScript', () => {
       return true;
     };
     await page.getByRole('button', { name: 'Load all pages' }).click();
-    await page.getByText('The service asks for a pause of 1 s…').waitFor();
+    await page.getByText('Cloakroom asks for a pause of 1 s…').waitFor();
     await page.getByText('All loaded: 137 items.').waitFor();
     expect(refused).toBe(1);
   }, 60_000);
@@ -179,6 +180,59 @@ describe('With JavaScript', () => {
     house.intercept = () => false;
     await page.getByRole('button', { name: 'Load all pages' }).click();
     await page.getByText('All loaded: 137 items.').waitFor();
+  }, 60_000);
+
+  test('an earlier page that comes in place of the next one neither doubles items nor ends the list', async () => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await signIn(page, house, '/workspaces?limit=50&page=2');
+    let [fallsBack, mayExpire] = [true, true];
+    // The token has expired, and the walk from the beginning is too fast for the service.
+    house.intercept = (req, res) => {
+      if (!fallsBack || !/\/workspaces\?/.test(req.url ?? '')) return false;
+      const isFirst = !/[?&]next=/.test(req.url ?? '');
+      if (isFirst) {
+        mayExpire = false;
+        return false;
+      }
+      if (mayExpire) sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
+      else {
+        sendJson(res, 429, { code: 'TOO_MANY_REQUESTS' });
+        fallsBack = false;
+      }
+      return true;
+    };
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByText('The next page is not reached yet: going on in 1 s…').waitFor();
+    await page.getByText('All loaded: 87 items.').waitFor();
+    expect(new Set(await names(page)).size).toBe(87);
+    expect(fallsBack).toBe(false);
+  }, 60_000);
+
+  test('a list that has become shorter meanwhile is said to have changed', async () => {
+    await using watched = await openPage(chromium);
+    const { page } = watched;
+    await signIn(page, house, '/workspaces?limit=50&page=2');
+    house.intercept = (req, res) => {
+      if (!/\/workspaces\?/.test(req.url ?? '')) return false;
+      if (/[?&]next=/.test(req.url ?? '')) sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
+      else sendJson(res, 200, { value: [{ id: 'w1', name: 'The only one left' }] });
+      return true;
+    };
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByText('The list has changed: loading ended after 50 items.').waitFor();
+    expect(await names(page)).not.toContain('The only one left');
+  }, 60_000);
+
+  test('a session that is over leads to sign-in, and back', async () => {
+    await using watched = await openPage(chromium);
+    const { page, context } = watched;
+    await signIn(page, house, '/workspaces?limit=50&page=1');
+    await (await sessionOf(context, house)).end();
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.waitForURL(`${house.origin}/workspaces?limit=50&page=1`);
+    expect(await shownItems(page).count()).toBe(50);
   }, 60_000);
 
   test('times are shown in the zone of the reader', async () => {
