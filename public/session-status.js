@@ -1,13 +1,5 @@
 /** Asks Cloakroom who is signed in, and until when. */
-
-/**
- * A living session. Its moments are in ms by this browser's clock, however wrong that is.
- * @typedef {object} LivingSession
- * @property {true} signedIn
- * @property {string} name Tells this session from another: its last moment, which never changes.
- * @property {number} idleEndsAt When it ends unless it is used.
- * @property {number} lastsUntil When it ends whatever is done.
- */
+import { toSession } from './living-session.js';
 
 const PATIENCE_MS = 10_000;
 
@@ -15,7 +7,7 @@ const PATIENCE_MS = 10_000;
  * The session that the browser has now; null where there was no answer, which says nothing of the session.
  * `extend` begins its idle time anew: only when the person has said so.
  * @param {{ readonly extend?: boolean }} [how]
- * @returns {Promise<LivingSession | { readonly signedIn: false } | null>}
+ * @returns {Promise<import('./living-session.js').LivingSession | { readonly signedIn: false } | null>}
  */
 export async function askSession({ extend = false } = {}) {
   if (!navigator.onLine) return null;
@@ -26,26 +18,10 @@ export async function askSession({ extend = false } = {}) {
       cache: 'no-store',
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
-    return answer.ok ? toSession(await answer.json(), Date.parse(answer.headers.get('date') ?? '')) : null;
+    if (!answer.ok) return null;
+    const serverNow = Date.parse(answer.headers.get('date') ?? '');
+    return toSession(await answer.json(), serverNow, Date.now());
   } catch {
     return null; // offline, too slow, or what answered was not Cloakroom
   }
-}
-
-/**
- * @param {unknown} body
- * @param {number} serverNow By the server's clock, to whole seconds; NaN where it did not say.
- */
-function toSession(body, serverNow) {
-  const { signedIn, expiresAt, idleExpiresAt } = /** @type {Record<string, unknown>} */ (body);
-  if (signedIn === false) return /** @type {const} */ ({ signedIn });
-  if (signedIn !== true || typeof expiresAt !== 'string' || typeof idleExpiresAt !== 'string') return null;
-  // A Date is cut to whole seconds: by the later bound nobody is promised more than there is.
-  const ahead = Number.isNaN(serverNow) ? 0 : Date.now() - (serverNow + 1_000);
-  return {
-    signedIn,
-    name: expiresAt,
-    idleEndsAt: Date.parse(idleExpiresAt) + ahead,
-    lastsUntil: Date.parse(expiresAt) + ahead,
-  };
 }

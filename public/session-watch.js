@@ -6,7 +6,7 @@ import { hideEnding, showEnding } from './session-notice.js';
 import { concealContent, replaceContent, revealContent } from './session-panel.js';
 import { askSession } from './session-status.js';
 
-/** @typedef {import('./session-status.js').LivingSession} LivingSession */
+/** @typedef {import('./living-session.js').LivingSession} LivingSession */
 
 /** The notice comes this long before the end, or in the last third of the idle time where that is shorter. */
 const NOTICE_MS = 120_000;
