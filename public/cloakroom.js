@@ -8,7 +8,9 @@ import { startOfflineNotice } from './offline.js';
 import { addRequestIdCopy } from './request-id-copy.js';
 import { startRetryCountdown } from './retry-after.js';
 import { startSessionWatch } from './session-watch.js';
+import { keepOwnStorage } from './tab-storage.js';
 
+keepOwnStorage();
 showLocalTimes(document);
 startLoadPages(startFind());
 startLoadingBar();

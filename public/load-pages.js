@@ -2,7 +2,7 @@
 import { counted, grouped } from './counts.js';
 import { find } from './elements.js';
 import { showLocalTimes } from './local-times.js';
-import { firstOf, ListChanged, loadPage, nextOf, PageFailed } from './next-page-loading.js';
+import { firstOf, ListChanged, loadPage, nextOf, OtherSession, PageFailed } from './next-page-loading.js';
 import { goToSignIn, SignInNeeded } from './sign-in.js';
 
 /** A page stays one that a phone can show. */
@@ -118,6 +118,7 @@ async function run(list, controls) {
     const why = ending.signal.aborted ? 'Stopped' : toWords(error);
     controls.end(`${why} after ${counted(list.size(), 'item')}.`);
     if (error instanceof SignInNeeded) goToSignIn();
+    if (error instanceof OtherSession) location.reload();
   }
 }
 
@@ -137,6 +138,7 @@ function showPlace(first, shown, isAll) {
 /** @param {unknown} error */
 function toWords(error) {
   if (error instanceof SignInNeeded) return 'Your session has ended: loading ended';
+  if (error instanceof OtherSession) return 'Somebody signed in again: loading ended';
   if (error instanceof ListChanged) return 'The list has changed: loading ended';
   return error instanceof PageFailed
     ? 'The next page could not be loaded. Loading ended'

@@ -16,6 +16,9 @@ export class PageFailed extends Error {}
 /** What came does not go on where the list ends: with it there would be items twice, or some left out. */
 export class ListChanged extends Error {}
 
+/** Somebody else has signed in meanwhile: nothing of theirs belongs into this page. */
+export class OtherSession extends Error {}
+
 /** @param {ParentNode} page */
 export function nextOf(page) {
   return page.querySelector('a[rel="next"]')?.getAttribute('href') ?? null;
@@ -31,7 +34,7 @@ export function firstOf(page) {
 
 /**
  * The page at `address`, which begins with the item of the number `first`. Rejects with PageFailed, ListChanged,
- * SignInNeeded, the signal's reason, or a TypeError where there is no connection.
+ * OtherSession, SignInNeeded, the signal's reason, or a TypeError where there is no connection.
  * @param {object} wanted
  * @param {string} wanted.address
  * @param {number} wanted.first
@@ -52,6 +55,7 @@ export async function loadPage({ address, first }, signal, onPause) {
     if (answer.type === 'opaqueredirect') throw new SignInNeeded();
     if (!answer.ok) throw new PageFailed();
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    if (page.body.dataset['session'] !== document.body.dataset['session']) throw new OtherSession();
     const next = nextOf(page);
     if (firstOf(page) === first && next !== address)
       return { items: [...page.querySelectorAll('[data-items] > li')], next };
