@@ -8,7 +8,7 @@ import { startOfflineNotice } from './offline.js';
 import { addRequestIdCopy } from './request-id-copy.js';
 import { startRetryCountdown } from './retry-after.js';
 import { startSessionWatch } from './session-watch.js';
-import { keepOwnStorage } from './tab-storage.js';
+import { keepOwnStorage } from './own-storage.js';
 
 keepOwnStorage();
 showLocalTimes(document);

@@ -1,17 +1,13 @@
-/** What a tab remembers (sessionStorage) is its session's: the next person finds nothing of it. */
+/** What pages remember for their tab. */
 
-const KEY = 'session';
+/** Stands in where a browser gives pages no storage: to ask for it throws there. */
+const NOTHING = { getItem: () => null, setItem() {}, removeItem() {}, clear() {} };
 
-/** Empties the tab's storage where it is from another session, or nobody is signed in; before any other script reads it. */
-export function keepOwnStorage() {
-  const session = document.body.dataset['session'] ?? '';
-  // An error page does not say whose it is; somebody is signed in where one can sign out.
-  if (session === '' && document.querySelector('form[action="/auth/logout"]') !== null) return;
+/** @returns {Pick<Storage, keyof typeof NOTHING>} */
+export function tabStorage() {
   try {
-    if (sessionStorage.getItem(KEY) === session) return;
-    sessionStorage.clear();
-    if (session !== '') sessionStorage.setItem(KEY, session);
+    return sessionStorage;
   } catch {
-    // Where nothing may be stored, nothing is.
+    return NOTHING;
   }
 }
