@@ -33,7 +33,5 @@ export function createAlarm(ring) {
       dueAt = Math.max(at, Date.now() + SOONEST_MS);
       look();
     },
-    /** @param {number} ms */
-    isDueWithin: (ms) => dueAt - Date.now() <= ms,
   };
 }

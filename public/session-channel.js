@@ -1,10 +1,6 @@
 /** What the tabs of one browser tell each other of the session. Each asks Cloakroom for itself: none is believed. */
 
-/**
- * `signing-out`: a person pressed Sign out. `look`: the session may be over. `alive`: the session of this name was used.
- * @typedef {{ readonly kind: 'signing-out' } | { readonly kind: 'look' }
- *   | { readonly kind: 'alive', readonly name: string }} Message
- */
+/** @typedef {import('./session-states.js').Message} Message */
 
 const NAME = 'cloakroom-session';
 

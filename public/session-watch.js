@@ -4,16 +4,9 @@ import { hideNotice, showNotice } from './notices.js';
 import { openSessionChannel } from './session-channel.js';
 import { hideEnding, showEnding } from './session-notice.js';
 import { concealContent, replaceContent, revealContent } from './session-panel.js';
+import { AT_FIRST, next } from './session-states.js';
 import { askSession } from './session-status.js';
 
-/** @typedef {import('./living-session.js').LivingSession} LivingSession */
-
-/** The notice comes this long before the end, or in the last third of the idle time where that is shorter. */
-const NOTICE_MS = 120_000;
-const AGAIN_MS = { first: 5_000, longest: 60_000 };
-const AFTER_THE_END_MS = 1_000;
-/** Whose session ends this soon after they pressed Sign out has signed out. */
-const SIGN_OUT_MS = 60_000;
 const SAYS_SO_MS = 5_000;
 
 /** Watches the session of a page that is a signed-in person's own; any other page tells those pages that it is there. */
@@ -37,65 +30,41 @@ export function startSessionWatch() {
   void watch.begin();
 }
 
+/** The states of session-states.js, in a page: it does what they say. */
 function createWatch() {
   const alarm = createAlarm(() => void ask());
-  const ending = createEnding();
-  /** The session that the page is from, by its name. */
-  let own = '';
-  /** @type {LivingSession | null} What was last heard of it. */
-  let known = null;
-  let idleMs = 0;
-  let failures = 0;
+  const channel = openSessionChannel((message) => happen({ type: 'heard', message }));
+  let state = AT_FIRST;
   let [asked, answered] = [0, 0];
+
+  /** @param {import('./session-states.js').SessionEvent} event */
+  const happen = (event) => {
+    const step = next(state, event, Date.now());
+    state = step.state;
+    for (const effect of step.effects) carryOut(effect);
+  };
+
+  /** @param {import('./session-states.js').Effect} effect */
+  const carryOut = (effect) => {
+    if (effect.do === 'ask') void ask();
+    else if (effect.do === 'ring') alarm.setTo(effect.at);
+    else if (effect.do === 'conceal') concealContent();
+    else if (effect.do === 'reveal') revealContent();
+    else if (effect.do === 'putAway') replaceContent(effect.panel);
+    else if (effect.do === 'showEnding')
+      showEnding({ endsAt: effect.endsAt, stay: effect.mayStay ? () => void stay() : null });
+    else hideEnding();
+  };
 
   /** @param {{ readonly extend?: boolean }} [how] */
   const ask = async (how) => {
     alarm.clear();
-    // By all that is known it is over: who is here now should not read on while we ask.
-    if (known !== null && Date.now() >= endOf(known)) concealContent();
+    happen({ type: 'ask' });
     const number = ++asked;
     const answer = await askSession(how);
-    if (number > answered) conclude(answer);
+    if (number > answered) happen({ type: 'answer', answer }); // one that was overtaken is old
     answered = Math.max(number, answered);
     return answer;
-  };
-
-  /** @param {Awaited<ReturnType<typeof askSession>>} answer */
-  const conclude = (answer) => {
-    if (answer === null) {
-      alarm.setTo(Date.now() + Math.min(AGAIN_MS.first * 2 ** failures, AGAIN_MS.longest));
-      failures += 1;
-      return;
-    }
-    failures = 0;
-    if (answer.signedIn && (own === '' || own === answer.name)) goOn(answer);
-    else leave(answer.signedIn);
-  };
-
-  /** @param {boolean} isSignedIn To another session: by its name nobody can tell whose. */
-  const leave = (isSignedIn) => {
-    known = null;
-    own ||= 'over'; // whichever session comes now is another
-    hideEnding();
-    if (isSignedIn) replaceContent('anotherSession');
-    else ending.show();
-  };
-
-  /** @param {LivingSession} session */
-  const goOn = (session) => {
-    own = session.name;
-    known = session;
-    revealContent();
-    idleMs = Math.max(idleMs, session.idleEndsAt - Date.now());
-    const endsAt = endOf(session);
-    const noticeAt = endsAt - Math.min(NOTICE_MS, idleMs / 3);
-    if (Date.now() < noticeAt) {
-      hideEnding();
-      alarm.setTo(noticeAt);
-      return;
-    }
-    showEnding({ endsAt, stay: session.idleEndsAt < session.lastsUntil ? () => void stay() : null });
-    alarm.setTo(endsAt + AFTER_THE_END_MS);
   };
 
   const stay = async () => {
@@ -108,45 +77,15 @@ function createWatch() {
     setTimeout(() => hideNotice('stay'), SAYS_SO_MS);
   };
 
-  const channel = openSessionChannel((message) => {
-    // Other tabs were at work before this one had its first answer: which session the page is from is past asking.
-    if (own === '' && failures > 0) own = 'unknown';
-    // Use in another tab concerns this one where it is about to end, or is from another session.
-    if (message.kind === 'alive' && message.name === own && !alarm.isDueWithin(NOTICE_MS)) return;
-    if (message.kind === 'signing-out') ending.signingOut('signedOutElsewhere');
-    else void ask();
-  });
-
   return {
     ask,
     signingOut: () => {
-      ending.signingOut('signedOut');
+      happen({ type: 'signing-out' });
       channel.tell({ kind: 'signing-out' });
     },
     begin: async () => {
       const answer = await ask();
       if (answer?.signedIn) channel.tell({ kind: 'alive', name: answer.name });
-    },
-  };
-}
-
-/** @param {LivingSession} session */
-const endOf = (session) => Math.min(session.idleEndsAt, session.lastsUntil);
-
-/** Why nobody is signed in any more: once said, it stays said. */
-function createEnding() {
-  /** @type {'signedOut' | 'signedOutElsewhere'} */
-  let by = 'signedOut';
-  let at = -Infinity;
-  /** @type {import('./session-panel.js').PanelName | undefined} */
-  let said;
-
-  return {
-    /** @param {typeof by} who Somebody pressed Sign out; whether it is done is yet to be asked. */
-    signingOut: (who) => ([by, at] = [who, Date.now()]),
-    show: () => {
-      said ??= Date.now() - at < SIGN_OUT_MS ? by : 'ended';
-      replaceContent(said);
     },
   };
 }

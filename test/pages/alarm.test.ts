@@ -53,13 +53,10 @@ test('A new moment takes the place of the one before', () => {
   expect(ring).toHaveBeenCalledTimes(1);
 });
 
-test('One that is cleared never rings, and is due at no time', () => {
+test('One that is cleared never rings', () => {
   const { alarm, ring } = startAlarm();
   alarm.setTo(Date.now() + 5_000);
-  expect(alarm.isDueWithin(5_000)).toBe(true);
-  expect(alarm.isDueWithin(4_999)).toBe(false);
   alarm.clear();
-  expect(alarm.isDueWithin(Number.MAX_VALUE)).toBe(false);
   jest.advanceTimersByTime(HOUR_MS);
   expect(ring).not.toHaveBeenCalled();
 });
