@@ -11,11 +11,11 @@
  */
 
 /**
- * `asking`: nothing is known yet, and the session of the first answer is the page's. `unknown`: there is no telling any more
- * whose page it is. `living`: its session lives. `ending`: it lives, and is about to end. `over`: what the page showed is
+ * `asking`: nothing is known yet but whose page it is. `living`: its session lives. `ending`: it lives, and is about to end. `over`: what the page showed is
  * put away, for good.
  * @typedef {object} State
- * @property {'asking' | 'unknown' | 'living' | 'ending' | 'over'} name
+ * @property {'asking' | 'living' | 'ending' | 'over'} name
+ * @property {string} own The name of the page's session: the server has written it into the page.
  * @property {LivingSession | null} session As last heard, while it lives.
  * @property {number} idleMs The longest idle time seen, in ms.
  * @property {number} ringsAt When it is asked again, in ms by this browser's clock.
@@ -45,16 +45,22 @@ const AFTER_THE_END_MS = 1_000;
 /** Whose session ends this soon after they pressed Sign out has signed out. */
 const SIGN_OUT_MS = 60_000;
 
-/** @type {State} */
-export const AT_FIRST = {
-  name: 'asking',
-  session: null,
-  idleMs: 0,
-  ringsAt: Infinity,
-  failures: 0,
-  signOut: null,
-  why: null,
-};
+/**
+ * @param {string} own The name of the page's session.
+ * @returns {State}
+ */
+export function atFirst(own) {
+  return {
+    name: 'asking',
+    own,
+    session: null,
+    idleMs: 0,
+    ringsAt: Infinity,
+    failures: 0,
+    signOut: null,
+    why: null,
+  };
+}
 
 /**
  * @param {State} state
@@ -70,7 +76,7 @@ export function next(state, event, now) {
   if (answer === null) return onNoAnswer(state, now);
   const heard = { ...state, failures: 0 };
   if (!answer.signedIn) return onSignedOut(heard, now);
-  const isOurs = state.name === 'asking' || state.session?.name === answer.name;
+  const isOurs = state.name !== 'over' && answer.name === state.own;
   return isOurs ? onLiving(heard, answer, now) : onAnother(heard);
 }
 
@@ -93,16 +99,12 @@ function onAsk(state, now) {
  * @returns {Step}
  */
 function onMessage(state, message, now) {
-  // Other tabs were at work before this one had its first answer: which session the page is from is past asking.
-  const isLate = state.name === 'asking' && state.failures > 0;
-  /** @type {State} */
-  const known = isLate ? { ...state, name: 'unknown' } : state;
   if (message.kind === 'signing-out')
-    return still({ ...known, signOut: { by: 'signedOutElsewhere', at: now } });
+    return still({ ...state, signOut: { by: 'signedOutElsewhere', at: now } });
   // Use in another tab concerns this one where it is about to end, or is from another session.
-  const isOurs = message.kind === 'alive' && message.name === known.session?.name;
-  if (isOurs && known.ringsAt - now > NOTICE_MS) return still(known);
-  return { state: known, effects: [{ do: 'ask' }] };
+  const isOurs = message.kind === 'alive' && message.name === state.own;
+  if (isOurs && state.name !== 'asking' && state.ringsAt - now > NOTICE_MS) return still(state);
+  return { state, effects: [{ do: 'ask' }] };
 }
 
 /**

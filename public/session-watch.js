@@ -4,18 +4,19 @@ import { hideNotice, showNotice } from './notices.js';
 import { openSessionChannel } from './session-channel.js';
 import { hideEnding, showEnding } from './session-notice.js';
 import { concealContent, replaceContent, revealContent } from './session-panel.js';
-import { AT_FIRST, next } from './session-states.js';
+import { atFirst, next } from './session-states.js';
 import { askSession } from './session-status.js';
 
 const SAYS_SO_MS = 5_000;
 
 /** Watches the session of a page that is a signed-in person's own; any other page tells those pages that it is there. */
 export function startSessionWatch() {
-  if (!('signedIn' in document.body.dataset)) {
+  const own = document.body.dataset['session'];
+  if (own === undefined) {
     openSessionChannel(() => {}).tell({ kind: 'look' });
     return;
   }
-  const watch = createWatch();
+  const watch = createWatch(own);
   const ask = () => void watch.ask();
   document.querySelector('form[action="/auth/logout"]')?.addEventListener('submit', watch.signingOut);
   document.addEventListener('visibilitychange', () => {
@@ -30,11 +31,14 @@ export function startSessionWatch() {
   void watch.begin();
 }
 
-/** The states of session-states.js, in a page: it does what they say. */
-function createWatch() {
+/**
+ * The states of session-states.js, in a page: it does what they say.
+ * @param {string} own
+ */
+function createWatch(own) {
   const alarm = createAlarm(() => void ask());
   const channel = openSessionChannel((message) => happen({ type: 'heard', message }));
-  let state = AT_FIRST;
+  let state = atFirst(own);
   let [asked, answered] = [0, 0];
 
   /** @param {import('./session-states.js').SessionEvent} event */

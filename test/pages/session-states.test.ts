@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LivingSession } from '../../public/living-session.js';
-import { AT_FIRST, next } from '../../public/session-states.js';
+import { atFirst, next } from '../../public/session-states.js';
 import type { SessionEvent, State, Step } from '../../public/session-states.js';
 
 const HOUR_MS = 3_600_000;
@@ -22,30 +22,27 @@ const used = (name: string): SessionEvent => ({ type: 'heard', message: { kind: 
 const ELSEWHERE: SessionEvent = { type: 'heard', message: { kind: 'signing-out' } };
 
 /** The last step of several events at one moment. */
-function after(events: readonly SessionEvent[], { from = AT_FIRST, at = NOW } = {}): Step {
+function after(events: readonly SessionEvent[], { from = atFirst('ours'), at = NOW } = {}): Step {
   return events.reduce<Step>((step, event) => next(step.state, event, at), { state: from, effects: [] });
 }
 
 const living = (): State => after([answered(OURS)]).state;
 
 describe('A page that has asked nothing yet', () => {
-  test('takes the session of the first answer for its own, and asks again when the notice is due', () => {
+  test('asks again when the notice is due', () => {
     const { state, effects } = after([answered(OURS)]);
     expect(state.name).toBe('living');
     expect(effects).toContainEqual({ do: 'ring', at: OURS.idleEndsAt - 120_000 });
   });
 
-  test('shows nothing of a session that came after others were heard of and no answer had come', () => {
-    const late = after([answered(null), used('another')]);
-    expect(late.state.name).toBe('unknown');
-    expect(late.effects).toEqual([{ do: 'ask' }]);
-    expect(after([answered(ANOTHER)], { from: late.state }).effects).toContainEqual({
-      do: 'putAway',
-      panel: 'anotherSession',
-    });
+  test('shows nothing under another session, however late the first answer comes', () => {
+    const put = { do: 'putAway', panel: 'anotherSession' };
+    expect(after([answered(ANOTHER)]).effects).toContainEqual(put);
+    expect(after([answered(null), used('another'), answered(ANOTHER)]).effects).toContainEqual(put);
   });
 
-  test('whose first answer is only late asks, and knows whose it is', () => {
+  test('asks when it hears of its session in another tab', () => {
+    expect(after([used('ours')]).effects).toEqual([{ do: 'ask' }]);
     expect(after([used('ours'), answered(OURS)]).state.name).toBe('living');
   });
 });
