@@ -24,6 +24,7 @@ import { createSessionRecords } from './session/session-records.ts';
 import type { SessionRecords } from './session/session-records.ts';
 import { createTicketCookie } from './session/ticket-cookie.ts';
 import type { TicketCookie } from './session/ticket-cookie.ts';
+import type { Wait } from './workspaces/patience.ts';
 import { createWorkspaces } from './workspaces/workspaces.ts';
 import type { Workspaces } from './workspaces/workspaces.ts';
 
@@ -49,9 +50,15 @@ export interface Services extends AsyncDisposable {
 
 /**
  * Makes the services of one process. Redis and the service may be away: connections are made and made again in the
- * background. Disposing lets renewals under way finish first. `now` is in ms since the epoch.
+ * background. Disposing lets renewals under way finish first. `now` is in ms since the epoch; `wait` is what an export's
+ * pauses are spent with.
  */
-export function createServices(config: Config, log: Logger, now: () => number = Date.now): Services {
+export function createServices(
+  config: Config,
+  log: Logger,
+  now: () => number = Date.now,
+  wait?: Wait,
+): Services {
   const https = config.publicOrigin.startsWith('https:');
   const redis = createRedis(config.redis, log);
   const client = createServiceClient({
@@ -108,6 +115,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
       sealer,
       log,
       now,
+      wait,
       prefix: config.redisPrefix,
       idleSeconds: config.sessionIdleSeconds,
       timeoutSeconds: config.serviceTimeoutSeconds,

@@ -13,6 +13,7 @@ import { createKnownPages } from './known-pages.ts';
 import { createListing } from './listing.ts';
 import type { ListPage } from './listing.ts';
 import { createPageTokens } from './page-tokens.ts';
+import type { Wait } from './patience.ts';
 import { createServiceCalls } from './service-calls.ts';
 import { createServicePages } from './service-pages.ts';
 import { createSingleItems } from './single-item.ts';
@@ -43,11 +44,15 @@ export interface WorkspacesOptions {
   readonly timeoutSeconds: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Spends a pause that the service asks an export for. */
+  readonly wait?: Wait | undefined;
 }
+
+const waitInReality: Wait = async (ms, signal) => delay(ms, undefined, { signal });
 
 /** Lists of the service by page numbers, by words and as a whole, over one client. */
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
-  const { now, sessions } = options;
+  const { now, sessions, wait = waitInReality } = options;
   const askService = createServiceCalls(options);
   const readList = createServicePages(askService, now);
   const walkList = createKnownPages({
@@ -61,11 +66,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     listPage: createListing(walkList),
     findItems: createFinding(walkList),
     readItem: createSingleItems(askService),
-    exportPages: createExportPages({
-      readList,
-      sessions,
-      wait: async (ms, signal) => delay(ms, undefined, { signal }),
-    }),
+    exportPages: createExportPages({ readList, sessions, wait }),
   };
 }
 

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { sessionKey } from '../../src/session/session-records.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 
@@ -23,13 +23,13 @@ const extend = (headers: Record<string, string> = SAME_SITE) =>
   request(house.origin)
     .post('/auth/session')
     .set({ cookie, ...headers });
-const sessionKey = () => `cloakroom:session:${createHash('sha256').update(id).digest('base64url')}`;
+const keyInRedis = () => sessionKey(house.config.redisPrefix, id);
 
 describe('POST /auth/session', () => {
   test('begins the idle time anew and answers what GET does then', async () => {
-    await house.redis.expire(sessionKey(), 50);
+    await house.redis.expire(keyInRedis(), 50);
     const extended = await extend().expect(200);
-    expect(await house.redis.ttl(sessionKey())).toBeGreaterThan(IDLE_SECONDS - 10);
+    expect(await house.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
     expect(extended.headers['cache-control']).toBe('no-store');
 
     const asked = await request(house.origin).get('/auth/session').set('cookie', cookie);
@@ -54,11 +54,11 @@ describe('POST /auth/session', () => {
   test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, {}])(
     'is a 403 problem with %j, and extends nothing',
     async (headers) => {
-      await house.redis.expire(sessionKey(), 50);
+      await house.redis.expire(keyInRedis(), 50);
       const answer = await extend(headers).set('accept', 'text/html').expect(403);
       expect(answer.headers['content-type']).toBe('application/problem+json');
       expect(JSON.parse(answer.text)).toMatchObject({ code: 'cross_site_request', status: 403 });
-      expect(await house.redis.ttl(sessionKey())).toBeLessThanOrEqual(50);
+      expect(await house.redis.ttl(keyInRedis())).toBeLessThanOrEqual(50);
     },
   );
 

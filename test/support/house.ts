@@ -20,6 +20,7 @@ import type { RunningServer } from '../../src/server.ts';
 import type { Grant } from '../../src/session/record.ts';
 import { createServices } from '../../src/services.ts';
 import type { Services } from '../../src/services.ts';
+import type { Wait } from '../../src/workspaces/patience.ts';
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
 
@@ -27,6 +28,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** One key for all tests: what is sealed in one file is never read in another. */
 const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
+
+const DAY_MS = 86_400_000;
 
 /** What came to the service, in the order in which it came. */
 export interface ServiceLog {
@@ -59,6 +62,8 @@ export interface House extends AsyncDisposable {
   intercept: Interceptor;
   /** Moves the clock of Cloakroom and of the local service, in ms. */
   advance(ms: number): void;
+  /** Moves it to noon in UTC, of today: no midnight comes between a test and what it tests. */
+  advanceToNoon(): void;
   /** A session without the way through the service's pages: its id and its `Cookie` header. */
   enter(grant?: Partial<Grant>): Promise<{ id: string; cookie: string }>;
   /** A browser that has signed in as `demo`, and the page that it came to. */
@@ -70,8 +75,11 @@ export function tokenCalls(house: House): ServiceLog[] {
   return house.calls.filter(({ url }) => url.endsWith('/authorization/oauth2/token'));
 }
 
-/** Starts a house; `env` adds to Cloakroom's and the local service's variables. */
-export async function startHouse(env: Env = {}): Promise<House> {
+/**
+ * Starts a house; `env` adds to Cloakroom's and the local service's variables; `wait` is what an export's pauses are
+ * spent with.
+ */
+export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
   const privateRedis = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
@@ -109,7 +117,7 @@ export async function startHouse(env: Env = {}): Promise<House> {
     createLog('silent'),
     now,
   );
-  const services = createServices(config, log, now);
+  const services = createServices(config, log, now, wait);
   await redisReady(services.redis);
   const running = await startServer(services, bound);
 
@@ -125,6 +133,9 @@ export async function startHouse(env: Env = {}): Promise<House> {
     logged,
     advance: (ms: number) => {
       skew += ms;
+    },
+    advanceToNoon: () => {
+      skew += DAY_MS / 2 - (now() % DAY_MS);
     },
     async enter(grant = {}) {
       const id = randomBytes(32).toString('base64url');

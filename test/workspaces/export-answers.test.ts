@@ -7,12 +7,13 @@ import { sendJson, workspaces } from './small-service.ts';
 let bench: ExportHouse;
 beforeAll(async () => {
   bench = await startExportHouse({ WORKSPACE_ITEMS: 'rooms,whiteboards' });
+  bench.house.advanceToNoon();
 });
 afterAll(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-const today = () => new Date().toISOString().slice(0, 10);
+const today = () => new Date(bench.house.services.now()).toISOString().slice(0, 10);
 
 test('NDJSON holds all pages in their order, one item a line', async () => {
   const items = workspaces(537);

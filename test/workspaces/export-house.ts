@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Wait } from '../../src/workspaces/patience.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { exchangeBytes } from '../support/raw.ts';
@@ -25,6 +26,10 @@ export interface ExportHouse extends AsyncDisposable {
   readonly items: unknown[];
   /** Answers a call of a list in the service's place. */
   intercept: Interception;
+  /** Spends a pause that the service asks for: at once, as the clock goes, where a test says nothing else. */
+  wait: Wait;
+  /** The pauses that were spent, in ms. */
+  readonly pauses: number[];
   /** How many calls of the token endpoint there were; each gives out `token-1`, `token-2` and so on. */
   renewals(): number;
   /** Everything as at the start, but for the clock; gives the `Cookie` header of a new session. */
@@ -40,8 +45,10 @@ const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 /** `env` adds to Cloakroom's variables. */
 export async function startExportHouse(env: Readonly<Record<string, string>> = {}): Promise<ExportHouse> {
   const items: unknown[] = [];
+  const pauses: number[] = [];
   let renewals = 0;
-  const own = { intercept: (() => false) as Interception };
+  const passTime: Wait = async (ms) => house.advance(ms);
+  const own = { intercept: (() => false) as Interception, wait: passTime };
   const service = await startSmallService(items, (call, res, nth) => {
     if (own.intercept(call, res, nth)) return true;
     if (call.target !== TOKEN_PATH) return false;
@@ -49,7 +56,10 @@ export async function startExportHouse(env: Readonly<Record<string, string>> = {
     sendJson(res, 200, { access_token: `token-${renewals}`, expires_in: 900 });
     return true;
   });
-  const house = await startHouse({ SERVICE_URL: service.origin, ...env });
+  const house = await startHouse({ SERVICE_URL: service.origin, ...env }, async (ms, signal) => {
+    pauses.push(ms);
+    await own.wait(ms, signal);
+  });
   const request = (path: string, cookie: string, fields: readonly string[] = []) =>
     Buffer.from([`GET ${path} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, ...fields, '', ''].join('\r\n'));
 
@@ -57,9 +67,12 @@ export async function startExportHouse(env: Readonly<Record<string, string>> = {
     house,
     service,
     items,
+    pauses,
     renewals: () => renewals,
     async begin(listed: readonly unknown[]) {
       own.intercept = () => false;
+      own.wait = passTime;
+      pauses.length = 0;
       renewals = 0;
       service.calls.length = 0;
       service.given.length = 0;
