@@ -1,23 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { bodyOf, press, send, startConsoleHouse, THINGS } from '../support/e2e/console-page.ts';
-import type { ConsoleHouse } from '../support/e2e/console-page.ts';
+import { describe, expect, jest, test } from '@jest/globals';
+import type { BrowserContext } from 'playwright-core';
+import { bodyOf, press, send, startConsole, THINGS } from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
-import { openPage } from '../support/e2e/watched-page.ts';
+import { passService } from '../support/e2e/watched-page.ts';
 
 const LIST = '/api/public/v1/workspaces';
 
 jest.setTimeout(60_000);
 
-let at: ConsoleHouse;
-beforeAll(async () => {
-  at = await startConsoleHouse();
-});
-afterAll(async () => at?.[Symbol.asyncDispose]());
-beforeEach(() => {
-  at.house.intercept = () => false;
-});
+const at = startConsole();
 
 describe('the answer', () => {
   test('of a usual call is told whole', async () => {
@@ -39,11 +32,11 @@ describe('the answer', () => {
   test('after a renewal, and after a repetition, says so', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.house.advance(901_000);
+    at.e2e.house.advance(901_000);
     await send(page);
     expect(await page.locator('[data-told]').innerText()).toMatch(/spent, so the gateway renewed it/);
     let refusals = 1;
-    at.house.intercept = (req, res) => {
+    at.e2e.house.intercept = (req, res) => {
       if (req.url?.startsWith(LIST) !== true || refusals === 0) return false;
       refusals -= 1;
       return Boolean(res.writeHead(401).end());
@@ -70,15 +63,15 @@ describe('the answer', () => {
     await context.clearCookies({ name: 'cloakroom' });
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
     await page.getByRole('link', { name: 'Sign in and come back' }).click();
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await page.waitForURL(`${at.house.origin}/console`);
+    await passService(page);
+    await page.waitForURL(`${at.e2e.house.origin}/console`);
     expect(await page.locator('[data-past] li').count()).toBe(1);
   });
 
   test('that breaks off never looks whole', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.house.intercept = (req, res) => {
+    at.e2e.house.intercept = (req, res) => {
       if (req.url?.startsWith(THINGS) !== true) return false;
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       res.write('{"next":"n"', () => setTimeout(() => res.destroy(), 50));
@@ -94,7 +87,7 @@ describe('the answer', () => {
     await context.setOffline(true);
     expect(await send(page)).toMatch(/this device is offline/);
     await context.setOffline(false);
-    await context.route(`${at.house.origin}/api/**`, async (route) => route.abort());
+    await context.route(`${at.e2e.house.origin}/api/**`, async (route) => route.abort());
     expect(await send(page)).toMatch(/connection to Cloakroom failed/);
   });
 
@@ -104,7 +97,7 @@ describe('the answer', () => {
     at.answerWith(302, { location: '/led-astray' });
     expect(await send(page, THINGS)).toMatch(/answered with a redirect/);
     const asked = (path: string) =>
-      at.house.logged.filter((line) => line.includes(`"path":"${path}"`)).length;
+      at.e2e.house.logged.filter((line) => line.includes(`"path":"${path}"`)).length;
     expect(asked(THINGS)).toBeGreaterThan(0);
     expect(asked('/led-astray')).toBe(0);
   });
@@ -160,6 +153,15 @@ describe('the answer', () => {
   });
 });
 
+/** Has the console take 1 MiB of an answer in place of its 64. */
+async function giveUpSooner(context: BrowserContext): Promise<void> {
+  await context.route('**/console/call.js', async (route) => {
+    const response = await route.fetch();
+    const script = await response.text();
+    await route.fulfill({ response, body: script.replace('64 * 1024 * 1024', '1024 * 1024') });
+  });
+}
+
 describe('a hostile answer', () => {
   const MARKUP = `<img src=x onerror=alert(1)></pre><script>alert(1)</script>`;
   const DEEP = '['.repeat(10_000) + ']'.repeat(10_000);
@@ -187,24 +189,20 @@ describe('a hostile answer', () => {
     60_000,
   );
 
-  test('of 50 MB is counted, and its beginning shown', async () => {
+  test('of 2 MB is counted, and its beginning shown', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.answerWith(
-      200,
-      { 'content-type': 'application/json' },
-      `[${'"0123456789abcdef",'.repeat(2_600_000)}1]`,
-    );
-    expect(await send(page, THINGS)).toMatch(/49,400,003 bytes/);
+    at.answerWith(200, { 'content-type': 'application/json' }, `[${'"0123456789abcdef",'.repeat(130_000)}1]`);
+    expect(await send(page, THINGS)).toMatch(/2,470,003 bytes/);
     expect((await bodyOf(page).textContent())?.length).toBeLessThan(220_000);
     expect(await page.getByText('Only its beginning is shown').isVisible()).toBe(true);
   });
 
   test('without an end is given up', async () => {
-    await using watched = await at.open();
+    await using watched = await at.e2e.openSignedIn('/console', {}, giveUpSooner);
     const { page } = watched;
     const chunk = Buffer.alloc(1_000_000, 'x');
-    at.house.intercept = (req, res) => {
+    at.e2e.house.intercept = (req, res) => {
       if (req.url?.startsWith(THINGS) !== true) return false;
       res.writeHead(200, { 'content-type': 'text/plain' });
       const more = () => {
@@ -214,19 +212,17 @@ describe('a hostile answer', () => {
       more();
       return true;
     };
-    expect(await send(page, THINGS)).toMatch(
-      /The console stopped reading: it takes 67,108,864 bytes at most/,
-    );
+    expect(await send(page, THINGS)).toMatch(/The console stopped reading: it takes 1,048,576 bytes at most/);
   });
 });
 
 test('Nothing that the console receives, shows or keeps holds a token', async () => {
-  await using watched = await openPage(at.chromium);
+  await using watched = await at.e2e.open();
   const { page, context } = watched;
   const tokens = { accessToken: 'sentinel-access', refreshToken: 'sentinel-refresh' };
-  const { cookie } = await at.house.enter(tokens);
+  const { cookie } = await at.e2e.house.enter(tokens);
   const [name = '', value = ''] = cookie.split('=');
-  await context.addCookies([{ name, value, url: at.house.origin, httpOnly: true }]);
+  await context.addCookies([{ name, value, url: at.e2e.house.origin, httpOnly: true }]);
   const received: string[] = [];
   page.on('response', (answer) => {
     received.push(JSON.stringify(answer.headers()));
@@ -236,9 +232,9 @@ test('Nothing that the console receives, shows or keeps holds a token', async ()
     );
   });
   at.answerWith(200, { 'content-type': 'application/json', 'set-cookie': 'sentinel=1' }, '{"a":1}');
-  await page.goto(`${at.house.origin}/console`);
+  await page.goto(`${at.e2e.house.origin}/console`);
   await send(page, THINGS);
-  expect(at.house.calls.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
+  expect(at.e2e.house.calls.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
   await press(page, 'Copy as curl');
   const kept = await page.evaluate(
     'document.documentElement.outerHTML + document.cookie + JSON.stringify([{ ...sessionStorage }, { ...localStorage }])',

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import {
   bodyOf,
@@ -8,32 +8,23 @@ import {
   outcomeOf,
   press,
   send,
-  startConsoleHouse,
+  startConsole,
   THINGS,
 } from '../support/e2e/console-page.ts';
-import type { ConsoleHouse } from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
-import { openPage, signIn } from '../support/e2e/watched-page.ts';
 
 const LIST = '/api/public/v1/workspaces';
 
 jest.setTimeout(60_000);
 
-let at: ConsoleHouse;
-beforeAll(async () => {
-  at = await startConsoleHouse();
-});
-afterAll(async () => at?.[Symbol.asyncDispose]());
-beforeEach(() => {
-  at.house.intercept = () => false;
-});
+const at = startConsole();
 
 describe('a request', () => {
   test('is sent as it is composed, by Ctrl and Enter too', async () => {
     await using watched = await at.open();
     const { page, context } = watched;
     let came: { method: string; url: string; headers: Record<string, unknown>; body: string } | undefined;
-    at.house.intercept = (req, res) => {
+    at.e2e.house.intercept = (req, res) => {
       if (req.url?.startsWith(THINGS) !== true) return false;
       let text = '';
       req.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -47,7 +38,7 @@ describe('a request', () => {
     await page.getByLabel('Other method').fill('PROPPATCH');
     // A pasted address becomes a path and rows.
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.evaluate(`navigator.clipboard.writeText('${at.house.origin}${THINGS}?a=b%26c')`);
+    await page.evaluate(`navigator.clipboard.writeText('${at.e2e.house.origin}${THINGS}?a=b%26c')`);
     await page.getByLabel('Path').fill('');
     await page.keyboard.press('Control+V');
     await page.getByText('Headers', { exact: true }).first().click();
@@ -104,7 +95,7 @@ describe('a request', () => {
     }
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
     expect(await isFocused(page.getByRole('heading', { name: 'Answer' }))).toBe(true);
-    const lists = at.house.calls.filter(({ url }) => url.includes('limit=60'));
+    const lists = at.e2e.house.calls.filter(({ url }) => url.includes('limit=60'));
     expect(lists).toHaveLength(3);
     expect(await page.getByLabel('Value of the parameter').first().inputValue()).toBe('60');
   });
@@ -113,7 +104,7 @@ describe('a request', () => {
     await using watched = await at.open();
     const { page } = watched;
     const { promise: gone, resolve: leave } = createDeferred<void>();
-    at.house.intercept = (req, res) => {
+    at.e2e.house.intercept = (req, res) => {
       if (req.url?.startsWith(THINGS) !== true) return false;
       res.writeHead(200, { 'content-type': 'text/plain' });
       res.write('the beginning');
@@ -145,7 +136,7 @@ describe('a copy', () => {
     await press(page, 'Copy as curl');
     await page.getByText('The curl command is copied.').waitFor();
     const command = String(await page.evaluate('navigator.clipboard.readText()'));
-    const cookie = at.cookies.find(({ name }) => name === 'cloakroom');
+    const cookie = (await context.cookies()).find(({ name }) => name === 'cloakroom');
     expect(command).not.toContain(cookie?.value);
     at.answerWith(200, {}, 'deleted');
     const { stdout } = await promisify(execFile)('sh', ['-c', `${command} --silent`], {
@@ -180,9 +171,8 @@ describe('a copy', () => {
 
 describe('the history', () => {
   test('fills the form again, can be cleared, and goes with a sign-out', async () => {
-    await using watched = await openPage(at.chromium); // with a session of its own, to end it
+    await using watched = await at.open();
     const { page } = watched;
-    await signIn(page, at.house, '/console');
     await page.getByLabel('Method', { exact: true }).selectOption('POST');
     await page.getByText('Body', { exact: true }).first().click();
     await page.getByLabel('Body', { exact: true }).fill('[1]');
@@ -200,7 +190,7 @@ describe('the history', () => {
     await send(page);
     expect(await page.evaluate('sessionStorage.length')).toBe(1);
     await press(page, 'Sign out');
-    await page.waitForURL(`${at.house.origin}/`);
+    await page.waitForURL(`${at.e2e.house.origin}/`);
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 });

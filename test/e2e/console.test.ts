@@ -1,51 +1,34 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { press, send, startConsoleHouse } from '../support/e2e/console-page.ts';
-import type { ConsoleHouse } from '../support/e2e/console-page.ts';
+import { describe, expect, jest, test } from '@jest/globals';
+import { press, send, startConsole } from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
-import { LOOKS } from '../support/e2e/watched-page.ts';
 
-let at: ConsoleHouse;
-beforeAll(async () => {
-  at = await startConsoleHouse();
-}, 60_000);
-afterAll(async () => at?.[Symbol.asyncDispose]());
-beforeEach(() => {
-  at.house.intercept = () => false;
-});
+jest.setTimeout(60_000);
+
+const at = startConsole();
 
 describe('the console', () => {
-  test.each(LOOKS)(
-    'is sound with %j',
-    async (look) => {
-      await using watched = await at.open(look);
-      const { page } = watched;
-      const faults = await pageFaults(watched);
-      if (look.javaScriptEnabled) {
-        await page.getByText('Headers', { exact: true }).first().click();
-        await page.getByText('Body', { exact: true }).first().click();
-        await send(page);
-        await page.locator('[data-answer] summary').click();
-        await press(page, 'Follow next');
-        await page.locator('[data-past] li').nth(1).waitFor();
-        faults.push(...(await pageFaults(watched)));
-      }
-      expect(faults).toEqual([]);
-      expect(watched.complaints).toEqual([]);
-    },
-    60_000,
-  );
+  test.each([
+    { width: 1280, colorScheme: 'light' },
+    { width: 360, colorScheme: 'dark' },
+  ] as const)('with an answer and a history is sound with %j', async (look) => {
+    await using watched = await at.open(look);
+    const { page } = watched;
+    await page.getByText('Headers', { exact: true }).first().click();
+    await page.getByText('Body', { exact: true }).first().click();
+    await send(page);
+    await page.locator('[data-answer] summary').click();
+    await press(page, 'Follow next');
+    await page.locator('[data-past] li').nth(1).waitFor();
+    expect(await pageFaults(watched)).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+  });
 
-  test.each(LOOKS)(
-    'has a guide that is sound with %j',
-    async (look) => {
-      await using watched = await at.open(look);
-      await watched.page.getByRole('link', { name: /calling the API/i }).click();
-      await watched.page.waitForURL(/guide$/);
-      expect(await pageFaults(watched)).toEqual([]);
-      expect(watched.complaints).toEqual([]);
-    },
-    60_000,
-  );
+  test.each([true, false])('leads to its guide, with JavaScript: %s', async (javaScriptEnabled) => {
+    await using watched = await at.open({ javaScriptEnabled });
+    await watched.page.getByRole('link', { name: /calling the API/i }).click();
+    await watched.page.waitForURL(/guide$/);
+    expect(watched.complaints).toEqual([]);
+  });
 
   test('shows nothing of an answer before there is one', async () => {
     await using watched = await at.open();

@@ -1,43 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import { describe, expect, jest, test } from '@jest/globals';
 import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
-import { startChromium } from '../../scripts/chromium.mjs';
+import { startE2e } from '../support/e2e/start-e2e.ts';
+import { passService, signIn } from '../support/e2e/watched-page.ts';
 
-let house: House;
-let chromium: Browser;
+jest.setTimeout(60_000);
 
-beforeAll(async () => {
-  [house, chromium] = await Promise.all([startHouse(), startChromium()]);
-}, 60_000);
-afterAll(async () => {
-  await chromium?.close();
-  await house?.[Symbol.asyncDispose]();
-});
-
-/** Goes from the first page to the workspaces, as a person does who was never here. */
-async function signIn(page: Page): Promise<void> {
-  await page.goto(house.origin);
-  await page.getByRole('link', { name: 'Sign in' }).click();
-  expect(new URL(page.url()).origin).toBe(house.serviceOrigin);
-  await page.getByLabel('User name').fill('demo');
-  await page.getByLabel('Password').fill('demo');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: 'Allow' }).click();
-  await page.waitForURL(`${house.origin}/workspaces`);
-}
+const e2e = startE2e();
 
 describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
   'in Chromium with %j',
   (options) => {
     test('a person signs in, looks through the workspaces and signs out', async () => {
-      const context = await chromium.newContext(options);
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-      page.on('pageerror', (error) => complaints.push(error.message));
-
-      await signIn(page);
+      await using watched = await e2e.open(options);
+      const { page } = watched;
+      await page.goto(e2e.house.origin);
+      await page.getByRole('link', { name: 'Sign in' }).click();
+      expect(new URL(page.url()).origin).toBe(e2e.house.serviceOrigin);
+      await passService(page);
+      await page.waitForURL(`${e2e.house.origin}/workspaces`);
       const names = async () => page.getByRole('heading', { level: 2 }).allInnerTexts();
       const first = await names();
       expect(first).toHaveLength(25);
@@ -53,39 +33,32 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
       expect(await names()).toEqual(first);
 
       await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.waitForURL(`${house.origin}/`);
-      await page.goto(`${house.origin}/workspaces`);
-      expect(new URL(page.url()).origin).toBe(house.serviceOrigin);
-      expect(complaints).toEqual([]);
-      await context.close();
-    }, 60_000);
+      await page.waitForURL(`${e2e.house.origin}/`);
+      await page.goto(`${e2e.house.origin}/workspaces`);
+      expect(new URL(page.url()).origin).toBe(e2e.house.serviceOrigin);
+      expect(watched.complaints).toEqual([]);
+    });
   },
 );
 
 test('a script of a page calls the API and finds no token', async () => {
-  const context = await chromium.newContext();
-  const page = await context.newPage();
-  await signIn(page);
-  const called = await page.evaluate(`(async () => {
+  await using watched = await e2e.open();
+  await signIn(watched.page, e2e.house);
+  const called = await watched.page.evaluate(`(async () => {
     const answer = await fetch('/api/public/v1/workspaces?limit=2');
     const { value } = await answer.json();
     const stored = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)];
     return { status: answer.status, via: answer.headers.get('via'), items: value.length, stored };
   })()`);
   expect(called).toEqual({ status: 200, via: '1.1 cloakroom', items: 2, stored: [''] });
-  await context.close();
-}, 60_000);
+});
 
 test('with a strict cookie sign-in ends signed in', async () => {
   await using strict = await startHouse({ COOKIE_SAMESITE: 'strict' });
-  const context = await chromium.newContext({ javaScriptEnabled: false });
-  const page = await context.newPage();
+  await using watched = await e2e.open({ javaScriptEnabled: false });
+  const { page } = watched;
   await page.goto(`${strict.origin}/workspaces?page=2`);
-  await page.getByLabel('User name').fill('demo');
-  await page.getByLabel('Password').fill('demo');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: 'Allow' }).click();
+  await passService(page);
   await page.waitForURL(`${strict.origin}/workspaces?page=2`);
   expect(await page.getByRole('heading', { level: 2 }).count()).toBe(25);
-  await context.close();
-}, 60_000);
+});

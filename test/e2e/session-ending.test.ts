@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
-import { startChromium } from '../../scripts/chromium.mjs';
+import { describe, expect, jest, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { sessionOf } from '../support/e2e/session-of.ts';
-import { pageFaults } from '../support/e2e/sound-page.ts';
-import { LOOKS, openPage, signIn } from '../support/e2e/watched-page.ts';
-import type { Look } from '../support/e2e/watched-page.ts';
+import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
+import { startE2e } from '../support/e2e/start-e2e.ts';
+import { startHouse } from '../support/house.ts';
+import { signIn } from '../support/e2e/watched-page.ts';
 
 const MAX_MS = 43_200_000;
 /** Where two minutes are left of an hour, and a second. */
@@ -14,28 +12,15 @@ const NEAR_THE_END = '58:01';
 
 jest.setTimeout(60_000);
 
-let house: House;
-let chromium: Browser;
-
-beforeAll(async () => {
-  [house, chromium] = await Promise.all([startHouse(), startChromium()]);
-}, 60_000);
-afterAll(async () => {
-  await chromium?.close();
-  await house?.[Symbol.asyncDispose]();
-});
+const e2e = startE2e();
 
 const notice = (page: Page) => page.locator('[data-notice="session"]');
 const stay = (page: Page) => page.getByRole('button', { name: 'Stay signed in' });
 
 /** Signs in with the browser's clock in the test's hand. */
-async function openSignedIn(look: Look = {}) {
-  const watched = await openPage(chromium, look);
-  await watched.context.clock.install();
-  const asked = watched.page.waitForResponse('**/auth/session');
-  await signIn(watched.page, house);
-  await asked;
-  return { watched, session: await sessionOf(watched.context, house) };
+async function openSignedIn() {
+  const watched = await e2e.openSignedIn('/workspaces', {}, async ({ clock }) => clock.install());
+  return { watched, session: await sessionOf(watched.context, e2e.house) };
 }
 
 /** The tab's own timer fires, and Cloakroom says that this much is left without use. */
@@ -48,18 +33,15 @@ async function comeNearTheEnd(
 }
 
 describe('a session about to end without use', () => {
-  test.each(LOOKS.filter(({ javaScriptEnabled }) => javaScriptEnabled))(
-    'is told of by a sound notice with %j',
-    async (look) => {
-      const opened = await openSignedIn(look);
-      await using watched = opened.watched;
-      await comeNearTheEnd(opened);
-      await stay(watched.page).waitFor();
-      expect(await notice(watched.page).innerText()).toMatch(/You will be signed out in 1 min (40|39|38) s/);
-      expect(await pageFaults(watched)).toEqual([]);
-      expect(watched.complaints).toEqual([]);
-    },
-  );
+  test('is told of by a sound notice', async () => {
+    const opened = await openSignedIn();
+    await using watched = opened.watched;
+    await comeNearTheEnd(opened);
+    await stay(watched.page).waitFor();
+    expect(await notice(watched.page).innerText()).toMatch(/You will be signed out in 1 min (40|39|38) s/);
+    expect(await faultsInBothLooks(watched)).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+  });
 
   test('counts down for the eye, and is heard once and once more', async () => {
     const opened = await openSignedIn();
@@ -98,7 +80,7 @@ describe('a session about to end without use', () => {
     await using watched = opened.watched;
     const second = await watched.context.newPage();
     const asked = second.waitForResponse('**/auth/session');
-    await second.goto(`${house.origin}/workspaces?page=2`);
+    await second.goto(`${e2e.house.origin}/workspaces?page=2`);
     await asked;
     await comeNearTheEnd(opened);
     await Promise.all([stay(watched.page).waitFor(), stay(second).waitFor()]);
@@ -147,7 +129,7 @@ test('A session about to end by its age says that it can’t last longer, and ho
   const { watched } = await openSignedIn();
   await using _ = watched;
   const { page, context } = watched;
-  house.advance(MAX_MS - 100_000);
+  e2e.house.advance(MAX_MS - 100_000);
   try {
     await context.clock.fastForward(NEAR_THE_END);
     const again = page.getByRole('link', { name: 'Sign in again now' });
@@ -155,15 +137,15 @@ test('A session about to end by its age says that it can’t last longer, and ho
     expect(await notice(page).innerText()).toMatch(/1 min \d+ s, as each sign-in lasts only so long/);
     expect(await again.getAttribute('href')).toBe('/auth/login?return_to=%2Fworkspaces');
     expect(await stay(page).count()).toBe(0);
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await faultsInBothLooks(watched)).toEqual([]);
   } finally {
-    house.advance(100_000 - MAX_MS);
+    e2e.house.advance(100_000 - MAX_MS);
   }
 });
 
 test('A short idle time is told of in its last third', async () => {
   await using short = await startHouse({ SESSION_IDLE_SECONDS: '30' });
-  await using watched = await openPage(chromium);
+  await using watched = await e2e.open();
   const { page, context } = watched;
   await context.clock.install();
   const asked = page.waitForResponse('**/auth/session');

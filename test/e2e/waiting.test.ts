@@ -1,34 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import { describe, expect, jest, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
-import { startChromium } from '../../scripts/chromium.mjs';
-import { htmlFaults, pageFaults } from '../support/e2e/sound-page.ts';
-import { LOOKS, openPage, signIn } from '../support/e2e/watched-page.ts';
+import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
+import { startE2e } from '../support/e2e/start-e2e.ts';
 
 jest.setTimeout(60_000);
 
-let house: House;
-let chromium: Browser;
-
-beforeAll(async () => {
-  [house, chromium] = await Promise.all([startHouse(), startChromium()]);
-}, 60_000);
-afterAll(async () => {
-  await chromium?.close();
-  await house?.[Symbol.asyncDispose]();
-});
-afterEach(() => {
-  house.intercept = () => false;
-});
+const e2e = startE2e();
 
 /** Complaints of the browser itself about an answer that is meant to be an error. */
 const unmeant = (complaints: readonly string[]) =>
   complaints.filter((words) => !words.startsWith('Failed to load resource'));
 
 const asksForAPause = (seconds: number) => {
-  house.intercept = (req, res) => {
+  e2e.house.intercept = (req, res) => {
     if (req.url?.startsWith('/api/public/v1/workspaces') !== true) return false;
     res.writeHead(429, { 'retry-after': String(seconds) }).end('{}');
     return true;
@@ -36,26 +21,22 @@ const asksForAPause = (seconds: number) => {
 };
 
 describe('offline', () => {
-  test.each(LOOKS.filter(({ javaScriptEnabled }) => javaScriptEnabled))(
-    'a notice comes and goes, and nobody is signed out by it, soundly with %j',
-    async (look) => {
-      await using watched = await openPage(chromium, look);
-      const { page, context } = watched;
-      await signIn(page, house);
-      await context.setOffline(true);
-      const notice = page.getByText('You are offline. What you see may be out of date.');
-      await notice.waitFor();
-      await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-      expect(await page.locator('[data-items] > li').count()).toBe(25);
-      expect(await pageFaults(watched)).toEqual([]);
-      const asked = page.waitForResponse('**/auth/session');
-      await context.setOffline(false);
-      await notice.waitFor({ state: 'detached' });
-      await asked;
-      expect(await page.locator('[data-items] > li').count()).toBe(25);
-      expect(watched.complaints).toEqual([]);
-    },
-  );
+  test('a notice comes and goes, and nobody is signed out by it', async () => {
+    await using watched = await e2e.openSignedIn();
+    const { page, context } = watched;
+    await context.setOffline(true);
+    const notice = page.getByText('You are offline. What you see may be out of date.');
+    await notice.waitFor();
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    expect(await page.locator('[data-items] > li').count()).toBe(25);
+    expect(await faultsInBothLooks(watched)).toEqual([]);
+    const asked = page.waitForResponse('**/auth/session');
+    await context.setOffline(false);
+    await notice.waitFor({ state: 'detached' });
+    await asked;
+    expect(await page.locator('[data-items] > li').count()).toBe(25);
+    expect(watched.complaints).toEqual([]);
+  });
 });
 
 describe('a page that is slow to come', () => {
@@ -65,7 +46,7 @@ describe('a page that is slow to come', () => {
   /** The list comes when the test lets it. */
   const heldBack = () => {
     const released = createDeferred<void>();
-    house.intercept = (req, res) => {
+    e2e.house.intercept = (req, res) => {
       if (req.url?.startsWith('/api/public/v1/workspaces') !== true) return false;
       void released.promise.then(() => res.writeHead(503).end('{}'));
       return true;
@@ -77,13 +58,12 @@ describe('a page that is slow to come', () => {
     ['no-preference', 'loading'],
     ['reduce', 'loading-still'],
   ] as const)('shows a bar, with motion: %s', async (reducedMotion, animation) => {
-    await using watched = await openPage(chromium);
+    await using watched = await e2e.openSignedIn();
     const { page } = watched;
     await page.emulateMedia({ reducedMotion });
     // Nothing can be asked of a page that is being left: it tells by itself.
     const shown = createDeferred<unknown>();
     await page.exposeFunction('tell', shown.resolve);
-    await signIn(page, house);
     await page.evaluate(`new MutationObserver(() => tell([
       getComputedStyle(document.documentElement, '::before').animationName,
       document.querySelector('main').ariaBusy,
@@ -103,9 +83,8 @@ describe('a page that is slow to come', () => {
     ['another window', { target: '_blank' }, []],
     ['a click for a new tab', {}, ['ControlOrMeta'] as const],
   ])('is not announced for %s', async (_name, attributes, modifiers) => {
-    await using watched = await openPage(chromium);
+    await using watched = await e2e.openSignedIn();
     const { page } = watched;
-    await signIn(page, house);
     await page.evaluate(`(() => {
       const link = document.createElement('a');
       link.textContent = 'Elsewhere';
@@ -119,9 +98,8 @@ describe('a page that is slow to come', () => {
   });
 
   test('is over for a page that comes back from memory, and after a while', async () => {
-    await using watched = await openPage(chromium);
+    await using watched = await e2e.openSignedIn();
     const { page } = watched;
-    await signIn(page, house);
     const load = "document.documentElement.dataset.loading = ''";
     await page.evaluate(load);
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))");
@@ -134,59 +112,47 @@ describe('a page that is slow to come', () => {
 });
 
 describe('a service that asks for a pause', () => {
-  test.each(LOOKS)('gets it, soundly with %j', async (look) => {
-    await using watched = await openPage(chromium, look);
+  test.each([
+    [true, /You can try again in 1 min 1?\d s\./, null],
+    [false, /You can try again in 72 seconds\./, '/workspaces?page=2'],
+  ])('gets it, with JavaScript: %s', async (javaScriptEnabled, words, href) => {
+    await using watched = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     const { page } = watched;
-    await signIn(page, house);
     asksForAPause(72);
-    await page.goto(`${house.origin}/workspaces?page=2`);
-    expect(await page.locator('main').innerText()).toMatch(
-      look.javaScriptEnabled ? /You can try again in 1 min 1?\d s\./ : /You can try again in 72 seconds\./,
-    );
-    const again = page.getByRole('link', { name: 'Try again' });
-    expect(await again.getAttribute('href')).toBe(look.javaScriptEnabled ? null : '/workspaces?page=2');
-    expect(await pageFaults(watched)).toEqual([]);
+    await page.goto(`${e2e.house.origin}/workspaces?page=2`);
+    expect(await page.locator('main').innerText()).toMatch(words);
+    expect(await page.getByRole('link', { name: 'Try again' }).getAttribute('href')).toBe(href);
     expect(unmeant(watched.complaints)).toEqual([]);
   });
 
-  test('is a page of valid HTML', async () => {
-    const { cookie } = await house.enter();
-    asksForAPause(72);
-    const answer = await fetch(`${house.origin}/workspaces`, { headers: { cookie } });
-    expect(answer.status).toBe(503);
-    expect(await htmlFaults(await answer.text())).toEqual([]);
-  });
-
   test('is asked again only by the person, once the time is over', async () => {
-    await using watched = await openPage(chromium);
+    await using watched = await e2e.openSignedIn('/workspaces', {}, async ({ clock }) => clock.install());
     const { page, context } = watched;
-    await context.clock.install();
-    await signIn(page, house);
     asksForAPause(5);
-    await page.goto(`${house.origin}/workspaces?page=2`);
+    await page.goto(`${e2e.house.origin}/workspaces?page=2`);
     await context.clock.runFor(3_000);
     await page.getByText(/You can try again in [12] s\./).waitFor();
-    const asked = house.calls.length;
+    const asked = e2e.house.calls.length;
     await context.clock.runFor(60_000);
     expect(await page.getByRole('status').filter({ hasText: 'You can try again now.' }).count()).toBe(1);
-    expect(house.calls).toHaveLength(asked);
-    expect(await pageFaults(watched)).toEqual([]);
-    house.intercept = () => false;
+    expect(e2e.house.calls).toHaveLength(asked);
+    expect(await faultsInBothLooks(watched)).toEqual([]);
+    e2e.house.intercept = () => false;
     await page.getByRole('link', { name: 'Try again' }).click();
     await page.locator('[data-items] > li').first().waitFor();
   });
 });
 
 test('The number to mention is copied with a press', async () => {
-  await using watched = await openPage(chromium);
+  await using watched = await e2e.open();
   const { page, context } = watched;
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: house.origin });
-  await page.goto(`${house.origin}/no-such-page`);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: e2e.house.origin });
+  await page.goto(`${e2e.house.origin}/no-such-page`);
   await page.getByRole('button', { name: 'Copy the number' }).click();
   await page.getByText('Copied').waitFor();
   const number = await page.locator('[data-request-id] code').innerText();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(number);
-  expect(await pageFaults(watched)).toEqual([]);
+  expect(await faultsInBothLooks(watched)).toEqual([]);
 });
 
 test.each([
@@ -197,10 +163,9 @@ test.each([
   [360, 32],
   [320, 32],
 ])('Sign out is in sight at %d px and letters of %d px', async (width, letters) => {
-  await using watched = await openPage(chromium, { javaScriptEnabled: false });
+  await using watched = await e2e.openSignedIn('/workspaces', { javaScriptEnabled: false });
   const { page, context } = watched;
   await page.setViewportSize({ width, height: 640 });
-  await signIn(page, house);
   const devtools = await context.newCDPSession(page);
   await devtools.send('Page.setFontSizes', { fontSizes: { standard: letters } });
   const button = await page.getByRole('button', { name: 'Sign out' }).boundingBox();

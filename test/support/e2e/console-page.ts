@@ -1,49 +1,31 @@
-import type { Browser, Cookie, Locator, Page } from 'playwright-core';
-import { startChromium } from '../../../scripts/chromium.mjs';
-import { startHouse } from '../house.ts';
-import type { House } from '../house.ts';
-import { openPage, signIn } from './watched-page.ts';
+import type { Locator, Page } from 'playwright-core';
+import { startE2e } from './start-e2e.ts';
+import type { E2e } from './start-e2e.ts';
 import type { Look, WatchedPage } from './watched-page.ts';
 
 /** A path that the service answers as a test says. */
 export const THINGS = '/api/public/v1/things';
 
-/** A house, a browser, and somebody who has signed in once for all tests: to go the whole way takes seconds. */
-export interface ConsoleHouse extends AsyncDisposable {
-  readonly house: House;
-  readonly chromium: Browser;
-  /** The cookies of who has signed in. */
-  readonly cookies: readonly Cookie[];
-  /** Opens the console, or another page, for who has signed in. */
+/** The console in Chromium. */
+export interface ConsoleE2e {
+  readonly e2e: E2e;
+  /** Opens the console, or another page, for somebody who has signed in. */
   open(look?: Look, path?: string): Promise<WatchedPage>;
   /** Answers THINGS, and what begins with it, in the service's place. */
   answerWith(status: number, headers: Record<string, string>, body?: string | Buffer): void;
 }
 
-export async function startConsoleHouse(): Promise<ConsoleHouse> {
-  const [house, chromium] = await Promise.all([startHouse(), startChromium()]);
-  await using first = await openPage(chromium);
-  await signIn(first.page, house);
-  const cookies = await first.context.cookies();
+/** For all tests of a file, as `startE2e`. */
+export function startConsole(): ConsoleE2e {
+  const e2e = startE2e();
   return {
-    house,
-    chromium,
-    cookies,
-    async open(look = {}, path = '/console') {
-      const watched = await openPage(chromium, look);
-      await watched.context.addCookies(cookies);
-      await watched.page.goto(house.origin + path);
-      return watched;
-    },
+    e2e,
+    open: async (look, path = '/console') => e2e.openSignedIn(path, look),
     answerWith(status, headers, body = '') {
-      house.intercept = (req, res) => {
+      e2e.house.intercept = (req, res) => {
         if (req.url?.startsWith(THINGS) !== true) return false;
         return Boolean(res.writeHead(status, headers).end(body));
       };
-    },
-    async [Symbol.asyncDispose]() {
-      await chromium.close();
-      await house[Symbol.asyncDispose]();
     },
   };
 }

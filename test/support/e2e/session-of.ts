@@ -25,7 +25,7 @@ export async function sessionOf(context: BrowserContext, house: House): Promise<
 }
 
 /** Comes back to a tab, and waits until it has asked whether it may still be seen. */
-export async function lookAgain(page: Page): Promise<void> {
+export async function comeBackTo(page: Page): Promise<void> {
   const asked = page.waitForResponse('**/auth/session');
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
   await asked;

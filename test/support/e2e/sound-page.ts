@@ -1,7 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { HtmlValidate } from 'html-validate';
 import type { Page } from 'playwright-core';
-import { openPage } from './watched-page.ts';
+import { lookAgain, openPage } from './watched-page.ts';
 import type { Look, WatchedPage } from './watched-page.ts';
 
 const htmlValidate = new HtmlValidate({
@@ -11,8 +11,6 @@ const htmlValidate = new HtmlValidate({
     'no-trailing-whitespace': 'off',
     // Void elements are written without a slash, attributes of them without a value.
     'void-style': 'off',
-    // A table that turns into cards on a narrow screen keeps its roles only where they are written.
-    'no-redundant-role': 'off',
     // Code that scrolls is a region that a keyboard can come to.
     'prefer-native-element': ['error', { exclude: ['region'] }],
     // Counted as written: an escaped letter is up to six of them.
@@ -40,6 +38,14 @@ export async function pageFaults({ page, look }: WatchedPage): Promise<string[]>
   // axe needs scripts to look around: it gets a picture of the page, in which the page's own still don't run.
   await using still = await openStill(page, look);
   return await faultsOf(still.page);
+}
+
+/** The same of both looks that axe judges, one after the other: what a page that is open stands in is kept. */
+export async function faultsInBothLooks(watched: WatchedPage): Promise<string[]> {
+  await lookAgain(watched, { width: 1280, colorScheme: 'light' });
+  const wide = await pageFaults(watched);
+  await lookAgain(watched, { width: 360, colorScheme: 'dark' });
+  return [...wide, ...(await pageFaults(watched)).map((fault) => `narrow and dark: ${fault}`)];
 }
 
 async function openStill(page: Page, look: Look): Promise<WatchedPage> {

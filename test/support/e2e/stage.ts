@@ -3,6 +3,7 @@ import { startChromium } from '../../../scripts/chromium.mjs';
 import { startHouse } from '../house.ts';
 import type { House } from '../house.ts';
 import type { View } from './pages.ts';
+import { cookiesOfSignedIn } from './start-e2e.ts';
 import { openPage } from './watched-page.ts';
 import type { Look, WatchedPage } from './watched-page.ts';
 
@@ -74,14 +75,12 @@ export async function openStage(): Promise<Stage> {
 
 interface SignedInHouse {
   readonly house: House;
-  readonly cookies: { readonly name: string; readonly value: string; readonly url: string }[];
+  readonly cookies: Awaited<ReturnType<typeof cookiesOfSignedIn>>;
 }
 
 async function signedInHouse(env: Readonly<Record<string, string>>): Promise<SignedInHouse> {
   const house = await startHouse(env);
-  const { browser } = await house.signIn();
-  const cookies = await browser.jar.getCookies(house.origin);
-  return { house, cookies: cookies.map(({ key, value }) => ({ name: key, value, url: house.origin })) };
+  return { house, cookies: await cookiesOfSignedIn(house) };
 }
 
 /** The document at the view's path; what its query is, the way there decides. */

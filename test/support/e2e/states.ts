@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import type { House } from '../house.ts';
 import { answersHostile } from './pages.ts';
 import type { View } from './pages.ts';
-import { lookAgain, sessionOf } from './session-of.ts';
+import { comeBackTo, sessionOf } from './session-of.ts';
 import { signIn } from './watched-page.ts';
 
 /** Where two minutes are left of an hour without use, and a second. */
@@ -73,7 +73,7 @@ async function goOffline(page: Page): Promise<void> {
 
 async function endSession(page: Page): Promise<void> {
   await page.context().clearCookies();
-  await lookAgain(page);
+  await comeBackTo(page);
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
 }
 

@@ -1,0 +1,81 @@
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import type { Browser, BrowserContext, LaunchOptions } from 'playwright-core';
+import { startChromium } from '../../../scripts/chromium.mjs';
+import { startHouse } from '../house.ts';
+import type { House } from '../house.ts';
+import { openPage } from './watched-page.ts';
+import type { Look, WatchedPage } from './watched-page.ts';
+
+/** A house and a Chromium for all tests of a file. */
+export interface E2e {
+  readonly house: House;
+  readonly chromium: Browser;
+  /** Opens a page in a profile of its own, of somebody who has not signed in. */
+  open(look?: Look): Promise<WatchedPage>;
+  /**
+   * The page at `path` for somebody who has just signed in, once it knows its session. The way there was gone without
+   * Chromium, to be quick; `prepare` comes before the first request.
+   */
+  openSignedIn(
+    path?: string,
+    look?: Look,
+    prepare?: (context: BrowserContext) => Promise<unknown>,
+  ): Promise<WatchedPage>;
+}
+
+/** Starts both before the tests of the file and ends them after; what a test intercepts is over with it. */
+export function startE2e(env: Readonly<Record<string, string>> = {}, options: LaunchOptions = {}): E2e {
+  let house: House | undefined;
+  let chromium: Browser | undefined;
+  beforeAll(async () => {
+    [house, chromium] = await Promise.all([startHouse(env), startChromium(options)]);
+  }, 60_000);
+  afterEach(() => {
+    if (house !== undefined) house.intercept = () => false;
+  });
+  afterAll(async () => {
+    await chromium?.close();
+    await house?.[Symbol.asyncDispose]();
+  }, 60_000);
+
+  const e2e = {
+    get house() {
+      return started(house);
+    },
+    get chromium() {
+      return started(chromium);
+    },
+    open: async (look?: Look) => openPage(e2e.chromium, look),
+    openSignedIn: async (
+      path = '/workspaces',
+      look: Look = {},
+      prepare: (context: BrowserContext) => Promise<unknown> = async () => {},
+    ) => {
+      const watched = await openPage(e2e.chromium, look);
+      const { context, page } = watched;
+      await context.addCookies(await cookiesOfSignedIn(e2e.house));
+      await prepare(context);
+      await Promise.all([
+        look.javaScriptEnabled === false ? null : page.waitForResponse('**/auth/session'),
+        page.goto(e2e.house.origin + path),
+      ]);
+      return watched;
+    },
+  };
+  return e2e;
+}
+
+/** The cookies of a new session as `demo`, guarded as the server set them. */
+export async function cookiesOfSignedIn(house: House) {
+  const { browser } = await house.signIn();
+  const cookies = await browser.jar.getCookies(house.origin);
+  return cookies.map(({ key, value, path, httpOnly, secure, sameSite }) => ({
+    ...{ name: key, value, domain: new URL(house.origin).hostname, path: path ?? '/', httpOnly, secure },
+    sameSite: sameSite === 'strict' ? ('Strict' as const) : ('Lax' as const),
+  }));
+}
+
+function started<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw new Error('it has not started');
+  return part;
+}
