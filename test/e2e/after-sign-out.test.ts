@@ -1,38 +1,22 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
-import { startChromium } from '../../scripts/chromium.mjs';
-import { openPage, signIn } from '../support/e2e/watched-page.ts';
+import { expect, jest, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { startE2e } from '../support/e2e/start-e2e.ts';
 
 jest.setTimeout(60_000);
 
-let house: House;
-let chromium: Browser;
-
-beforeAll(async () => {
-  [house, chromium] = await Promise.all([
-    startHouse(),
-    // Pages that are gone back to come out of memory, as in everybody's browser.
-    startChromium({ ignoreDefaultArgs: ['--disable-back-forward-cache'] }),
-  ]);
-}, 60_000);
-afterAll(async () => {
-  await chromium?.close();
-  await house?.[Symbol.asyncDispose]();
-});
+// Pages that are gone back to come out of memory, as in everybody's browser.
+const e2e = startE2e({}, { ignoreDefaultArgs: ['--disable-back-forward-cache'] });
 
 const signOut = async (page: Page) => {
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.waitForURL(`${house.origin}/`);
+  await page.waitForURL(`${e2e.house.origin}/`);
 };
 
 test.each([true, false])(
   'The Back button shows nothing of before a sign-out, with JavaScript: %s',
   async (javaScriptEnabled) => {
-    await using watched = await openPage(chromium, { javaScriptEnabled });
+    await using watched = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     const { page } = watched;
-    await signIn(page, house);
     await page.getByRole('link', { name: 'Next' }).click();
     await page.waitForURL(/page=2/);
     await signOut(page);
