@@ -3,6 +3,7 @@ import { VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
 import { faultsInBothLooks, htmlFaults, pageFaults } from '../support/e2e/sound-page.ts';
+import { STATES } from '../support/e2e/states.ts';
 import { openStage } from '../support/e2e/stage.ts';
 import type { Stage } from '../support/e2e/stage.ts';
 
@@ -23,6 +24,18 @@ test.each(VIEWS)(
     expect(await htmlFaults(shown.html)).toEqual([]);
     expect(await securityFaults(shown)).toEqual([]);
     expect(await faultsInBothLooks(shown)).toEqual([]);
+    expect(complaintsOf(shown)).toEqual([]);
+  },
+);
+
+test.each(STATES)(
+  '$name: nothing inline or from others, clean for axe, as wide as the screen',
+  async (state) => {
+    await using shown = await stage.show(state);
+    expect(shown.status).toBe(state.status);
+    expect(await securityFaults(shown)).toEqual([]);
+    expect(await faultsInBothLooks(shown)).toEqual([]);
+    expect(await shown.page.evaluate('window.pwned')).toBeUndefined();
     expect(complaintsOf(shown)).toEqual([]);
   },
 );
