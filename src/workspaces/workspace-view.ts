@@ -21,7 +21,7 @@ export interface WorkspacePlace {
   readonly defaultLimit: number;
 }
 
-export interface WorkspaceView {
+interface WorkspaceView {
   readonly title: string;
   readonly signedIn: true;
   readonly room: 'workspaces';

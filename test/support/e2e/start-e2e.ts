@@ -69,8 +69,14 @@ export function startE2e(env: Readonly<Record<string, string>> = {}, options: La
 export async function cookiesOfSignedIn(house: House) {
   const { browser } = await house.signIn();
   const cookies = await browser.jar.getCookies(house.origin);
+  const domain = new URL(house.origin).hostname;
   return cookies.map(({ key, value, path, httpOnly, secure, sameSite }) => ({
-    ...{ name: key, value, domain: new URL(house.origin).hostname, path: path ?? '/', httpOnly, secure },
+    name: key,
+    value,
+    domain,
+    path: path ?? '/',
+    httpOnly,
+    secure,
     sameSite: sameSite === 'strict' ? ('Strict' as const) : ('Lax' as const),
   }));
 }
