@@ -77,7 +77,9 @@ const TO_MARKUP =
   /\b(?:(?:inner|outer)HTML|insertAdjacentHTML|setHTML\w*|createContextualFragment|parseFromString|srcdoc)\b|\b(?:eval|Function)\(|\bdocument\.write|\bset(?:Timeout|Interval)\(\s*['"`]|setAttribute\(\s*['"`](?:on|style)/;
 
 /** Reads pages of ours, which the templates escaped, into a document that runs nothing. */
-const READS_PAGES = new Map([['next-page-loading.js', 'new DOMParser().parseFromString(await answer.text()']]);
+const READS_PAGES = new Map([
+  ['next-page-loading.js', 'new DOMParser().parseFromString(await answer.text()'],
+]);
 
 test('No script of a page makes markup or code of text', async () => {
   for (const { name, text } of await filesBelow('public', '.js')) {
