@@ -16,6 +16,19 @@ function foldedTextOf(item) {
 }
 
 /**
+ * @param {number} matching
+ * @param {number} shown
+ */
+function toWords(matching, shown) {
+  const verb = matching === 1 ? 'matches' : 'match';
+  const isFirst = document.querySelector('[data-first="1"]') !== null;
+  const isPart = !isFirst || document.querySelector('[data-pages]:not([hidden])') !== null;
+  return isPart
+    ? `${grouped(matching)} of the ${grouped(shown)} shown here ${verb}. Press Find to look through all.`
+    : `${grouped(matching)} of all ${grouped(shown)} ${verb}.`;
+}
+
+/**
  * Begins to filter where the page has a list and its form. The function that it gives filters more items that came into
  * the list.
  * @returns {(more: readonly Element[]) => void}
@@ -38,10 +51,7 @@ export function startFind() {
       if (isFound) matching += 1;
     }
     items.toggleAttribute('data-nothing', matching === 0);
-    const verb = matching === 1 ? 'matches' : 'match';
-    status.textContent = isTyped
-      ? `${grouped(matching)} of the ${grouped(items.children.length)} shown here ${verb}. Press Find to look through all.`
-      : '';
+    status.textContent = isTyped ? toWords(matching, items.children.length) : '';
   };
   const filterAll = () => {
     matching = 0;

@@ -65,6 +65,7 @@ function createControls(place, list) {
   const stop = find(place, '[data-stop]', HTMLButtonElement);
   const progress = find(place, '[data-progress]', HTMLElement);
   const outcome = find(place, '[data-outcome]', HTMLElement);
+  outcome.tabIndex = -1; // has the focus where neither button is left to have it
   let onStop = () => {};
   stop.addEventListener('click', () => onStop());
 
@@ -75,7 +76,8 @@ function createControls(place, list) {
     stop.hidden = !isRunning;
     progress.textContent = '';
     list.setBusy(isRunning);
-    if (hadFocus) (isRunning ? stop : load).focus();
+    const atRest = load.hidden ? outcome : load;
+    if (hadFocus) (isRunning ? stop : atRest).focus();
   };
 
   return {

@@ -1,25 +1,25 @@
-/** A button that copies the number that a person mentions who asks for help. */
+/** A button that copies the reference that a person mentions who asks for help. */
 import { copyText } from './clipboard.js';
 import { make, makeButton } from './elements.js';
 
 const SAYS_SO_MS = 4_000;
 
-/** Adds it where a page shows such a number and the browser lets pages copy. */
+/** Adds it where a page shows one and the browser lets pages copy. */
 export function addRequestIdCopy() {
   const place = document.querySelector('[data-request-id]');
-  const number = place?.querySelector('code')?.textContent;
-  if (!place || !number || !('clipboard' in navigator)) return;
+  const reference = place?.querySelector('code')?.textContent;
+  if (!place || !reference || !('clipboard' in navigator)) return;
 
   const said = make('span', { role: 'status' });
   const copy = async () => {
-    said.textContent = (await copyText(number))
+    said.textContent = (await copyText(reference))
       ? 'Copied'
-      : 'Your browser does not allow it: please mark the number and copy it yourself';
+      : 'Your browser does not allow it: please mark the reference and copy it yourself';
     setTimeout(() => (said.textContent = ''), SAYS_SO_MS);
   };
   place.append(
     ' ',
-    makeButton('Copy', () => void copy(), { 'aria-label': 'Copy the number' }),
+    makeButton('Copy', () => void copy(), { 'aria-label': 'Copy the reference' }),
     ' ',
     said,
   );

@@ -56,7 +56,11 @@ export function createAnswerView(root, listeners) {
 
   return {
     /** Nothing was sent. */
-    refused: () => outcomeLine.sayWhyNot('refused'),
+    refused() {
+      section.hidden = true; // the answer to another call would stand below
+      section.removeAttribute('aria-busy');
+      outcomeLine.sayWhyNot('refused');
+    },
     /** @param {ComposedRequest} request */
     waiting({ method }) {
       section.setAttribute('aria-busy', 'true'); // the one before stays in sight: the page does not jump

@@ -97,7 +97,7 @@ function methodFaults(method) {
 function pathFaults(request, origin) {
   const { path } = request;
   if (!path.startsWith('/api/'))
-    return [stop('path', 'The path begins with /api/: the console calls nothing else.')];
+    return [stop('path', 'The path must begin with /api/: the console calls nothing else.')];
   if (path.includes('#'))
     return [stop('path', 'A browser never sends what follows #. Write %23 for the character itself.')];
   const address = toAddress(request, origin);

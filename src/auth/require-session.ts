@@ -6,7 +6,7 @@ import { loginUrl } from './return-to.ts';
 
 /** Lets a page through only with a session; sends everyone else to sign in and come back. */
 export const requireSession: RequestHandler = (req, res, next) => {
-  if (ticketOf(req) === null) res.redirect(303, loginUrl(req.originalUrl));
+  if (ticketOf(req) === null) res.redirect(303, loginUrl(placeOf(req)));
   else next();
 };
 
@@ -19,6 +19,11 @@ export function requiredTicket(req: Request): Ticket {
 
 /** A session that ended while a page was being made: sign in and come back, as if it had ended before. */
 export const signInAgain: ErrorRequestHandler = (error: unknown, req, res, next) => {
-  if (error instanceof SessionEndedError && !res.headersSent) res.redirect(303, loginUrl(req.originalUrl));
+  if (error instanceof SessionEndedError && !res.headersSent) res.redirect(303, loginUrl(placeOf(req)));
   else next(error);
 };
+
+/** Where sign-in comes back to. A download is no page to come back to, and would leave the tab at the service: its list is. */
+function placeOf({ originalUrl }: Request): string {
+  return originalUrl.replace(/\.(?:csv|ndjson)(?=\?|$)/, '');
+}

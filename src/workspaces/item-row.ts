@@ -31,7 +31,7 @@ const LONGEST_DESCRIPTION = 2_000;
 /** About three lines of a wide screen. */
 const LONG_DESCRIPTION = 240;
 const LONGEST_FLAG = 40;
-const NO_NAME = '–';
+const NO_NAME = 'Without a name';
 
 /**
  * The service promises nothing about its items: what is missing or of another type is left out, what is unknown goes

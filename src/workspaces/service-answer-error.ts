@@ -52,7 +52,7 @@ export function toServiceAnswerError(
         action: SIGN_IN_AGAIN,
       });
     case 404:
-      return new ServiceAnswerError(404, 404, 'list_not_found', 'This list isn’t there', {
+      return new ServiceAnswerError(404, 404, 'list_not_found', 'There is nothing here', {
         detail: `It may have been removed, or it is no longer open to you. You are still signed in.`,
       });
     case 429: {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { sessionOf } from '../support/e2e/session-of.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { LOOKS, signIn } from '../support/e2e/watched-page.ts';
+import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
 import { sendJson } from '../workspaces/small-service.ts';
 
 jest.setTimeout(60_000);
@@ -75,6 +75,7 @@ describe('With JavaScript', () => {
     const { page } = watched;
     await page.getByRole('button', { name: 'Load all pages' }).click();
     await page.getByText('All loaded: 112 items.').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('All loaded: 112 items.');
     expect(await shownItems(page).count()).toBe(112);
     await page.getByText('Items 26–137').waitFor();
     expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(false);
@@ -192,7 +193,8 @@ describe('With JavaScript', () => {
     const { page, context } = watched;
     await (await sessionOf(context, e2e.house)).end();
     await page.getByRole('button', { name: 'Load all pages' }).click();
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.waitForURL((url) => url.origin === e2e.house.serviceOrigin);
+    await passService(page);
     await page.waitForURL(`${e2e.house.origin}/workspaces?limit=50&page=1`);
     expect(await shownItems(page).count()).toBe(50);
   });

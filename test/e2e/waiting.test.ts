@@ -148,7 +148,7 @@ test('The number to mention is copied with a press', async () => {
   const { page, context } = watched;
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: e2e.house.origin });
   await page.goto(`${e2e.house.origin}/no-such-page`);
-  await page.getByRole('button', { name: 'Copy the number' }).click();
+  await page.getByRole('button', { name: 'Copy the reference' }).click();
   await page.getByText('Copied').waitFor();
   const number = await page.locator('[data-request-id] code').innerText();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(number);

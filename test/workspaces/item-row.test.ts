@@ -1,7 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { toItemRow } from '../../src/workspaces/item-row.ts';
 
-const NOTHING = { name: '–', description: '', isLong: false, flags: [], details: [], detailsLeft: 0 };
+const NOTHING = {
+  name: 'Without a name',
+  description: '',
+  isLong: false,
+  flags: [],
+  details: [],
+  detailsLeft: 0,
+};
 
 /** The details of an item as pairs of words. */
 function detailsOf(item: unknown): (readonly [string, string])[] {
@@ -44,14 +51,14 @@ test.each([
   [{ name: '', title: 'A title' }, 'A title'],
   [{ name: ' \u200b\u3000\n', id: 'w1' }, 'w1'],
   [{ name: 7, id: 42 }, '42'],
-  [{}, '–'],
+  [{}, 'Without a name'],
   ['just a text', 'just a text'],
 ])('An item without a name is called by what else it has: %j', (item, name) => {
   expect(toItemRow(item).name).toBe(name);
 });
 
 test.each([[null], [undefined], [''], [42], [true], [[1, 2]]])(
-  'An item that is no object is a dash: %j',
+  'An item that is no object has no name: %j',
   (item) => {
     expect(toItemRow(item)).toEqual(NOTHING);
   },
@@ -67,7 +74,7 @@ test('What has the wrong type at its place is found in the details', () => {
     locked: 'yes',
     suspended: 1,
   };
-  expect(toItemRow(item)).toMatchObject({ name: '–', description: '', flags: [] });
+  expect(toItemRow(item)).toMatchObject({ name: 'Without a name', description: '', flags: [] });
   expect(detailsOf(item)).toEqual([
     ['Name', '–'],
     ['Title', '–'],

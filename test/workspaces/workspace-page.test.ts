@@ -119,7 +119,7 @@ describe('Inside a workspace', () => {
   test('a workspace that is not there is a 404 page with ways on', async () => {
     const page = await browser.open(`${house.origin}/workspaces/nobody/rooms`);
     expect(page.status).toBe(404);
-    expect(page.text).toContain('This list isn’t there');
+    expect(page.text).toContain('There is nothing here');
   });
 
   test.each([
