@@ -1,7 +1,7 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { sessionOf } from '../support/e2e/session-of.ts';
-import { pageFaults } from '../support/e2e/sound-page.ts';
+import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
 import { sendJson } from '../workspaces/small-service.ts';
@@ -19,7 +19,7 @@ describe.each(LOOKS)('With %j', (look) => {
     const { page } = watched;
     await signIn(page, e2e.house);
     expect(await names(page)).toHaveLength(25);
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await sidewaysFaults(page)).toEqual([]);
 
     await page.getByRole('link', { name: 'Next' }).click();
     await page.waitForURL(/page=2/);
@@ -29,7 +29,7 @@ describe.each(LOOKS)('With %j', (look) => {
     await page.getByRole('link', { name: wanted, exact: true }).click();
     await page.waitForURL(/\/workspaces\/workspace\d+\?back=/);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(wanted);
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await sidewaysFaults(page)).toEqual([]);
     await page.getByRole('link', { name: 'Murals' }).click();
     await page.waitForURL(/\/murals\?back=/);
     expect(await page.getByRole('link', { name: 'Murals' }).getAttribute('aria-current')).toBe('page');
@@ -41,7 +41,7 @@ describe.each(LOOKS)('With %j', (look) => {
     await page.waitForURL(/find=/);
     expect(await names(page)).toContain(wanted);
     expect(await page.getByText(/match(?:es)? “.*” in all 137/).count()).toBe(1);
-    expect(await pageFaults(watched)).toEqual([]);
+    expect(await sidewaysFaults(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show all workspaces' }).click();
     await page.waitForURL(`${e2e.house.origin}/workspaces`);
 
