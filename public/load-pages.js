@@ -45,7 +45,7 @@ function createGrowingList(items, onMore) {
       for (const item of more) showLocalTimes(item);
       items.append(...more);
       next = page.next;
-      showPlace(first, size(), next === null);
+      showPlace(first, size(), next);
       onMore(more);
     },
     /** @param {boolean} isBusy */
@@ -127,14 +127,15 @@ async function run(list, controls) {
 /**
  * @param {number} first
  * @param {number} shown
- * @param {boolean} isAll
+ * @param {string | null} next
  */
-function showPlace(first, shown, isAll) {
+function showPlace(first, shown, next) {
   const place = document.querySelector('[data-place]');
   if (place !== null) place.textContent = `Items ${grouped(first)}–${grouped(first + shown - 1)}`;
-  // They would lead to parts of what is shown.
+  // They would lead to parts of what is shown, but for what is behind it.
   for (const part of document.querySelectorAll('[data-pages], [data-sizes]'))
-    part.toggleAttribute('hidden', isAll);
+    part.toggleAttribute('hidden', next === null || part.matches('[data-sizes]'));
+  if (next !== null) document.querySelector('a[rel="next"]')?.setAttribute('href', next);
 }
 
 /** @param {unknown} error */

@@ -3,13 +3,20 @@ import { tabStorage } from './tab-storage.js';
 
 const KEY = 'session';
 
+const ownName = () => document.body.dataset['session'] ?? '';
+
 /** Empties the tab's storage where it is from another session, or nobody is signed in; before any other script reads it. */
 export function keepOwnStorage() {
-  const session = document.body.dataset['session'] ?? '';
   // An error page does not say whose it is; somebody is signed in where one can sign out.
-  if (session === '' && document.querySelector('form[action="/auth/logout"]') !== null) return;
+  if (ownName() === '' && document.querySelector('form[action="/auth/logout"]') !== null) return;
   const storage = tabStorage();
-  if (storage.getItem(KEY) === session) return;
-  storage.clear();
-  if (session !== '') storage.setItem(KEY, session);
+  if (storage.getItem(KEY) !== ownName()) storage.clear();
+}
+
+/**
+ * Says whose the tab's storage is, beside the first thing that is kept there: an empty one is nobody's.
+ * @param {Pick<Storage, 'setItem'>} storage
+ */
+export function claimStorage(storage) {
+  storage.setItem(KEY, ownName());
 }

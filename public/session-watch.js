@@ -40,6 +40,11 @@ function createWatch(own) {
   const channel = openSessionChannel((message) => happen({ type: 'heard', message }));
   let state = atFirst(own);
   let [asked, answered] = [0, 0];
+  /** @type {HTMLElement | null} Where the person was before they came to a notice. */
+  let lastPlace = null;
+  document.addEventListener('focusin', ({ target }) => {
+    if (target instanceof HTMLElement && target.closest('[data-notices]') === null) lastPlace = target;
+  });
 
   /** @param {import('./session-states.js').SessionEvent} event */
   const happen = (event) => {
@@ -76,7 +81,8 @@ function createWatch(own) {
     if (answer === null) showNotice('stay', 'Cloakroom did not answer. Press the button again in a moment.');
     if (!answer?.signedIn) return;
     channel.tell({ kind: 'alive', name: answer.name });
-    document.querySelector('main')?.focus({ preventScroll: true });
+    const place = lastPlace?.isConnected ? lastPlace : document.querySelector('main');
+    place?.focus({ preventScroll: true });
     showNotice('stay', 'You are still signed in.');
     setTimeout(() => hideNotice('stay'), SAYS_SO_MS);
   };

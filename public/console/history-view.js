@@ -1,5 +1,6 @@
 /** The list of the requests that were sent from this tab. */
 import { find, make, makeButton } from '../elements.js';
+import { claimStorage } from '../own-storage.js';
 import { forgetHistory, readHistory, remember } from './request-history.js';
 import { toAddress } from './request-rules.js';
 
@@ -47,7 +48,7 @@ export function createHistoryView(root, storage, onChoose) {
   return {
     /** @param {ComposedRequest} request */
     add(request) {
-      remember(storage, request);
+      if (remember(storage, request)) claimStorage(storage);
       renew();
     },
   };

@@ -28,6 +28,7 @@ export function readHistory(storage) {
  * Puts a request first, in the place of an equal one, and never a credential with it.
  * @param {Store} storage
  * @param {ComposedRequest} request
+ * @returns {boolean} Whether it is kept.
  */
 export function remember(storage, request) {
   const kept = {
@@ -38,8 +39,10 @@ export function remember(storage, request) {
   const others = readHistory(storage).filter((other) => JSON.stringify(other) !== JSON.stringify(kept));
   try {
     storage.setItem(KEY, JSON.stringify([kept, ...others].slice(0, MOST)));
+    return true;
   } catch {
     storage.removeItem(KEY); // full: rather none than one that no longer grows
+    return false;
   }
 }
 

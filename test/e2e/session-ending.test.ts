@@ -72,7 +72,7 @@ describe('a session about to end without use', () => {
     expect(await opened.session.idleLeft()).toBeGreaterThan(3_500_000);
     expect(await notice(page).count()).toBe(0);
     expect(await page.getByRole('textbox').inputValue()).toBe('half a thought');
-    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
   });
 
   test('is told of in each tab, until one of them goes on', async () => {
