@@ -50,6 +50,8 @@ test.each([
   async (markup, fault) => {
     await using shown = await stage.show(HOSTILE_VIEWS.at(-1) as View);
     await shown.page.evaluate(`document.querySelector('main').innerHTML = ${JSON.stringify(markup)}`);
+    // An image has no place before it has come.
+    await shown.page.evaluate('Promise.all([...document.images].map((image) => image.decode()))');
     expect((await layoutFaults(shown.page)).join('\n')).toContain(fault);
   },
   60_000,
