@@ -24,22 +24,35 @@ async function call(name: string, cookieBefore?: string): Promise<string> {
   return sendRaw(house, requestText({ target, fields: [`Cookie: ${cookie}`] }));
 }
 
+/** A connection rests for 100 ms (resting-pool.ts): on a machine that is slower than this, others come too late to show it. */
+const WHILE_IT_RESTS_MS = 80;
+const MOST_TRIES = 50;
+
 test('a second answer that is late finds nobody waiting on its connection while there are others', async () => {
-  let tamper: (() => unknown) | null = null;
-  service.answer = (socket, head) => {
-    if (head.includes('/v1/first')) {
-      tamper = () => socket.write(whole('stolen'));
-      socket.write(whole('for first'));
-      return;
-    }
-    tamper?.(); // the worst moment: others wait for their answers
-    tamper = null;
-    void delay(20).then(() => socket.write(whole('for next')));
-  };
   const cookies = await Promise.all(Array.from({ length: 4 }, async () => (await house.enter()).cookie));
-  expect(await call('first')).toMatch(/for first$/);
-  const others = await Promise.all(cookies.map(async (cookie) => call('next', cookie)));
-  expect(others.map((answer) => answer.slice(-8))).toEqual(cookies.map(() => 'for next'));
+  let tookMs = Infinity;
+  for (let tries = 0; tookMs > WHILE_IT_RESTS_MS && tries < MOST_TRIES; tries += 1) {
+    let tamper: (() => unknown) | null = null;
+    let [answeredAt, askedAt] = [0, 0];
+    service.answer = (socket, head) => {
+      if (head.includes('/v1/first')) {
+        tamper = () => socket.write(whole('stolen'));
+        answeredAt = performance.now();
+        socket.write(whole('for first'));
+        return;
+      }
+      askedAt = performance.now();
+      tamper?.(); // the worst moment: others wait for their answers
+      tamper = null;
+      void delay(20).then(() => socket.write(whole('for next')));
+    };
+    expect(await call('first')).toMatch(/for first$/);
+    const others = await Promise.all(cookies.map(async (cookie) => call('next', cookie)));
+    tookMs = askedAt - answeredAt;
+    if (tookMs <= WHILE_IT_RESTS_MS)
+      expect(others.map((answer) => answer.slice(-8))).toEqual(cookies.map(() => 'for next'));
+  }
+  expect(tookMs).toBeLessThanOrEqual(WHILE_IT_RESTS_MS);
 });
 
 test('connections are used again, and no more are opened than allowed', async () => {
