@@ -31,6 +31,7 @@ const MOST_TRIES = 50;
 test('a second answer that is late finds nobody waiting on its connection while there are others', async () => {
   const cookies = await Promise.all(Array.from({ length: 4 }, async () => (await house.enter()).cookie));
   let tookMs = Infinity;
+  let answers: string[] = [];
   for (let tries = 0; tookMs > WHILE_IT_RESTS_MS && tries < MOST_TRIES; tries += 1) {
     let tamper: (() => unknown) | null = null;
     let [answeredAt, askedAt] = [0, 0];
@@ -49,10 +50,10 @@ test('a second answer that is late finds nobody waiting on its connection while 
     expect(await call('first')).toMatch(/for first$/);
     const others = await Promise.all(cookies.map(async (cookie) => call('next', cookie)));
     tookMs = askedAt - answeredAt;
-    if (tookMs <= WHILE_IT_RESTS_MS)
-      expect(others.map((answer) => answer.slice(-8))).toEqual(cookies.map(() => 'for next'));
+    answers = others.map((answer) => answer.slice(-8));
   }
   expect(tookMs).toBeLessThanOrEqual(WHILE_IT_RESTS_MS);
+  expect(answers).toEqual(cookies.map(() => 'for next'));
 });
 
 test('connections are used again, and no more are opened than allowed', async () => {
