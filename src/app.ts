@@ -16,7 +16,7 @@ import { createSecurityHeaders } from './platform/security-headers.ts';
 import type { Services } from './services.ts';
 import { endOfSession } from './session/record.ts';
 import { createSessions, ticketOf } from './session/sessions.ts';
-import { createExportsRouter } from './workspaces/export-routes.ts';
+import { createExportsRouter } from './workspaces/exports/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
 const PUBLIC = fileURLToPath(new URL('../public', import.meta.url));

@@ -24,7 +24,7 @@ import { createSessionRecords } from './session/session-records.ts';
 import type { SessionRecords } from './session/session-records.ts';
 import { createTicketCookie } from './session/ticket-cookie.ts';
 import type { TicketCookie } from './session/ticket-cookie.ts';
-import type { Wait } from './workspaces/patience.ts';
+import type { Wait } from './workspaces/exports/patience.ts';
 import { createWorkspaces } from './workspaces/workspaces.ts';
 import type { Workspaces } from './workspaces/workspaces.ts';
 

@@ -1,6 +1,6 @@
 import { toPageAddress } from './pagination.ts';
 import type { PageAddress } from './pagination.ts';
-import { WORKSPACES } from './lists.ts';
+import { WORKSPACES } from './list-paths.ts';
 
 /** A place in a list, to come back to. */
 export interface WayBack {

@@ -1,9 +1,9 @@
 import { createMatcher } from './find-text.ts';
 import { toItemRow } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
-import type { WalkList } from './known-pages.ts';
 import type { WalkedPage } from './page-walk.ts';
 import type { ListSource } from './service-pages.ts';
+import type { WalkList } from './session-walks.ts';
 
 /** Looks for words in a list, from a page on; of pages of the largest size, so that it takes few calls. */
 interface FindRequest extends Omit<ListSource, 'limit'> {

@@ -2,7 +2,7 @@ import { toHref } from './addresses.ts';
 import type { Found } from './finding.ts';
 import { toItemRow } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
-import type { ListedPage } from './listing.ts';
+import type { ListedPage } from './page-by-number.ts';
 import { toCount, toPagination } from './pagination.ts';
 import type { PageAddress, Pagination } from './pagination.ts';
 

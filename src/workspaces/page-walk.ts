@@ -34,7 +34,7 @@ const MOST_CALLS = 200;
 const LONGEST_WALK_MS = 10_000;
 
 /**
- * Goes from one page to later ones, call by call, for there is no other way. Resolves to the page that is there, to the
+ * One walk, which remembers nothing: from one page to later ones, call by call, for there is no other way. Resolves to the page that is there, to the
  * last one where the list ends before it, or to the furthest that calls and time allow. Throws what `ask` does.
  */
 export async function walkPages({ ask, from, isThere, onMark, now }: Walk): Promise<WalkedPage> {

@@ -1,4 +1,4 @@
-import type { ListedPage } from './listing.ts';
+import type { ListedPage } from './page-by-number.ts';
 
 /** Which page of a list an address asks for. */
 export interface PageAddress {

@@ -5,7 +5,7 @@ import { requestId } from '../platform/request-id.ts';
 import type { Render } from '../platform/templates.ts';
 import type { Ticket } from '../session/record.ts';
 import { toFindAddress, toWayBack } from './addresses.ts';
-import { isPathId, toItemsList, toWorkspacePath, WORKSPACES } from './lists.ts';
+import { isPathId, toItemsList, toWorkspacePath, WORKSPACES } from './list-paths.ts';
 import { toPageAddress } from './pagination.ts';
 import type { ServiceSource } from './service-calls.ts';
 import { toFoundItemsView, toWorkspaceView } from './workspace-view.ts';

@@ -32,7 +32,10 @@ export type AskService = (source: ServiceSource) => (query: string) => Promise<S
 
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 
-/** Calls the service for pages. `timeoutSeconds` bounds one whole answer, so that not even one that trickles in keeps a reader waiting. */
+/**
+ * The calls under all that is read: of pages (`service-pages.ts`) and single items (`service-item.ts`). `timeoutSeconds`
+ * bounds one whole answer, so that not even one that trickles in keeps a reader waiting.
+ */
 export function createServiceCalls(deps: {
   readonly service: ServiceClient;
   readonly tokens: Pick<TokenKeeper, 'accessToken'>;

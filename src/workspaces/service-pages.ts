@@ -41,7 +41,10 @@ const envelopeSchema = z.object({
     .optional(),
 });
 
-/** Reads lists of the service page by page (service interface, section 4.5); `now` is in ms since the epoch. */
+/**
+ * Reads single pages of lists, one call each (service interface, section 4.5); who wants more of a list walks
+ * (`page-walk.ts`, `exports/whole-list.ts`). `now` is in ms since the epoch.
+ */
 export function createServicePages(
   askService: AskService,
   now: () => number,

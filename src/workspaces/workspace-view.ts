@@ -5,8 +5,8 @@ import { toItemRow } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
 import { toFoundView, toLabel, toPageView } from './list-view.ts';
 import type { ListView, ShownList } from './list-view.ts';
-import { toItemsList, toWorkspaceAddress } from './lists.ts';
-import type { ListedPage } from './listing.ts';
+import { toItemsList, toWorkspaceAddress } from './list-paths.ts';
+import type { ListedPage } from './page-by-number.ts';
 import { toTitlePart } from './shown-text.ts';
 
 /** One kind of item inside a workspace, as an address asks for it. */

@@ -3,8 +3,8 @@ import type { FindAddress } from './addresses.ts';
 import type { Found } from './finding.ts';
 import { toFoundView, toPageView } from './list-view.ts';
 import type { ListView, ShownList } from './list-view.ts';
-import { isPathId, toWorkspaceAddress, WORKSPACES } from './lists.ts';
-import type { ListedPage } from './listing.ts';
+import { isPathId, toWorkspaceAddress, WORKSPACES } from './list-paths.ts';
+import type { ListedPage } from './page-by-number.ts';
 import { toTitlePart } from './shown-text.ts';
 
 export interface WorkspacesView {

@@ -5,19 +5,19 @@ import type { RedisClient } from '../platform/redis.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { Sealer } from '../session/sealing.ts';
 import type { SessionRecords } from '../session/session-records.ts';
-import { createExportPages } from './export-pages.ts';
-import type { ExportPages } from './export-pages.ts';
+import type { Wait } from './exports/patience.ts';
+import { createExportPages } from './exports/whole-list.ts';
+import type { ExportPages } from './exports/whole-list.ts';
 import { createFinding } from './finding.ts';
 import type { FindItems } from './finding.ts';
-import { createKnownPages } from './known-pages.ts';
-import { createListing } from './listing.ts';
-import type { ListPage } from './listing.ts';
+import { createListPage } from './page-by-number.ts';
+import type { ListPage } from './page-by-number.ts';
 import { createPageTokens } from './page-tokens.ts';
-import type { Wait } from './patience.ts';
 import { createServiceCalls } from './service-calls.ts';
+import { createReadItem } from './service-item.ts';
+import type { ReadItem } from './service-item.ts';
 import { createServicePages } from './service-pages.ts';
-import { createSingleItems } from './single-item.ts';
-import type { ReadItem } from './single-item.ts';
+import { createSessionWalks } from './session-walks.ts';
 
 /** What the pages of the workspace browser ask for. */
 export interface Workspaces {
@@ -55,7 +55,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const { now, sessions, wait = waitInReality } = options;
   const askService = createServiceCalls(options);
   const readList = createServicePages(askService, now);
-  const walkList = createKnownPages({
+  const walkList = createSessionWalks({
     readList,
     sessions,
     pageTokens: createPageTokens(options),
@@ -63,9 +63,9 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     now,
   });
   return {
-    listPage: createListing(walkList),
+    listPage: createListPage(walkList),
     findItems: createFinding(walkList),
-    readItem: createSingleItems(askService),
+    readItem: createReadItem(askService),
     exportPages: createExportPages({ readList, sessions, wait }),
   };
 }

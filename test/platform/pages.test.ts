@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createRender } from '../../src/platform/templates.ts';
-import type { ListedPage } from '../../src/workspaces/listing.ts';
+import type { ListedPage } from '../../src/workspaces/page-by-number.ts';
 import { toWorkspacesView } from '../../src/workspaces/workspaces-view.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -20,7 +20,7 @@ import type { RunningServer } from '../../src/server.ts';
 import type { Grant } from '../../src/session/record.ts';
 import { createServices } from '../../src/services.ts';
 import type { Services } from '../../src/services.ts';
-import type { Wait } from '../../src/workspaces/patience.ts';
+import type { Wait } from '../../src/workspaces/exports/patience.ts';
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
 

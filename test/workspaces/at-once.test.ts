@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { createAtOnce } from '../../src/workspaces/at-once.ts';
-import { createKnownPages } from '../../src/workspaces/known-pages.ts';
+import { createSessionWalks } from '../../src/workspaces/session-walks.ts';
 import type { ServicePage } from '../../src/workspaces/service-pages.ts';
 
 test('A session has so many under way as are allowed, and again as many when it has left', () => {
@@ -18,7 +18,7 @@ test('A session has so many under way as are allowed, and again as many when it 
 
 test('The seventeenth page of a session at once is a 429, until one of the others is there or has failed', async () => {
   const answers: ReturnType<typeof createDeferred<ServicePage>>[] = [];
-  const walkList = createKnownPages({
+  const walkList = createSessionWalks({
     readList: () => async () => {
       const answer = createDeferred<ServicePage>();
       answers.push(answer);

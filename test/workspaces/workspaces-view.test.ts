@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ListedPage } from '../../src/workspaces/listing.ts';
+import type { ListedPage } from '../../src/workspaces/page-by-number.ts';
 import { toFoundWorkspacesView, toWorkspacesView } from '../../src/workspaces/workspaces-view.ts';
 
 function viewOf(items: readonly unknown[], more: Partial<ListedPage> = {}) {

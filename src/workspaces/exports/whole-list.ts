@@ -1,13 +1,13 @@
-import { SessionEndedError } from '../session/session-ended.ts';
-import type { SessionRecords } from '../session/session-records.ts';
+import { SessionEndedError } from '../../session/session-ended.ts';
+import type { SessionRecords } from '../../session/session-records.ts';
+import { createLoopGuard } from '../loop-guard.ts';
+import { isExpiredToken, toUnreadableAnswer } from '../service-answer-error.ts';
+import type { AskPage, ListSource, ServicePage } from '../service-pages.ts';
 import { createItemTrail } from './item-trail.ts';
 import type { ItemTrail } from './item-trail.ts';
 import { elementsOf, membersOf, toOneLine } from './json-text.ts';
-import { createLoopGuard } from './loop-guard.ts';
 import { withPatience } from './patience.ts';
 import type { Wait } from './patience.ts';
-import { isExpiredToken, toUnreadableAnswer } from './service-answer-error.ts';
-import type { AskPage, ListSource, ServicePage } from './service-pages.ts';
 
 /**
  * All items of a list from the first on, page by page, each item as JSON text on one line. A page is asked for when the one

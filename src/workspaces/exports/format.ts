@@ -16,13 +16,3 @@ export interface ExportFormat {
   readonly contentType: string;
   createWriter(): ExportWriter;
 }
-
-/** One item a line, as the service gave it. */
-export const NDJSON: ExportFormat = {
-  extension: 'ndjson',
-  contentType: 'application/x-ndjson',
-  createWriter: () => ({
-    write: (items) => [items.map((item) => `${item}\n`).join('')],
-    end: () => '',
-  }),
-};

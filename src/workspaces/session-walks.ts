@@ -25,10 +25,11 @@ export type WalkList = (source: ListSource, search: Search) => Promise<WalkedPag
 const FIRST_PAGE = { page: 1, mark: { before: 0 } };
 
 /**
- * Walks that begin at the nearest page whose token is known, keep every mark that they come by for the session, and begin
- * at the first page where the service no longer takes a token that was kept. `now` is in ms since the epoch.
+ * What a session has beyond the single walk (`page-walk.ts`): each begins at the nearest page whose token is known, keeps
+ * every mark that it comes by (`page-tokens.ts`), and begins at the first page where the service no longer takes a token
+ * that was kept. `now` is in ms since the epoch.
  */
-export function createKnownPages(deps: {
+export function createSessionWalks(deps: {
   readonly readList: (source: ListSource) => AskPage;
   readonly sessions: Pick<SessionRecords, 'read'>;
   readonly pageTokens: PageTokens;

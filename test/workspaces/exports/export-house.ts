@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import type { Wait } from '../../src/workspaces/patience.ts';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
-import { exchangeBytes } from '../support/raw.ts';
-import { openConnection } from '../support/raw-client.ts';
-import type { RawEnd } from '../support/raw-client.ts';
-import { dechunk, readMessage, valuesOf } from '../support/raw-message.ts';
-import type { RawMessage } from '../support/raw-message.ts';
-import { sendJson, startSmallService } from './small-service.ts';
-import type { Interception, SmallService } from './small-service.ts';
+import type { Wait } from '../../../src/workspaces/exports/patience.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+import { openConnection } from '../../support/raw-client.ts';
+import type { RawEnd } from '../../support/raw-client.ts';
+import { dechunk, readMessage, valuesOf } from '../../support/raw-message.ts';
+import type { RawMessage } from '../../support/raw-message.ts';
+import { exchangeBytes } from '../../support/raw.ts';
+import { sendJson, startSmallService } from '../small-service.ts';
+import type { Interception, SmallService } from '../small-service.ts';
 
 /** An answer as it came over the wire. */
 interface ExportAnswer {

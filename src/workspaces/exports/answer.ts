@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
-import { cutOff } from '../platform/cut-off.ts';
-import { toAppError } from '../platform/errors.ts';
-import { goneSignal } from '../platform/gone.ts';
-import type { Logger } from '../platform/log.ts';
-import { requestId } from '../platform/request-id.ts';
-import type { Ticket } from '../session/record.ts';
-import type { ExportFormat } from './export-format.ts';
-import type { ExportPages } from './export-pages.ts';
+import { cutOff } from '../../platform/cut-off.ts';
+import { toAppError } from '../../platform/errors.ts';
+import { goneSignal } from '../../platform/gone.ts';
+import type { Logger } from '../../platform/log.ts';
+import { requestId } from '../../platform/request-id.ts';
+import type { Ticket } from '../../session/record.ts';
+import type { ExportFormat } from './format.ts';
+import type { ExportPages } from './whole-list.ts';
 
 /** What to export, in which form, and on whose behalf. */
 export interface ExportOrder {

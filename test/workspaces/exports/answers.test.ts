@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
+import { sendJson, workspaces } from '../small-service.ts';
 import { fieldOf, respond, startExportHouse, toLines } from './export-house.ts';
 import type { ExportHouse } from './export-house.ts';
-import { sendJson, workspaces } from './small-service.ts';
 
 let bench: ExportHouse;
 beforeAll(async () => {

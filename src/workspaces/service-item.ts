@@ -12,7 +12,7 @@ const WAIT_MORE_MS = 1_000;
 
 const envelopeSchema = z.object({ value: z.record(z.string(), z.unknown()) });
 
-export function createSingleItems(askService: AskService): ReadItem {
+export function createReadItem(askService: AskService): ReadItem {
   return (source) => {
     const enough = new AbortController();
     const signal = AbortSignal.any([source.signal, enough.signal]);

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { exchangeBytes } from '../support/raw.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../../support/programs.ts';
+import { exchangeBytes } from '../../support/raw.ts';
+import { sendJson, workspaces } from '../small-service.ts';
+import type { Interception } from '../small-service.ts';
 import { respond, startExportHouse, toLines } from './export-house.ts';
 import type { ExportHouse } from './export-house.ts';
-import { sendJson, workspaces } from './small-service.ts';
-import type { Interception } from './small-service.ts';
 
 // What an export goes through after its first page, when its head has been sent.
 

@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
-import { AppError } from '../platform/errors.ts';
-import type { ExportFormat } from './export-format.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { ExportFormat } from './format.ts';
 import { isNumberText, isObjectText, isStringText, membersOf, readString } from './json-text.ts';
 import { toHarmlessText } from './spreadsheet-cells.ts';
 

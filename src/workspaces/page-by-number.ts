@@ -1,4 +1,4 @@
-import type { WalkList } from './known-pages.ts';
+import type { WalkList } from './session-walks.ts';
 import type { WalkedPage } from './page-walk.ts';
 import type { ListSource } from './service-pages.ts';
 
@@ -26,7 +26,7 @@ export interface ListedPage {
 export type ListPage = (request: ListRequest) => Promise<ListedPage>;
 
 /** Page numbers over tokens that only lead onwards: a page that was not visited before is walked to. */
-export function createListing(walkList: WalkList): ListPage {
+export function createListPage(walkList: WalkList): ListPage {
   return async (request) => {
     const search = { from: request.page, begin: () => (at: WalkedPage) => at.page >= request.page };
     return toListedPage(await walkList(request, search), request);

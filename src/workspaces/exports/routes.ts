@@ -1,16 +1,16 @@
 import { Router } from 'express';
 import type { Request, RequestHandler, Response } from 'express';
-import { AppError } from '../platform/errors.ts';
-import type { Logger } from '../platform/log.ts';
-import type { Ticket } from '../session/record.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Ticket } from '../../session/record.ts';
+import { createAtOnce } from '../at-once.ts';
+import { isPathId, toItemsList, WORKSPACES } from '../list-paths.ts';
+import type { ServiceList } from '../list-paths.ts';
+import { createSendExport, writeExportHead } from './answer.ts';
 import { CSV } from './csv.ts';
-import { createSendExport, writeExportHead } from './export-answer.ts';
-import { NDJSON } from './export-format.ts';
-import type { ExportFormat } from './export-format.ts';
-import type { ExportPages } from './export-pages.ts';
-import { createAtOnce } from './at-once.ts';
-import { isPathId, toItemsList, WORKSPACES } from './lists.ts';
-import type { ServiceList } from './lists.ts';
+import type { ExportFormat } from './format.ts';
+import { NDJSON } from './ndjson.ts';
+import type { ExportPages } from './whole-list.ts';
 
 const MOST_AT_ONCE = 2;
 

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { TokenEndpointError } from '../../src/auth/oauth-client.ts';
-import type { Ticket } from '../../src/session/record.ts';
-import { createExportPages } from '../../src/workspaces/export-pages.ts';
-import { toServiceAnswerError } from '../../src/workspaces/service-answer-error.ts';
-import type { AskPage } from '../../src/workspaces/service-pages.ts';
+import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
+import type { Ticket } from '../../../src/session/record.ts';
+import { createExportPages } from '../../../src/workspaces/exports/whole-list.ts';
+import { toServiceAnswerError } from '../../../src/workspaces/service-answer-error.ts';
+import type { AskPage } from '../../../src/workspaces/service-pages.ts';
 
 const ticket = {} as Ticket; // the service below does not ask who it is
 

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { TokenEndpointError } from '../../src/auth/oauth-client.ts';
-import { StoreUnavailableError } from '../../src/platform/errors.ts';
-import type { AppError } from '../../src/platform/errors.ts';
-import type { Ticket } from '../../src/session/record.ts';
-import { createExportPages } from '../../src/workspaces/export-pages.ts';
-import { toServiceAnswerError } from '../../src/workspaces/service-answer-error.ts';
-import type { AskPage } from '../../src/workspaces/service-pages.ts';
+import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
+import { StoreUnavailableError } from '../../../src/platform/errors.ts';
+import type { AppError } from '../../../src/platform/errors.ts';
+import type { Ticket } from '../../../src/session/record.ts';
+import { createExportPages } from '../../../src/workspaces/exports/whole-list.ts';
+import { toServiceAnswerError } from '../../../src/workspaces/service-answer-error.ts';
+import type { AskPage } from '../../../src/workspaces/service-pages.ts';
 
 // What would take hours or a million items with a service: the walk alone, over a service that answers at once.
 

@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../../platform/errors.ts';
 
 /** Waits; rejects at once when the signal is aborted. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;

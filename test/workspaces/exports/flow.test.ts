@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { eventually } from '../support/programs.ts';
-import { readMessage, dechunk } from '../support/raw-message.ts';
-import { turns } from '../support/turns.ts';
+import { eventually } from '../../support/programs.ts';
+import { readMessage, dechunk } from '../../support/raw-message.ts';
+import { turns } from '../../support/turns.ts';
+import { sendJson, workspaces } from '../small-service.ts';
 import { startExportHouse, toLines } from './export-house.ts';
 import type { ExportHouse } from './export-house.ts';
-import { sendJson, workspaces } from './small-service.ts';
 
 let bench: ExportHouse;
 beforeEach(async () => {
