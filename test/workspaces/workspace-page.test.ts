@@ -163,8 +163,12 @@ describe('Inside a workspace', () => {
     expect(page.text).toContain('a&amp;ä.b</h1>');
   });
 
-  test('nobody looks in without a session, and comes back to the very address', async () => {
-    const path = '/workspaces/w1/rooms?limit=10&page=2';
+  test.each([
+    '/workspaces/w1/rooms?limit=10&page=2',
+    '/workspaces/w1.csv',
+    '/workspaces/w1.ndjson?limit=10',
+    '/workspaces/w1.csv/rooms',
+  ])('nobody looks in without a session, and comes back to the very address: %s', async (path) => {
     const answer = await fetch(house.origin + path, { redirect: 'manual' });
     expect(answer.status).toBe(303);
     expect(answer.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);

@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { Request, RequestHandler, Response } from 'express';
+import { comeBackTo } from '../../auth/require-session.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Ticket } from '../../session/record.ts';
@@ -13,6 +14,12 @@ import { NDJSON } from './ndjson.ts';
 import type { ExportPages } from './whole-list.ts';
 
 const MOST_AT_ONCE = 2;
+
+interface Exported {
+  readonly list: ServiceList;
+  /** Of the file, without date and extension. */
+  readonly name: string;
+}
 
 /**
  * The exports of all lists, for who `signedIn` lets through: `ticketOf` gives their session. Failures before the first byte are passed
@@ -32,14 +39,7 @@ export function createExportsRouter(deps: {
   const sendExport = createSendExport(deps);
   const enter = createAtOnce(MOST_AT_ONCE);
 
-  /** `name` is that of the file, without date and extension. */
-  const answer = async (
-    req: Request,
-    res: Response,
-    format: ExportFormat,
-    list: ServiceList,
-    name: string,
-  ) => {
+  const answer = async (req: Request, res: Response, format: ExportFormat, { list, name }: Exported) => {
     const fileName = `${name}-${toDay(now())}.${format.extension}`;
     if (req.method === 'HEAD') {
       writeExportHead(res, { format, fileName });
@@ -56,20 +56,31 @@ export function createExportsRouter(deps: {
     }
   };
 
+  const ofItems = (req: Request): Exported | null => {
+    const { id = '', kind = '' } = req.params as { id?: string; kind?: string };
+    if (!isPathId(id) || !kinds.includes(kind)) return null;
+    return { list: toItemsList(id, kind), name: `${kind}-${toFileName(id)}` };
+  };
+
+  const serve = (address: string, format: ExportFormat, toExported: (req: Request) => Exported | null) => {
+    router.all(address, (req, res, next) => {
+      const exported = toExported(req);
+      // A download is no page to come back to, and would leave the tab at the service: its list is one.
+      if (exported !== null) comeBackTo(res, exported.list.address);
+      next();
+    });
+    router.all(address, signedIn);
+    router.get(address, async (req, res, next) => {
+      const exported = toExported(req);
+      if (exported === null) next();
+      else await answer(req, res, format, exported);
+    });
+  };
+
   for (const format of [CSV, NDJSON]) {
-    const [ofWorkspaces, ofItems] = [
-      `${WORKSPACES.address}.${format.extension}`,
-      `${WORKSPACES.address}/:id/:kind.${format.extension}`,
-    ] as const;
-    router.all([ofWorkspaces, ofItems], signedIn);
-    router.get(ofWorkspaces, async (req, res) => {
-      await answer(req, res, format, WORKSPACES, 'workspaces');
-    });
-    router.get(ofItems, async (req, res, next) => {
-      const { id, kind } = req.params;
-      if (!isPathId(id) || !kinds.includes(kind)) next();
-      else await answer(req, res, format, toItemsList(id, kind), `${kind}-${toFileName(id)}`);
-    });
+    const { address } = WORKSPACES;
+    serve(`${address}.${format.extension}`, format, () => ({ list: WORKSPACES, name: 'workspaces' }));
+    serve(`${address}/:id/:kind.${format.extension}`, format, ofItems);
   }
   return router;
 }

@@ -92,17 +92,26 @@ test('HEAD says what GET would send, and asks the service nothing', async () => 
   expect(bench.service.calls).toEqual([]);
 });
 
-test.each(['/workspaces.csv', '/workspaces.ndjson', '/workspaces/w1/rooms.csv'])(
-  'Without a session %s leads to sign-in and back',
-  async (path) => {
-    await bench.begin([]);
-    const answer = await fetch(bench.house.origin + path, { redirect: 'manual' });
-    expect(answer.status).toBe(303);
-    expect(answer.headers.get('location')).toBe(
-      `/auth/login?return_to=${encodeURIComponent(path.replace(/\.\w+$/, ''))}`,
-    );
-  },
-);
+test.each([
+  ['/workspaces.csv', '/workspaces'],
+  ['/workspaces.ndjson', '/workspaces'],
+  ['/workspaces/w1/rooms.csv', '/workspaces/w1/rooms'],
+  ['/workspaces/w1.csv/rooms.ndjson', '/workspaces/w1.csv/rooms'],
+])('Without a session %s leads to sign-in, and back to its list', async (path, list) => {
+  await bench.begin([]);
+  const answer = await fetch(bench.house.origin + path, { redirect: 'manual' });
+  expect(answer.status).toBe(303);
+  expect(answer.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(list)}`);
+});
+
+test('A session that turns out to have ended leads to sign-in, and back to the list', async () => {
+  await bench.begin([]);
+  const { cookie } = await bench.house.enter({ expiresAt: 0 });
+  bench.intercept = respond((res) => sendJson(res, 400, { error: 'invalid_grant' }));
+  const answer = await bench.get('/workspaces/w1/rooms.csv', cookie);
+  expect(answer.status).toBe(303);
+  expect(fieldOf(answer, 'location')).toBe('/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms');
+});
 
 describe('as the service gave it', () => {
   const ITEM = String.raw`{"id":9007199254740993,"a":1.50,"__proto__":{"x":null},"a":"\u0041\ud800\/","b":[1, -0]}`;
