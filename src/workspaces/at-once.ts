@@ -2,8 +2,8 @@
 type Enter = (sessionId: string) => (() => void) | null;
 
 /**
- * Counts what a session has under way in this process of one kind, and lets in no more than `most`: each keeps calls to the
- * service going for as long as it takes, and one session must not take the connections of all.
+ * Counts what a session has under way in this process of one kind, and lets in no more than `most`: each takes connections
+ * to the service, and memory, and one session must not take those of all.
  */
 export function createAtOnce(most: number): Enter {
   const underWay = new Map<string, number>();

@@ -6,6 +6,7 @@ import type { Render } from '../platform/templates.ts';
 import type { Ticket } from '../session/record.ts';
 import { toFindAddress, toWayBack } from './addresses.ts';
 import { isPathId, toItemsList, toWorkspacePath, WORKSPACES } from './list-paths.ts';
+import { createPagesAtOnce } from './pages-at-once.ts';
 import { toPageAddress } from './pagination.ts';
 import type { ServiceSource } from './service-calls.ts';
 import { toFoundItemsView, toWorkspaceView } from './workspace-view.ts';
@@ -13,7 +14,10 @@ import type { WorkspacePlace } from './workspace-view.ts';
 import type { Workspaces } from './workspaces.ts';
 import { toFoundWorkspacesView, toWorkspacesView } from './workspaces-view.ts';
 
-export interface WorkspacesDeps extends Pick<Workspaces, 'listPage' | 'findItems' | 'readItem'> {
+export interface WorkspacesDeps extends Pick<
+  Workspaces,
+  'listPage' | 'findItems' | 'readItem' | 'mostPages'
+> {
   readonly render: Render;
   readonly signedIn: RequestHandler[];
   /** Names the session of a request, for the scripts of its page. */
@@ -41,6 +45,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   };
 
   router.all([WORKSPACES.address, INSIDE], signedIn);
+  router.get([WORKSPACES.address, INSIDE], createPagesAtOnce(deps.mostPages, ticketOf));
   router.get(WORKSPACES.address, async (req, res) => {
     const source = toSource(req, res, WORKSPACES.servicePath);
     const find = toFindAddress(req.query);

@@ -1,7 +1,5 @@
-import { AppError } from '../platform/errors.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
 import type { SessionRecords } from '../session/session-records.ts';
-import { createAtOnce } from './at-once.ts';
 import type { PageTokens } from './page-tokens.ts';
 import { walkPages } from './page-walk.ts';
 import type { PageMark, Walk, WalkedPage } from './page-walk.ts';
@@ -16,10 +14,7 @@ interface Search {
   begin(): Walk['isThere'];
 }
 
-/**
- * Walks to where a search wants to go. Rejects as the calls do, with SessionEndedError, or the signal's reason; with a 429
- * where the session has too many walks under way.
- */
+/** Walks to where a search wants to go. Rejects as the calls do, with SessionEndedError, or the signal's reason. */
 export type WalkList = (source: ListSource, search: Search) => Promise<WalkedPage>;
 
 const FIRST_PAGE = { page: 1, mark: { before: 0 } };
@@ -33,12 +28,9 @@ export function createSessionWalks(deps: {
   readonly readList: (source: ListSource) => AskPage;
   readonly sessions: Pick<SessionRecords, 'read'>;
   readonly pageTokens: PageTokens;
-  /** Pages that a session may have under way in this process. */
-  readonly mostAtOnce: number;
   readonly now: () => number;
 }): WalkList {
   const { readList, sessions, pageTokens, now } = deps;
-  const enter = createAtOnce(deps.mostAtOnce);
 
   /** The session was read for the first page; what goes on is to end with it. */
   const untilSignedOut = (source: ListSource): AskPage => {
@@ -51,7 +43,7 @@ export function createSessionWalks(deps: {
     };
   };
 
-  const walk: WalkList = async (source, search) => {
+  return async (source, search) => {
     const list = { sessionId: source.ticket.id, path: source.path, limit: source.limit };
     const ask = untilSignedOut(source);
 
@@ -60,6 +52,9 @@ export function createSessionWalks(deps: {
       const onMark = (page: number, mark: PageMark) => void found.set(page, mark);
       try {
         return await walkPages({ ask, from, isThere: search.begin(), onMark, now });
+      } catch (error) {
+        if (error instanceof SessionEndedError) found.clear(); // nobody comes back to them
+        throw error;
       } finally {
         // Comes after the page or its error, and must not take their place: it never rejects.
         await pageTokens.remember(list, found);
@@ -77,17 +72,4 @@ export function createSessionWalks(deps: {
       return walkFrom(FIRST_PAGE);
     }
   };
-
-  return async (source, search) => {
-    const leave = enter(source.ticket.id);
-    if (leave === null) throw tooManyPages();
-    return walk(source, search).finally(leave);
-  };
-}
-
-function tooManyPages(): AppError {
-  return new AppError(429, 'too_many_pages', 'Too many pages at once', {
-    detail: 'Several of your pages are being put together already. Wait a moment until they are there.',
-    headers: { 'retry-after': '2' },
-  });
 }

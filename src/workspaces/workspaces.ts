@@ -25,6 +25,8 @@ export interface Workspaces {
   readonly findItems: FindItems;
   readonly readItem: ReadItem;
   readonly exportPages: ExportPages;
+  /** Pages that a session may have under way in this process. */
+  readonly mostPages: number;
 }
 
 export interface WorkspacesOptions {
@@ -59,7 +61,6 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     readList,
     sessions,
     pageTokens: createPageTokens(options),
-    mostAtOnce: toMostAtOnce(options.connections),
     now,
   });
   return {
@@ -67,6 +68,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     findItems: createFinding(walkList),
     readItem: createReadItem(askService),
     exportPages: createExportPages({ readList, sessions, wait }),
+    mostPages: toMostPages(options.connections),
   };
 }
 
@@ -74,6 +76,6 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
  * A page takes one call at a time, and a second one for the workspace that it is about: with all that a session may have
  * under way it takes about a quarter of the connections. More than 16 tabs nobody loads at once.
  */
-function toMostAtOnce(connections: number): number {
+function toMostPages(connections: number): number {
   return Math.min(Math.max(2, Math.floor(connections / 8)), 16);
 }

@@ -26,6 +26,8 @@ export interface BrowserAppOptions {
   readonly redis: RedisClient;
   readonly tokens?: Pick<TokenKeeper, 'accessToken'>;
   readonly timeoutSeconds?: number;
+  /** Most connections to the service: says how many pages a session may have under way. */
+  readonly connections?: number;
   readonly now?: () => number;
   readonly log?: Logger;
   /** Whether the session has ended meanwhile. */
@@ -56,7 +58,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     idleSeconds: IDLE_SECONDS,
     log: options.log ?? silent,
     timeoutSeconds,
-    connections: 128,
+    connections: options.connections ?? 128,
     now,
   });
   const render = createRender();

@@ -252,7 +252,7 @@ test('An empty list says so', async () => {
   expect(page.text).not.toMatch(/Page 1|per page/);
 });
 
-test('A walk ends with its session, and shows nothing', async () => {
+test('A walk ends with its session, shows nothing, and leaves nothing', async () => {
   let ended = false;
   await using service = await startSmallService(workspaces(1_000), (_call, _res, nth) => {
     ended = nth === 3;
@@ -262,4 +262,5 @@ test('A walk ends with its session, and shows nothing', async () => {
   const page = await request(app.server).get('/workspaces?limit=10&page=50').expect(303);
   expect(page.headers['location']).toMatch(/^\/auth\/login\?return_to=/);
   expect(service.calls).toHaveLength(3);
+  expect(await redis.dbsize()).toBe(0);
 });

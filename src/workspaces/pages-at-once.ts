@@ -1,0 +1,28 @@
+import type { Request, RequestHandler } from 'express';
+import { AppError } from '../platform/errors.ts';
+import { goneSignal } from '../platform/gone.ts';
+import type { Ticket } from '../session/record.ts';
+import { createAtOnce } from './at-once.ts';
+
+/**
+ * Lets no more than `most` pages of a session be under way in this process; a further one is a 429. A page counts until all
+ * of it is sent or its reader has gone: until then all of it waits in memory, also where nobody reads.
+ */
+export function createPagesAtOnce(most: number, ticketOf: (req: Request) => Ticket): RequestHandler {
+  const enter = createAtOnce(most);
+  return (req, res, next) => {
+    const leave = enter(ticketOf(req).id);
+    if (leave === null) throw tooManyPages();
+    const gone = goneSignal(res);
+    gone.addEventListener('abort', leave);
+    if (gone.aborted) leave();
+    next();
+  };
+}
+
+function tooManyPages(): AppError {
+  return new AppError(429, 'too_many_pages', 'Too many pages at once', {
+    detail: 'Several of your pages are on their way already. Wait a moment until they are there.',
+    headers: { 'retry-after': '2' },
+  });
+}

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+import { eventually } from '../support/programs.ts';
+import { connectRedis, startBrowserApp } from './browser-app.ts';
+import type { BrowserApp } from './browser-app.ts';
+import { sendJson, startSmallService } from './small-service.ts';
+
+let privateRedis: PrivateRedis;
+let redis: RedisClient;
+
+beforeAll(async () => {
+  privateRedis = await startPrivateRedis();
+  redis = await connectRedis(privateRedis.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await privateRedis[Symbol.asyncDispose]();
+});
+
+/** Of so many connections a session’s pages may have an eighth. */
+const CONNECTIONS = 24;
+const MOST_PAGES = 3;
+
+const ask = (app: BrowserApp, session = 'session-a') =>
+  request(app.server).get('/workspaces').set('x-test-session', session);
+
+/** Asks for a page, and reads no more of it than that it has begun. */
+async function leaveUnread(app: BrowserApp) {
+  const { port } = app.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET /workspaces HTTP/1.1\r\nHost: x\r\nX-Test-Session: session-a\r\n\r\n');
+  await once(socket, 'readable');
+  return socket;
+}
+
+test('One page too many of a session at once is a 429, until one of the others is there or has failed', async () => {
+  const waiting: ServerResponse[] = [];
+  await using service = await startSmallService([], (_call, res) => {
+    waiting.push(res);
+    return true;
+  });
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, connections: CONNECTIONS });
+  const pages = Array.from({ length: MOST_PAGES }, async () => ask(app));
+  const statuses = Promise.all(pages).then((answers) => answers.map(({ status }) => status));
+  await eventually(async () => waiting.length === MOST_PAGES);
+  const refused = await ask(app).expect(429).expect('retry-after', '2');
+  expect(refused.text).toContain('Too many pages at once');
+  const others = ask(app, 'session-b').then(({ status }) => status);
+  await eventually(async () => waiting.length === MOST_PAGES + 1);
+
+  for (const [at, res] of waiting.splice(0).entries()) sendJson(res, at === 0 ? 500 : 200, { value: [] });
+  expect(new Set(await statuses)).toEqual(new Set([200, 502]));
+  expect(await others).toBe(200);
+  const again = ask(app).then(({ status }) => status);
+  await eventually(async () => waiting.length === 1);
+  for (const res of waiting) sendJson(res, 200, { value: [] });
+  expect(await again).toBe(200);
+});
+
+test('A page that nobody reads counts until its reader has gone: it stays in memory for as long', async () => {
+  const items = Array.from({ length: 1_000 }, () => ({ description: '"'.repeat(2_000) })); // 12 MB of HTML
+  await using service = await startSmallService([], (_call, res) => {
+    sendJson(res, 200, { value: items });
+    return true;
+  });
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, connections: CONNECTIONS });
+  const unread = await Promise.all(Array.from({ length: MOST_PAGES }, async () => leaveUnread(app)));
+  await ask(app).expect(429);
+  await ask(app, 'session-b').expect(200);
+  for (const socket of unread) socket.destroy();
+  await eventually(async () => (await ask(app)).status === 200);
+});
