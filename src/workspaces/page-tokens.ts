@@ -39,14 +39,35 @@ function withinBudget(marks: [number, PageMark][]): [number, PageMark][] {
   return kept.length > 0 ? kept : marks.slice(-1);
 }
 
-/** A key never stands without a time to live: ARGV[1] in seconds, then fields and values. */
-const REMEMBER = `
-  redis.call('HSET', KEYS[1], unpack(ARGV, 2))
-  return redis.call('EXPIRE', KEYS[1], ARGV[1])`;
+/** Of one session. Of more the one is forgotten that got no mark for longest: its pages are walked to again. */
+const MOST_LISTS = 32;
+
+/** For the values of one list: with usual tokens some 800 pages, and more than any walk brings. */
+const MOST_BYTES = 262_144;
 
 /**
- * One hash per list, a field per page number. The values are sealed under the session id and bound to their place, so
- * that Redis holds nothing readable; they outlive the last page by `idleSeconds`, as the session does.
+ * Adds fields and values (ARGV[5] on) to the list at KEYS[1], or begins it anew with them where all together were more than
+ * ARGV[2] bytes. Counts the list, whose name is ARGV[4], as the last one used of those named at KEYS[2], and gives the name of
+ * the one that is used no more where they are more than ARGV[3]. No key stands without a time to live: ARGV[1] in seconds.
+ */
+const REMEMBER = `
+  redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+  local bytes = 0
+  for _, value in ipairs(redis.call('HVALS', KEYS[1])) do bytes = bytes + #value end
+  if bytes > tonumber(ARGV[2]) then
+    redis.call('DEL', KEYS[1])
+    redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+  end
+  redis.call('EXPIRE', KEYS[1], ARGV[1])
+  redis.call('LREM', KEYS[2], 0, ARGV[4])
+  local lists = redis.call('RPUSH', KEYS[2], ARGV[4])
+  redis.call('EXPIRE', KEYS[2], ARGV[1])
+  if lists > tonumber(ARGV[3]) then return redis.call('LPOP', KEYS[2]) end`;
+
+/**
+ * One hash per list, a field per page number, and one list of their names per session. The values are sealed under the
+ * session id and bound to their place, so that Redis holds nothing readable; they outlive the last page by `idleSeconds`,
+ * as the session does. All of it is bounded for a session, whatever is asked of it.
  */
 export function createPageTokens(deps: {
   readonly redis: RedisClient;
@@ -57,12 +78,9 @@ export function createPageTokens(deps: {
 }): PageTokens {
   const { redis, sealer } = deps;
 
-  const keyOf = ({ sessionId, path, limit }: ListName) => {
-    const name = createHash('sha256')
-      .update(JSON.stringify([sessionId, path, limit]))
-      .digest('base64url');
-    return `${keyBesideSession(deps.prefix, 'pages', sessionId)}:${name}`;
-  };
+  const keyAt = (sessionId: string, name: string) =>
+    `${keyBesideSession(deps.prefix, 'pages', sessionId)}:${name}`;
+  const keyOf = (list: ListName) => keyAt(list.sessionId, toName(list));
 
   const read = async (list: ListName, page: number): Promise<PageMark | null> => {
     const key = keyOf(list);
@@ -90,7 +108,11 @@ export function createPageTokens(deps: {
           String(page),
           sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`),
         ]);
-        await fromStore(redis.eval(REMEMBER, 1, key, deps.idleSeconds, ...fields));
+        const keys = [key, keyBesideSession(deps.prefix, 'lists', list.sessionId)];
+        const bounds = [deps.idleSeconds, MOST_BYTES, MOST_LISTS];
+        const unused = await fromStore(redis.eval(REMEMBER, 2, ...keys, ...bounds, toName(list), ...fields));
+        // Where another process uses it again just now, it is walked to again: that is all.
+        if (typeof unused === 'string') await fromStore(redis.del(keyAt(list.sessionId, unused)));
       } catch (error) {
         deps.log.warn({ err: error }, 'page tokens not kept');
       }
@@ -100,4 +122,10 @@ export function createPageTokens(deps: {
       await fromStore(redis.del(keyOf(list)));
     },
   };
+}
+
+function toName({ sessionId, path, limit }: ListName): string {
+  return createHash('sha256')
+    .update(JSON.stringify([sessionId, path, limit]))
+    .digest('base64url');
 }

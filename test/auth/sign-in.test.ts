@@ -363,11 +363,12 @@ describe('/auth/session', () => {
 async function dumpRedis(): Promise<string> {
   const keys = await house.redis.keys('cloakroom:*');
   const values = await Promise.all(
-    keys.map(async (key) =>
-      (await house.redis.type(key)) === 'hash'
-        ? JSON.stringify(await house.redis.hgetall(key))
-        : ((await house.redis.get(key)) ?? ''),
-    ),
+    keys.map(async (key) => {
+      const type = await house.redis.type(key);
+      if (type === 'hash') return JSON.stringify(await house.redis.hgetall(key));
+      if (type === 'list') return JSON.stringify(await house.redis.lrange(key, 0, -1));
+      return (await house.redis.get(key)) ?? '';
+    }),
   );
   return [...keys, ...values].join('\n');
 }

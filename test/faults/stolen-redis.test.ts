@@ -54,7 +54,12 @@ describe('a thief', () => {
       }
     }
     const kinds = new Set([...dump.keys()].map((key) => key.split(':', 2).join(':')));
-    expect([...kinds].toSorted()).toEqual(['cloakroom:pages', 'cloakroom:session', 'cloakroom:signin']);
+    expect([...kinds].toSorted()).toEqual([
+      'cloakroom:lists',
+      'cloakroom:pages',
+      'cloakroom:session',
+      'cloakroom:signin',
+    ]);
   });
 
   test('with all of Redis and the session keys opens nothing', () => {
@@ -155,8 +160,9 @@ describe('session keys that change from A to B,A to B', () => {
 
 /** Everything that a key holds, a line each. */
 async function everythingAt(key: string): Promise<string> {
-  if ((await fleet.redis.type(key)) === 'hash')
-    return Object.values(await fleet.redis.hgetall(key)).join('\n');
+  const type = await fleet.redis.type(key);
+  if (type === 'hash') return Object.values(await fleet.redis.hgetall(key)).join('\n');
+  if (type === 'list') return (await fleet.redis.lrange(key, 0, -1)).join('\n');
   return (await fleet.redis.get(key)) ?? '';
 }
 

@@ -4,6 +4,8 @@ import { createLog } from '../../src/platform/log.ts';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
+import { createSealer } from '../../src/session/sealing.ts';
+import { createPageTokens } from '../../src/workspaces/page-tokens.ts';
 import { connectRedis, IDLE_SECONDS, startBrowserApp } from './browser-app.ts';
 import { sendJson, startSmallService, workspaces } from './small-service.ts';
 
@@ -19,23 +21,28 @@ afterEach(async () => {
   await privateRedis[Symbol.asyncDispose]();
 });
 
-test('The tokens of a list stand in one key, which ends with the idle time', async () => {
+test('The tokens of a list stand in one key, its name in another, and both end with the idle time', async () => {
   await using service = await startSmallService(workspaces(137));
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   await request(app.server).get('/workspaces?page=4').expect(200);
-  const keys = await redis.keys('*');
-  expect(keys).toEqual([expect.stringMatching(/^test:pages:\{test:session:[\w-]{43}\}:[\w-]{43}$/)]);
-  expect(await redis.hlen(keys[0] ?? '')).toBe(4);
-  const seconds = await redis.ttl(keys[0] ?? '');
-  expect(seconds).toBeGreaterThan(IDLE_SECONDS - 10);
-  expect(seconds).toBeLessThanOrEqual(IDLE_SECONDS);
+  const keys = (await redis.keys('*')).toSorted((a, b) => a.localeCompare(b));
+  expect(keys).toEqual([
+    expect.stringMatching(/^test:lists:\{test:session:[\w-]{43}\}$/),
+    expect.stringMatching(/^test:pages:\{test:session:[\w-]{43}\}:[\w-]{43}$/),
+  ]);
+  expect(await redis.hlen(keys[1] ?? '')).toBe(4);
+  for (const key of keys) {
+    const seconds = await redis.ttl(key);
+    expect(seconds).toBeGreaterThan(IDLE_SECONDS - 10);
+    expect(seconds).toBeLessThanOrEqual(IDLE_SECONDS);
+  }
 });
 
 test('Neither a token nor the session id can be read in Redis', async () => {
   await using service = await startSmallService(workspaces(137));
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   await request(app.server).get('/workspaces?page=2').set('x-test-session', 'the-session-id').expect(200);
-  const [key = ''] = await redis.keys('*');
+  const [key = ''] = await redis.keys('test:pages:*');
   const all = JSON.stringify([key, await redis.hgetall(key)]);
   expect(service.given).toHaveLength(2);
   for (const secret of [...service.given, 'the-session-id']) {
@@ -48,7 +55,7 @@ test('A value that was moved to another page is not taken', async () => {
   await using service = await startSmallService(workspaces(137));
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   await request(app.server).get('/workspaces?page=4').expect(200);
-  const [key = ''] = await redis.keys('*');
+  const [key = ''] = await redis.keys('test:pages:*');
   await redis.hset(key, '2', (await redis.hget(key, '5')) ?? '');
   const page = await request(app.server).get('/workspaces?page=2').expect(200);
   expect(page.text).toContain('Items 26–50');
@@ -128,7 +135,7 @@ test('Of endless tokens the last are kept that fit into 64 KiB: how much a sessi
   });
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   await request(app.server).get('/workspaces?page=30').expect(200);
-  const [key = ''] = await redis.keys('*');
+  const [key = ''] = await redis.keys('test:pages:*');
   expect((await redis.hkeys(key)).map(Number).toSorted((a, b) => a - b)).toEqual([
     24, 25, 26, 27, 28, 29, 30, 31,
   ]);
@@ -136,4 +143,39 @@ test('Of endless tokens the last are kept that fit into 64 KiB: how much a sessi
   const page = await request(app.server).get('/workspaces?page=31').expect(200);
   expect(page.text).toContain('Workspace 31<');
   expect(service.calls).toHaveLength(1);
+});
+
+const list = (path: string) => ({ sessionId: 'a-session', path, limit: 25 });
+const marks = (...pages: number[]) =>
+  new Map(pages.map((page) => [page, { next: `to ${page}`, before: 25 }]));
+
+function pageTokensOf() {
+  const sealer = createSealer([Buffer.alloc(32, 7)]);
+  return createPageTokens({ redis, sealer, prefix: 'test:', idleSeconds: 60, log: createLog('silent') });
+}
+
+test('A session has 32 lists at most: the one that was unused for longest is forgotten, others are none of its business', async () => {
+  const pageTokens = pageTokensOf();
+  await pageTokens.remember({ ...list('/0'), sessionId: 'another' }, marks(2));
+  for (let nth = 0; nth < 32; nth += 1) await pageTokens.remember(list(`/${nth}`), marks(2));
+  await pageTokens.remember(list('/0'), marks(3)); // in use again
+  await pageTokens.remember(list('/32'), marks(2));
+  const isKnown = async (path: string) => (await pageTokens.nearest(list(path), 2)) !== null;
+  expect(await isKnown('/1')).toBe(false);
+  for (const nth of [0, 2, 31, 32]) expect(await isKnown(`/${nth}`)).toBe(true);
+  expect(await pageTokens.nearest({ ...list('/0'), sessionId: 'another' }, 2)).not.toBeNull();
+  expect(await redis.keys('test:pages:*')).toHaveLength(32 + 1);
+});
+
+test('A list that outgrows 256 KiB begins anew with what the last walk brought', async () => {
+  const pageTokens = pageTokensOf();
+  const long = (page: number) => new Map([[page, { next: 'x'.repeat(8_000), before: 25 }]]);
+  for (let page = 2; page < 26; page += 1) await pageTokens.remember(list('/'), long(page));
+  const [key = ''] = await redis.keys('test:pages:*');
+  expect(await redis.hlen(key)).toBe(24);
+  await pageTokens.remember(list('/'), new Map([...long(26), ...marks(27)]));
+  expect(await redis.hlen(key)).toBe(2);
+  expect(await pageTokens.nearest(list('/'), 26)).toMatchObject({ page: 26 });
+  expect(await pageTokens.nearest(list('/'), 28)).toMatchObject({ page: 27 });
+  expect(await redis.ttl(key)).toBeGreaterThan(0);
 });
