@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
 import { requireSession, requiredTicket, signInAgain } from './auth/require-session.ts';
@@ -19,9 +18,6 @@ import { createSessions, ticketOf } from './session/sessions.ts';
 import { createExportsRouter } from './workspaces/exports/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
-const PUBLIC = fileURLToPath(new URL('../public', import.meta.url));
-const ASSETS_KEPT = 'public, max-age=300';
-
 /**
  * The Express app: whole by itself, the gateway included, so that it can be tested and mounted anywhere. Its parts in
  * the order in which a request meets them.
@@ -31,11 +27,11 @@ export function createApp(
   gateway: RequestListener = createGateway(services),
   isDraining: () => boolean = () => false,
 ): Express {
-  const { config, log, now, render, cookie, redis, getex, workspaces } = services;
+  const { config, log, now, assets, render, cookie, redis, getex, workspaces } = services;
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag'); // no page may be kept; the assets have their own
+  app.disable('etag'); // no page may be kept, and an asset changes with its address
   app.set('trust proxy', config.trustProxy);
   // What a browser sees is PUBLIC_URL, whatever the last hop before us speaks: or a proxy that is not configured
   // would make express-session withhold the cookie without a word.
@@ -51,14 +47,7 @@ export function createApp(
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
   app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining));
-  app.use(
-    '/assets',
-    express.static(PUBLIC, {
-      index: false,
-      redirect: false,
-      setHeaders: (res) => res.setHeader('cache-control', ASSETS_KEPT),
-    }),
-  );
+  app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {
     if (ticketOf(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));
     else res.redirect(303, HOME);

@@ -9,6 +9,8 @@ import { createTokenKeeper } from './auth/token-keeper.ts';
 import type { TokenKeeper } from './auth/token-keeper.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './platform/log.ts';
+import { createAssets } from './platform/assets.ts';
+import type { Assets } from './platform/assets.ts';
 import { createGetex } from './platform/getex.ts';
 import type { Getex } from './platform/getex.ts';
 import { createMetrics } from './platform/metrics.ts';
@@ -43,6 +45,7 @@ export interface Services extends AsyncDisposable {
   readonly oauth: OAuthClient;
   readonly tokens: TokenKeeper;
   readonly workspaces: Workspaces;
+  readonly assets: Assets;
   readonly render: Render;
   /** What the process counts; null where nobody reads it. */
   readonly metrics: Registry | null;
@@ -60,6 +63,7 @@ export function createServices(
   wait?: Wait,
 ): Services {
   const https = config.publicOrigin.startsWith('https:');
+  const assets = createAssets();
   const redis = createRedis(config.redis, log);
   const client = createServiceClient({
     origin: config.serviceOrigin,
@@ -123,7 +127,8 @@ export function createServices(
     }),
     cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys: config.sessionKeys }),
     attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),
-    render: createRender(),
+    assets,
+    render: createRender({ asset: assets.address }),
     metrics: config.metricsPort === 0 ? null : createMetrics(),
     async [Symbol.asyncDispose]() {
       await tokens[Symbol.asyncDispose]();

@@ -46,7 +46,7 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
 });
 
 test('The console runs a script of its own, and no other page does', async () => {
-  const script = /<script[^>]* src="\/assets\/console\/console.js">/;
+  const script = /<script[^>]* src="\/assets\/\w+\/console\/console.js">/;
   expect((await page('/console')).text).toMatch(script);
   expect((await page('/console/guide')).text).not.toMatch(script);
   expect((await request(house.origin).get('/')).text).not.toMatch(script);

@@ -10,11 +10,11 @@ import request from 'supertest';
 import { createErrorPages, pageNotFound } from '../../src/platform/error-pages.ts';
 import { AppError, StoreUnavailableError } from '../../src/platform/errors.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createRender } from '../../src/platform/templates.ts';
 import type { Render } from '../../src/platform/templates.ts';
+import { render } from '../support/render.ts';
 
 /** An app whose every page does what `page` does. */
-function createApp(page: RequestHandler, render: Render = createRender(), signedIn = false) {
+function createApp(page: RequestHandler, renderPage: Render = render, signedIn = false) {
   const lines: string[] = [];
   const destination = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -26,7 +26,9 @@ function createApp(page: RequestHandler, render: Render = createRender(), signed
   app.get('/item/:id', (_req, res) => void res.send('item'));
   app.all(['/', '/page', '/workspaces'], express.json({ limit: 100 }), page);
   app.use(pageNotFound);
-  app.use(createErrorPages({ render, log: createLog('info', destination), isSignedIn: () => signedIn }));
+  app.use(
+    createErrorPages({ render: renderPage, log: createLog('info', destination), isSignedIn: () => signedIn }),
+  );
   return { app, lines };
 }
 
@@ -93,7 +95,7 @@ test.each([
   ['signed in', '/workspaces?page=2', secret, [AGAIN('/workspaces?page=2')]],
   ['signed in', '/workspaces', noSuchItem, [AGAIN('/workspaces')]],
 ])('Who is %s is led on from %s, and never just back to what failed', async (who, address, error, ways) => {
-  const { app } = createApp(failsWith(error), createRender(), who === 'signed in');
+  const { app } = createApp(failsWith(error), render, who === 'signed in');
   expect(waysIn((await request(app).get(address)).text)).toEqual(ways);
 });
 

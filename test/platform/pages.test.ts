@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { createRender } from '../../src/platform/templates.ts';
 import type { ListedPage } from '../../src/workspaces/page-by-number.ts';
 import { toWorkspacesView } from '../../src/workspaces/workspaces-view.ts';
+import { render } from '../support/render.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const render = createRender();
 
 const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>\u202E`;
 const listed: ListedPage = {

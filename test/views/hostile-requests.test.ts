@@ -149,8 +149,14 @@ test.each([
 
 test('Nobody reads files with it', async () => {
   for (const up of ['..%2f', '..%5c', '%2e%2e%2f', '..%252f']) {
-    const answer = await send(`/assets/${up}${up}package.json`);
-    expect(answer.body).not.toContain('"dependencies"');
+    for (const folder of [
+      '/assets/',
+      house.services.assets.address('favicon.svg').replace('favicon.svg', ''),
+    ]) {
+      const answer = await send(`${folder}${up}${up}package.json`);
+      expect(answer.status).not.toBe(200);
+      expect(answer.body).not.toContain('"dependencies"');
+    }
   }
 });
 

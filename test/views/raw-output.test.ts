@@ -43,8 +43,13 @@ test.each([
   ["<p onclick='go()'>", 'has an inline onclick of <p>'],
   ['<style>p { color: red }</style>', 'has a <style>'],
   ['<script>go()</script>', 'has a script that is not of ours: '],
-  ['<script src="/assets/go.js">go()</script>', 'has an inline script'],
+  [`<script src="<%= it.asset('go.js') %>">go()</script>`, 'has an inline script'],
   ['<script src="<%= it.src %>"></script>', 'has a script that is not of ours: "\uE000"'],
+  ['<script src="<%= it.asset(it.src) %>"></script>', 'has a script that is not of ours: "\uE000"'],
+  [`<script src="<%= it.asset('a.js') + it.src %>"></script>`, 'has a script that is not of ours: "\uE000"'],
+  [`<script src=<%= it.asset('a.js') %>></script>`, 'has a script that is not of ours: \uE001a.js'],
+  ['<script src="/assets/go.js"></script>', 'has a script that is not of ours: "/assets/go.js"'],
+  ['<img src="/assets/favicon.svg" alt="">', 'names an asset without its version'],
   ['<a href="javascript:go()">', 'has a "javascript:go()" as href of <a>'],
   ['<img src="//elsewhere.test/a.png">', 'asks another site: src of <img>'],
   ['<iframe srcdoc="<%= it.page %>"></iframe>', 'has an inline srcdoc of <iframe>'],
@@ -58,7 +63,10 @@ test.each([
     '<a class="a<%= it.b %>" href="<%= it.href %>"<% if (it.c) { %> hidden<% } %>><%= it.d %></a>',
   ],
   ['page.eta', "<%~ include('partials/row', { href: it.first, label: words('First') }) %>"],
-  ['layout.eta', '<main><%~ it.body %></main><script type="module" src="/assets/cloakroom.js"></script>'],
+  [
+    'layout.eta',
+    `<main><%~ it.body %></main><script type="module" src="<%= it.asset('a/b.js') %>"></script>`,
+  ],
 ])('A template is taken: %s %s', (name, template) => {
   expect(templateFaults(name, template)).toEqual([]);
 });

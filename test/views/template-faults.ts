@@ -5,9 +5,9 @@
 export function templateFaults(name: string, template: string): string[] {
   const tags = [...template.matchAll(/<%([-_]?)\s*([~=]?)(.*?)[-_]?%>/gs)];
   const code = tags.map(([, , kind = '', text = '']) => ({ kind, text: text.trim() }));
-  const html = template.replaceAll(/<%[-_]?\s*([~=]?).*?%>/gs, (_tag, kind: string) =>
-    kind === '' ? '' : PRINTED,
-  );
+  const html = template
+    .replaceAll(ASSET, `${ADDRESS}$1`)
+    .replaceAll(/<%[-_]?\s*([~=]?).*?%>/gs, (_tag, kind: string) => (kind === '' ? '' : PRINTED));
   return [
     ...code.flatMap(({ kind, text }) => (kind === '~' ? rawFaults(name, text) : codeFaults(text))),
     ...markupFaults(html),
@@ -16,6 +16,10 @@ export function templateFaults(name: string, template: string): string[] {
 
 /** Stands for a printed value: no character that a template has. */
 const PRINTED = '\uE000';
+
+/** The address of a file of ours, printed for what the template itself names: as good as written there. */
+const ASSET = /<%=\s*it\.asset\('((?:[\w-]+\/)*[\w-]+\.\w+)'\)\s*%>/g;
+const ADDRESS = '\uE001';
 
 /** The one raw print is of what a template of ours made: another template, or in a layout the page. */
 function rawFaults(name: string, text: string): string[] {
@@ -47,7 +51,7 @@ function codeFaults(text: string): string[] {
 
 const TAG = /<([a-z][^\s/>]*)((?:[^"'>]|"[^"]*"|'[^']*')*)>/gi;
 const ATTRIBUTE = /([^\s"'>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?/g;
-const OWN_SCRIPT = /^"\/assets\/(?:[\w-]+\/)*[\w-]+\.js"$/;
+const OWN_SCRIPT = new RegExp(`^"${ADDRESS}[^"]+\\.js"$`);
 
 function markupFaults(html: string): string[] {
   const faults = [...html.matchAll(TAG)].flatMap(([, element = '', inside = '']) => {
@@ -67,6 +71,7 @@ function markupFaults(html: string): string[] {
     ...(html.includes(`<${PRINTED}`) || html.includes(`</${PRINTED}`)
       ? ['prints the name of an element']
       : []),
+    ...(html.includes('/assets/') ? ['names an asset without its version'] : []),
   ];
 }
 

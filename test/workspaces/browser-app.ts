@@ -13,11 +13,11 @@ import type { RedisClient } from '../../src/platform/redis.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { logRequest } from '../../src/platform/request-log.ts';
 import { createServiceClient } from '../../src/platform/service-client.ts';
-import { createRender } from '../../src/platform/templates.ts';
 import type { Ticket } from '../../src/session/record.ts';
 import { createSealer } from '../../src/session/sealing.ts';
 import { createWorkspacesRouter } from '../../src/workspaces/routes.ts';
 import { createWorkspaces } from '../../src/workspaces/workspaces.ts';
+import { render } from '../support/render.ts';
 
 export const IDLE_SECONDS = 600;
 
@@ -61,7 +61,6 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     connections: options.connections ?? 128,
     now,
   });
-  const render = createRender();
 
   const app = express();
   app.use((req, res, next) => {
