@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
 import { ensureApp, runApp } from './ensure-app.mjs';
 import { ensureRedis } from './ensure-programs.mjs';
 import { launch } from './launch.mjs';
 
 await launch(async () => {
   await ensureApp();
+  // As the app does once it runs: a Redis that is named there needs no program here.
+  if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
   await ensureRedis();
 });
 await runApp('local-service/main.js');

@@ -89,6 +89,19 @@ test('a Redis that is given needs no redis-server', async () => {
   expect(outcome).toEqual({ code: 0, stdout: 'runs\n', stderr: '' });
 });
 
+test('a Redis that is given in .env needs none, either', async () => {
+  await using project = await createSmallProject({
+    '.env': 'REDIS_URL=redis://localhost',
+    'dist/local-service/main.js': 'console.log("runs");',
+  });
+  const env = { PATH: '', NODE_ENV: '', REDIS_URL: undefined };
+  expect(await project.run('service.mjs', { env })).toEqual({ code: 0, stdout: 'runs\n', stderr: '' });
+  expect(await project.run('service.mjs', { env: { ...env, NODE_ENV: 'production' } })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('redis-server is missing'),
+  });
+});
+
 test('npm test passes arguments on, and jest’s exit code back', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': 'console.log(process.argv.slice(2).join(" ")); process.exitCode = 3;',

@@ -39,6 +39,7 @@ export async function createSmallProject(files: Readonly<Record<string, string>>
   };
   const start = (script: string, { args = [], env = {}, nodeOptions = [] }: StartOptions = {}) =>
     spawn(process.execPath, [...nodeOptions, join(folder, 'scripts', script), ...args], {
+      cwd: folder, // as npm does
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
