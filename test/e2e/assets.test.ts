@@ -18,7 +18,7 @@ function askedAssets(context: BrowserContext): string[] {
   return asked;
 }
 
-async function console(prepare: (context: BrowserContext) => Promise<unknown>) {
+async function openConsole(prepare: (context: BrowserContext) => Promise<unknown>) {
   const watched = await e2e.openSignedIn('/console', {}, prepare);
   await watched.page.waitForLoadState('networkidle');
   return watched;
@@ -26,7 +26,7 @@ async function console(prepare: (context: BrowserContext) => Promise<unknown>) {
 
 test('A page and all that its scripts import are of one version', async () => {
   let asked: string[] = [];
-  await using watched = await console(async (context) => {
+  await using watched = await openConsole(async (context) => {
     asked = askedAssets(context);
   });
   expect(asked.length).toBeGreaterThan(20);
@@ -36,7 +36,7 @@ test('A page and all that its scripts import are of one version', async () => {
 });
 
 test('A page of another version, from a process beside this one, works with the files that are here', async () => {
-  await using watched = await console(async (context) =>
+  await using watched = await openConsole(async (context) =>
     context.route('**/console', async (route) => {
       const response = await route.fetch();
       const body = (await response.text()).replaceAll(/(?<="\/assets\/)\w+(?=\/)/g, OTHER_VERSION);
