@@ -1,5 +1,5 @@
 import { createMatcher } from './find-text.ts';
-import { toItemRow } from './item-row.ts';
+import { toItemRow, toItemRows } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
 import type { WalkedPage } from './page-walk.ts';
 import type { ListSource } from './service-pages.ts';
@@ -33,7 +33,7 @@ const ENOUGH = 100;
 export function createFinding(walkList: WalkList): FindItems {
   return async ({ words, from, ...source }) => {
     const matches = createMatcher(words);
-    let rows: ItemRow[] = [];
+    let found: unknown[] = [];
     let before = 0;
     let upTo = 0;
 
@@ -41,21 +41,20 @@ export function createFinding(walkList: WalkList): FindItems {
       if (at.page < from) return false;
       if (at.page === from) before = at.before;
       for (const item of at.items) {
-        const row = toItemRow(item);
-        if (matches(row)) rows.push(row);
+        if (matches(toItemRow(item))) found.push(item);
       }
       upTo = at.before + at.items.length;
-      return rows.length >= ENOUGH;
+      return found.length >= ENOUGH;
     };
     const begin = () => {
-      rows = [];
+      found = [];
       before = 0;
       upTo = 0;
       return look;
     };
     const end = await walkList({ ...source, limit: FIND_LIMIT }, { from, begin });
     return {
-      rows,
+      rows: toItemRows(found),
       before,
       upTo,
       ...(end.following !== undefined && { nextFrom: Math.max(end.page + 1, from) }),

@@ -22,17 +22,29 @@ const YEAR_2000 = Date.UTC(2000, 0);
 
 /**
  * The fields of an item as a list to read, without those that are shown elsewhere (`shown`). Nothing is known of an
- * item's shape: whatever has another type is text in JSON. Objects are taken apart one level deep.
+ * item's shape: whatever has another type is text in JSON. Objects are taken apart one level deep. What comes after `most`
+ * characters is left out.
  */
-export function toDetails(item: object, shown: ReadonlySet<string>): { details: Detail[]; left: number } {
+export function toDetails(
+  item: object,
+  shown: ReadonlySet<string>,
+  most: number,
+): { details: Detail[]; left: number } {
   const fields = Object.entries(item).filter(([key]) => !shown.has(key));
   // Only what is shown is put into words: an item may have a million fields.
-  const details = fields.slice(0, MOST_DETAILS).flatMap(([key, value]) => toFields(toLabel(key), key, value));
+  const all = fields.slice(0, MOST_DETAILS).flatMap(([key, value]) => toFields(toLabel(key), key, value));
+  const details = all.slice(0, countWithin(all, most));
   const beyond = Math.max(0, fields.length - MOST_DETAILS);
-  return {
-    details: details.slice(0, MOST_DETAILS),
-    left: Math.max(0, details.length - MOST_DETAILS) + beyond,
-  };
+  return { details, left: all.length - details.length + beyond };
+}
+
+function countWithin(details: readonly Detail[], most: number): number {
+  let left = most;
+  const end = details.findIndex(({ label, text, href = '' }) => {
+    left -= label.length + text.length + href.length;
+    return left < 0;
+  });
+  return Math.min(end === -1 ? details.length : end, MOST_DETAILS);
 }
 
 function toFields(label: string, key: string, value: unknown): Detail[] {

@@ -32,12 +32,22 @@ const LONGEST_DESCRIPTION = 2_000;
 const LONG_DESCRIPTION = 240;
 const LONGEST_FLAG = 40;
 const NO_NAME = 'Without a name';
+/**
+ * Characters of all rows of a page: as HTML they take up to six times as much, and to write more holds everybody else up. Even of a
+ * hundred rows each may be longer than items are in earnest.
+ */
+const MOST_ON_A_PAGE = 1_000_000;
+
+/** The rows of a page, which share what a page can hold. */
+export function toItemRows(items: readonly unknown[]): ItemRow[] {
+  return items.map((item) => toItemRow(item, MOST_ON_A_PAGE / items.length));
+}
 
 /**
  * The service promises nothing about its items: what is missing or of another type is left out, what is unknown goes
- * into the details.
+ * into the details. `most` bounds its texts, in UTF-16 code units all together.
  */
-export function toItemRow(item: unknown): ItemRow {
+export function toItemRow(item: unknown, most = Infinity): ItemRow {
   const fields = toFields(item);
   const { name, title, description, createdOn, updatedOn } = fields;
   const id = toId(fields['id']);
@@ -52,10 +62,12 @@ export function toItemRow(item: unknown): ItemRow {
     ...(typeof description === 'string' ? ['description'] : []),
     ...(shownName !== undefined ? [shownName === name ? 'name' : 'title'] : []),
   ]);
-  const { details, left } = toDetails(fields, shown);
-  const shownDescription = isVisible(description) ? shorten(description, LONGEST_DESCRIPTION) : '';
+  const { details, left } = toDetails(fields, shown, most / 2);
+  const shownDescription = isVisible(description)
+    ? shorten(description, Math.min(LONGEST_DESCRIPTION, most / 4))
+    : '';
   return {
-    name: shorten(shownName ?? id ?? NO_NAME, LONGEST_NAME),
+    name: shorten(shownName ?? id ?? NO_NAME, Math.min(LONGEST_NAME, most / 10)),
     description: shownDescription,
     isLong: shownDescription.length > LONG_DESCRIPTION,
     ...(created && { created }),

@@ -1,6 +1,6 @@
 import { toHref } from './addresses.ts';
 import type { Found } from './finding.ts';
-import { toItemRow } from './item-row.ts';
+import { toItemRows } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
 import type { ListedPage } from './page-by-number.ts';
 import { toCount, toPagination } from './pagination.ts';
@@ -70,7 +70,7 @@ export function toPageView(list: ShownList, listed: ListedPage, asked: number): 
   const isWhole = listed.page === 1 && !listed.hasNext;
   return {
     ...toFrame(list, ''),
-    rows: listed.items.slice(0, MOST_ROWS).map((item) => toLinkedRow(list, toItemRow(item))),
+    rows: toItemRows(listed.items.slice(0, MOST_ROWS)).map((row) => toLinkedRow(list, row)),
     empty: isWhole ? list.empty : 'There is nothing on this page.',
     place: toPlace(pagination),
     firstNumber: listed.before + 1,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toItemRow } from '../../src/workspaces/item-row.ts';
+import { toItemRow, toItemRows } from '../../src/workspaces/item-row.ts';
 
 const NOTHING = {
   name: 'Without a name',
@@ -159,6 +159,29 @@ test('Endless texts are cut, never inside a character', () => {
   expect(row.description).toHaveLength(2_001);
   expect(row.details[0]?.text).toBe(`${'😀'.repeat(250)}…`);
   expect(toItemRow({ name: `x${'😀'.repeat(10_000)}` }).name).toBe(`x${'😀'.repeat(249)}…`);
+});
+
+test('The rows of a page share a million characters: many long ones are cut where few are not', () => {
+  const item = {
+    name: 'n'.repeat(500),
+    description: 'd'.repeat(2_000),
+    ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`field${index}`, 'x'.repeat(500)])),
+    link: `https://service.example/${'x'.repeat(2_000)}`,
+  };
+  const lengthOf = (row: unknown) => JSON.stringify(row).length;
+  const [alone] = toItemRows([item]);
+  expect(alone).toEqual(toItemRow(item));
+  expect(alone?.details).toHaveLength(40);
+  const rows = toItemRows(Array.from({ length: 1_000 }, () => item));
+  expect(lengthOf(rows)).toBeLessThan(1_300_000); // with the names that JSON gives its parts
+  expect(rows[0]).toMatchObject({
+    name: `${'n'.repeat(100)}…`,
+    description: `${'d'.repeat(250)}…`,
+    detailsLeft: 41,
+  });
+  expect(toItemRows(Array.from({ length: 1_000 }, () => ({ a: 'b', c: 'd' })))[999]).toMatchObject({
+    detailsLeft: 0,
+  });
 });
 
 test('Of endless fields the first forty are shown, and how many more there are', () => {
