@@ -17,6 +17,9 @@ export function testMainWay(given: () => TwoProcesses): void {
     expect(first.text).toContain('Items 1–25');
     expect((await browser.open(`${origin}/workspaces?limit=25&page=3`)).text).toContain('Items 51–75');
     expect((await browser.open(`${origin}/workspaces?limit=25&page=2`)).text).toContain('Items 26–50');
+    // Pages show without their tokens, too: it is the log that tells.
+    const logged = processes.flatMap((each) => each.logged());
+    expect(logged.filter(({ msg }) => msg === 'page tokens not kept')).toEqual([]);
 
     const cookie = await browser.jar.getCookieString(origin);
     const left = await browser.press(first, 'Sign out');
