@@ -21,40 +21,40 @@ test('No template prints a value but escaped and in its place', async () => {
 });
 
 test.each([
-  ['<p><%~ it.name %></p>', 'prints raw: it.name'],
-  ['<p><%~it.name%></p>', 'prints raw: it.name'],
-  ['<p><%_ ~ it.name _%></p>', 'prints raw: it.name'],
-  ['<%~ it.body %>', 'prints raw: it.body'],
-  ["<%~ include('a') + it.name %>", "prints raw: include('a') + it.name"],
-  ["<%~ include('a') || include('b') %>", "prints raw: include('a') || include('b')"],
-  ['<% output(it.name) %>', 'prints past the escaping: output'],
-  ['<% __eta.res += it.name %>', 'prints past the escaping: __eta'],
-  [
-    "<% layout('layout', { body: it.name }) %>",
-    "may give a body to a layout: layout('layout', { body: it.name })",
-  ],
-  ["<%~ include('./layout', it.page) %>", "may give a body to a layout: include('./layout', it.page)"],
-  ["<% layout('layout', it) %>", "may give a body to a layout: layout('layout', it)"],
-  ['<a href=<%= it.href %>>', 'prints without quotes: href of <a>'],
-  ['<a <%= it.href %>>', 'prints the name of an attribute, or a part of it: \uE000 of <a>'],
-  ['<a data-<%= it.name %>="1">', 'prints the name of an attribute, or a part of it: data-\uE000 of <a>'],
-  ['<<%= it.name %>>', 'prints the name of an element'],
-  ['<p style="color: <%= it.colour %>">', 'has an inline style of <p>'],
-  ["<p onclick='go()'>", 'has an inline onclick of <p>'],
-  ['<style>p { color: red }</style>', 'has a <style>'],
-  ['<script>go()</script>', 'has a script that is not of ours: '],
-  [`<script src="<%= it.asset('go.js') %>">go()</script>`, 'has an inline script'],
-  ['<script src="<%= it.src %>"></script>', 'has a script that is not of ours: "\uE000"'],
-  ['<script src="<%= it.asset(it.src) %>"></script>', 'has a script that is not of ours: "\uE000"'],
-  [`<script src="<%= it.asset('a.js') + it.src %>"></script>`, 'has a script that is not of ours: "\uE000"'],
-  [`<script src=<%= it.asset('a.js') %>></script>`, 'has a script that is not of ours: \uE001a.js'],
-  ['<script src="/assets/go.js"></script>', 'has a script that is not of ours: "/assets/go.js"'],
-  ['<img src="/assets/favicon.svg" alt="">', 'names an asset without its version'],
-  ['<a href="javascript:go()">', 'has a "javascript:go()" as href of <a>'],
-  ['<img src="//elsewhere.test/a.png">', 'asks another site: src of <img>'],
-  ['<iframe srcdoc="<%= it.page %>"></iframe>', 'has an inline srcdoc of <iframe>'],
-])('A template is refused: %s', (template, fault) => {
-  expect(templateFaults('page.eta', template).join('\n')).toContain(fault);
+  '<p><%~ it.name %></p>',
+  '<p><%~it.name%></p>',
+  '<p><%_ ~ it.name _%></p>',
+  '<%~ it.body %>',
+  "<%~ include('a') + it.name %>",
+  "<%~ include('a') || include('b') %>",
+  '<% output(it.name) %>',
+  '<% __eta.res += it.name %>',
+  "<% layout('layout', { body: it.name }) %>",
+  "<% layout('layout', it) %>",
+  "<%~ include('./layout', it.page) %>",
+])('A template is refused for what it prints raw: %s', (template) => {
+  expect(templateFaults('page.eta', template)).toEqual([expect.stringContaining('prints raw: ')]);
+});
+
+test.each([
+  '<a href=<%= it.href %>>',
+  '<a <%= it.href %>>',
+  '<a title="<%= it.a %>" data-<%= it.name %>="1">',
+  '<p style="color: <%= it.colour %>">',
+  "<p onclick='go()'>",
+  '<style>p { color: red }</style>',
+  '<script>go()</script>',
+  `<script src="<%= it.asset('go.js') %>">go()</script>`,
+  '<script src="<%= it.asset(it.src) %>"></script>',
+  `<script src="<%= it.asset('a.js') + it.src %>"></script>`,
+  `<script src=<%= it.asset('a.js') %>></script>`,
+  '<img src="/assets/favicon.svg" alt="">',
+  '<script src="<%= it.src %>"></script>',
+  '<script src="https://elsewhere.test/a.js"></script>',
+  '<a href="javascript:go()">',
+  '<iframe srcdoc="<%= it.page %>"></iframe>',
+])('A template is refused for what is inline: %s', (template) => {
+  expect(templateFaults('page.eta', template).join('\n')).toContain('has inline: ');
 });
 
 test.each([
