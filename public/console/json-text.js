@@ -1,5 +1,5 @@
 /**
- * Lays JSON out for reading. The text is taken token by token and never parsed into values: numbers of any size, the
+ * Lays JSON out for reading. The text is taken piece by piece and never parsed into values: numbers of any size, the
  * order of names and repeated ones stay as they are.
  */
 

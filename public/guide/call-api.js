@@ -10,7 +10,7 @@ export class ApiError extends Error {
     super(body.detail ?? body.message ?? `The API answered ${answer.status}`);
     this.name = 'ApiError';
     this.status = answer.status;
-    /** Of the gateway: one of docs/api.md. Of the service: its own. */
+    /** Of the gateway: one that /console/guide#codes lists. Of the service: its own. */
     this.code = body.code;
     /** Whether the service answered: the gateway then names itself in Via. */
     this.isFromService = /\bcloakroom\b/.test(answer.headers.get('via') ?? '');

@@ -16,7 +16,7 @@ export async function* pages(path, { limit, signal } = {}) {
   /** @type {string | undefined} */
   let next;
   do {
-    // URLSearchParams encodes the token, and the same limit goes with each.
+    // URLSearchParams encodes the page token, and the same limit goes with each.
     const query = new URLSearchParams();
     if (limit !== undefined) query.set('limit', String(limit));
     if (next !== undefined) query.set('next', next);
@@ -30,7 +30,7 @@ export async function* pages(path, { limit, signal } = {}) {
 }
 
 /**
- * Reads are safe to repeat: a 429 or 503 that says when is waited for.
+ * Reads are safe to send again: a 429 or 503 that says when is waited for.
  * @param {string} address
  * @param {AbortSignal | undefined} signal
  */

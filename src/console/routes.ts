@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import type { Request, RequestHandler } from 'express';
 import type { Render } from '../platform/templates.ts';
+import { gatewayProblems } from './gateway-problems.ts';
 import { readGuide } from './guide.ts';
 
 /** Where the console begins: the list that the service’s interface promises (section 4.4), a short page of it. */
@@ -30,9 +31,8 @@ export function createConsoleRouter(deps: {
   });
   router.get('/console/guide', (req, res) => {
     const view = { title: 'Calling the API from your page', signedIn: true, room: 'console' };
-    res
-      .type('html')
-      .send(render('console-guide', { ...view, session: sessionOf(req), ...guide, publicOrigin }));
+    const shown = { ...guide, problems: gatewayProblems };
+    res.type('html').send(render('console-guide', { ...view, session: sessionOf(req), ...shown }));
   });
   return router;
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { GATEWAY_PROBLEMS } from '../../public/console/gateway-problems.js';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { htmlFaults } from '../support/e2e/sound-page.ts';
@@ -60,6 +61,20 @@ test('Without JavaScript the console shows a call for the terminal, and ways on'
   );
   expect(without).toContain('href="/console/guide"');
   expect(without).toContain('href="/openapi.json"');
+});
+
+test('The guide lists every code of the gateway, with its status and what to do', async () => {
+  const { text } = await page('/console/guide');
+  const [, list = ''] = /<dl class="codes">(.*?)<\/dl>/s.exec(text) ?? [];
+  const rows = list.matchAll(
+    /<code>(\w+)<\/code> <span class="muted">(\d+)<\/span><\/dt>\s*<dd>(.*?)<\/dd>/g,
+  );
+  const listed = [...rows].map(([, code = '', status, advice = '']) => [
+    code,
+    { status: Number(status), advice: unescape(advice) },
+  ]);
+  expect(Object.fromEntries(listed)).toEqual(GATEWAY_PROBLEMS);
+  expect(text).toContain('<a href="#codes">');
 });
 
 test('Under https the call names the cookie that there is', async () => {

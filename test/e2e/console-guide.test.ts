@@ -1,12 +1,48 @@
 import { expect, jest, test } from '@jest/globals';
-import { startConsole, THINGS } from '../support/e2e/console-page.ts';
+import { press, startConsole, THINGS } from '../support/e2e/console-page.ts';
+import { pageFaults } from '../support/e2e/sound-page.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
-// The code that the guide shows, as a page of this origin runs it.
+// The guide, and the code that it shows, as a page of this origin runs it.
 
 jest.setTimeout(60_000);
 
 const at = startConsole();
+
+test('Each listing is a region by its name, and is copied as it stands', async () => {
+  await using watched = await at.open({}, '/console/guide');
+  const { page, context } = watched;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  for (const name of ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js']) {
+    const listing = page.locator('[data-listing]').filter({ hasText: name }).first();
+    await press(page, `Copy ${name}`);
+    await listing.getByText('The code is copied.').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+      await page.getByRole('region', { name }).textContent(),
+    );
+  }
+  expect(await page.getByRole('button', { name: /^Copy/ }).count()).toBe(5);
+  expect(await pageFaults(watched)).toEqual([]);
+  expect(watched.complaints).toEqual([]);
+});
+
+test('A listing that the browser does not let the page copy is selected for the reader', async () => {
+  await using watched = await at.open({}, '/console/guide');
+  const { page } = watched;
+  await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`);
+  await press(page, 'Copy pages.js');
+  await page.getByText('The code is selected: copy it yourself.').waitFor();
+  expect(await page.evaluate('getSelection().toString().trim()')).toBe(
+    await page.getByRole('region', { name: 'pages.js' }).innerText(),
+  );
+});
+
+test('Without JavaScript there is nothing to press in vain', async () => {
+  await using watched = await at.open({ javaScriptEnabled: false }, '/console/guide');
+  const { page } = watched;
+  expect(await page.getByRole('region').count()).toBe(5);
+  expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out']);
+});
 
 /** Runs code that has the guide's exports at hand; gives what it returns. */
 async function run(code: string): Promise<unknown> {
