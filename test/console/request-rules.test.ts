@@ -1,15 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { faultsOf, toAddress } from '../../public/console/request-rules.js';
+import { ORIGIN, usual } from './usual-request.ts';
 
-const ORIGIN = 'http://localhost:3000';
-const usual = {
-  method: 'GET',
-  path: '/api/public/v1/workspaces',
-  query: [] as [string, string][],
-  headers: [] as [string, string][],
-  contentType: 'application/json',
-  body: '',
-};
 const faults = (changed: Partial<typeof usual>) => faultsOf({ ...usual, ...changed }, ORIGIN);
 /** Where it is stopped, and in the order of the form. */
 const stops = (changed: Partial<typeof usual>) =>
@@ -84,23 +76,14 @@ describe('a header', () => {
     ['without a name', '', '1'],
     ['with a line break', 'X', 'a\nb'],
     ['beyond Latin-1', 'X', '☂'],
-  ])('%s is refused', (_what, name, value) => {
-    expect(
-      stops({
-        headers: [
-          ['Accept', '*/*'],
-          [name, value],
-        ],
-      }),
-    ).toEqual(['headers']);
-    expect(
-      faults({
-        headers: [
-          ['Accept', '*/*'],
-          [name, value],
-        ],
-      })[0]?.row,
-    ).toBe(1);
+  ])('%s is refused, in its row', (_what, name, value) => {
+    const headers: [string, string][] = [
+      ['Accept', '*/*'],
+      [name, value],
+    ];
+    expect(faults({ headers })).toEqual([
+      { field: 'headers', row: 1, stops: true, text: expect.any(String) },
+    ]);
   });
 
   test('that the gateway drops is only worth knowing', () => {
@@ -112,12 +95,11 @@ describe('a header', () => {
   });
 });
 
-test.each(['TRACE', 'connect', 'Track', '', 'A B', 'GÉT'])('The method %j is stopped', (method) => {
-  expect(stops({ method })).toEqual(['method']);
-});
-
-test.each(['PROPFIND', 'patch', 'M-SEARCH'])('The method %s may be tried', (method) => {
-  expect(stops({ method })).toEqual([]);
+test.each([
+  ...['TRACE', 'connect', 'Track', '', 'A B', 'GÉT'].map((method) => [method, ['method']] as const),
+  ...['PROPFIND', 'patch', 'M-SEARCH'].map((method) => [method, []] as const),
+])('The method %j has these to stop it: %j', (method, fields) => {
+  expect(stops({ method })).toEqual(fields);
 });
 
 test.each(['GET', 'HEAD'])('%s takes no body', (method) => {

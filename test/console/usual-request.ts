@@ -1,0 +1,11 @@
+/** A request as the console begins with it, for tests to change. */
+export const ORIGIN = 'http://localhost:3000';
+
+export const usual = {
+  method: 'GET',
+  path: '/api/public/v1/workspaces',
+  query: [] as [string, string][],
+  headers: [] as [string, string][],
+  contentType: 'application/json',
+  body: '',
+};
