@@ -13,19 +13,27 @@ import { watchWireSize } from './wire-size.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
+const FILLED = 'Filled in: press Send.';
+const FILLED_WITHOUT_BODY =
+  'Filled in but for its body, which was too long to keep: add it, then press Send.';
+
 /** @param {HTMLElement} root */
 function startConsole(root) {
   const { origin } = location;
   const form = createRequestForm(find(root, '[data-request]', HTMLFormElement), origin);
-  const copying = createCopying(root);
+  const copying = createCopying(find(root, '[data-request]', HTMLFormElement));
+  const copyingBody = createCopying(find(root, '[data-answer]', HTMLElement));
   const answer = createAnswerView(root, {
     onFollow: (request) => {
       form.fill(request);
       void sendForm();
     },
-    onCopy: (body) => void copying.copyBlob('The body', body),
+    onCopy: (body) => void copyingBody.copyBlob('The body', body),
   });
-  const history = createHistoryView(root, tabStorage(), (request) => form.fill(request));
+  const history = createHistoryView(root, tabStorage(), ({ request, isWhole }) => {
+    form.fill(request);
+    form.say(isWhole ? FILLED : FILLED_WITHOUT_BODY);
+  });
   const buttons = createSendButtons(root);
   /** @type {ReturnType<typeof watchWireSize> | undefined} */
   let wireSize;
@@ -61,11 +69,13 @@ function startConsole(root) {
    * @param {AbortSignal} signal
    */
   const exchange = async (request, signal) => {
-    history.add(request);
+    const past = history.add(request, Date.now());
     answer.waiting(request);
+    copyingBody.forget();
     wireSize?.stop();
     wireSize = watchWireSize(toAddress(request, origin)?.href ?? '');
     const outcome = await send(request, { origin, signal, onProgress: answer.progress });
+    past.ended(outcome);
     await answer.show(outcome, request);
     wireSize.whenKnown(answer.wireSize);
   };

@@ -17,24 +17,31 @@ const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
  * @param {string} origin
  */
 export function createRequestForm(form, origin) {
-  const fields = findFields(form, () => renew());
+  const fields = findFields(form, () => onChange());
+  const filled = find(form, '[data-filled]', HTMLElement);
   const read = () => readFields(fields);
   /** @param {readonly Fault[]} faults */
-  const show = (faults) => showFaults(form, fields, faults);
+  const show = (faults) => {
+    filled.textContent = '';
+    showFaults(form, fields, faults);
+  };
   /** Brings what follows from the fields up to date. */
-  const renew = () => showSummary(form, fields, origin);
+  const onChange = () => {
+    filled.textContent = '';
+    showSummary(form, fields, origin);
+  };
   const split = () => {
     splitPath(fields, origin);
-    renew();
+    onChange();
   };
 
   fields.query.replace(FIRST_QUERY.map(([name, value]) => [name, value]));
   fields.headers.replace([['', '']]);
-  form.addEventListener('input', renew);
+  form.addEventListener('input', onChange);
   fields.path.addEventListener('change', split);
   // At once: rows that come when the field is left would move what is about to be clicked.
   fields.path.addEventListener('paste', () => setTimeout(split));
-  renew();
+  onChange();
 
   return {
     read,
@@ -43,8 +50,10 @@ export function createRequestForm(form, origin) {
     fill(request) {
       fillFields(fields, request);
       show([]);
-      renew();
+      onChange();
     },
+    /** @param {string} words Said beside the button until something changes, or is sent. */
+    say: (words) => (filled.textContent = words),
     /** @param {() => void} listener By the button, by Enter, or by Ctrl or Cmd and Enter anywhere in the form. */
     onSend(listener) {
       form.addEventListener('submit', (event) => {
@@ -77,7 +86,7 @@ function showSummary(form, fields, origin) {
   const request = readFields(fields);
   fields.ownMethodField.hidden = fields.method.value !== '';
   const address = toAddress(request, origin);
-  const isOfApi = address?.pathname.startsWith('/api/') === true;
+  const isOfApi = address?.origin === origin && address.pathname.startsWith('/api/');
   find(form, '[data-preview]', HTMLElement).textContent = isOfApi
     ? address.pathname + address.search
     : 'no address under /api/';

@@ -5,6 +5,14 @@ import { isKept } from './request-rules.js';
 
 /** @typedef {{ getItem(key: string): string | null, setItem(key: string, value: string): void, removeItem(key: string): void }} Store */
 
+/**
+ * @typedef {object} PastRequest
+ * @property {ComposedRequest} request As it was sent, without credentials.
+ * @property {boolean} isWhole Whether its body is kept, where it had one.
+ * @property {number} sentAt In ms since the epoch.
+ * @property {string} outcome The status of its answer, or a word for why there was none; empty until that is known.
+ */
+
 const KEY = 'console-history';
 const MOST = 50;
 /** A longer body is not kept: what a tab may store is little. */
@@ -13,12 +21,12 @@ const LONGEST_BODY = 20_000;
 /**
  * The latest first.
  * @param {Store} storage
- * @returns {ComposedRequest[]}
+ * @returns {PastRequest[]}
  */
 export function readHistory(storage) {
   try {
     const stored = /** @type {unknown} */ (JSON.parse(storage.getItem(KEY) ?? '[]'));
-    return Array.isArray(stored) ? stored.filter(isRequest).slice(0, MOST) : [];
+    return Array.isArray(stored) ? stored.filter(isPast).slice(0, MOST) : [];
   } catch {
     return []; // somebody else has written there, or nothing may be stored
   }
@@ -28,17 +36,47 @@ export function readHistory(storage) {
  * Puts a request first, in the place of an equal one, and never a credential with it.
  * @param {Store} storage
  * @param {ComposedRequest} request
+ * @param {number} sentAt In ms since the epoch.
  * @returns {boolean} Whether it is kept.
  */
-export function remember(storage, request) {
+export function remember(storage, request, sentAt) {
+  const isWhole = request.body.length <= LONGEST_BODY;
   const kept = {
     ...request,
     headers: request.headers.filter(isKept),
-    body: request.body.length > LONGEST_BODY ? '' : request.body,
+    body: isWhole ? request.body : '',
   };
-  const others = readHistory(storage).filter((other) => JSON.stringify(other) !== JSON.stringify(kept));
+  const others = readHistory(storage).filter(
+    (other) => JSON.stringify(other.request) !== JSON.stringify(kept),
+  );
+  return write(storage, [{ request: kept, isWhole, sentAt, outcome: '' }, ...others]);
+}
+
+/**
+ * Adds what became of the request that was sent last; nothing where it has been forgotten.
+ * @param {Store} storage
+ * @param {number} sentAt Its own, in ms since the epoch.
+ * @param {string} outcome
+ * @returns {boolean} Whether it is kept.
+ */
+export function noteOutcome(storage, sentAt, outcome) {
+  const [latest, ...others] = readHistory(storage);
+  return latest?.sentAt === sentAt && write(storage, [{ ...latest, outcome }, ...others]);
+}
+
+/** @param {Store} storage */
+export function forgetHistory(storage) {
+  storage.removeItem(KEY);
+}
+
+/**
+ * @param {Store} storage
+ * @param {readonly PastRequest[]} history
+ * @returns {boolean} Whether it is kept.
+ */
+function write(storage, history) {
   try {
-    storage.setItem(KEY, JSON.stringify([kept, ...others].slice(0, MOST)));
+    storage.setItem(KEY, JSON.stringify(history.slice(0, MOST)));
     return true;
   } catch {
     storage.removeItem(KEY); // full: rather none than one that no longer grows
@@ -46,9 +84,20 @@ export function remember(storage, request) {
   }
 }
 
-/** @param {Store} storage */
-export function forgetHistory(storage) {
-  storage.removeItem(KEY);
+/**
+ * @param {unknown} value
+ * @returns {value is PastRequest}
+ */
+function isPast(value) {
+  if (typeof value !== 'object' || value === null) return false;
+  const { request, isWhole, sentAt, outcome } = /** @type {Record<string, unknown>} */ (value);
+  return (
+    isRequest(request) &&
+    typeof isWhole === 'boolean' &&
+    typeof sentAt === 'number' &&
+    !Number.isNaN(new Date(sentAt).valueOf()) &&
+    typeof outcome === 'string'
+  );
 }
 
 /**

@@ -10,8 +10,7 @@ const answer = (page) => page.getByRole('heading', { name: 'Answer' });
 /** @param {string} path */
 export const send = (path) => async (/** @type {Page} */ page) => {
   await page.getByLabel('Path').fill(path);
-  await sendButton(page).click();
-  await answer(page).waitFor();
+  await sendFirst(page);
 };
 
 /**
@@ -19,6 +18,7 @@ export const send = (path) => async (/** @type {Page} */ page) => {
  * @param {Page} page
  */
 export async function sendFirst(page) {
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // the answer comes into sight at once
   await sendButton(page).click();
   await answer(page).waitFor();
 }
@@ -64,6 +64,15 @@ export async function sendSignedOut(page) {
 export async function copyAsFetch(page) {
   await page.getByRole('button', { name: 'Copy as fetch' }).click();
   await page.locator('[data-copied-words]:not(:empty)').waitFor();
+}
+
+/** @param {Page} page */
+export async function fillFromHistory(page) {
+  await send('/api/public/v1/nothing')(page);
+  await send('/api/public/v1/workspaces')(page);
+  await page.getByRole('button', { name: 'Follow next' }).click();
+  await page.locator('[data-past] li', { hasText: /next=.* 200/ }).waitFor();
+  await page.locator('[data-past] button', { hasText: 'nothing' }).click();
 }
 
 /** @param {Page} page */

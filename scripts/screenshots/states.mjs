@@ -112,6 +112,7 @@ export const STATES = [
     act: consoles.sendFirst,
     whole: true,
   },
+  { name: 'console-history', path: '/console', act: consoles.fillFromHistory, whole: true },
   { name: 'console-copied', path: '/console', act: consoles.copyAsFetch, whole: true },
   { name: 'console-under-way', path: '/console', fault: SLOW_LISTS, act: consoles.beginToSend },
   { name: 'console-without-javascript', path: '/console', javaScript: false, whole: true },

@@ -67,6 +67,8 @@ describe('a request', () => {
     page.on('request', (each) => {
       if (!each.url().includes('/assets/')) asked.push(each.url()); // the page's own may come late
     });
+    await page.getByLabel('Path').fill('https://other.example/api/');
+    expect(await page.locator('[data-preview]').innerText()).toBe('no address under /api/');
     await page.getByLabel('Path').fill('/api/../auth/logout');
     await page.getByText('Headers', { exact: true }).first().click();
     await page.getByLabel('Name of the header').fill('Authorization');
@@ -124,7 +126,7 @@ describe('a request', () => {
       .waitFor();
     expect(await bodyOf(page).innerText()).toBe('the beginning');
     expect(await isFocused(page.getByRole('button', { name: 'Send' }))).toBe(true);
-    expect(await page.getByRole('button', { name: 'Cancel' }).isVisible()).toBe(false);
+    expect(await page.getByRole('button', { name: 'Cancel', exact: true }).isVisible()).toBe(false);
     await gone; // at the service, too
   });
 });
@@ -195,5 +197,47 @@ describe('the history', () => {
     await press(page, 'Sign out');
     await page.waitForURL(`${at.e2e.house.origin}/`);
     expect(await historyOf(page)).toBeNull();
+  });
+
+  test('says what became of each request, and that one is filled in, not sent', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    const items = page.locator('[data-past] button');
+    await send(page);
+    await press(page, 'Follow next');
+    await items.filter({ hasText: /next=.* 200 / }).waitFor();
+    expect(await items.nth(1).innerText()).toMatch(/^GET\s+\S+\?limit=10\s+200\s+\d\d:\d\d:\d\d$/);
+    expect(await items.first().innerText()).toMatch(/next=.{8}….{8}\s/);
+    await page.reload();
+    await send(page, '/api/nothing');
+    await context.setOffline(true);
+    await send(page, THINGS);
+    await context.setOffline(false);
+    expect(await items.first().innerText()).toMatch(/\soffline\s/);
+    expect(await items.nth(1).innerText()).toMatch(/\s404\s/);
+
+    const calls = at.e2e.house.calls.length;
+    await items.filter({ hasText: 'next=' }).click();
+    await page.getByText('Filled in: press Send.').waitFor();
+    expect(await isFocused(page.getByLabel('Path'))).toBe(true);
+    const token = await page.getByLabel('Value of the parameter next').inputValue();
+    expect(token.length).toBeGreaterThan(16);
+    expect(at.e2e.house.calls).toHaveLength(calls);
+    expect(await pageFaults(watched)).toEqual([]);
+    await press(page, 'Send');
+    await page.getByText('Filled in').waitFor({ state: 'detached' });
+  });
+
+  test('says where a body was too long to keep', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    await page.getByLabel('Method', { exact: true }).selectOption('PUT');
+    await page.getByText('Body', { exact: true }).first().click();
+    await page.getByLabel('Body', { exact: true }).fill('x'.repeat(20_001));
+    at.answerWith(200, {});
+    await send(page, THINGS);
+    await page.getByRole('button', { name: `PUT ${THINGS}` }).click();
+    await page.getByText('Filled in but for its body').waitFor();
+    expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('');
   });
 });
