@@ -79,7 +79,7 @@ export function createAnswerView(root, listeners) {
       }
       await showAnswer(outcome, request);
       section.removeAttribute('aria-busy');
-      outcomeLine.bringIntoView();
+      outcomeLine.bringIntoView(section);
     },
     /** Half an answer is not left standing. */
     failed: () => showNone('failed'),

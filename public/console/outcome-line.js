@@ -31,9 +31,22 @@ export function createOutcomeLine(root) {
     sayWhyNot: (why) => say(NO_ANSWER[why]),
     /** @param {number} bytes That have come so far; not heard. */
     showProgress: (bytes) => (progress.textContent = `${counted(bytes, 'byte')} so far`),
-    bringIntoView() {
-      const { top, bottom } = words.getBoundingClientRect();
-      if (top < 0 || bottom > innerHeight) words.scrollIntoView({ block: 'center' });
+    /**
+     * Has the page begin with this line, where it and enough of what follows can’t be seen already. The focus stays
+     * where it is: the line is heard, and whoever mends the request and sends it again goes on from the same place.
+     * @param {HTMLElement} [last] What belongs to the outcome ends with it.
+     */
+    bringIntoView(last = words) {
+      const { top } = words.getBoundingClientRect();
+      const isWhole = last.getBoundingClientRect().bottom <= innerHeight;
+      if (top >= heldBack() - 1 && (isWhole || top <= innerHeight / 3)) return;
+      const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
+      words.scrollIntoView({ block: 'start', behavior: isStill ? 'instant' : 'smooth' });
     },
   };
+}
+
+/** What lies over the top of the page, or is kept free there, in px. */
+function heldBack() {
+  return Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 }

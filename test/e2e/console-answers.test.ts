@@ -2,7 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, jest, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
-import { bodyOf, press, send, startConsole, THINGS } from '../support/e2e/console-page.ts';
+import {
+  bodyOf,
+  isFocused,
+  outcomeOf,
+  press,
+  send,
+  startConsole,
+  THINGS,
+} from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
@@ -29,6 +37,33 @@ describe('the answer', () => {
     expect(await bodyOf(page).innerText()).toMatch(/^\{\n {2}"value": \[\n/);
   });
 
+  test.each([360, 1280] as const)(
+    'comes into sight by itself, at %d px, and the focus stays',
+    async (width) => {
+      await using watched = await at.open({ width });
+      const { page } = watched;
+      await page.emulateMedia({ reducedMotion: 'reduce' }); // at once
+      await send(page);
+      const outcome = await outcomeOf(page).boundingBox();
+      expect(outcome?.y).toBeGreaterThanOrEqual(0);
+      expect(outcome?.y).toBeLessThan(100);
+      expect(await isFocused(page.getByRole('button', { name: 'Send', exact: true }))).toBe(true);
+    },
+  );
+
+  test('that is in sight already is left where it is', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await send(page);
+    await page.evaluate('scrollBy(0, -150)');
+    await press(page, 'Follow next');
+    await page.locator('[data-past] li').nth(1).getByText('200').waitFor();
+    await page.locator('[data-answer]:not([aria-busy])').waitFor();
+    const outcome = await outcomeOf(page).boundingBox();
+    expect(outcome?.y).toBeGreaterThan(150); // it would be 16
+  });
+
   test('after a renewal, and after a repetition, says so', async () => {
     await using watched = await at.open();
     const { page } = watched;
@@ -53,7 +88,7 @@ describe('the answer', () => {
     const { page } = watched;
     expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
     const problem = await page.locator('[data-problem]').innerText();
-    expect(problem).toMatch(/path_not_allowed[\s\S]*Call a path under API_PATHS[\s\S]*[\da-f-]{36}/);
+    expect(problem).toMatch(/path_not_allowed[\s\S]*Call a path that is forwarded[\s\S]*[\da-f-]{36}/);
     expect(await pageFaults(watched)).toEqual([]);
   });
 
@@ -140,6 +175,19 @@ describe('the answer', () => {
     expect(await page.getByRole('button', { name: 'Cancel' }).isVisible()).toBe(false);
     expect(await send(page)).toMatch(/^200 OK/);
     expect(watched.complaints).toEqual(['no colours']);
+  });
+
+  test('is copied with a word beside the button, until the next one comes', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await send(page);
+    await press(page, 'Copy the body');
+    const said = page.locator('[data-answer]').getByText('The body is copied.');
+    await said.waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^\{"value":\[/);
+    await press(page, 'Follow next');
+    await said.waitFor({ state: 'detached' });
   });
 
   test('that is too much to copy is said to be', async () => {
