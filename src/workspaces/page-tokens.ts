@@ -39,10 +39,10 @@ function withinBudget(marks: [number, PageMark][]): [number, PageMark][] {
   return kept.length > 0 ? kept : marks.slice(-1);
 }
 
-/** Of one session. Of more the one is forgotten that got no mark for longest: its pages are walked to again. */
+/** Of one session; of more the one is forgotten that got no mark for longest: its pages are walked to again. */
 const MOST_LISTS = 32;
 
-/** For the values of one list: with usual tokens some 800 pages, and more than any walk brings. */
+/** For the sealed marks of one list: with usual tokens some 800 pages. */
 const MOST_BYTES = 262_144;
 
 /**
