@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { layoutFaults } from '../support/e2e/layout-faults.ts';
 import { HOSTILE_TEXTS } from '../support/e2e/hostile-items.ts';
 import { HOSTILE_VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { securityFaults } from '../support/e2e/security-faults.ts';
 import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
-import { openStage } from '../support/e2e/stage.ts';
-import type { Stage } from '../support/e2e/stage.ts';
+import { startStage } from '../support/e2e/stage.ts';
 import { lookAgain } from '../support/e2e/watched-page.ts';
 
-let stage: Stage;
-
-beforeAll(async () => {
-  stage = await openStage();
-}, 60_000);
-afterAll(async () => stage?.[Symbol.asyncDispose](), 60_000);
+const stage = startStage();
 
 test.each(HOSTILE_VIEWS)(
   '$name: shown as text, the page keeps its shape',

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
 import { faultsInBothLooks, htmlFaults, pageFaults } from '../support/e2e/sound-page.ts';
 import { STATES } from '../support/e2e/states.ts';
-import { openStage } from '../support/e2e/stage.ts';
-import type { Stage } from '../support/e2e/stage.ts';
+import { startStage } from '../support/e2e/stage.ts';
 
 jest.setTimeout(60_000);
 
-let stage: Stage;
-
-beforeAll(async () => {
-  stage = await openStage();
-}, 60_000);
-afterAll(async () => stage?.[Symbol.asyncDispose](), 60_000);
+const stage = startStage();
 
 test.each(VIEWS)(
   '$name: valid HTML, nothing inline or from others, clean for axe, as wide as the screen',

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import express from 'express';
 import type { ErrorRequestHandler } from 'express';
 import { signInAgain } from '../../src/auth/require-session.ts';
@@ -8,6 +9,8 @@ import type { TokenKeeper } from '../../src/auth/token-keeper.ts';
 import { createErrorPages } from '../../src/platform/error-pages.ts';
 import { createLog } from '../../src/platform/log.ts';
 import type { Logger } from '../../src/platform/log.ts';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import { createRedis } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
@@ -106,4 +109,33 @@ export async function connectRedis(url: string): Promise<RedisClient> {
   const redis = createRedis(parseRedisUrl(url), createLog('silent'));
   await once(redis, 'ready');
   return redis;
+}
+
+type StartApp = (
+  service: { readonly origin: string },
+  options?: Partial<BrowserAppOptions>,
+) => Promise<BrowserApp>;
+
+/** For all tests of a file: starts the browser before a service, over a Redis that is empty before each test. */
+export function withEmptyRedis(): StartApp {
+  let privateRedis: PrivateRedis;
+  let redis: RedisClient;
+  beforeAll(async () => {
+    privateRedis = await startPrivateRedis();
+    redis = await connectRedis(privateRedis.url);
+  });
+  beforeEach(async () => {
+    await redis.flushall();
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await privateRedis[Symbol.asyncDispose]();
+  });
+  return async (service, options = {}) =>
+    startBrowserApp({ serviceOrigin: service.origin, redis, ...options });
+}
+
+/** The names of the workspaces on a page, in order. */
+export function namesIn(html: string): string[] {
+  return [...html.matchAll(/data-find>(Workspace \d+)</g)].map(([, name = '']) => name);
 }

@@ -1,35 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
-import { connectRedis, startBrowserApp } from './browser-app.ts';
-import type { BrowserAppOptions } from './browser-app.ts';
+import { namesIn, withEmptyRedis } from './browser-app.ts';
 import { sendJson, startSmallService, workspaces } from './small-service.ts';
-import type { SmallService } from './small-service.ts';
 
-let privateRedis: PrivateRedis;
-let redis: RedisClient;
-
-beforeAll(async () => {
-  privateRedis = await startPrivateRedis();
-  redis = await connectRedis(privateRedis.url);
-});
-beforeEach(async () => {
-  await redis.flushall();
-});
-afterAll(async () => {
-  redis.disconnect();
-  await privateRedis[Symbol.asyncDispose]();
-});
-
-function start(service: SmallService, options: Partial<BrowserAppOptions> = {}) {
-  return startBrowserApp({ serviceOrigin: service.origin, redis, ...options });
-}
-
-function namesIn(html: string): string[] {
-  return [...html.matchAll(/Workspace \d+/g)].map(([name]) => name);
-}
+const start = withEmptyRedis();
 
 test('The bare address shows the first 25 of 137 workspaces', async () => {
   await using service = await startSmallService(workspaces(137));

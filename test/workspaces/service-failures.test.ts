@@ -1,33 +1,17 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { TokenKeeper } from '../../src/auth/token-keeper.ts';
 import { AppError } from '../../src/platform/errors.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
 import { SessionEndedError } from '../../src/session/session-ended.ts';
-import { connectRedis, startBrowserApp } from './browser-app.ts';
+import { withEmptyRedis } from './browser-app.ts';
 import type { BrowserAppOptions } from './browser-app.ts';
 import { sendJson, startSmallService, workspaces } from './small-service.ts';
 import type { Interception } from './small-service.ts';
 
-let privateRedis: PrivateRedis;
-let redis: RedisClient;
-
-beforeAll(async () => {
-  privateRedis = await startPrivateRedis();
-  redis = await connectRedis(privateRedis.url);
-});
-beforeEach(async () => {
-  await redis.flushall();
-});
-afterAll(async () => {
-  redis.disconnect();
-  await privateRedis[Symbol.asyncDispose]();
-});
+const start = withEmptyRedis();
 
 const NOON = Date.UTC(2024, 0, 1, 12);
 
@@ -36,7 +20,7 @@ async function answerOver(intercept: Interception, options: Partial<BrowserAppOp
   await using service = await startSmallService(workspaces(137), intercept);
   const failures: unknown[] = [];
   const onFailure = (error: unknown) => failures.push(error);
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, onFailure, ...options });
+  await using app = await start(service, { onFailure, ...options });
   const page = await request(app.server).get('/workspaces');
   return { page, calls: service.calls, failures };
 }
@@ -115,7 +99,7 @@ test('A walk renews once: a service that refuses token after token is not follow
     sendJson(res, 401, {});
     return true;
   });
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, tokens });
+  await using app = await start(service, { tokens });
   await request(app.server).get('/workspaces?page=2').expect(502);
   expect(asked).toEqual([undefined, 'first']);
 });
@@ -123,7 +107,7 @@ test('A walk renews once: a service that refuses token after token is not follow
 test('A session that has ended leads to sign-in and back to this very page', async () => {
   const tokens = { accessToken: () => Promise.reject(new SessionEndedError()) };
   await using service = await startSmallService(workspaces(137));
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, tokens });
+  await using app = await start(service, { tokens });
   await request(app.server)
     .get('/workspaces?limit=10&page=2')
     .expect(303)
@@ -264,7 +248,7 @@ test('A service that is not there is a 502 page', async () => {
   await once(closed, 'listening');
   const { port } = closed.address() as AddressInfo;
   closed.close();
-  await using app = await startBrowserApp({ serviceOrigin: `http://127.0.0.1:${port}`, redis });
+  await using app = await start({ origin: `http://127.0.0.1:${port}` });
   const page = await request(app.server).get('/workspaces?page=2').expect(502);
   expect(page.text).toContain('The service can’t be reached');
   expect(page.text).toContain('you are still signed in.');
@@ -281,9 +265,7 @@ test('A reader who goes away ends the call to the service, and that is no failur
     return true;
   });
   const failures: unknown[] = [];
-  await using app = await startBrowserApp({
-    serviceOrigin: service.origin,
-    redis,
+  await using app = await start(service, {
     timeoutSeconds: 3_600,
     onFailure: (error) => failures.push(error),
   });

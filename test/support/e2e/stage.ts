@@ -1,4 +1,5 @@
-import type { Browser, BrowserContext, Request, Response } from 'playwright-core';
+import { afterAll, beforeAll } from '@jest/globals';
+import type { BrowserContext, Request, Response } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
 import { startHouse } from '../house.ts';
 import type { House } from '../house.ts';
@@ -21,13 +22,27 @@ export interface ShownView extends WatchedPage {
 }
 
 /** Houses with somebody signed in, and a Chromium before them: one view is shown at a time. */
-export interface Stage extends AsyncDisposable {
-  readonly chromium: Browser;
+interface Stage extends AsyncDisposable {
   /** `prepare` comes before the first request. */
   show(view: View, look?: Look, prepare?: (context: BrowserContext) => Promise<void>): Promise<ShownView>;
 }
 
-export async function openStage(): Promise<Stage> {
+/** Opens one before the tests of the file and closes it after. */
+export function startStage(): Pick<Stage, 'show'> {
+  let stage: Stage | undefined;
+  beforeAll(async () => {
+    stage = await openStage();
+  }, 60_000);
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 60_000);
+  return {
+    show: async (...asked) => {
+      if (stage === undefined) throw new Error('it has not started');
+      return stage.show(...asked);
+    },
+  };
+}
+
+async function openStage(): Promise<Stage> {
   const chromium = await startChromium();
   const houses = new Map<string, Promise<SignedInHouse>>();
   const houseOf = async ({ env = {} }: View) => {
@@ -38,7 +53,6 @@ export async function openStage(): Promise<Stage> {
   };
 
   return {
-    chromium,
     async show(view, look = {}, prepare = async () => {}) {
       const { house, cookies } = await houseOf(view);
       house.intercept = view.service ?? (() => false);
