@@ -6,6 +6,8 @@ import type { ErrorAction } from './errors.ts';
 import type { Logger } from './log.ts';
 import { sendProblem } from './problem.ts';
 import { requestId } from './request-id.ts';
+import { placeOf } from './site-place.ts';
+import type { SitePlace } from './site-place.ts';
 import type { Render } from './templates.ts';
 
 /** Passes on that there is no such page: the last handler before the error pages. */
@@ -39,8 +41,10 @@ export function createErrorPages(deps: {
 
   const toPage = (error: AppError, req: Request, res: Response) => {
     const signedIn = isSignedIn(req);
-    const ways = toWays(error, req, signedIn);
+    const place = placeOf(res);
+    const ways = toWays(error, req, signedIn, place);
     return render('error', {
+      ...place,
       title: error.title,
       signedIn,
       // To say no is no error.
@@ -109,10 +113,10 @@ const WORKSPACES: ErrorAction = { href: '/workspaces', label: 'Go to your worksp
 
 /**
  * The ways on, the likeliest first: the error's own, or to try a page again that failed on our side, and then the start
- * page, unless it is what failed.
+ * page, unless it is what failed; to where somebody came from, where that is a place there.
  */
-function toWays(error: AppError, req: Request, signedIn: boolean): ErrorAction[] {
-  const start = signedIn ? WORKSPACES : START;
+function toWays(error: AppError, req: Request, signedIn: boolean, place: SitePlace | null): ErrorAction[] {
+  const start = signedIn ? { ...WORKSPACES, href: place?.wayBack?.href ?? WORKSPACES.href } : START;
   const startFailed = pathOf(req) === start.href;
   const own = typeof error.action === 'function' ? error.action(req.originalUrl) : error.action;
   const first = own ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);

@@ -8,7 +8,8 @@ export interface WayBack {
   readonly label: string;
 }
 
-interface Query {
+/** What stands in the query of an address; what is not defined is left out. */
+export interface Query {
   readonly [name: string]: string | number | undefined;
 }
 
@@ -27,32 +28,46 @@ export interface FindAddress {
   readonly words: string;
   /** Counted from 1, in the pages that a search asks for. */
   readonly from: number;
+  /** The page that was shown before: to show all again leads back there. */
+  readonly cameFrom: PageAddress;
 }
 
 /** What the address of a list asks to be found; null where it asks for nothing. */
-export function toFindAddress(query: { readonly [name: string]: unknown }): FindAddress | null {
+export function toFindAddress(
+  query: { readonly [name: string]: unknown },
+  defaultLimit: number,
+): FindAddress | null {
   const { find, from } = query;
   if (typeof find !== 'string' || find.trim() === '') return null;
   const words = find.trim().slice(0, LONGEST_WORDS);
   return {
     words: words.replace(/[\uD800-\uDBFF]$/, ''), // half a surrogate pair has no place in an address
     from: toPageAddress({ page: from }, 1).page,
+    cameFrom: toPageAddress(query, defaultLimit),
   };
 }
 
 /** The query of a place in a list: short enough to go along in the address of another page, empty for where it begins. */
 export function toPlaceQuery(place: PageAddress | FindAddress, defaultLimit: number): string {
-  if ('words' in place)
-    return toHref('', { find: place.words, from: place.from === 1 ? undefined : place.from }).slice(1);
-  const { limit, page } = place;
-  return page === 1 && limit === defaultLimit ? '' : toHref('', { limit, page }).slice(1);
+  const query = 'words' in place ? toFindQuery(place, defaultLimit) : toPageQuery(place, defaultLimit);
+  return toHref('', query).slice(1);
+}
+
+/** What the address of a page of a list says: nothing of the page where it begins. */
+export function toPageQuery({ limit, page }: PageAddress, defaultLimit: number): Query {
+  return page === 1 && limit === defaultLimit ? {} : { limit, page };
+}
+
+/** The same of what is found in it. */
+export function toFindQuery({ words, from, cameFrom }: FindAddress, defaultLimit: number): Query {
+  return { find: words, from: from === 1 ? undefined : from, ...toPageQuery(cameFrom, defaultLimit) };
 }
 
 /** The way back that an address remembers in `back`; made anew from its parts, so that it leads nowhere else. */
 export function toWayBack(query: { readonly [name: string]: unknown }, defaultLimit: number): WayBack {
   const { back } = query;
   const asked = Object.fromEntries(new URLSearchParams(typeof back === 'string' ? back : ''));
-  const place = toFindAddress(asked) ?? toPageAddress(asked, defaultLimit);
+  const place = toFindAddress(asked, defaultLimit) ?? toPageAddress(asked, defaultLimit);
   const kept = toPlaceQuery(place, defaultLimit);
   return { href: kept === '' ? WORKSPACES.address : `${WORKSPACES.address}?${kept}`, label: toLabel(place) };
 }

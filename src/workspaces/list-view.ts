@@ -1,4 +1,5 @@
-import { toHref } from './addresses.ts';
+import { toFindQuery, toHref, toPageQuery } from './addresses.ts';
+import type { FindAddress, Query } from './addresses.ts';
 import type { Found } from './finding.ts';
 import { toItemRows } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
@@ -69,7 +70,7 @@ export function toPageView(list: ShownList, listed: ListedPage, asked: number): 
   const notice = toNotice(listed, asked, hrefOf);
   const isWhole = listed.page === 1 && !listed.hasNext;
   return {
-    ...toFrame(list, ''),
+    ...toFrame(list, listed, ''),
     rows: toItemRows(listed.items.slice(0, MOST_ROWS)).map((row) => toLinkedRow(list, row)),
     empty: isWhole ? list.empty : 'There is nothing on this page.',
     place: toPlace(pagination),
@@ -79,8 +80,9 @@ export function toPageView(list: ShownList, listed: ListedPage, asked: number): 
   };
 }
 
-/** What was found of `words` in a list. */
-export function toFoundView(list: ShownList, found: Found, words: string): ListView {
+/** What was found in a list. */
+export function toFoundView(list: ShownList, found: Found, find: FindAddress): ListView {
+  const { words, cameFrom } = find;
   const { rows, before, upTo, nextFrom } = found;
   const looked =
     before === 0 ? `the first ${toCount(upTo)}` : `numbers ${toCount(before + 1)} to ${toCount(upTo)}`;
@@ -90,13 +92,16 @@ export function toFoundView(list: ShownList, found: Found, words: string): ListV
     notice: {
       text: `So far only ${looked} ${list.kind} were looked through.`,
       action: {
-        href: toHref(list.address, { find: words, from: nextFrom, back: list.back }),
+        href: toHref(list.address, {
+          ...toFindQuery({ ...find, from: nextFrom }, list.defaultLimit),
+          back: list.back,
+        }),
         label: 'Look further',
       },
     },
   };
   return {
-    ...toFrame(list, words),
+    ...toFrame(list, cameFrom, words),
     rows: rows.slice(0, MOST_ROWS).map((row) => toLinkedRow(list, row)),
     empty: `Nothing matches “${words}”${upTo === 0 ? `: there are no more ${list.kind}` : ` in ${extent} ${list.kind}`}.`,
     place: upTo === 0 ? '' : `${matches} in ${extent}`,
@@ -104,15 +109,17 @@ export function toFoundView(list: ShownList, found: Found, words: string): ListV
   };
 }
 
-function toFrame({ kind, address, back }: ShownList, words: string) {
+/** What a list and what was found in it have in common; `page` is where all is shown again. */
+function toFrame({ kind, address, back, defaultLimit }: ShownList, page: PageAddress, words: string) {
+  const all: Query = { ...toPageQuery(page, defaultLimit), ...(back !== undefined && { back }) };
   return {
     kind,
     address,
     find: {
       action: address,
       words,
-      kept: back === undefined ? [] : [{ name: 'back', value: back }],
-      ...(words !== '' && { all: toHref(address, { back }) }),
+      kept: Object.entries(all).map(([name, value]) => ({ name, value: String(value) })),
+      ...(words !== '' && { all: toHref(address, all) }),
     },
   };
 }

@@ -2,6 +2,7 @@ import { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { goneSignal } from '../platform/gone.ts';
 import { requestId } from '../platform/request-id.ts';
+import { standAt } from '../platform/site-place.ts';
 import type { Render } from '../platform/templates.ts';
 import type { Ticket } from '../session/record.ts';
 import { toFindAddress, toWayBack } from './addresses.ts';
@@ -44,11 +45,18 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     return { ticket: ticketOf(req), path, requestId: requestId(res), signal: goneSignal(res) };
   };
 
-  router.all([WORKSPACES.address, INSIDE], signedIn);
+  /** A page that fails still stands among the workspaces, and leads back to where somebody came from. */
+  const takePlace: RequestHandler = (req, res, next) => {
+    const wayBack = 'id' in req.params && { wayBack: toWayBack(req.query, pageSize) };
+    standAt(res, { room: 'workspaces', ...wayBack });
+    next();
+  };
+
+  router.all([WORKSPACES.address, INSIDE], signedIn, takePlace);
   router.get([WORKSPACES.address, INSIDE], createPagesAtOnce(deps.mostPages, ticketOf));
   router.get(WORKSPACES.address, async (req, res) => {
     const source = toSource(req, res, WORKSPACES.servicePath);
-    const find = toFindAddress(req.query);
+    const find = toFindAddress(req.query, pageSize);
     const { limit, page } = toPageAddress(req.query, pageSize);
     const view =
       find === null
@@ -65,7 +73,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     }
     const source = toSource(req, res, toItemsList(place.id, place.kind).servicePath);
     const workspace = readItem({ ...source, path: toWorkspacePath(place.id) });
-    const find = toFindAddress(req.query);
+    const find = toFindAddress(req.query, pageSize);
     const { limit, page } = toPageAddress(req.query, pageSize);
     const toView =
       find === null

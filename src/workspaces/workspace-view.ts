@@ -43,13 +43,9 @@ export function toWorkspaceView(place: WorkspacePlace, listed: ListedPage, asked
 }
 
 /** What was found among the items of a kind. */
-export function toFoundItemsView(
-  place: WorkspacePlace,
-  found: Found,
-  { words }: FindAddress,
-): ToWorkspaceView {
-  const list = toFoundView(toShownList(place), found, words);
-  return (workspace) => toView(place, workspace, list, ` that match “${toTitlePart(words)}”`);
+export function toFoundItemsView(place: WorkspacePlace, found: Found, find: FindAddress): ToWorkspaceView {
+  const list = toFoundView(toShownList(place), found, find);
+  return (workspace) => toView(place, workspace, list, ` that match “${toTitlePart(find.words)}”`);
 }
 
 function toView(place: WorkspacePlace, item: unknown, list: ListView, which: string): WorkspaceView {

@@ -34,7 +34,7 @@ export function toFoundWorkspacesView(found: Found, find: FindAddress, defaultLi
     title: `Workspaces that match “${toTitlePart(find.words)}”`,
     signedIn: true,
     room: 'workspaces',
-    list: toFoundView(list, found, find.words),
+    list: toFoundView(list, found, find),
   };
 }
 

@@ -8,6 +8,8 @@ test.each([
   ['limit=10&page=3', '/workspaces?limit=10&page=3', 'Workspaces, page 3'],
   ['limit=25&page=1', '/workspaces', 'Workspaces'],
   ['find=a%26b&from=3', '/workspaces?find=a%26b&from=3', 'Workspaces that match “a&b”'],
+  ['find=a&limit=10&page=2', '/workspaces?find=a&limit=10&page=2', 'Workspaces that match “a”'],
+  ['find=a&limit=25&page=1', '/workspaces?find=a', 'Workspaces that match “a”'],
   ['https://other.example/?page=2', '/workspaces', 'Workspaces'],
   ['limit=10&page=2&next=//other.example', '/workspaces?limit=10&page=2', 'Workspaces, page 2'],
   ['limit=1000&page=-1&__proto__=x', '/workspaces?limit=100&page=1', 'Workspaces'],
@@ -18,15 +20,21 @@ test.each([
 test('The usual first page need not be remembered', () => {
   expect(toPlaceQuery({ limit: 25, page: 1 }, 25)).toBe('');
   expect(toPlaceQuery({ limit: 50, page: 1 }, 25)).toBe('limit=50&page=1');
-  expect(toPlaceQuery({ words: 'a b', from: 1 }, 25)).toBe('find=a%20b');
-  expect(toPlaceQuery({ words: 'a b', from: 4 }, 25)).toBe('find=a%20b&from=4');
+  const cameFrom = { limit: 25, page: 1 };
+  expect(toPlaceQuery({ words: 'a b', from: 1, cameFrom }, 25)).toBe('find=a%20b');
+  expect(toPlaceQuery({ words: 'a b', from: 4, cameFrom }, 25)).toBe('find=a%20b&from=4');
 });
 
 test('What is to be found is one text of at most two hundred characters, never half of one', () => {
-  expect(toFindAddress({ find: '  two words ' })).toEqual({ words: 'two words', from: 1 });
-  expect(toFindAddress({ find: ['a', 'b'] })).toBeNull();
-  expect(toFindAddress({ find: ' ' })).toBeNull();
-  expect(toFindAddress({ find: 'a', from: '-3' })).toEqual({ words: 'a', from: 1 });
-  expect(toFindAddress({})).toBeNull();
-  expect(toFindAddress({ find: `x${'😀'.repeat(200)}` })?.words).toBe(`x${'😀'.repeat(99)}`);
+  expect(toFindAddress({ find: '  two words ' }, 25)).toMatchObject({ words: 'two words', from: 1 });
+  expect(toFindAddress({ find: ['a', 'b'] }, 25)).toBeNull();
+  expect(toFindAddress({ find: ' ' }, 25)).toBeNull();
+  expect(toFindAddress({ find: 'a', from: '-3' }, 25)).toMatchObject({ words: 'a', from: 1 });
+  expect(toFindAddress({}, 25)).toBeNull();
+  expect(toFindAddress({ find: `x${'😀'.repeat(200)}` }, 25)?.words).toBe(`x${'😀'.repeat(99)}`);
+});
+
+test('What is to be found keeps the page that was shown before', () => {
+  expect(toFindAddress({ find: 'a' }, 25)?.cameFrom).toEqual({ limit: 25, page: 1 });
+  expect(toFindAddress({ find: 'a', limit: '10', page: '3' }, 25)?.cameFrom).toEqual({ limit: 10, page: 3 });
 });

@@ -1,38 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
 import { createMatcher } from '../../src/workspaces/find-text.ts';
 import { toItemRow } from '../../src/workspaces/item-row.ts';
-import { connectRedis, startBrowserApp } from './browser-app.ts';
-import type { BrowserAppOptions } from './browser-app.ts';
+import { namesIn, withEmptyRedis } from './browser-app.ts';
 import { sendJson, startSmallService, workspaces } from './small-service.ts';
-import type { SmallService } from './small-service.ts';
 
-let privateRedis: PrivateRedis;
-let redis: RedisClient;
-
-beforeAll(async () => {
-  privateRedis = await startPrivateRedis();
-  redis = await connectRedis(privateRedis.url);
-});
-beforeEach(async () => {
-  await redis.flushall();
-});
-afterAll(async () => {
-  redis.disconnect();
-  await privateRedis[Symbol.asyncDispose]();
-});
-
-function start(service: SmallService, options: Partial<BrowserAppOptions> = {}) {
-  return startBrowserApp({ serviceOrigin: service.origin, redis, ...options });
-}
-
-/** The names of the items of a page, in order. */
-function namesIn(html: string): string[] {
-  return [...html.matchAll(/data-find>(Workspace \d+)</g)].map(([, name = '']) => name);
-}
+const start = withEmptyRedis();
 
 test('Finding walks all pages, of the largest size, and says that it has', async () => {
   await using service = await startSmallService(workspaces(250));
@@ -50,6 +23,31 @@ test('A single match is said in the singular, and keeps the way back to what was
   const page = await request(app.server).get('/workspaces?find=117').expect(200);
   expect(page.text).toContain('1 matches “117” in all 120');
   expect(page.text).toContain('href="/workspaces/w117?back=find%3D117"');
+});
+
+test('What is found keeps the page and the size of those that somebody came from, and leads back there', async () => {
+  await using service = await startSmallService(workspaces(250));
+  await using app = await start(service);
+  const kept = (page: string) =>
+    [...page.matchAll(/<input type="hidden" name="(\w+)" value="(\w+)">/g)].map(([, ...field]) =>
+      field.join('='),
+    );
+  const list = await request(app.server).get('/workspaces?limit=10&page=3').expect(200);
+  expect(kept(list.text)).toEqual(['limit=10', 'page=3']);
+  const found = await request(app.server).get('/workspaces?limit=10&page=3&find=workspace').expect(200);
+  expect(kept(found.text)).toEqual(['limit=10', 'page=3']);
+  expect(found.text).toContain('href="/workspaces?limit=10&amp;page=3">Show all workspaces</a>');
+  expect(found.text).toContain(
+    'href="/workspaces?find=workspace&amp;from=2&amp;limit=10&amp;page=3">Look further',
+  );
+  expect(found.text).toContain('href="/workspaces/w1?back=find%3Dworkspace%26limit%3D10%26page%3D3"');
+});
+
+test('To find nothing in particular leads back to the page that was shown before', async () => {
+  await using service = await startSmallService(workspaces(60));
+  await using app = await start(service);
+  const page = await request(app.server).get('/workspaces?limit=10&page=3&find=+').expect(200);
+  expect(namesIn(page.text).at(0)).toBe('Workspace 21');
 });
 
 test('What nothing matches is said, with how far was looked', async () => {

@@ -116,10 +116,42 @@ describe('Inside a workspace', () => {
     expect(page.text).toContain('There are no rooms in this workspace yet.');
   });
 
+  test('items that are found keep the page and the size, and the way back', async () => {
+    house.intercept = withRooms(60);
+    const page = await browser.open(
+      `${house.origin}/workspaces/w1/rooms?limit=10&page=2&find=room&back=page%3D3`,
+    );
+    const all = '/workspaces/w1/rooms?limit=10&amp;page=2&amp;back=limit%3D25%26page%3D3';
+    expect(page.text).toContain(`href="${all}">Show all rooms</a>`);
+  });
+
   test('a workspace that is not there is a 404 page with ways on', async () => {
     const page = await browser.open(`${house.origin}/workspaces/nobody/rooms`);
     expect(page.status).toBe(404);
     expect(page.text).toContain('There is nothing here');
+  });
+
+  test.each([
+    [404, 404, 'There is nothing here'],
+    [500, 502, 'The service could not give this page'],
+    [429, 503, 'The service asks for a short pause'],
+  ])('an error page (%d of the service) keeps the way back to where somebody came from', async (...each) => {
+    const [answered, status, words] = each;
+    house.intercept = answering(`${API}/w1/rooms`, (res) => sendJson(res, answered, {}));
+    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
+    expect(page.status).toBe(status);
+    expect(page.text).toContain(words);
+    const href = '/workspaces?limit=10&amp;page=3';
+    expect(page.text).toMatch(new RegExp(`<a href="${href.replace('?', '\\?')}">.*Workspaces, page 3<`));
+    expect(page.text).toContain(`href="${href}">Go to your workspaces</a>`);
+    expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
+  });
+
+  test('an error page of the workspaces themselves has no way back, but stands among them', async () => {
+    house.intercept = answering(API, (res) => sendJson(res, 500, {}));
+    const page = await browser.open(`${house.origin}/workspaces?page=2`);
+    expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
+    expect(page.text).not.toContain('class="way-back"');
   });
 
   test.each([

@@ -39,8 +39,9 @@ test.each(['..', '.', 'a/b', 'a\\b', 'a%2fb', 'a;b', 'a?b', 'a#b', 'a b', 'a\n',
 const row = { name: 'x', description: '', isLong: false, flags: [], details: [], detailsLeft: 0 };
 
 test('What was found says how far was looked', () => {
+  const find = { words: 'x', from: 1, cameFrom: { limit: 25, page: 1 } };
   const found = (more: object) =>
-    toFoundWorkspacesView({ rows: [row], before: 0, upTo: 137, ...more }, { words: 'x', from: 1 }, 25).list;
+    toFoundWorkspacesView({ rows: [row], before: 0, upTo: 137, ...more }, find, 25).list;
   expect(found({}).place).toBe('1 matches “x” in all 137');
   expect(found({})).not.toHaveProperty('notice');
   expect(found({ rows: [row, row], upTo: 20_000, nextFrom: 201 })).toMatchObject({
