@@ -3,7 +3,7 @@ import { toBriefAddress } from './blob-address.js';
 import { make } from './elements.js';
 import { SignInNeeded } from './sign-in.js';
 
-/** The server answered, but with no file; the message says what a person can do. */
+/** No file comes; the message says why, and what a person can do. */
 export class Refused extends Error {}
 
 /**
@@ -19,6 +19,9 @@ export async function fetchFile(address, signal, onBytes) {
     headers: { accept: 'application/json' },
     redirect: 'manual',
     signal,
+  }).catch(() => {
+    signal.throwIfAborted();
+    throw new Refused(toNoAnswer());
   });
   if (answer.type === 'opaqueredirect' || answer.status === 401) throw new SignInNeeded();
   if (!answer.ok || answer.body === null) throw new Refused(await readWords(answer));
@@ -33,6 +36,11 @@ export async function fetchFile(address, signal, onBytes) {
   const whole = await new Response(answer.body.pipeThrough(watched)).blob();
   const name = /filename="([^"]+)"/.exec(answer.headers.get('content-disposition') ?? '')?.[1];
   return new File([whole], name ?? 'export', { type: answer.headers.get('content-type') ?? '' });
+}
+
+function toNoAnswer() {
+  const why = navigator.onLine ? 'Cloakroom did not answer' : 'you are offline';
+  return `The export could not begin: ${why}.`;
 }
 
 /**

@@ -12,10 +12,12 @@ const SAY_EACH_MS = 10_000;
  * @param {() => void} stop Called by its button.
  */
 export function createExportLine(link, place, stop) {
-  const label = link.textContent.trim();
+  const label = link.dataset['export'] ?? '';
   const shown = make('span');
   const button = makeButton('Stop', stop, { 'aria-label': `Stop the ${label} export` });
-  const line = make('span', { class: 'export-line', 'data-of': label }, [shown, button]);
+  const dismiss = makeButton('Dismiss', () => close(), { 'aria-label': `Dismiss: ${label} export` });
+  const controls = make('span', { class: 'export-line__controls' }, [button]);
+  const line = make('span', { class: 'export-line', 'data-of': label }, [shown, controls]);
   putIn(place, line, label);
   const say = sayIn(place);
 
@@ -32,14 +34,20 @@ export function createExportLine(link, place, stop) {
   /**
    * The last words; whoever stands on the button is brought back to the link.
    * @param {string} text
-   * @param {HTMLElement[]} controls
+   * @param {HTMLElement[]} buttons
    */
-  const finish = (text, controls) => {
+  const finish = (text, buttons = []) => {
     const hadFocus = button === document.activeElement;
     count.end();
     showAndSay(text);
-    button.replaceWith(...controls);
-    if (hadFocus) (controls[0] ?? link).focus();
+    controls.replaceChildren(...buttons, dismiss);
+    if (hadFocus) (buttons[0] ?? link).focus();
+  };
+
+  const close = () => {
+    line.remove();
+    say('');
+    link.focus();
   };
 
   showAndSay(`${label} export begins…`);
@@ -47,7 +55,7 @@ export function createExportLine(link, place, stop) {
     /** @param {number} items */
     show: (items) => count.set(items),
     /** @param {string} text */
-    end: (text) => finish(text, []),
+    end: (text) => finish(text),
     /** @param {string} text */
     fail(text) {
       line.classList.add('export-line--failed');

@@ -6,6 +6,7 @@ import { counted } from './counts.js';
 import { fetchFile, Refused, saveFile } from './download.js';
 import { createExportLine } from './export-line.js';
 import { createLineCount, createRecordCount } from './item-counts.js';
+import { putAwaySignal } from './put-away.js';
 import { goToSignIn, SignInNeeded } from './sign-in.js';
 
 /** Exports under way on this page: to leave it would end them. */
@@ -48,6 +49,7 @@ async function run(link, place) {
   const { pathname } = new URL(link.href);
   const count = pathname.endsWith('.csv') ? createRecordCount() : createLineCount();
   let items = 0;
+  putAwaySignal.addEventListener('abort', () => stopping.abort(), { once: true });
   keepPage();
   const fetched = fetchFile(link.href, stopping.signal, (bytes) => {
     items = count(bytes);
@@ -55,6 +57,7 @@ async function run(link, place) {
   });
   try {
     const file = await fetched.finally(letPageGo);
+    stopping.signal.throwIfAborted();
     saveFile(file);
     line.end(`${counted(items, 'item')} saved as ${file.name}`);
   } catch (error) {

@@ -3,6 +3,7 @@ import { counted, grouped } from './counts.js';
 import { find } from './elements.js';
 import { showLocalTimes } from './local-times.js';
 import { firstOf, ListChanged, loadPage, nextOf, OtherSession, PageFailed } from './next-page-loading.js';
+import { putAwaySignal } from './put-away.js';
 import { goToSignIn, SignInNeeded } from './sign-in.js';
 
 /** A page stays one that a phone can show. */
@@ -105,6 +106,7 @@ function createControls(place, list) {
  */
 async function run(list, controls) {
   const ending = new AbortController();
+  putAwaySignal.addEventListener('abort', () => ending.abort(), { once: true });
   controls.begin(() => ending.abort());
   try {
     for (let page = list.following(); page !== null && !list.isFull(); page = list.following()) {
@@ -133,7 +135,7 @@ function showPlace(first, shown, next) {
   const place = document.querySelector('[data-place]');
   if (place !== null) place.textContent = `Items ${grouped(first)}–${grouped(first + shown - 1)}`;
   // They would lead to parts of what is shown, but for what is behind it.
-  for (const part of document.querySelectorAll('[data-pages], [data-sizes]'))
+  for (const part of document.querySelectorAll('[data-pages], [data-past-items], [data-sizes]'))
     part.toggleAttribute('hidden', next === null || part.matches('[data-sizes]'));
   if (next !== null) document.querySelector('a[rel="next"]')?.setAttribute('href', next);
 }
@@ -143,7 +145,6 @@ function toWords(error) {
   if (error instanceof SignInNeeded) return 'Your session has ended: loading ended';
   if (error instanceof OtherSession) return 'Somebody signed in again: loading ended';
   if (error instanceof ListChanged) return 'The list has changed: loading ended';
-  return error instanceof PageFailed
-    ? 'The next page could not be loaded. Loading ended'
-    : 'The connection failed';
+  if (error instanceof PageFailed) return 'The next page could not be loaded. Loading ended';
+  return navigator.onLine ? 'The connection failed' : 'You are offline: loading ended';
 }

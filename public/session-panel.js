@@ -1,5 +1,6 @@
 /** What stands in a page's place once its session is over, or while nobody knows. */
 import { make, makeButton } from './elements.js';
+import { endWithPage } from './put-away.js';
 import { signInAddress } from './sign-in.js';
 import { tabStorage } from './tab-storage.js';
 
@@ -35,6 +36,7 @@ const content = () => document.querySelector('main');
 export function replaceContent(name) {
   const main = content();
   if (main === null || main.dataset['panel'] === name) return;
+  endWithPage();
   const { title, text, action } = PANELS[name];
   const isSignedOut = name !== 'anotherSession';
   const heading = make('h1', { tabindex: '-1' }, [title]);

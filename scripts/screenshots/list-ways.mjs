@@ -26,7 +26,10 @@ export const openDetails = async (page) => page.locator('.item summary').first()
 export const openAbout = async (page) => page.getByText('About this workspace').click();
 
 /** @param {string} words */
-export const filter = (words) => async (/** @type {Page} */ page) => page.getByRole('searchbox').fill(words);
+export const filter = (words) => async (/** @type {Page} */ page) => {
+  await page.getByRole('searchbox').fill(words);
+  await page.locator('[data-find-status]:not(:empty)').waitFor();
+};
 
 /** @param {Page} page */
 export async function loadAll(page) {
@@ -49,7 +52,7 @@ export async function loadSome(page) {
  * @param {Page} page
  */
 export async function exportSlowly(page) {
-  await page.getByRole('link', { name: 'CSV', exact: true }).click();
+  await page.getByRole('link', { name: 'CSV' }).click();
   await page.getByText('CSV: 100 items…').waitFor();
 }
 
@@ -65,7 +68,7 @@ export async function exportAll(page) {
  */
 export async function exportInVain(page, { service }) {
   await setFault(service, { ...LISTS, fault: 'next-expired' });
-  await page.getByRole('link', { name: 'CSV', exact: true }).click();
+  await page.getByRole('link', { name: 'CSV' }).click();
   await page.getByRole('button', { name: 'Try again' }).waitFor();
 }
 

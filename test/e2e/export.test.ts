@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Download, Page } from 'playwright-core';
 import { pageFaults } from '../support/e2e/sound-page.ts';
+import { comeBackTo } from '../support/e2e/session-of.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { eventually } from '../support/programs.ts';
 import { passService } from '../support/e2e/watched-page.ts';
@@ -21,7 +22,8 @@ async function open(look: Look = {}): Promise<Page> {
   return watched.page;
 }
 
-const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
+const link = (page: Page, name: string) =>
+  page.getByRole('link', { name: new RegExp(`^Export all workspaces as ${name} `) });
 
 /** The file that comes of a click. */
 async function download(page: Page, name: string): Promise<Download> {
@@ -33,6 +35,10 @@ async function download(page: Page, name: string): Promise<Download> {
 async function expected(page: Page, address: string): Promise<string> {
   return (await page.context().request.get(e2e.house.origin + address)).text();
 }
+
+/** Where the list, its tools and the links to its pages stand in the window. */
+const PLACES = `[...document.querySelectorAll('.items, .list-foot, .exports, .pages, .site-footer')]
+  .flatMap((each) => { const { top, left } = each.getBoundingClientRect(); return [top, left]; })`;
 
 /** Answers calls of an export's later pages in the service's place. */
 function afterFirstPage(answer: (res: ServerResponse) => void): void {
@@ -79,7 +85,56 @@ describe('beside the link', () => {
     go();
     await line(page).getByText('101 items saved as workspaces-').waitFor();
     await eventually(async () => files.length === 1);
-    expect(await line(page).getByRole('button').count()).toBe(0);
+    expect(await line(page).getByRole('button').allInnerTexts()).toEqual(['Dismiss']);
+  });
+
+  test.each([1280, 360] as const)('nothing moves when an export begins, at %d px', async (width) => {
+    await page.setViewportSize({ width, height: 740 });
+    afterFirstPage(() => {});
+    await link(page, 'CSV').scrollIntoViewIfNeeded();
+    const places = async () => page.evaluate<number[]>(PLACES);
+    const before = await places();
+    await link(page, 'CSV').click();
+    await line(page).getByText('CSV: 100 items…').waitFor();
+    expect(await places()).toEqual(before);
+  });
+
+  test('what an export said is dismissed with a press, and the keyboard comes back to the link', async () => {
+    await Promise.all([page.waitForEvent('download'), link(page, 'CSV').click()]);
+    await page.getByRole('button', { name: 'Dismiss: CSV export' }).press('Enter');
+    expect(await line(page).count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.dataset.export')).toBe('CSV');
+    expect(await page.locator('[data-export-said]').textContent()).toBe('');
+  });
+
+  test('without a network an export does not begin, and says so', async () => {
+    await page.context().setOffline(true);
+    await link(page, 'CSV').click();
+    await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
+    expect(await line(page).innerText()).toMatch(/^The export could not begin: you are offline\.\s/);
+  });
+
+  test('a server that is not there is said to be', async () => {
+    await page.route('**/*.csv', async (route) => route.abort('connectionrefused'));
+    await link(page, 'CSV').click();
+    await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
+    expect(await line(page).innerText()).toMatch(/^The export could not begin: Cloakroom did not answer\.\s/);
+  });
+
+  test('an export under way ends with the session of its reader: nothing is saved', async () => {
+    const files: Download[] = [];
+    page.on('download', (file) => files.push(file));
+    const calls: ServerResponse[] = [];
+    afterFirstPage((res) => calls.push(res));
+    await link(page, 'CSV').click();
+    await line(page).getByText('CSV: 100 items…').waitFor();
+    // By the page alone: Cloakroom itself would go on.
+    await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
+    await comeBackTo(page);
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    await eventually(async () => calls[0]?.destroyed === true);
+    expect(files).toEqual([]);
+    expect(watched.complaints).toEqual([]);
   });
 
   test('records of a CSV with line breaks and quotes in them are counted as such', async () => {
@@ -108,7 +163,7 @@ describe('beside the link', () => {
     await page.getByRole('button', { name: 'Stop the NDJSON export' }).press('Enter');
     await ended;
     await line(page).getByText('Stopped; nothing was saved.').waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('NDJSON');
+    expect(await page.evaluate('document.activeElement.dataset.export')).toBe('NDJSON');
   });
 
   test('an export that breaks off saves nothing, says so, and can be tried again', async () => {
