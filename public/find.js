@@ -2,6 +2,9 @@
 import { grouped } from './counts.js';
 import { createMatcher, foldText } from './find-text.js';
 
+/** What is said waits for a pause in typing: a screen reader would read out a number for each letter. */
+const SAY_AFTER_MS = 400;
+
 /** @type {WeakMap<Element, string>} */
 const foldedTexts = new WeakMap();
 
@@ -28,6 +31,16 @@ function toWords(matching, shown) {
     : `${grouped(matching)} of all ${grouped(shown)} ${verb}.`;
 }
 
+/** @param {Element} status */
+function createStatusLine(status) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let due;
+  return (/** @type {string} */ words) => {
+    clearTimeout(due);
+    due = setTimeout(() => (status.textContent = words), SAY_AFTER_MS);
+  };
+}
+
 /**
  * Begins to filter where the page has a list and its form. The function that it gives filters more items that came into
  * the list.
@@ -38,11 +51,13 @@ export function startFind() {
   const items = document.querySelector('[data-items]');
   const status = document.querySelector('[data-find-status]');
   if (!(field instanceof HTMLInputElement) || items === null || status === null) return () => {};
+  const say = createStatusLine(status);
   let matching = items.children.length;
 
   /** @param {Iterable<Element>} some */
   const filter = (some) => {
     // What the server has found already is not looked through again.
+    const isEmptied = field.value.trim() === '' && field.defaultValue !== '';
     const isTyped = field.value.trim() !== '' && field.value !== field.defaultValue;
     const matches = createMatcher(isTyped ? field.value : '');
     for (const item of some) {
@@ -51,7 +66,8 @@ export function startFind() {
       if (isFound) matching += 1;
     }
     items.toggleAttribute('data-nothing', matching === 0);
-    status.textContent = isTyped ? toWords(matching, items.children.length) : '';
+    if (isEmptied) say('Press Find to show all again.');
+    else say(isTyped ? toWords(matching, items.children.length) : '');
   };
   const filterAll = () => {
     matching = 0;

@@ -1,9 +1,11 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, jest, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { sessionOf } from '../support/e2e/session-of.ts';
+import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
+import { eventually } from '../support/programs.ts';
 import { sendJson } from '../workspaces/small-service.ts';
 
 jest.setTimeout(60_000);
@@ -30,9 +32,11 @@ describe.each(LOOKS)('With %j', (look) => {
     await page.waitForURL(/\/workspaces\/workspace\d+\?back=/);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(wanted);
     expect(await sidewaysFaults(page)).toEqual([]);
-    await page.getByRole('link', { name: 'Murals' }).click();
+    await page.getByRole('link', { name: 'Murals', exact: true }).click();
     await page.waitForURL(/\/murals\?back=/);
-    expect(await page.getByRole('link', { name: 'Murals' }).getAttribute('aria-current')).toBe('page');
+    expect(await page.getByRole('link', { name: 'Murals', exact: true }).getAttribute('aria-current')).toBe(
+      'page',
+    );
     await page.getByRole('link', { name: 'Workspaces, page 2' }).click();
     await page.waitForURL(/\/workspaces\?limit=25&page=2/);
 
@@ -43,7 +47,7 @@ describe.each(LOOKS)('With %j', (look) => {
     expect(await page.getByText(/match(?:es)? “.*” in all 137/).count()).toBe(1);
     expect(await sidewaysFaults(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show all workspaces' }).click();
-    await page.waitForURL(`${e2e.house.origin}/workspaces`);
+    await page.waitForURL(`${e2e.house.origin}/workspaces?limit=25&page=2`);
 
     await page.goBack();
     await page.waitForURL(/find=/);
@@ -68,6 +72,53 @@ describe('With JavaScript', () => {
     await field.fill('');
     expect(await shownItems(page).count()).toBe(25);
     expect(await pageFaults(watched)).toEqual([]);
+  });
+
+  test('what is typed is said once, in a pause: not with each letter', async () => {
+    await using watched = await e2e.openSignedIn('/workspaces', {}, async ({ clock }) => clock.install());
+    const { page, context } = watched;
+    await context.clock.pauseAt(Date.now() + 10_000);
+    await page.evaluate(`{
+      window.said = [];
+      const line = document.querySelector('[data-find-status]');
+      new MutationObserver(() => said.push(line.textContent)).observe(line, { childList: true });
+    }`);
+    await page.getByLabel('Find in all workspaces').pressSequentially('qqq');
+    expect(await shownItems(page).count()).toBe(0);
+    await context.clock.runFor(399);
+    expect(await page.evaluate('said')).toEqual([]);
+    await context.clock.runFor(1);
+    expect(await page.evaluate('said')).toEqual([
+      '0 of the 25 shown here match. Press Find to look through all.',
+    ]);
+  });
+
+  test('where the field of what was found is emptied, the page says how all is shown again', async () => {
+    await using watched = await e2e.openSignedIn('/workspaces?limit=10&page=2&find=design');
+    const { page } = watched;
+    await page.getByLabel('Find in all workspaces').fill('');
+    await page.getByText('Press Find to show all again.').waitFor();
+    await page.getByRole('button', { name: 'Find' }).click();
+    await page.getByText('Items 11–20').waitFor();
+    expect(await shownItems(page).count()).toBe(10);
+  });
+
+  test('loading ends with the session of its reader', async () => {
+    await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=1');
+    const { page } = watched;
+    const calls: ServerResponse[] = [];
+    e2e.house.intercept = (req, res) => {
+      if (!/\/workspaces\?/.test(req.url ?? '')) return false;
+      calls.push(res);
+      return true;
+    };
+    await page.getByRole('button', { name: 'Load all pages' }).click();
+    await eventually(async () => calls.length === 1);
+    await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
+    await comeBackTo(page);
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    await eventually(async () => calls[0]?.destroyed === true);
+    expect(watched.complaints).toEqual([]);
   });
 
   test('all remaining pages are loaded behind the one that is shown, and can be filtered', async () => {
@@ -248,4 +299,34 @@ test('By keyboard alone a person finds a workspace and opens it', async () => {
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/workspaces\/workspace\d+/);
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(wanted);
+});
+
+test('By keyboard alone a person comes past the rows to the next page, with JavaScript or without', async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    await using watched = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
+    const { page } = watched;
+    await page.getByRole('button', { name: 'Find' }).focus();
+    const isThere = async () =>
+      page.getByRole('link', { name: 'Skip to the pages' }).and(page.locator(':focus')).count();
+    for (let presses = 0; presses < 2 && (await isThere()) === 0; presses += 1)
+      await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('#pages:focus').waitFor();
+    await page.keyboard.press('Tab'); // the first two lead nowhere on the first page
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/page=2/);
+    expect(await page.getByText('Items 26–50').count()).toBe(1);
+  }
+});
+
+test('A thumb hits a name from 44 px of height, on a phone', async () => {
+  await using watched = await e2e.openSignedIn('/workspaces', { width: 360 });
+  const misses = await watched.page
+    .evaluate(`[...document.querySelectorAll('.item__name a')].filter((link) => {
+    link.scrollIntoView({ block: 'center' });
+    const { x, y, height } = link.getBoundingClientRect();
+    const middle = y + height / 2;
+    return [-21, 0, 21].some((up) => document.elementFromPoint(x + 2, middle + up) !== link);
+  }).map(({ textContent }) => textContent)`);
+  expect(misses).toEqual([]);
 });

@@ -67,8 +67,24 @@ test('Each page size says what it is without its surroundings', () => {
 test('A long description can be opened without a script, a short one need not', () => {
   const view = (description: string) =>
     render('workspaces', toWorkspacesView({ ...listed, items: [{ name: 'x', description }] }, 2, 25));
-  expect(view('x'.repeat(241))).toContain('<summary>All of it</summary>');
+  expect(view('x'.repeat(241))).toContain('<summary>Read all<');
   expect(view('x'.repeat(240))).not.toContain('<details');
+});
+
+test('Each row says whose details it has, to who hears nothing of the rows around', () => {
+  expect(pages.workspaces).toMatch(
+    /<summary>Details<span class="visually-hidden"> of <bdi>&quot;&gt;&lt;script&gt;[^<]*<\/bdi><\/span><\/summary>/,
+  );
+});
+
+test('A link leads past the items of a list to its pages, where it has some', () => {
+  expect(pages.workspaces).toContain('href="#pages"');
+  expect(pages.workspaces).toContain('id="pages" tabindex="-1"');
+  const whole = render(
+    'workspaces',
+    toWorkspacesView({ ...listed, page: 1, hasNext: false, reached: 'asked' }, 1, 25),
+  );
+  expect(whole).not.toContain('#pages');
 });
 
 test('Who is signed in can sign out on every page', () => {

@@ -40,12 +40,39 @@ export async function pageFaults({ page, look }: WatchedPage): Promise<string[]>
   return await faultsOf(still.page);
 }
 
-/** The same of both looks that axe judges, one after the other: what a page that is open stands in is kept. */
+/**
+ * The same of both looks that axe judges, one after the other, and whether it fits the narrowest screen: what a page that is
+ * open stands in is kept.
+ */
 export async function faultsInBothLooks(watched: WatchedPage): Promise<string[]> {
   await lookAgain(watched, { width: 1280, colorScheme: 'light' });
   const wide = await pageFaults(watched);
+  const narrowest = await narrowFaults(watched);
   await lookAgain(watched, { width: 360, colorScheme: 'dark' });
-  return [...wide, ...(await pageFaults(watched)).map((fault) => `narrow and dark: ${fault}`)];
+  const narrow = (await pageFaults(watched)).map((fault) => `narrow and dark: ${fault}`);
+  return [...wide, ...narrow, ...narrowest];
+}
+
+const NARROWEST = [
+  { width: 320, letters: 16 }, // 1280 px at a zoom of 400 % (WCAG 2.2, 1.4.10)
+  { width: 360, letters: 32 }, // of twice the size (1.4.4)
+];
+
+/** Whether a page can be scrolled sideways at these; its letters are as usual again after that. */
+async function narrowFaults({ context, page }: WatchedPage): Promise<string[]> {
+  const devtools = await context.newCDPSession(page);
+  const setLetters = async (standard: number) =>
+    devtools.send('Page.setFontSizes', { fontSizes: { standard } });
+  const faults: string[] = [];
+  for (const { width, letters } of NARROWEST) {
+    await page.setViewportSize({ width, height: 640 });
+    await setLetters(letters);
+    const found = await sidewaysFaults(page);
+    faults.push(...found.map((fault) => `at ${width} px with letters of ${letters} px: ${fault}`));
+  }
+  await setLetters(16);
+  await devtools.detach();
+  return faults;
 }
 
 async function openStill(page: Page, look: Look): Promise<WatchedPage> {
