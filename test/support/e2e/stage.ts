@@ -27,7 +27,7 @@ interface Stage extends AsyncDisposable {
   show(view: View, look?: Look, prepare?: (context: BrowserContext) => Promise<void>): Promise<ShownView>;
 }
 
-/** Opens one before the tests of the file and closes it after. */
+/** Opens one before the tests of a file and ends it after. */
 export function startStage(): Pick<Stage, 'show'> {
   let stage: Stage | undefined;
   beforeAll(async () => {

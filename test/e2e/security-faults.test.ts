@@ -1,0 +1,41 @@
+import { expect, jest, test } from '@jest/globals';
+import { VIEWS } from '../support/e2e/pages.ts';
+import type { View } from '../support/e2e/pages.ts';
+import { securityFaults } from '../support/e2e/security-faults.ts';
+import { startStage } from '../support/e2e/stage.ts';
+
+jest.setTimeout(60_000);
+
+const landing = VIEWS.find(({ name }) => name === 'landing') as View;
+
+const stage = startStage();
+
+test.each([
+  ['<p style="color: red">', ['style="color: red" of <p>', 'violates style-src-attr: inline']],
+  ['<style>p { color: red }</style>', ['inline <style>', 'violates style-src-elem: inline']],
+  ['<script>window.pwned = 1</script>', ['inline <script>', 'violates script-src-elem: inline']],
+  ['<img src="x" onerror="window.pwned = 1">', ['onerror="window.pwned = 1" of <img>']],
+  ['<a href=" javascript:window.pwned = 1">', ['href=" javascript:window.pwned = 1" of <a>']],
+  ['<img src="http://127.0.0.1:9/a.png">', ['violates img-src: http://127.0.0.1:9/a.png']],
+  [
+    '<img src="/nowhere.png">',
+    ['Failed to load resource: the server responded with a status of 404 (Not Found)'],
+  ],
+])('The tests over all views would see %s', async (markup, faults) => {
+  await using shown = await stage.show(landing, {}, async (context) => {
+    await context.route('**/', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        body: (await response.text()).replace('</main>', `${markup}</main>`),
+      });
+    });
+  });
+  expect(await securityFaults(shown)).toEqual(expect.arrayContaining(faults));
+});
+
+test('The tests over all views would see a script that asks another site', async () => {
+  await using shown = await stage.show(landing);
+  await shown.page.evaluate(`fetch('http://127.0.0.1:9/').catch(() => {})`);
+  expect(await securityFaults(shown)).toContain('violates connect-src: http://127.0.0.1:9/');
+});

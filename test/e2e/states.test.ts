@@ -1,0 +1,21 @@
+import { expect, jest, test } from '@jest/globals';
+import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
+import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
+import { startStage } from '../support/e2e/stage.ts';
+import { STATES } from '../support/e2e/states.ts';
+
+jest.setTimeout(60_000);
+
+const stage = startStage();
+
+test.each(STATES)(
+  '$name: nothing inline or from others, clean for axe, as wide as the screen',
+  async (state) => {
+    await using shown = await stage.show(state);
+    expect(shown.status).toBe(state.status);
+    expect(await securityFaults(shown)).toEqual([]);
+    expect(await faultsInBothLooks(shown)).toEqual([]);
+    expect(await shown.page.evaluate('window.pwned')).toBeUndefined();
+    expect(complaintsOf(shown)).toEqual([]);
+  },
+);
