@@ -1,0 +1,107 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const DOCUMENTS = [
+  ...readdirSync(ROOT),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => `docs/${file}`),
+].filter((file) => file.endsWith('.md'));
+
+describe.each(DOCUMENTS)('%s', (file) => {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+
+  test('has no link or picture that leads nowhere', () => {
+    expect(deadLinks(file, text)).toEqual([]);
+  });
+
+  test('names no file that is not there', () => {
+    expect(missingFiles(text)).toEqual([]);
+  });
+});
+
+describe('These tests', () => {
+  const here = 'docs/pages.md';
+
+  test.each([
+    ['a file', '[a](../docs/nowhere.md)', '../docs/nowhere.md'],
+    ['a picture', '![a](images/nowhere.png)', 'images/nowhere.png'],
+    ['a folder', '[a](../nowhere)', '../nowhere'],
+    ['a heading', '[a](security.md#nothing-of-this)', 'security.md#nothing-of-this'],
+    ['a heading of the same page', '[a](#nothing-of-this)', '#nothing-of-this'],
+    ['a file outside of the project', '[a](../../elsewhere)', '../../elsewhere'],
+    ['a file from the root of a site', '[a](/docs/pages.md)', '/docs/pages.md'],
+    ['a file that is linked to by name', '[a]\n\n[a]: nowhere.md', 'nowhere.md'],
+    ['a picture as markup', '<img src="nowhere.png">', 'nowhere.png'],
+    ['a file under a title', '[a](nowhere.md "A title")', 'nowhere.md'],
+  ])('would miss %s', (_what, text, link) => {
+    expect(deadLinks(here, text)).toEqual([link]);
+  });
+
+  test.each([
+    '[a](pages.md), ![b](images/console.png), [c](../src)',
+    '# A heading, *with* `code()`\n[a](#a-heading-with-code)',
+    '# Twice\n# Twice\n[a](#twice-1)',
+    '[a](https://example.com/nowhere.md)',
+    '`[a](nowhere.md)`',
+    '```md\n[a](nowhere.md)\n```',
+  ])('take %j', (text) => {
+    expect(deadLinks(here, text)).toEqual([]);
+  });
+
+  test('would miss a file that is named', () => {
+    expect(missingFiles('`test/nowhere.test.ts` and `src/app.ts`')).toEqual(['test/nowhere.test.ts']);
+  });
+});
+
+/** The relative links of a document, as they are written, that have no file or heading at their end. */
+function deadLinks(file: string, text: string): string[] {
+  const prose = withoutCode(text);
+  return [
+    ...prose.matchAll(/\]\(\s*<?([^\s<>()]+)>?[^()]*\)/g),
+    ...prose.matchAll(/^\s*\[[^\]]+\]:\s*<?([^\s<>]+)/gm),
+    ...prose.matchAll(/\s(?:href|src)="([^"]*)"/g),
+  ]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^[a-z][\w+.-]*:/i.test(link) && !leadsSomewhere(file, text, link));
+}
+
+function leadsSomewhere(file: string, text: string, link: string): boolean {
+  const [path = '', heading] = link.split('#');
+  if (path.startsWith('/')) return false;
+  const target = path === '' ? file : join(dirname(file), decodeURIComponent(path));
+  if (relative('', target).startsWith('..') || !existsSync(join(ROOT, target))) return false;
+  if (heading === undefined) return true;
+  return headingsOf(path === '' ? text : readFileSync(join(ROOT, target), 'utf8')).includes(heading);
+}
+
+/** What headings are called in addresses, as GitHub does it. */
+function headingsOf(text: string): string[] {
+  const seen = new Map<string, number>();
+  return [...withoutFences(text).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm)].map(([, heading = '']) => {
+    const name = heading
+      .toLowerCase()
+      .replaceAll(/[^\p{Letter}\p{Number}\s_-]/gu, '')
+      .replaceAll(' ', '-');
+    const before = seen.get(name) ?? 0;
+    seen.set(name, before + 1);
+    return before === 0 ? name : `${name}-${before}`;
+  });
+}
+
+/** What stands as code and looks like a path of ours, and is none. */
+function missingFiles(text: string): string[] {
+  return [...withoutFences(text).matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => /^(?:bench|deploy|docs|public|scripts|src|test|views)\//.test(path))
+    .filter((path) => !existsSync(join(ROOT, path)));
+}
+
+function withoutFences(text: string): string {
+  return text.replaceAll(/^(\s*)(`{3,}|~{3,})[^]*?^\1\2\s*$/gm, '');
+}
+
+function withoutCode(text: string): string {
+  return withoutFences(text).replaceAll(/(`+)(?!`)(?:(?!\n\n)[^])*?[^`]\1(?!`)/g, '');
+}
