@@ -6,8 +6,7 @@ import type { ErrorAction } from './errors.ts';
 import type { Logger } from './log.ts';
 import { sendProblem } from './problem.ts';
 import { requestId } from './request-id.ts';
-import { placeOf } from './site-place.ts';
-import type { SitePlace } from './site-place.ts';
+import { placeOf, returnPathOf } from './site-place.ts';
 import type { Render } from './templates.ts';
 
 /** Passes on that there is no such page: the last handler before the error pages. */
@@ -41,10 +40,13 @@ export function createErrorPages(deps: {
 
   const toPage = (error: AppError, req: Request, res: Response) => {
     const signedIn = isSignedIn(req);
-    const place = placeOf(res);
-    const ways = toWays(error, req, signedIn, place);
+    const { room, wayBack } = placeOf(res) ?? {};
+    const action = typeof error.action === 'function' ? error.action(returnPathOf(req, res)) : error.action;
+    const start = signedIn ? { ...WORKSPACES, ...(wayBack && { href: wayBack.href }) } : START;
+    const ways = toWays(error, req, action, start);
     return render('error', {
-      ...place,
+      room,
+      wayBack,
       title: error.title,
       signedIn,
       // To say no is no error.
@@ -113,13 +115,16 @@ const WORKSPACES: ErrorAction = { href: '/workspaces', label: 'Go to your worksp
 
 /**
  * The ways on, the likeliest first: the error's own, or to try a page again that failed on our side, and then the start
- * page, unless it is what failed; to where somebody came from, where that is a place there.
+ * page, unless it is what failed.
  */
-function toWays(error: AppError, req: Request, signedIn: boolean, place: SitePlace | null): ErrorAction[] {
-  const start = signedIn ? { ...WORKSPACES, href: place?.wayBack?.href ?? WORKSPACES.href } : START;
+function toWays(
+  error: AppError,
+  req: Request,
+  action: ErrorAction | undefined,
+  start: ErrorAction,
+): ErrorAction[] {
   const startFailed = pathOf(req) === start.href;
-  const own = typeof error.action === 'function' ? error.action(req.originalUrl) : error.action;
-  const first = own ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);
+  const first = action ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);
   return first === start || startFailed ? [first] : [first, start];
 }
 

@@ -5,8 +5,8 @@ export interface ErrorAction {
   readonly label: string;
 }
 
-/** A way on that comes back to what was asked for: made from its address. */
-type ReturningAction = (originalUrl: string) => ErrorAction;
+/** A way on that comes back: made from the path to come back to. */
+type ReturningAction = (returnPath: string) => ErrorAction;
 
 /** What of an error may leave the house, beside its status: nothing here is secret or internal. */
 export interface ErrorDetails {

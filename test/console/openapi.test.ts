@@ -11,7 +11,9 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** `status code`, of each problem that a room's source names. */
 function problemsIn(room: string): string[] {
-  const files = readdirSync(join(ROOT, 'src', room)).filter((name) => name.endsWith('.ts'));
+  const files = readdirSync(join(ROOT, 'src', room), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  );
   const found = files.flatMap((name) => {
     const source = readFileSync(join(ROOT, 'src', room, name), 'utf8');
     const named = source.matchAll(/\b([45]\d\d),\s*(?:\w+ \? '([a-z_]+)' : )?'([a-z_]+)',/g);

@@ -42,6 +42,7 @@ export interface BrowserAppOptions {
 /** The workspace browser alone, over the parts it has in the whole app. Whoever asks says which session they have. */
 export interface BrowserApp extends AsyncDisposable {
   readonly server: Server;
+  readonly redis: RedisClient;
 }
 
 const silent = createLog('silent');
@@ -92,6 +93,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   await once(server, 'listening');
   return {
     server,
+    redis,
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();

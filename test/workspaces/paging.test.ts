@@ -236,5 +236,5 @@ test('A walk ends with its session, shows nothing, and leaves nothing', async ()
   const page = await request(app.server).get('/workspaces?limit=10&page=50').expect(303);
   expect(page.headers['location']).toMatch(/^\/auth\/login\?return_to=/);
   expect(service.calls).toHaveLength(3);
-  expect(await redis.dbsize()).toBe(0);
+  expect(await app.redis.dbsize()).toBe(0);
 });

@@ -1,8 +1,8 @@
 import { Router } from 'express';
 import type { Request, RequestHandler, Response } from 'express';
-import { comeBackTo } from '../../auth/require-session.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
+import { standAt } from '../../platform/site-place.ts';
 import type { Ticket } from '../../session/record.ts';
 import { createAtOnce } from '../at-once.ts';
 import { isPathId, toItemsList, WORKSPACES } from '../list-paths.ts';
@@ -66,7 +66,7 @@ export function createExportsRouter(deps: {
     router.all(address, (req, res, next) => {
       const exported = toExported(req);
       // A download is no page to come back to, and would leave the tab at the service: its list is one.
-      if (exported !== null) comeBackTo(res, exported.list.address);
+      if (exported !== null) standAt(res, { room: 'workspaces', comesBackTo: exported.list.address });
       next();
     });
     router.all(address, signedIn);

@@ -160,6 +160,13 @@ describe('a failure of the first page', () => {
     expect(bench.service.calls).toHaveLength(1);
   });
 
+  test('leads, where new access may help, to sign-in and back to the list', async () => {
+    const cookie = await bench.begin(workspaces(3));
+    bench.intercept = respond((res) => sendJson(res, 403, {}));
+    const { body } = await bench.get('/workspaces/w1/rooms.csv', cookie);
+    expect(body).toContain('href="/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms">Sign in again</a>');
+  });
+
   test('is a problem to who prefers JSON', async () => {
     const cookie = await bench.begin([]);
     bench.intercept = respond((res) => res.writeHead(429, { 'retry-after': '7' }).end());
