@@ -71,8 +71,7 @@ async function narrowFaults({ context, page }: WatchedPage): Promise<string[]> {
     const found = await sidewaysFaults(page);
     faults.push(...found.map((fault) => `at ${width} px with letters of ${letters} px: ${fault}`));
   }
-  await setLetters(16);
-  await devtools.detach();
+  await setLetters(16); // and stays attached: to detach would end an emulation of being offline
   return faults;
 }
 
