@@ -102,4 +102,5 @@ export async function setFaultByHand(page, { service }) {
   await page.goto(`${service}/_faults`);
   await page.getByRole('button', { name: 'Next list fails (500)' }).click();
   await page.waitForURL(`${service}/_faults#now`);
+  await page.evaluate('scrollTo(0, 0)'); // the page's beginning, not what it leads to
 }

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 
 /** @param {Page} page */
 export async function comeNearTheEnd(page) {
-  const longest = Date.now() + 12 * HOUR_MS;
+  const longest = String(await page.evaluate('document.body.dataset.session'));
   await tell(page, longest, HOUR_MS);
   const asked = page.waitForResponse(STATUS);
   await page.reload();
@@ -30,7 +30,13 @@ export async function staySignedIn(page) {
 
 /** @param {Page} page */
 export async function comeNearTheLongest(page) {
-  await tell(page, Date.now() + SOON_MS, HOUR_MS);
+  const longest = inMs(SOON_MS);
+  await page.route(page.url(), async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(/data-session="[^"]*"/, `data-session="${longest}"`);
+    await route.fulfill({ response, body });
+  });
+  await tell(page, longest, HOUR_MS);
   await page.reload();
   await page.getByRole('link', { name: 'Sign in again now' }).waitFor();
 }
@@ -60,7 +66,7 @@ export async function signOutInAnotherTab(page, { address }) {
 
 /** @param {Page} page */
 export async function becomeAnotherSession(page) {
-  await tell(page, Date.now() + HOUR_MS, HOUR_MS);
+  await tell(page, inMs(HOUR_MS), HOUR_MS);
   await lookAgain(page);
   await page.getByRole('heading', { name: 'You signed in again in another tab' }).waitFor();
 }
@@ -88,16 +94,19 @@ export async function goOffline(page) {
 /**
  * What the page is told of its session from now on.
  * @param {Page} page
- * @param {number} longest When it ends whatever is done, which is its name to the page; ms since the epoch.
+ * @param {string} longest When it ends whatever is done (ISO 8601), which is its name to the page.
  * @param {number} idleMs How long it lasts unless it is used.
  */
 async function tell(page, longest, idleMs) {
   await page.unroute(STATUS);
   await page.route(STATUS, async (route) => {
-    const [expiresAt, idleExpiresAt] = [longest, Date.now() + idleMs].map((at) => new Date(at).toISOString());
-    await route.fulfill({ json: { signedIn: true, expiresAt, idleExpiresAt, scopes: [] } });
+    const answer = { signedIn: true, expiresAt: longest, idleExpiresAt: inMs(idleMs), scopes: [] };
+    await route.fulfill({ json: answer });
   });
 }
+
+/** @param {number} ms */
+const inMs = (ms) => new Date(Date.now() + ms).toISOString();
 
 /**
  * Comes back to the tab, which asks about its session.
