@@ -53,13 +53,16 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
   };
 }
 
-/** Looks at an open page in another way; its scripts stay as they are. */
+/** Looks at an open page in another way, once colours have passed over into others; its scripts stay as they are. */
 export async function lookAgain(
   { page }: WatchedPage,
   { width, colorScheme }: Required<Omit<Look, 'javaScriptEnabled'>>,
 ): Promise<void> {
   await page.setViewportSize({ width, height: HEIGHTS[width] });
   await page.emulateMedia({ colorScheme });
+  await page.evaluate(
+    'Promise.allSettled(document.getAnimations().map((each) => each instanceof CSSTransition && each.finished))',
+  );
 }
 
 /**
