@@ -29,35 +29,36 @@ export interface PageTokens {
 
 const markSchema = z.object({ next: z.string(), before: z.number() });
 
-/** For the tokens of one walk, in characters: with usual ones far more than it can find. */
-const MOST_KEPT = 65_536;
-
-/** The last marks, and as many before them as fit: a page whose mark was not kept is walked to again. */
-function withinBudget(marks: [number, PageMark][]): [number, PageMark][] {
-  let left = MOST_KEPT;
-  const kept = marks.toReversed().filter(([, { next = '' }]) => (left -= next.length) >= 0);
-  return kept.length > 0 ? kept : marks.slice(-1);
-}
-
-/** Of one session; of more the one is forgotten that got no mark for longest: its pages are walked to again. */
+/**
+ * Of one session; of more the list that was used longest ago is forgotten, and its pages are walked to again. A list is
+ * used when it gets a mark.
+ */
 const MOST_LISTS = 32;
 
-/** For the sealed marks of one list: with usual tokens some 800 pages. */
+/** For the sealed marks of one list: with usual tokens some 800 pages, and a single mark of the longest always fits. */
 const MOST_BYTES = 262_144;
 
+/** Where a list says how many bytes its marks are together, so that nobody has to add them up; every other field is a page. */
+const BYTES_FIELD = 'bytes';
+
 /**
- * Adds fields and values (ARGV[5] on) to the list at KEYS[1], or begins it anew with them where all together were more than
- * ARGV[2] bytes. Counts the list, whose name is ARGV[4], as the last one used of those named at KEYS[2], and gives the name of
- * the one that is used no more where they are more than ARGV[3]. No key stands without a time to live: ARGV[1] in seconds.
+ * Adds fields and values (ARGV[6] on) to the list at KEYS[1], or begins it anew with them where all together would be more
+ * than ARGV[2] bytes; ARGV[5] is the field that counts them. Makes the list, whose name is ARGV[4], the one used last of those
+ * named at KEYS[2], and where they are more than ARGV[3] gives the name of the one used longest ago. No key stands without a
+ * time to live: ARGV[1] in seconds. What it costs follows what is added, not what is there: Redis does nothing else meanwhile.
  */
 const REMEMBER = `
-  redis.call('HSET', KEYS[1], unpack(ARGV, 5))
-  local bytes = 0
-  for _, value in ipairs(redis.call('HVALS', KEYS[1])) do bytes = bytes + #value end
+  local added, replaced = 0, 0
+  for at = 6, #ARGV, 2 do
+    added = added + #ARGV[at + 1]
+    replaced = replaced + redis.call('HSTRLEN', KEYS[1], ARGV[at])
+  end
+  local bytes = (redis.call('HGET', KEYS[1], ARGV[5]) or 0) - replaced + added
   if bytes > tonumber(ARGV[2]) then
     redis.call('DEL', KEYS[1])
-    redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+    bytes = added
   end
+  redis.call('HSET', KEYS[1], ARGV[5], bytes, unpack(ARGV, 6))
   redis.call('EXPIRE', KEYS[1], ARGV[1])
   redis.call('LREM', KEYS[2], 0, ARGV[4])
   local lists = redis.call('RPUSH', KEYS[2], ARGV[4])
@@ -89,12 +90,27 @@ export function createPageTokens(deps: {
     return opened === null ? null : (markSchema.safeParse(JSON.parse(opened.text)).data ?? null);
   };
 
+  /** The last marks, and as many before them as fit: a page whose mark was not kept is walked to again. */
+  const sealLast = (list: ListName, marks: readonly [number, PageMark][]): [string, string][] => {
+    const key = keyOf(list);
+    const fields: [string, string][] = [];
+    let bytes = 0;
+    for (const [page, mark] of marks.toReversed()) {
+      const sealed = sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`);
+      bytes += sealed.length;
+      if (bytes > MOST_BYTES) break;
+      fields.push([String(page), sealed]);
+    }
+    return fields;
+  };
+
   return {
     async nearest(list, page) {
       if (page <= 1) return null;
       const mark = await read(list, page);
       if (mark !== null) return { page, mark };
-      const known = (await fromStore(redis.hkeys(keyOf(list)))).map(Number);
+      const fields = await fromStore(redis.hkeys(keyOf(list)));
+      const known = fields.filter((field) => field !== BYTES_FIELD).map(Number);
       const before = known.reduce((last, each) => (each < page && each > last ? each : last), 1);
       const earlier = before > 1 ? await read(list, before) : null;
       return earlier === null ? null : { page: before, mark: earlier };
@@ -103,16 +119,14 @@ export function createPageTokens(deps: {
     async remember(list, marks) {
       if (marks.size === 0) return;
       try {
-        const key = keyOf(list);
-        const fields = withinBudget([...marks]).flatMap(([page, mark]) => [
-          String(page),
-          sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`),
-        ]);
-        const keys = [key, keyBesideSession(deps.prefix, 'lists', list.sessionId)];
-        const bounds = [deps.idleSeconds, MOST_BYTES, MOST_LISTS];
-        const unused = await fromStore(redis.eval(REMEMBER, 2, ...keys, ...bounds, toName(list), ...fields));
-        // Where another process uses it again just now, it is walked to again: that is all.
-        if (typeof unused === 'string') await fromStore(redis.del(keyAt(list.sessionId, unused)));
+        const added = sealLast(list, [...marks]).flat();
+        // One script takes keys of one slot only (Redis Cluster): both stand beside the session.
+        const keys = [keyOf(list), keyBesideSession(deps.prefix, 'lists', list.sessionId)];
+        const values = [deps.idleSeconds, MOST_BYTES, MOST_LISTS, toName(list), BYTES_FIELD, ...added];
+        const forgotten = await fromStore(redis.eval(REMEMBER, 2, ...keys, ...values));
+        // A script is to be told beforehand of every key that it touches, and this one it finds out itself: so it goes after it.
+        // Where another process uses the list again just now, it is walked to again: that is all.
+        if (typeof forgotten === 'string') await fromStore(redis.del(keyAt(list.sessionId, forgotten)));
       } catch (error) {
         deps.log.warn({ err: error }, 'page tokens not kept');
       }

@@ -30,7 +30,7 @@ test('The tokens of a list stand in one key, its name in another, and both end w
     expect.stringMatching(/^test:lists:\{test:session:[\w-]{43}\}$/),
     expect.stringMatching(/^test:pages:\{test:session:[\w-]{43}\}:[\w-]{43}$/),
   ]);
-  expect(await redis.hlen(keys[1] ?? '')).toBe(4);
+  expect(await pagesAt(keys[1] ?? '')).toEqual([2, 3, 4, 5]);
   for (const key of keys) {
     const seconds = await redis.ttl(key);
     expect(seconds).toBeGreaterThan(IDLE_SECONDS - 10);
@@ -126,7 +126,7 @@ function collectWarnings() {
   return { lines, log: createLog('warn', { write }) };
 }
 
-test('Of endless tokens the last are kept that fit into 64 KiB: how much a session holds does not follow the service', async () => {
+test('Of endless tokens the last are kept that fit into 256 KiB: how much a session holds does not follow the service', async () => {
   const long = (nth: number) => `${nth}`.padStart(8_000, '0');
   await using service = await startSmallService([], ({ next }, res) => {
     const nth = Number(next ?? 0) + 1;
@@ -136,9 +136,7 @@ test('Of endless tokens the last are kept that fit into 64 KiB: how much a sessi
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   await request(app.server).get('/workspaces?page=30').expect(200);
   const [key = ''] = await redis.keys('test:pages:*');
-  expect((await redis.hkeys(key)).map(Number).toSorted((a, b) => a - b)).toEqual([
-    24, 25, 26, 27, 28, 29, 30, 31,
-  ]);
+  expect(await pagesAt(key)).toEqual(Array.from({ length: 24 }, (_, nth) => 8 + nth));
   service.calls.length = 0;
   const page = await request(app.server).get('/workspaces?page=31').expect(200);
   expect(page.text).toContain('Workspace 31<');
@@ -154,7 +152,7 @@ function pageTokensOf() {
   return createPageTokens({ redis, sealer, prefix: 'test:', idleSeconds: 60, log: createLog('silent') });
 }
 
-test('A session has 32 lists at most: the one that was unused for longest is forgotten, others are none of its business', async () => {
+test('A session has 32 lists at most: the one used longest ago is forgotten, others are none of its business', async () => {
   const pageTokens = pageTokensOf();
   await pageTokens.remember({ ...list('/0'), sessionId: 'another' }, marks(2));
   for (let nth = 0; nth < 32; nth += 1) await pageTokens.remember(list(`/${nth}`), marks(2));
@@ -167,15 +165,48 @@ test('A session has 32 lists at most: the one that was unused for longest is for
   expect(await redis.keys('test:pages:*')).toHaveLength(32 + 1);
 });
 
+const long = (page: number, next = 'x'.repeat(8_000)) => new Map([[page, { next, before: 25 }]]);
+
 test('A list that outgrows 256 KiB begins anew with what the last walk brought', async () => {
   const pageTokens = pageTokensOf();
-  const long = (page: number) => new Map([[page, { next: 'x'.repeat(8_000), before: 25 }]]);
   for (let page = 2; page < 26; page += 1) await pageTokens.remember(list('/'), long(page));
   const [key = ''] = await redis.keys('test:pages:*');
-  expect(await redis.hlen(key)).toBe(24);
+  expect(await pagesAt(key)).toHaveLength(24);
   await pageTokens.remember(list('/'), new Map([...long(26), ...marks(27)]));
-  expect(await redis.hlen(key)).toBe(2);
+  expect(await pagesAt(key)).toEqual([26, 27]);
   expect(await pageTokens.nearest(list('/'), 26)).toMatchObject({ page: 26 });
   expect(await pageTokens.nearest(list('/'), 28)).toMatchObject({ page: 27 });
   expect(await redis.ttl(key)).toBeGreaterThan(0);
 });
+
+test('A page that is visited again and again takes its bytes once', async () => {
+  const pageTokens = pageTokensOf();
+  await pageTokens.remember(list('/'), marks(2));
+  for (let nth = 0; nth < 30; nth += 1) await pageTokens.remember(list('/'), long(3));
+  const [key = ''] = await redis.keys('test:pages:*');
+  expect(await pagesAt(key)).toEqual([2, 3]);
+});
+
+test('However long a token becomes once it is sealed, a list takes no more than 256 KiB', async () => {
+  const pageTokens = pageTokensOf();
+  const longest = '\u0001'.repeat(8_192);
+  const eight = [2, 3, 4, 5, 6, 7, 8, 9].map((page) => [page, { next: longest, before: 25 }] as const);
+  await pageTokens.remember(list('/'), new Map(eight));
+  const [key = ''] = await redis.keys('test:pages:*');
+  expect(await pagesAt(key)).toEqual([7, 8, 9]);
+  expect(await bytesAt(key)).toBeLessThan(262_144);
+  await pageTokens.remember(list('/'), new Map([...long(10, longest), ...long(11, longest)]));
+  expect(await pagesAt(key)).toEqual([10, 11]);
+});
+
+async function pagesAt(key: string): Promise<number[]> {
+  const fields = await redis.hkeys(key);
+  return fields
+    .filter((field) => field !== 'bytes')
+    .map(Number)
+    .toSorted((a, b) => a - b);
+}
+
+async function bytesAt(key: string): Promise<number> {
+  return Buffer.byteLength((await redis.hvals(key)).join(''));
+}
