@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
-import { returnPathOf } from '../platform/site-place.ts';
+import { returnPathOf } from '../platform/return-path.ts';
 import type { Ticket } from '../session/record.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
 import { ticketOf } from '../session/sessions.ts';

@@ -6,7 +6,8 @@ import type { ErrorAction } from './errors.ts';
 import type { Logger } from './log.ts';
 import { sendProblem } from './problem.ts';
 import { requestId } from './request-id.ts';
-import { placeOf, returnPathOf } from './site-place.ts';
+import { returnPathOf } from './return-path.ts';
+import { frameOf } from './site-frame.ts';
 import type { Render } from './templates.ts';
 
 /** Passes on that there is no such page: the last handler before the error pages. */
@@ -40,13 +41,10 @@ export function createErrorPages(deps: {
 
   const toPage = (error: AppError, req: Request, res: Response) => {
     const signedIn = isSignedIn(req);
-    const { room, wayBack } = placeOf(res) ?? {};
     const action = typeof error.action === 'function' ? error.action(returnPathOf(req, res)) : error.action;
-    const start = signedIn ? { ...WORKSPACES, ...(wayBack && { href: wayBack.href }) } : START;
-    const ways = toWays(error, req, action, start);
+    const ways = toWays(error, req, action, signedIn ? WORKSPACES : START);
     return render('error', {
-      room,
-      wayBack,
+      ...frameOf(res),
       title: error.title,
       signedIn,
       // To say no is no error.

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { goneSignal } from '../platform/gone.ts';
 import { requestId } from '../platform/request-id.ts';
-import { standAt } from '../platform/site-place.ts';
+import { setFrame } from '../platform/site-frame.ts';
 import type { Render } from '../platform/templates.ts';
 import type { Ticket } from '../session/record.ts';
 import { toFindAddress, toWayBack } from './addresses.ts';
@@ -45,14 +45,14 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     return { ticket: ticketOf(req), path, requestId: requestId(res), signal: goneSignal(res) };
   };
 
-  /** A page that fails still stands among the workspaces, and leads back to where somebody came from. */
-  const takePlace: RequestHandler = (req, res, next) => {
+  /** A page that fails, if only to find its session, still stands among the workspaces, and leads back to where somebody came from. */
+  const framePage: RequestHandler = (req, res, next) => {
     const wayBack = 'id' in req.params && { wayBack: toWayBack(req.query, pageSize) };
-    standAt(res, { room: 'workspaces', ...wayBack });
+    setFrame(res, { room: 'workspaces', ...wayBack });
     next();
   };
 
-  router.all([WORKSPACES.address, INSIDE], signedIn, takePlace);
+  router.all([WORKSPACES.address, INSIDE], framePage, signedIn);
   router.get([WORKSPACES.address, INSIDE], createPagesAtOnce(deps.mostPages, ticketOf));
   router.get(WORKSPACES.address, async (req, res) => {
     const source = toSource(req, res, WORKSPACES.servicePath);

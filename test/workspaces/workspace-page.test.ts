@@ -143,8 +143,16 @@ describe('Inside a workspace', () => {
     expect(page.text).toContain(words);
     const href = '/workspaces?limit=10&amp;page=3';
     expect(page.text).toMatch(new RegExp(`<a href="${href.replace('?', '\\?')}">.*Workspaces, page 3<`));
-    expect(page.text).toContain(`href="${href}">Go to your workspaces</a>`);
+    expect(page.text).toContain('href="/workspaces">Go to your workspaces</a>');
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
+  });
+
+  test('so does the one that says that the sessions are out of reach', async () => {
+    await house.redis.acl('SETUSER', 'default', '-getex');
+    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
+    await house.redis.acl('SETUSER', 'default', '+getex');
+    expect(page.status).toBe(503);
+    expect(page.text).toContain('<a href="/workspaces?limit=10&amp;page=3">');
   });
 
   test('an error page of the workspaces themselves has no way back, but stands among them', async () => {

@@ -2,7 +2,8 @@ import { Router } from 'express';
 import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { standAt } from '../../platform/site-place.ts';
+import { setReturnPath } from '../../platform/return-path.ts';
+import { setFrame } from '../../platform/site-frame.ts';
 import type { Ticket } from '../../session/record.ts';
 import { createAtOnce } from '../at-once.ts';
 import { isPathId, toItemsList, WORKSPACES } from '../list-paths.ts';
@@ -65,8 +66,11 @@ export function createExportsRouter(deps: {
   const serve = (address: string, format: ExportFormat, toExported: (req: Request) => Exported | null) => {
     router.all(address, (req, res, next) => {
       const exported = toExported(req);
-      // A download is no page to come back to, and would leave the tab at the service: its list is one.
-      if (exported !== null) standAt(res, { room: 'workspaces', comesBackTo: exported.list.address });
+      if (exported !== null) {
+        setFrame(res, { room: 'workspaces' });
+        // A download is no page to come back to, and would leave the tab at the service: its list is one.
+        setReturnPath(res, exported.list.address);
+      }
       next();
     });
     router.all(address, signedIn);
