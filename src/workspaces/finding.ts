@@ -1,6 +1,5 @@
 import { createMatcher } from './find-text.ts';
-import { toItemRow, toItemRows } from './item-row.ts';
-import type { ItemRow } from './item-row.ts';
+import { toItemRow } from './item-row.ts';
 import type { WalkedPage } from './page-walk.ts';
 import type { ListSource } from './service-pages.ts';
 import type { WalkList } from './session-walks.ts';
@@ -14,7 +13,7 @@ interface FindRequest extends Omit<ListSource, 'limit'> {
 
 /** What was found, and how far it looked. */
 export interface Found {
-  readonly rows: readonly ItemRow[];
+  readonly items: readonly unknown[];
   /** Number of items before those that were looked at, and up to the last of them. */
   readonly before: number;
   readonly upTo: number;
@@ -54,7 +53,7 @@ export function createFinding(walkList: WalkList): FindItems {
     };
     const end = await walkList({ ...source, limit: FIND_LIMIT }, { from, begin });
     return {
-      rows: toItemRows(found),
+      items: found,
       before,
       upTo,
       ...(end.following !== undefined && { nextFrom: Math.max(end.page + 1, from) }),

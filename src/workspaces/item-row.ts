@@ -33,8 +33,8 @@ const LONG_DESCRIPTION = 240;
 const LONGEST_FLAG = 40;
 const NO_NAME = 'Without a name';
 /**
- * Characters of all rows of a page: as HTML they take up to six times as much, and to write more holds everybody else up. Even of a
- * hundred rows each may be longer than items are in earnest.
+ * Characters of the long texts of all rows of a page: as HTML they take up to six times as much, and to write more holds everybody
+ * else up. Even of a hundred rows each may be longer than items are in earnest.
  */
 const MOST_ON_A_PAGE = 1_000_000;
 
@@ -45,7 +45,8 @@ export function toItemRows(items: readonly unknown[]): ItemRow[] {
 
 /**
  * The service promises nothing about its items: what is missing or of another type is left out, what is unknown goes
- * into the details. `most` bounds its texts, in UTF-16 code units all together.
+ * into the details. `most` bounds its name, which a page prints twice, its description and its details, in UTF-16 code units all
+ * together; flags are short, and its id and the times are not counted.
  */
 export function toItemRow(item: unknown, most = Infinity): ItemRow {
   const fields = toFields(item);

@@ -71,7 +71,7 @@ export function toPageView(list: ShownList, listed: ListedPage, asked: number): 
   const isWhole = listed.page === 1 && !listed.hasNext;
   return {
     ...toFrame(list, listed, ''),
-    rows: toItemRows(listed.items.slice(0, MOST_ROWS)).map((row) => toLinkedRow(list, row)),
+    rows: toLinkedRows(list, listed.items),
     empty: isWhole ? list.empty : 'There is nothing on this page.',
     place: toPlace(pagination),
     firstNumber: listed.before + 1,
@@ -83,10 +83,10 @@ export function toPageView(list: ShownList, listed: ListedPage, asked: number): 
 /** What was found in a list. */
 export function toFoundView(list: ShownList, found: Found, find: FindAddress): ListView {
   const { words, cameFrom } = find;
-  const { rows, before, upTo, nextFrom } = found;
+  const { items, before, upTo, nextFrom } = found;
   const looked =
     before === 0 ? `the first ${toCount(upTo)}` : `numbers ${toCount(before + 1)} to ${toCount(upTo)}`;
-  const matches = `${toCount(rows.length)} ${rows.length === 1 ? 'matches' : 'match'} “${words}”`;
+  const matches = `${toCount(items.length)} ${items.length === 1 ? 'matches' : 'match'} “${words}”`;
   const extent = nextFrom === undefined && before === 0 ? `all ${toCount(upTo)}` : looked;
   const goOn = nextFrom !== undefined && {
     notice: {
@@ -102,7 +102,7 @@ export function toFoundView(list: ShownList, found: Found, find: FindAddress): L
   };
   return {
     ...toFrame(list, cameFrom, words),
-    rows: rows.slice(0, MOST_ROWS).map((row) => toLinkedRow(list, row)),
+    rows: toLinkedRows(list, items),
     empty: `Nothing matches “${words}”${upTo === 0 ? `: there are no more ${list.kind}` : ` in ${extent} ${list.kind}`}.`,
     place: upTo === 0 ? '' : `${matches} in ${extent}`,
     ...goOn,
@@ -127,6 +127,11 @@ function toFrame({ kind, address, back, defaultLimit }: ShownList, page: PageAdd
 /** A kind as a name: with a capital letter. */
 export function toLabel(kind: string): string {
   return kind.charAt(0).toUpperCase() + kind.slice(1);
+}
+
+/** Only those that are shown share what a page can hold. */
+function toLinkedRows(list: ShownList, items: readonly unknown[]): LinkedRow[] {
+  return toItemRows(items.slice(0, MOST_ROWS)).map((row) => toLinkedRow(list, row));
 }
 
 function toLinkedRow(list: ShownList, row: ItemRow): LinkedRow {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ListedPage } from '../../src/workspaces/page-by-number.ts';
-import { toWorkspacesView } from '../../src/workspaces/workspaces-view.ts';
+import { toFoundWorkspacesView, toWorkspacesView } from '../../src/workspaces/workspaces-view.ts';
 import { render } from '../support/render.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -69,6 +69,25 @@ test('A long description can be opened without a script, a short one need not', 
     render('workspaces', toWorkspacesView({ ...listed, items: [{ name: 'x', description }] }, 2, 25));
   expect(view('x'.repeat(241))).toContain('<summary>Read all<');
   expect(view('x'.repeat(240))).not.toContain('<details');
+});
+
+test('A page on which all is as long as it can be is no more than 16 MB of HTML', () => {
+  const [sign, quote] = ['☂', '"'];
+  const item = {
+    ...Object.fromEntries(Array.from({ length: 36 }, (_, nth) => [`${nth}`, quote.repeat(5)])),
+    id: sign.repeat(256),
+    name: quote.repeat(500),
+    description: quote.repeat(2_000),
+    createdOn: 1,
+    updatedOn: 1,
+    ...{ locked: true, suspended: true, confidential: true, favorite: true },
+    ...{ status: quote.repeat(50), type: quote.repeat(50) },
+  };
+  const found = { items: Array.from({ length: 10_000 }, () => item), before: 1, upTo: 20_000, nextFrom: 201 };
+  const find = { words: sign.repeat(200), from: 101, cameFrom: { limit: 100, page: 1_000_000 } };
+  const html = render('workspaces', toFoundWorkspacesView(found, find, 25));
+  expect(html.split('<li class="item">')).toHaveLength(1_000 + 1);
+  expect(Buffer.byteLength(html)).toBeLessThan(16_000_000);
 });
 
 test('Each row says whose details it has, to who hears nothing of the rows around', () => {

@@ -50,6 +50,17 @@ test('To find nothing in particular leads back to the page that was shown before
   expect(namesIn(page.text).at(0)).toBe('Workspace 21');
 });
 
+test('Of ten thousand matches at once those that are shown have their whole names', async () => {
+  const name = `Workspace 1 ${'n'.repeat(80)}`;
+  await using service = await startSmallService([], (_call, res) => {
+    sendJson(res, 200, { value: Array.from({ length: 10_000 }, () => ({ name })) });
+    return true;
+  });
+  await using app = await start(service);
+  const page = await request(app.server).get('/workspaces?find=workspace').expect(200);
+  expect(page.text.split(`data-find>${name}<`)).toHaveLength(1_000 + 1);
+});
+
 test('What nothing matches is said, with how far was looked', async () => {
   await using service = await startSmallService(workspaces(30));
   await using app = await start(service);

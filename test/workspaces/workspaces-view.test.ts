@@ -36,19 +36,19 @@ test.each(['..', '.', 'a/b', 'a\\b', 'a%2fb', 'a;b', 'a?b', 'a#b', 'a b', 'a\n',
   },
 );
 
-const row = { name: 'x', description: '', isLong: false, flags: [], details: [], detailsLeft: 0 };
+const item = { name: 'x' };
 
 test('What was found says how far was looked', () => {
   const find = { words: 'x', from: 1, cameFrom: { limit: 25, page: 1 } };
   const found = (more: object) =>
-    toFoundWorkspacesView({ rows: [row], before: 0, upTo: 137, ...more }, find, 25).list;
+    toFoundWorkspacesView({ items: [item], before: 0, upTo: 137, ...more }, find, 25).list;
   expect(found({}).place).toBe('1 matches “x” in all 137');
   expect(found({})).not.toHaveProperty('notice');
-  expect(found({ rows: [row, row], upTo: 20_000, nextFrom: 201 })).toMatchObject({
+  expect(found({ items: [item, item], upTo: 20_000, nextFrom: 201 })).toMatchObject({
     place: '2 match “x” in the first 20,000',
     notice: { action: { href: '/workspaces?find=x&from=201', label: 'Look further' } },
   });
-  expect(found({ rows: [], before: 20_000, upTo: 20_137 }).place).toBe(
+  expect(found({ items: [], before: 20_000, upTo: 20_137 }).place).toBe(
     '0 match “x” in numbers 20,001 to 20,137',
   );
 });
