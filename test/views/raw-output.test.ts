@@ -31,6 +31,9 @@ test.each([
   '<% __eta.res += it.name %>',
   "<% layout('layout', { body: it.name }) %>",
   "<% layout('layout', it) %>",
+  "<% layout('layout', { title: words('a'), body: it.name }) %>",
+  "<% block('a', () => it.name) %>",
+  "<%~ include('a(') + it.name + words(')') %>",
   "<%~ include('./layout', it.page) %>",
 ])('A template is refused for what it prints raw: %s', (template) => {
   expect(templateFaults('page.eta', template)).toEqual([expect.stringContaining('prints raw: ')]);
@@ -53,6 +56,17 @@ test.each([
   '<script src="https://elsewhere.test/a.js"></script>',
   '<a href="javascript:go()">',
   '<iframe srcdoc="<%= it.page %>"></iframe>',
+  '<iframe src="<%= it.href %>"></iframe>',
+  '<object data="<%= it.href %>"></object>',
+  '<base href="<%= it.href %>">',
+  '<<%= it.name %>>',
+  '</<%= it.name %>>',
+  '<img src="//elsewhere.test/a.png" alt="">',
+  '<img src="/<%= it.src %>" alt="">',
+  '<img src="<%= it.src %>" alt="">',
+  '<link rel="stylesheet" href="https://elsewhere.test/a.css">',
+  '<a href="data:text/html,x">',
+  '<a href="<%= it.a %>"onclick=go()>',
 ])('A template is refused for what is inline: %s', (template) => {
   expect(templateFaults('page.eta', template).join('\n')).toContain('has inline: ');
 });
@@ -63,6 +77,12 @@ test.each([
     '<a class="a<%= it.b %>" href="<%= it.href %>"<% if (it.c) { %> hidden<% } %>><%= it.d %></a>',
   ],
   ['page.eta', "<%~ include('partials/row', { href: it.first, label: words('First') }) %>"],
+  ['page.eta', "<%~ include('a', { x: f(g(1)) }) %>"],
+  ['page.eta', '<% if (it.blocked || it.captured) { %><p>It is.</p><% } %>'],
+  [
+    'page.eta',
+    '<link rel="stylesheet" href="/local-service.css"><a href="https://elsewhere.test/">There</a>',
+  ],
   [
     'layout.eta',
     `<main><%~ it.body %></main><script type="module" src="<%= it.asset('a/b.js') %>"></script>`,

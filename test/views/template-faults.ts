@@ -4,11 +4,14 @@ export function templateFaults(name: string, template: string): string[] {
 }
 
 const TAG = /<%[-_]?\s*([~=]?)(.*?)[-_]?%>/gs;
-/** One call and nothing behind it, with calls among its arguments. */
-const INCLUDE = /^include\((?:[^()]|\([^()]*\))*\)$/;
+/** What is neither a call nor ends one: a parenthesis in quotes is a text. */
+const PLAIN = String.raw`[^()'"\x60]|'[^']*'|"[^"]*"`;
+const CALL = String.raw`\((?:${PLAIN})*\)`;
+/** One call and nothing behind it, with calls among its arguments and theirs. */
+const INCLUDE = new RegExp(String.raw`^include\((?:${PLAIN}|\((?:${PLAIN}|${CALL})*\))*\)$`);
 /** Eta's own ways past its escaping, and those to give a layout another body than the page. */
 const PAST_ESCAPING =
-  /\b(?:__eta|output|capture|block)|\blayout\([^)]*(?:\bbody\b|\.\.\.|,\s*it\s*\))|\binclude\(\s*\S*layout\b/;
+  /\b(?:__eta|output|capture|block)\b|\blayout\([^]*(?:\bbody\b|\.\.\.|,\s*it\s*\))|\binclude\(\s*\S*layout\b/;
 
 /** The one raw print (`<%~`) is of what a template of ours made: another template, or in the layout the page. */
 function rawFaults(name: string, template: string): string[] {
@@ -28,11 +31,17 @@ const INLINE = [
   /<style\b/gi,
   new RegExp(`<script\\b(?![^>]* src="${OWN}")[^>]*>`, 'gi'),
   /<script\b[^>]*>\s*[^<\s]/gi,
-  /<[^>]*\s(?:on\w+|style|srcdoc)\s*=/gi,
-  /["'=]\s*javascript:/gi,
+  /<(?:applet|base|embed|frame|frameset|iframe|object)\b/gi,
+  /<[^>]*["'\s/](?:on\w+|style|srcdoc)\s*=/gi,
+  /["'=]\s*(?:data|javascript|vbscript):/gi,
+  // What a page loads by itself is a file of ours.
+  new RegExp(
+    String.raw`(?:<(?:image|link|use)\b[^>]*["'\s/]href|<[^>]*["'\s/](?:poster|src|srcset))\s*=(?!"(?:${OWN}"|/[^/\\${PRINTED}]))`,
+    'gi',
+  ),
   /\/assets\//g, // names a file without its version
-  // In quotes a printed value can only be text; elsewhere in a tag it could be an attribute.
-  new RegExp(`<[a-z](?:[^"'>]|"[^"]*"|'[^']*')*${PRINTED}`, 'gi'),
+  // In quotes a printed value can only be text; elsewhere in a tag it could be an attribute, or the tag itself.
+  new RegExp(`</?(?:[a-z](?:[^"'>]|"[^"]*"|'[^']*')*)?${PRINTED}`, 'gi'),
 ];
 
 function inlineFaults(template: string): string[] {
