@@ -67,7 +67,7 @@ export function createApp(
     }),
   );
   const lists = { signedIn, ticketOf: requiredTicket, kinds: config.workspaceItems };
-  app.use(createExportsRouter({ ...lists, log, now, exportPages: workspaces.exportPages }));
+  app.use(createExportsRouter({ ...lists, log, now, wholeList: workspaces.wholeList }));
   app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionOf, render, pageSize: config.pageSize }));
   app.use(pageNotFound);
   app.use(signInAgain);

@@ -2,7 +2,7 @@ import { createMatcher } from './find-text.ts';
 import { toItemRow } from './item-row.ts';
 import type { WalkedPage } from './page-walk.ts';
 import type { ListSource } from './service-pages.ts';
-import type { WalkList } from './session-walks.ts';
+import type { SessionWalk } from './session-walk.ts';
 
 /** Looks for words in a list, from a page on; of pages of the largest size, so that it takes few calls. */
 interface FindRequest extends Omit<ListSource, 'limit'> {
@@ -21,7 +21,7 @@ export interface Found {
   readonly nextFrom?: number;
 }
 
-/** Rejects as ListPage does. */
+/** Rejects as PageByNumber does. */
 export type FindItems = (request: FindRequest) => Promise<Found>;
 
 const FIND_LIMIT = 100;
@@ -29,7 +29,7 @@ const FIND_LIMIT = 100;
 const ENOUGH = 100;
 
 /** Finds by walking: the service can't be asked. Bounded by the calls and the time of one walk, and by its results. */
-export function createFinding(walkList: WalkList): FindItems {
+export function createFinding(walk: SessionWalk): FindItems {
   return async ({ words, from, ...source }) => {
     const matches = createMatcher(words);
     let found: unknown[] = [];
@@ -51,7 +51,7 @@ export function createFinding(walkList: WalkList): FindItems {
       upTo = 0;
       return look;
     };
-    const end = await walkList({ ...source, limit: FIND_LIMIT }, { from, begin });
+    const end = await walk({ ...source, limit: FIND_LIMIT }, { from, begin });
     return {
       items: found,
       before,

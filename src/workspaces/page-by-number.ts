@@ -1,4 +1,4 @@
-import type { WalkList } from './session-walks.ts';
+import type { SessionWalk } from './session-walk.ts';
 import type { WalkedPage } from './page-walk.ts';
 import type { ListSource } from './service-pages.ts';
 
@@ -23,13 +23,13 @@ export interface ListedPage {
  * Gives one page of any list of the service by its number. Rejects with an AppError that has words for a page, with
  * SessionEndedError, or with the reason of the request's signal.
  */
-export type ListPage = (request: ListRequest) => Promise<ListedPage>;
+export type PageByNumber = (request: ListRequest) => Promise<ListedPage>;
 
 /** Page numbers over tokens that only lead onwards: a page that was not visited before is walked to. */
-export function createListPage(walkList: WalkList): ListPage {
+export function createPageByNumber(walk: SessionWalk): PageByNumber {
   return async (request) => {
     const search = { from: request.page, begin: () => (at: WalkedPage) => at.page >= request.page };
-    return toListedPage(await walkList(request, search), request);
+    return toListedPage(await walk(request, search), request);
   };
 }
 

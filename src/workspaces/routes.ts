@@ -17,7 +17,7 @@ import { toFoundWorkspacesView, toWorkspacesView } from './workspaces-view.ts';
 
 export interface WorkspacesDeps extends Pick<
   Workspaces,
-  'listPage' | 'findItems' | 'readItem' | 'mostPages'
+  'pageByNumber' | 'findItems' | 'readItem' | 'mostPages'
 > {
   readonly render: Render;
   readonly signedIn: RequestHandler[];
@@ -37,7 +37,7 @@ const INSIDE = `${WORKSPACES.address}/:id{/:kind}` as const;
  * of a session which turns out to have ended (SessionEndedError) included.
  */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
-  const { listPage, findItems, readItem, render, signedIn, sessionOf, ticketOf, kinds, pageSize } = deps;
+  const { pageByNumber, findItems, readItem, render, signedIn, sessionOf, ticketOf, kinds, pageSize } = deps;
   const router = Router();
 
   /** Calls end when nobody waits for the page any more. */
@@ -60,7 +60,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     const { limit, page } = toPageAddress(req.query, pageSize);
     const view =
       find === null
-        ? toWorkspacesView(await listPage({ ...source, limit, page }), page, pageSize)
+        ? toWorkspacesView(await pageByNumber({ ...source, limit, page }), page, pageSize)
         : toFoundWorkspacesView(await findItems({ ...source, ...find }), find, pageSize);
     res.type('html').send(render('workspaces', { ...view, session: sessionOf(req) }));
   });
@@ -77,7 +77,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     const { limit, page } = toPageAddress(req.query, pageSize);
     const toView =
       find === null
-        ? toWorkspaceView(place, await listPage({ ...source, limit, page }), page)
+        ? toWorkspaceView(place, await pageByNumber({ ...source, limit, page }), page)
         : toFoundItemsView(place, await findItems({ ...source, ...find }), find);
     res.type('html').send(render('workspace', { ...toView(await workspace()), session: sessionOf(req) }));
   });

@@ -6,25 +6,25 @@ import type { ServiceClient } from '../platform/service-client.ts';
 import type { Sealer } from '../session/sealing.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { Wait } from './exports/patience.ts';
-import { createExportPages } from './exports/whole-list.ts';
-import type { ExportPages } from './exports/whole-list.ts';
+import { createWholeList } from './exports/whole-list.ts';
+import type { WholeList } from './exports/whole-list.ts';
 import { createFinding } from './finding.ts';
 import type { FindItems } from './finding.ts';
-import { createListPage } from './page-by-number.ts';
-import type { ListPage } from './page-by-number.ts';
+import { createPageByNumber } from './page-by-number.ts';
+import type { PageByNumber } from './page-by-number.ts';
 import { createPageTokens } from './page-tokens.ts';
 import { createServiceCalls } from './service-calls.ts';
 import { createReadItem } from './service-item.ts';
 import type { ReadItem } from './service-item.ts';
 import { createServicePages } from './service-pages.ts';
-import { createSessionWalks } from './session-walks.ts';
+import { createSessionWalk } from './session-walk.ts';
 
 /** What the pages of the workspace browser ask for. */
 export interface Workspaces {
-  readonly listPage: ListPage;
+  readonly pageByNumber: PageByNumber;
   readonly findItems: FindItems;
   readonly readItem: ReadItem;
-  readonly exportPages: ExportPages;
+  readonly wholeList: WholeList;
   /** Pages that a session may have under way in this process. */
   readonly mostPages: number;
 }
@@ -57,17 +57,17 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const { now, sessions, wait = waitInReality } = options;
   const askService = createServiceCalls(options);
   const readList = createServicePages(askService, now);
-  const walkList = createSessionWalks({
+  const walk = createSessionWalk({
     readList,
     sessions,
     pageTokens: createPageTokens(options),
     now,
   });
   return {
-    listPage: createListPage(walkList),
-    findItems: createFinding(walkList),
+    pageByNumber: createPageByNumber(walk),
+    findItems: createFinding(walk),
     readItem: createReadItem(askService),
-    exportPages: createExportPages({ readList, sessions, wait }),
+    wholeList: createWholeList({ readList, sessions, wait }),
     mostPages: toMostPages(options.connections),
   };
 }

@@ -2,31 +2,18 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import express from 'express';
 import type { ErrorRequestHandler } from 'express';
 import request from 'supertest';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
 import type { Ticket } from '../../src/session/record.ts';
 import { createPagesAtOnce } from '../../src/workspaces/pages-at-once.ts';
 import { eventually } from '../support/programs.ts';
-import { connectRedis, startBrowserApp } from './browser-app.ts';
+import { withEmptyRedis } from './browser-app.ts';
 import type { BrowserApp } from './browser-app.ts';
 import { sendJson, startSmallService } from './small-service.ts';
 
-let privateRedis: PrivateRedis;
-let redis: RedisClient;
-
-beforeAll(async () => {
-  privateRedis = await startPrivateRedis();
-  redis = await connectRedis(privateRedis.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await privateRedis[Symbol.asyncDispose]();
-});
+const start = withEmptyRedis();
 
 /** Of so many connections a session’s pages may have an eighth. */
 const CONNECTIONS = 24;
@@ -47,7 +34,7 @@ test('One page too many of a session at once is a 429, until one of the others i
     waiting.push(res);
     return true;
   });
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, connections: CONNECTIONS });
+  await using app = await start(service, { connections: CONNECTIONS });
   const pages = Array.from({ length: MOST_PAGES }, async () => ask(app));
   const statuses = Promise.all(pages).then((answers) => answers.map(({ status }) => status));
   await eventually(async () => waiting.length === MOST_PAGES);

@@ -8,7 +8,7 @@ import type { Logger } from '../../platform/log.ts';
 import { requestId } from '../../platform/request-id.ts';
 import type { Ticket } from '../../session/record.ts';
 import type { ExportFormat } from './format.ts';
-import type { ExportPages } from './whole-list.ts';
+import type { WholeList } from './whole-list.ts';
 
 /** What to export, in which form, and on whose behalf. */
 export interface ExportOrder {
@@ -26,13 +26,10 @@ export interface ExportOrder {
  */
 export type SendExport = (res: ServerResponse, order: ExportOrder) => Promise<void>;
 
-export function createSendExport(deps: {
-  readonly exportPages: ExportPages;
-  readonly log: Logger;
-}): SendExport {
+export function createSendExport(deps: { readonly wholeList: WholeList; readonly log: Logger }): SendExport {
   return async (res, order) => {
     const signal = goneSignal(res);
-    const pages = deps.exportPages({ ...order, requestId: requestId(res), signal });
+    const pages = deps.wholeList({ ...order, requestId: requestId(res), signal });
     const texts = toTexts(pages, order.format);
     try {
       for await (const text of texts) {

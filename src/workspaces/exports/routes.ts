@@ -12,7 +12,7 @@ import { createSendExport, writeExportHead } from './answer.ts';
 import { CSV } from './csv.ts';
 import type { ExportFormat } from './format.ts';
 import { NDJSON } from './ndjson.ts';
-import type { ExportPages } from './whole-list.ts';
+import type { WholeList } from './whole-list.ts';
 
 const MOST_AT_ONCE = 2;
 
@@ -28,7 +28,7 @@ interface Exported {
  * workspace, `now` is in ms since the epoch.
  */
 export function createExportsRouter(deps: {
-  readonly exportPages: ExportPages;
+  readonly wholeList: WholeList;
   readonly signedIn: RequestHandler[];
   readonly ticketOf: (req: Request) => Ticket;
   readonly kinds: readonly string[];

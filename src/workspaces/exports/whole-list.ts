@@ -13,7 +13,7 @@ import type { Wait } from './patience.ts';
  * All items of a list from the first on, page by page, each item as JSON text on one line. A page is asked for when the one
  * before it has been taken. Throws an AppError, or the signal's reason; what was given until then is not the whole list.
  */
-export type ExportPages = (source: Omit<ListSource, 'limit'>) => AsyncGenerator<readonly string[], void>;
+export type WholeList = (source: Omit<ListSource, 'limit'>) => AsyncGenerator<readonly string[], void>;
 
 /** The most that a list gives at a time (service interface, section 2). */
 const LIMIT = 100;
@@ -23,16 +23,16 @@ const MOST_CALLS = 10_000;
 const MOST_IDLE_WALKS = 3;
 
 /** `wait` is what a pause that the service asks for is spent with. */
-export function createExportPages(deps: {
+export function createWholeList(deps: {
   readonly readList: (source: ListSource) => AskPage;
   readonly sessions: Pick<SessionRecords, 'read'>;
   readonly wait: Wait;
-}): ExportPages {
+}): WholeList {
   /**
    * Each page is asked for on its own: with the session as it stands then, so that a sign-out ends the export and any
    * number of renewals does not. Null where the token has expired.
    */
-  const createAsk = (source: Parameters<ExportPages>[0]) => {
+  const createAsk = (source: Parameters<WholeList>[0]) => {
     const list = { ...source, limit: LIMIT };
     let calls = 0;
 
@@ -52,7 +52,7 @@ export function createExportPages(deps: {
     };
   };
 
-  return async function* exportPages(source) {
+  return async function* wholeList(source) {
     const ask = createAsk(source);
     const given = createItemTrail();
     let idleWalks = 0;

@@ -3,7 +3,7 @@ import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
 import { StoreUnavailableError } from '../../../src/platform/errors.ts';
 import type { AppError } from '../../../src/platform/errors.ts';
 import type { Ticket } from '../../../src/session/record.ts';
-import { createExportPages } from '../../../src/workspaces/exports/whole-list.ts';
+import { createWholeList } from '../../../src/workspaces/exports/whole-list.ts';
 import { toServiceAnswerError } from '../../../src/workspaces/service-answer-error.ts';
 import type { AskPage } from '../../../src/workspaces/service-pages.ts';
 
@@ -14,14 +14,14 @@ const ticket = {} as Ticket; // the service below does not ask who it is
 /** Walks to the end; gives the number of items and the pauses that were made. */
 async function walk(ask: AskPage, read = () => Promise.resolve<Ticket | null>(ticket)) {
   const pauses: number[] = [];
-  const exportPages = createExportPages({
+  const wholeList = createWholeList({
     readList: () => ask,
     sessions: { read },
     wait: (ms) => Promise.resolve(pauses.push(ms / 1_000)),
   });
   let items = 0;
   const signal = new AbortController().signal;
-  const pages = exportPages({ ticket, path: '/things', requestId: 'one', signal });
+  const pages = wholeList({ ticket, path: '/things', requestId: 'one', signal });
   const failure = await (async () => {
     for await (const page of pages) items += page.length;
     return undefined;

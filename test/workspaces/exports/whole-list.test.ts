@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
 import type { Ticket } from '../../../src/session/record.ts';
-import { createExportPages } from '../../../src/workspaces/exports/whole-list.ts';
+import { createWholeList } from '../../../src/workspaces/exports/whole-list.ts';
 import { toServiceAnswerError } from '../../../src/workspaces/service-answer-error.ts';
 import type { AskPage } from '../../../src/workspaces/service-pages.ts';
 
@@ -46,14 +46,14 @@ test('Whatever happens on the way, nothing is doubled, left out or moved; and an
   const walk = async (items: readonly string[], script: readonly (number | string)[]) => {
     const given: string[] = [];
     const ask = createService(items, script);
-    const exportPages = createExportPages({
+    const wholeList = createWholeList({
       readList: () => ask,
       sessions: { read: () => Promise.resolve(ticket) },
       wait: () => Promise.resolve(),
     });
     const signal = new AbortController().signal;
     try {
-      for await (const page of exportPages({ ticket, path: '/things', requestId: 'one', signal }))
+      for await (const page of wholeList({ ticket, path: '/things', requestId: 'one', signal }))
         given.push(...page);
       return { given, isWhole: true };
     } catch {

@@ -15,21 +15,21 @@ interface Search {
 }
 
 /** Walks to where a search wants to go. Rejects as the calls do, with SessionEndedError, or the signal's reason. */
-export type WalkList = (source: ListSource, search: Search) => Promise<WalkedPage>;
+export type SessionWalk = (source: ListSource, search: Search) => Promise<WalkedPage>;
 
 const FIRST_PAGE = { page: 1, mark: { before: 0 } };
 
 /**
- * What a session has beyond the single walk (`page-walk.ts`): each begins at the nearest page whose token is known, keeps
- * every mark that it comes by (`page-tokens.ts`), and begins at the first page where the service no longer takes a token
- * that was kept. `now` is in ms since the epoch.
+ * Adds to the single walk (`page-walk.ts`) what a session remembers: it begins at the nearest page whose token is known,
+ * keeps every mark that it comes by (`page-tokens.ts`), and begins at the first page where the service no longer takes a
+ * token that was kept. `now` is in ms since the epoch.
  */
-export function createSessionWalks(deps: {
+export function createSessionWalk(deps: {
   readonly readList: (source: ListSource) => AskPage;
   readonly sessions: Pick<SessionRecords, 'read'>;
   readonly pageTokens: PageTokens;
   readonly now: () => number;
-}): WalkList {
+}): SessionWalk {
   const { readList, sessions, pageTokens, now } = deps;
 
   /** The session was read for the first page; what goes on is to end with it. */
