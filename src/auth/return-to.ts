@@ -1,7 +1,8 @@
 /** Where sign-in leads when it was not told, or told to leave the site. */
 export const HOME = '/workspaces';
 
-const LONGEST = 2_048;
+/** Characters: a page deep in what was found leads back to it, and each letter of its words may take nine. */
+const LONGEST = 8_192;
 
 /**
  * The path on this site that a `return_to` means, with its query and fragment; HOME where it is missing, malformed or

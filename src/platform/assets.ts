@@ -44,7 +44,9 @@ export function createAssets(folder = PUBLIC): Assets {
         return;
       }
       res.setHeader('cache-control', path.startsWith(`${version}/`) ? FOR_GOOD : 'no-store');
-      res.type(extname(file)).send(content);
+      // Not `send`, which answers `If-None-Match: *` with a 304, to be kept for good.
+      res.type(extname(file)).setHeader('content-length', content.length);
+      res.end(content);
     },
   };
 }

@@ -31,29 +31,34 @@ export function toDetails(
   most: number,
 ): { details: Detail[]; left: number } {
   const fields = Object.entries(item).filter(([key]) => !shown.has(key));
-  // Only what is shown is put into words: an item may have a million fields.
-  const all = fields.slice(0, MOST_DETAILS).flatMap(([key, value]) => toFields(toLabel(key), key, value));
-  const details = all.slice(0, countWithin(all, most));
-  const beyond = Math.max(0, fields.length - MOST_DETAILS);
-  return { details, left: all.length - details.length + beyond };
+  const details: Detail[] = [];
+  let characters = 0;
+  for (const detail of detailsOf(fields)) {
+    characters += detail.label.length + detail.text.length + (detail.href ?? '').length;
+    if (details.length === MOST_DETAILS || characters > most) break;
+    details.push(detail);
+  }
+  const all = fields.reduce(
+    (sum, [, value]) => sum + (isTakenApart(value) ? Object.keys(value).length : 1),
+    0,
+  );
+  return { details, left: all - details.length };
 }
 
-function countWithin(details: readonly Detail[], most: number): number {
-  let left = most;
-  const end = details.findIndex(({ label, text, href = '' }) => {
-    left -= label.length + text.length + href.length;
-    return left < 0;
-  });
-  return Math.min(end === -1 ? details.length : end, MOST_DETAILS);
+/** One at a time: an item may have a million fields, and only what is shown is worth putting into words. */
+function* detailsOf(fields: readonly [string, unknown][]): Generator<Detail> {
+  for (const [key, value] of fields) {
+    const label = toLabel(key);
+    if (!isTakenApart(value)) yield toDetail(label, key, value);
+    else
+      for (const [name, part] of Object.entries(value))
+        yield toDetail(`${label} › ${toLabel(name)}`, name, part);
+  }
 }
 
-function toFields(label: string, key: string, value: unknown): Detail[] {
-  if (!isPlainObject(value)) return [toDetail(label, key, value)];
-  const person = toPersonName(value);
-  if (person !== undefined) return [{ label, text: shorten(person, LONGEST_TEXT) }];
-  const inner = Object.entries(value).slice(0, MOST_DETAILS + 1);
-  if (inner.length === 0) return [{ label, text: '–' }];
-  return inner.map(([name, each]) => toDetail(`${label} › ${toLabel(name)}`, name, each));
+/** Somebody who is named is one field, and so is what is empty. */
+function isTakenApart(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isPlainObject(value) && toPersonName(value) === undefined && Object.keys(value).length > 0;
 }
 
 function toDetail(label: string, key: string, value: unknown): Detail {
@@ -74,6 +79,11 @@ function toText(value: unknown): string {
   if (typeof value === 'string') return isVisible(value) ? shorten(value, LONGEST_TEXT) : '–';
   if (value === null || value === undefined) return '–';
   if (Array.isArray(value) && value.length === 0) return '–';
+  if (isPlainObject(value)) {
+    const person = toPersonName(value);
+    if (person !== undefined) return shorten(person, LONGEST_TEXT);
+    if (Object.keys(value).length === 0) return '–';
+  }
   return toJson(value);
 }
 

@@ -88,9 +88,14 @@ export function toFoundView(list: ShownList, found: Found, find: FindAddress): L
     before === 0 ? `the first ${toCount(upTo)}` : `numbers ${toCount(before + 1)} to ${toCount(upTo)}`;
   const matches = `${toCount(items.length)} ${items.length === 1 ? 'matches' : 'match'} “${words}”`;
   const extent = nextFrom === undefined && before === 0 ? `all ${toCount(upTo)}` : looked;
-  const goOn = nextFrom !== undefined && {
-    notice: {
-      text: `So far only ${looked} ${list.kind} were looked through.`,
+  const isCut = items.length > MOST_ROWS;
+  const texts = [
+    ...(isCut ? [`The first ${toCount(MOST_ROWS)} of them are shown.`] : []),
+    ...(nextFrom === undefined ? [] : [`So far only ${looked} ${list.kind} were looked through.`]),
+  ];
+  const notice: Notice = {
+    text: texts.join(' '),
+    ...(nextFrom !== undefined && {
       action: {
         href: toHref(list.address, {
           ...toFindQuery({ ...find, from: nextFrom }, list.defaultLimit),
@@ -98,14 +103,14 @@ export function toFoundView(list: ShownList, found: Found, find: FindAddress): L
         }),
         label: 'Look further',
       },
-    },
+    }),
   };
   return {
     ...toFrame(list, cameFrom, words),
     rows: toLinkedRows(list, items),
     empty: `Nothing matches “${words}”${upTo === 0 ? `: there are no more ${list.kind}` : ` in ${extent} ${list.kind}`}.`,
     place: upTo === 0 ? '' : `${matches} in ${extent}`,
-    ...goOn,
+    ...(texts.length > 0 && { notice }),
   };
 }
 
@@ -159,7 +164,9 @@ function toNotice(
     };
   }
   if (items.length > MOST_ROWS) {
-    return { text: `The service gave ${items.length} items at once: the first ${MOST_ROWS} are shown.` };
+    return {
+      text: `The service gave ${toCount(items.length)} items at once: the first ${toCount(MOST_ROWS)} are shown.`,
+    };
   }
   return undefined;
 }

@@ -35,35 +35,49 @@ const markSchema = z.object({ next: z.string(), before: z.number() });
  */
 const MOST_LISTS = 32;
 
-/** For the sealed marks of one list: with usual tokens some 800 pages, and a single mark of the longest always fits. */
+/** For the sealed marks of one list: with usual tokens some 800 pages. */
 const MOST_BYTES = 262_144;
+/** Of one walk, so that it leaves room for what was known nearby. A single mark of the longest always fits. */
+const MOST_ADDED = MOST_BYTES / 2;
+/** A list that is full gives up so much that it is not full again at once. */
+const KEPT_OF_FULL = (MOST_BYTES / 4) * 3;
 
 /** Where a list says how many bytes its marks are together, so that nobody has to add them up; every other field is a page. */
 const BYTES_FIELD = 'bytes';
 
 /**
- * Adds fields and values (ARGV[6] on) to the list at KEYS[1], or begins it anew with them where all together would be more
- * than ARGV[2] bytes; ARGV[5] is the field that counts them. Makes the list, whose name is ARGV[4], the one used last of those
- * named at KEYS[2], and where they are more than ARGV[3] gives the name of the one used longest ago. No key stands without a
- * time to live: ARGV[1] in seconds. What it costs follows what is added, not what is there: Redis does nothing else meanwhile.
+ * Adds fields and values (ARGV[7] on) to the list at KEYS[1]; ARGV[6] is the field that counts its bytes. Where they are more
+ * than ARGV[2], the pages furthest from the first of those fields go until no more than ARGV[3] are left: who turns pages
+ * stands near it. Makes the list, whose name is ARGV[5], the one used last of those named at KEYS[2], and where they are more than
+ * ARGV[4] gives the name of the one used longest ago. No key stands without a time to live: ARGV[1] in seconds. What it costs
+ * follows what is added, and only seldom what is there: Redis does nothing else meanwhile.
  */
 const REMEMBER = `
   local added, replaced = 0, 0
-  for at = 6, #ARGV, 2 do
+  for at = 7, #ARGV, 2 do
     added = added + #ARGV[at + 1]
     replaced = replaced + redis.call('HSTRLEN', KEYS[1], ARGV[at])
   end
-  local bytes = (redis.call('HGET', KEYS[1], ARGV[5]) or 0) - replaced + added
+  local bytes = (redis.call('HGET', KEYS[1], ARGV[6]) or 0) - replaced + added
+  redis.call('HSET', KEYS[1], unpack(ARGV, 7))
   if bytes > tonumber(ARGV[2]) then
-    redis.call('DEL', KEYS[1])
-    bytes = added
+    local here, pages = tonumber(ARGV[7]), {}
+    for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+      if field ~= ARGV[6] then table.insert(pages, field) end
+    end
+    table.sort(pages, function(a, b) return math.abs(a - here) > math.abs(b - here) end)
+    for _, page in ipairs(pages) do
+      if bytes <= tonumber(ARGV[3]) then break end
+      bytes = bytes - redis.call('HSTRLEN', KEYS[1], page)
+      redis.call('HDEL', KEYS[1], page)
+    end
   end
-  redis.call('HSET', KEYS[1], ARGV[5], bytes, unpack(ARGV, 6))
+  redis.call('HSET', KEYS[1], ARGV[6], bytes)
   redis.call('EXPIRE', KEYS[1], ARGV[1])
-  redis.call('LREM', KEYS[2], 0, ARGV[4])
-  local lists = redis.call('RPUSH', KEYS[2], ARGV[4])
+  redis.call('LREM', KEYS[2], 0, ARGV[5])
+  local lists = redis.call('RPUSH', KEYS[2], ARGV[5])
   redis.call('EXPIRE', KEYS[2], ARGV[1])
-  if lists > tonumber(ARGV[3]) then return redis.call('LPOP', KEYS[2]) end`;
+  if lists > tonumber(ARGV[4]) then return redis.call('LPOP', KEYS[2]) end`;
 
 /**
  * One hash per list, a field per page number, and one list of their names per session. The values are sealed under the
@@ -98,7 +112,7 @@ export function createPageTokens(deps: {
     for (const [page, mark] of marks.toReversed()) {
       const sealed = sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`);
       bytes += sealed.length;
-      if (bytes > MOST_BYTES) break;
+      if (bytes > MOST_ADDED) break;
       fields.push([String(page), sealed]);
     }
     return fields;
@@ -122,8 +136,11 @@ export function createPageTokens(deps: {
         const added = sealLast(list, [...marks]).flat();
         // One script takes keys of one slot only (Redis Cluster): both stand beside the session.
         const keys = [keyOf(list), keyBesideSession(deps.prefix, 'lists', list.sessionId)];
-        const values = [deps.idleSeconds, MOST_BYTES, MOST_LISTS, toName(list), BYTES_FIELD, ...added];
-        const forgotten = await fromStore(redis.eval(REMEMBER, 2, ...keys, ...values));
+        const bounds = [MOST_BYTES, KEPT_OF_FULL, MOST_LISTS];
+        const names = [toName(list), BYTES_FIELD];
+        const forgotten = await fromStore(
+          redis.eval(REMEMBER, 2, ...keys, deps.idleSeconds, ...bounds, ...names, ...added),
+        );
         // A script is to be told beforehand of every key that it touches, and this one it finds out itself: so it goes after it.
         // Where another process uses the list again just now, it is walked to again: that is all.
         if (typeof forgotten === 'string') await fromStore(redis.del(keyAt(list.sessionId, forgotten)));

@@ -12,6 +12,7 @@ const LINKS = [
   '/workspaces/workspace1234.1606/murals?limit=10&page=2',
   '/workspaces/a%2Fb%20c%3Fd/rooms?limit=5&page=1',
   '/console',
+  `/workspaces/w1?back=find%3D${encodeURIComponent(encodeURIComponent('語'.repeat(200)))}`,
   '/workspaces/%E2%98%95?x=%252F&y=a+b&z=/auth/login?return_to=%2F',
 ];
 

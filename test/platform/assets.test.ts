@@ -125,6 +125,7 @@ describe('Cloakroom', () => {
   test.each([
     ['a part', { range: 'bytes=9999999-' }],
     ['another one', { 'if-match': '"another"' }],
+    ['none but a new one', { 'if-none-match': '*' }],
     ['one of another time', { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }],
   ])(
     'gives a file whole to who asks for %s: no refusal could be kept in its place',

@@ -192,6 +192,24 @@ test('Of endless fields the first forty are shown, and how many more there are',
   expect(row.detailsLeft).toBe(960);
 });
 
+test('Only what is shown is put into words', () => {
+  let written = 0;
+  const counts = {
+    toJSON() {
+      written += 1;
+      return 1;
+    },
+  };
+  const objects = Array.from({ length: 40 }, (_, index) => [
+    `field${index}`,
+    Object.fromEntries(Array.from({ length: 40 }, (__, inner) => [`inner${inner}`, [counts]])),
+  ]);
+  const row = toItemRow(Object.fromEntries(objects));
+  expect(row.details).toHaveLength(40);
+  expect(row.detailsLeft).toBe(40 * 40 - 40);
+  expect(written).toBeLessThan(50);
+});
+
 test('Hostile names of fields are only names', () => {
   const item: unknown = JSON.parse(
     '{"__proto__":{"locked":true},"constructor":"c","":1,"\\u202e":2,"toString":3}',

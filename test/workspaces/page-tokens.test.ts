@@ -126,7 +126,7 @@ function collectWarnings() {
   return { lines, log: createLog('warn', { write }) };
 }
 
-test('Of endless tokens the last are kept that fit into 256 KiB: how much a session holds does not follow the service', async () => {
+test('Of endless tokens a walk keeps the last that fit into 128 KiB: how much a session holds does not follow the service', async () => {
   const long = (nth: number) => `${nth}`.padStart(8_000, '0');
   await using service = await startSmallService([], ({ next }, res) => {
     const nth = Number(next ?? 0) + 1;
@@ -136,7 +136,7 @@ test('Of endless tokens the last are kept that fit into 256 KiB: how much a sess
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   await request(app.server).get('/workspaces?page=30').expect(200);
   const [key = ''] = await redis.keys('test:pages:*');
-  expect(await pagesAt(key)).toEqual(Array.from({ length: 24 }, (_, nth) => 8 + nth));
+  expect(await pagesAt(key)).toEqual(Array.from({ length: 12 }, (_, nth) => 20 + nth));
   service.calls.length = 0;
   const page = await request(app.server).get('/workspaces?page=31').expect(200);
   expect(page.text).toContain('Workspace 31<');
@@ -167,16 +167,38 @@ test('A session has 32 lists at most: the one used longest ago is forgotten, oth
 
 const long = (page: number, next = 'x'.repeat(8_000)) => new Map([[page, { next, before: 25 }]]);
 
-test('A list that outgrows 256 KiB begins anew with what the last walk brought', async () => {
+test('A list that outgrows 256 KiB gives up the pages that are furthest, be they before or behind', async () => {
   const pageTokens = pageTokensOf();
   for (let page = 2; page < 26; page += 1) await pageTokens.remember(list('/'), long(page));
   const [key = ''] = await redis.keys('test:pages:*');
   expect(await pagesAt(key)).toHaveLength(24);
   await pageTokens.remember(list('/'), new Map([...long(26), ...marks(27)]));
-  expect(await pagesAt(key)).toEqual([26, 27]);
+  const kept = Array.from({ length: 18 }, (_, nth) => 9 + nth);
+  expect(await pagesAt(key)).toEqual([...kept, 27]);
   expect(await pageTokens.nearest(list('/'), 26)).toMatchObject({ page: 26 });
   expect(await pageTokens.nearest(list('/'), 28)).toMatchObject({ page: 27 });
   expect(await redis.ttl(key)).toBeGreaterThan(0);
+  for (let page = 8; page > 1; page -= 1) await pageTokens.remember(list('/'), long(page));
+  expect(await pagesAt(key)).toEqual(expect.arrayContaining([2, 3, 4, 9]));
+  expect(await pagesAt(key)).not.toContain(26);
+  expect(await bytesAt(key)).toBeLessThan(262_144 + 10);
+});
+
+test('Far into a list of long tokens the page that one stands on and those around it stay known', async () => {
+  await using service = await startSmallService([], ({ next }, res) => {
+    const nth = Number(next ?? 0) + 1;
+    sendJson(res, 200, { value: [{ name: `Workspace ${nth}` }], next: `${nth}`.padStart(1_000, '0') });
+    return true;
+  });
+  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  await request(app.server).get('/workspaces?page=190').expect(200);
+  for (let page = 191; page < 220; page += 1) await request(app.server).get(`/workspaces?page=${page}`);
+  for (const page of [219, 218, 217]) {
+    service.calls.length = 0;
+    const answer = await request(app.server).get(`/workspaces?page=${page}`).expect(200);
+    expect(answer.text).toContain(`Workspace ${page}<`);
+    expect(service.calls).toHaveLength(1);
+  }
 });
 
 test('A page that is visited again and again takes its bytes once', async () => {
@@ -193,10 +215,12 @@ test('However long a token becomes once it is sealed, a list takes no more than 
   const eight = [2, 3, 4, 5, 6, 7, 8, 9].map((page) => [page, { next: longest, before: 25 }] as const);
   await pageTokens.remember(list('/'), new Map(eight));
   const [key = ''] = await redis.keys('test:pages:*');
-  expect(await pagesAt(key)).toEqual([7, 8, 9]);
-  expect(await bytesAt(key)).toBeLessThan(262_144);
-  await pageTokens.remember(list('/'), new Map([...long(10, longest), ...long(11, longest)]));
-  expect(await pagesAt(key)).toEqual([10, 11]);
+  expect(await pagesAt(key)).toEqual([9]);
+  for (const page of [10, 11, 12, 13]) {
+    await pageTokens.remember(list('/'), long(page, longest));
+    expect(await bytesAt(key)).toBeLessThan(262_144 + 10);
+  }
+  expect(await pagesAt(key)).toContain(12);
 });
 
 async function pagesAt(key: string): Promise<number[]> {

@@ -10,7 +10,7 @@ function viewOf(items: readonly unknown[], more: Partial<ListedPage> = {}) {
 test('A service that gives far more items than asked for gets a thousand rows and a notice', () => {
   const { list } = viewOf(Array.from({ length: 5_000 }, () => ({})));
   expect(list.rows).toHaveLength(1_000);
-  expect(list.notice?.text).toBe('The service gave 5000 items at once: the first 1000 are shown.');
+  expect(list.notice?.text).toBe('The service gave 5,000 items at once: the first 1,000 are shown.');
 });
 
 test('The title names the page, but for the first', () => {

@@ -67,9 +67,14 @@ export function createExportsRouter(deps: {
     router.all(address, (req, res, next) => {
       const exported = toExported(req);
       if (exported !== null) {
-        setFrame(res, { room: 'workspaces' });
+        const { list } = exported;
+        const isInside = list !== WORKSPACES; // there each error leads anyway
+        setFrame(res, {
+          room: 'workspaces',
+          ...(isInside && { wayBack: { href: list.address, label: 'Back to the list' } }),
+        });
         // A download is no page to come back to, and would leave the tab at the service: its list is one.
-        setReturnPath(res, exported.list.address);
+        setReturnPath(res, list.address);
       }
       next();
     });

@@ -165,6 +165,7 @@ describe('a failure of the first page', () => {
     bench.intercept = respond((res) => sendJson(res, 403, {}));
     const { body } = await bench.get('/workspaces/w1/rooms.csv', cookie);
     expect(body).toContain('href="/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms">Sign in again</a>');
+    expect(body).toMatch(/<a href="\/workspaces\/w1\/rooms">.*Back to the list/);
   });
 
   test('is a problem to who prefers JSON', async () => {
