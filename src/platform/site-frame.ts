@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { ErrorAction } from './errors.ts';
 
-/** What surrounds the words of a page of ours, be it the page itself or an error in its place. */
+/** What stands around an error as it would around the page that it comes instead of. */
 export interface SiteFrame {
   /** The part of the site that the navigation marks. */
   readonly room: string;
@@ -9,7 +9,7 @@ export interface SiteFrame {
   readonly wayBack?: ErrorAction;
 }
 
-/** Says it before the page is made, so that an error that comes instead stands in the same frame. */
+/** To be said before anything can fail. */
 export function setFrame(res: Response, frame: SiteFrame): void {
   res.locals['frame'] = frame;
 }

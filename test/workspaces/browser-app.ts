@@ -10,7 +10,6 @@ import { createErrorPages } from '../../src/platform/error-pages.ts';
 import { createLog } from '../../src/platform/log.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import { createRedis } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
@@ -107,10 +106,22 @@ function toTicket(id: string): Ticket {
   return { id, sealed: '', record: { grant, createdAt: 0 } };
 }
 
-export async function connectRedis(url: string): Promise<RedisClient> {
-  const redis = createRedis(parseRedisUrl(url), createLog('silent'));
+/** A Redis of one's own, and a connection to it. */
+export interface OwnRedis extends AsyncDisposable {
+  readonly redis: RedisClient;
+}
+
+export async function startOwnRedis(): Promise<OwnRedis> {
+  const server = await startPrivateRedis();
+  const redis = createRedis(parseRedisUrl(server.url), createLog('silent'));
   await once(redis, 'ready');
-  return redis;
+  return {
+    redis,
+    async [Symbol.asyncDispose]() {
+      redis.disconnect();
+      await server[Symbol.asyncDispose]();
+    },
+  };
 }
 
 type StartApp = (
@@ -120,21 +131,16 @@ type StartApp = (
 
 /** For all tests of a file: starts the browser before a service, over a Redis that is empty before each test. */
 export function withEmptyRedis(): StartApp {
-  let privateRedis: PrivateRedis;
-  let redis: RedisClient;
+  let own: OwnRedis;
   beforeAll(async () => {
-    privateRedis = await startPrivateRedis();
-    redis = await connectRedis(privateRedis.url);
+    own = await startOwnRedis();
   });
   beforeEach(async () => {
-    await redis.flushall();
+    await own.redis.flushall();
   });
-  afterAll(async () => {
-    redis.disconnect();
-    await privateRedis[Symbol.asyncDispose]();
-  });
+  afterAll(async () => own[Symbol.asyncDispose]());
   return async (service, options = {}) =>
-    startBrowserApp({ serviceOrigin: service.origin, redis, ...options });
+    startBrowserApp({ serviceOrigin: service.origin, redis: own.redis, ...options });
 }
 
 /** The names of the workspaces on a page, in order. */

@@ -1,25 +1,22 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createLog } from '../../src/platform/log.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { createSealer } from '../../src/session/sealing.ts';
 import { createPageTokens } from '../../src/workspaces/page-tokens.ts';
-import { connectRedis, IDLE_SECONDS, startBrowserApp } from './browser-app.ts';
+import { IDLE_SECONDS, startBrowserApp, startOwnRedis } from './browser-app.ts';
+import type { OwnRedis } from './browser-app.ts';
 import { sendJson, startSmallService, workspaces } from './small-service.ts';
 
-let privateRedis: PrivateRedis;
+let own: OwnRedis;
 let redis: RedisClient;
 
+// One for each test: some fill it, some leave it.
 beforeEach(async () => {
-  privateRedis = await startPrivateRedis();
-  redis = await connectRedis(privateRedis.url);
+  own = await startOwnRedis();
+  ({ redis } = own);
 });
-afterEach(async () => {
-  redis.disconnect();
-  await privateRedis[Symbol.asyncDispose]();
-});
+afterEach(async () => own[Symbol.asyncDispose]());
 
 test('The tokens of a list stand in one key, its name in another, and both end with the idle time', async () => {
   await using service = await startSmallService(workspaces(137));
