@@ -51,4 +51,10 @@ test('What was found says how far was looked', () => {
   expect(found({ items: [], before: 20_000, upTo: 20_137 }).place).toBe(
     '0 match “x” in numbers 20,001 to 20,137',
   );
+  const many = found({ items: Array.from({ length: 1_001 }, () => item), upTo: 5_000 });
+  expect(many.rows).toHaveLength(1_000);
+  expect(many).toMatchObject({
+    place: '1,001 match “x” in all 5,000',
+    notice: { text: 'The first 1,000 of them are shown.' },
+  });
 });
