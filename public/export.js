@@ -45,24 +45,24 @@ function takeOver(link, place) {
  */
 async function run(link, place) {
   const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, putAwaySignal]);
   const line = createExportLine(link, place, () => stopping.abort());
   const { pathname } = new URL(link.href);
   const count = pathname.endsWith('.csv') ? createRecordCount() : createLineCount();
   let items = 0;
-  putAwaySignal.addEventListener('abort', () => stopping.abort(), { once: true });
   keepPage();
-  const fetched = fetchFile(link.href, stopping.signal, (bytes) => {
+  const fetched = fetchFile(link.href, signal, (bytes) => {
     items = count(bytes);
     line.show(items);
   });
   try {
     const file = await fetched.finally(letPageGo);
-    stopping.signal.throwIfAborted();
+    signal.throwIfAborted(); // it may be whole by then
     saveFile(file);
     line.end(`${counted(items, 'item')} saved as ${file.name}`);
   } catch (error) {
     if (error instanceof SignInNeeded) goToSignIn();
-    else if (stopping.signal.aborted) line.end('Stopped; nothing was saved.');
+    else if (signal.aborted) line.end('Stopped; nothing was saved.');
     else if (error instanceof Refused) line.fail(error.message);
     else line.fail(`The export broke off after ${counted(items, 'item')}; nothing was saved.`);
   }

@@ -105,12 +105,12 @@ function createControls(place, list) {
  * @param {Controls} controls
  */
 async function run(list, controls) {
-  const ending = new AbortController();
-  putAwaySignal.addEventListener('abort', () => ending.abort(), { once: true });
-  controls.begin(() => ending.abort());
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, putAwaySignal]);
+  controls.begin(() => stopping.abort());
   try {
     for (let page = list.following(); page !== null && !list.isFull(); page = list.following()) {
-      list.add(await loadPage(page, ending.signal, controls.say));
+      list.add(await loadPage(page, signal, controls.say));
       controls.say(`${counted(list.size(), 'item')}…`);
     }
     controls.end(
@@ -119,7 +119,7 @@ async function run(list, controls) {
         : 'These are as many as one page takes.',
     );
   } catch (error) {
-    const why = ending.signal.aborted ? 'Stopped' : toWords(error);
+    const why = signal.aborted ? 'Stopped' : toWords(error);
     controls.end(`${why} after ${counted(list.size(), 'item')}.`);
     if (error instanceof SignInNeeded) goToSignIn();
     if (error instanceof OtherSession) location.reload();

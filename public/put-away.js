@@ -1,11 +1,11 @@
-/** What a page showed is put away, for good: whatever goes on in the name of its reader ends with it. */
+/** A page that is put away tells whatever asks for something in the name of its reader: that is to end, too. */
 
-const ending = new AbortController();
+const controller = new AbortController();
 
-/** Is aborted once that has happened. */
-export const putAwaySignal = ending.signal;
+/** Is aborted once what the page showed has been put away, for good. Whoever begins a request for its reader heeds it. */
+export const putAwaySignal = controller.signal;
 
-/** Says that it has. */
-export function endWithPage() {
-  ending.abort();
+/** Says that it has been. */
+export function announcePutAway() {
+  controller.abort();
 }

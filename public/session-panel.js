@@ -1,6 +1,6 @@
 /** What stands in a page's place once its session is over, or while nobody knows. */
 import { make, makeButton } from './elements.js';
-import { endWithPage } from './put-away.js';
+import { announcePutAway } from './put-away.js';
 import { signInAddress } from './sign-in.js';
 import { tabStorage } from './tab-storage.js';
 
@@ -33,10 +33,10 @@ const content = () => document.querySelector('main');
  * Takes the page's content away for good, for somebody else may sit here now, and says why.
  * @param {PanelName} name
  */
-export function replaceContent(name) {
+export function putContentAway(name) {
   const main = content();
   if (main === null || main.dataset['panel'] === name) return;
-  endWithPage();
+  announcePutAway();
   const { title, text, action } = PANELS[name];
   const isSignedOut = name !== 'anotherSession';
   const heading = make('h1', { tabindex: '-1' }, [title]);

@@ -3,7 +3,7 @@ import { createAlarm } from './alarm.js';
 import { hideNotice, showNotice } from './notices.js';
 import { openSessionChannel } from './session-channel.js';
 import { hideEnding, showEnding } from './session-notice.js';
-import { concealContent, replaceContent, revealContent } from './session-panel.js';
+import { concealContent, putContentAway, revealContent } from './session-panel.js';
 import { atFirst, next } from './session-states.js';
 import { askSession } from './session-status.js';
 
@@ -59,7 +59,7 @@ function createWatch(own) {
     else if (effect.do === 'ring') alarm.setTo(effect.at);
     else if (effect.do === 'conceal') concealContent();
     else if (effect.do === 'reveal') revealContent();
-    else if (effect.do === 'putAway') replaceContent(effect.panel);
+    else if (effect.do === 'putAway') putContentAway(effect.panel);
     else if (effect.do === 'showEnding')
       showEnding({ endsAt: effect.endsAt, stay: effect.mayStay ? () => void stay() : null });
     else hideEnding();

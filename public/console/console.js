@@ -1,5 +1,6 @@
 /** The developer console: composes a call of the API, sends it, shows what came of it. */
 import { find } from '../elements.js';
+import { putAwaySignal } from '../put-away.js';
 import { tabStorage } from '../tab-storage.js';
 import { createAnswerView } from './answer-view.js';
 import { send } from './call.js';
@@ -53,7 +54,7 @@ function startConsole(root) {
       answer.refused();
       return;
     }
-    const signal = buttons.begin();
+    const signal = AbortSignal.any([buttons.begin(), putAwaySignal]);
     try {
       await exchange(request, signal);
     } catch (error) {

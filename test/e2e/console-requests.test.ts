@@ -12,6 +12,7 @@ import {
   startConsole,
   THINGS,
 } from '../support/e2e/console-page.ts';
+import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 
 const LIST = '/api/public/v1/workspaces';
@@ -128,6 +129,29 @@ describe('a request', () => {
     expect(await isFocused(page.getByRole('button', { name: 'Send' }))).toBe(true);
     expect(await page.getByRole('button', { name: 'Cancel', exact: true }).isVisible()).toBe(false);
     await gone; // at the service, too
+  });
+
+  test('that is under way ends with the session of its reader, and nothing of it is kept', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    const { promise: gone, resolve: leave } = createDeferred<void>();
+    at.e2e.house.intercept = (req, res) => {
+      if (req.url?.startsWith(THINGS) !== true) return false;
+      res.on('close', () => leave());
+      res.writeHead(200, { 'content-type': 'text/plain' }).write('the beginning');
+      return true;
+    };
+    await page.getByLabel('Method', { exact: true }).selectOption('POST');
+    await page.getByLabel('Path').fill(THINGS);
+    await press(page, 'Send');
+    await page.getByText('13 bytes so far').waitFor();
+    await (await sessionOf(context, at.e2e.house)).end();
+    await comeBackTo(page);
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    await gone;
+    expect(await page.content()).not.toContain('the beginning');
+    expect(await historyOf(page)).toBeNull();
+    expect(watched.complaints).toEqual([]);
   });
 });
 

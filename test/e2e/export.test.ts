@@ -40,6 +40,24 @@ async function expected(page: Page, address: string): Promise<string> {
 const PLACES = `[...document.querySelectorAll('.items, .list-foot, .exports, .pages, .site-footer')]
   .flatMap((each) => { const { top, left } = each.getBoundingClientRect(); return [top, left]; })`;
 
+/** Has an export wait once all of it has come (`whole`), until `goOn()`. */
+const HOLD_WHOLE = `{
+  const read = Response.prototype.blob;
+  const going = new Promise((resolve) => (window.goOn = resolve));
+  window.whole = new Promise((resolve) => {
+    Response.prototype.blob = async function () {
+      const file = await read.call(this);
+      resolve();
+      await going;
+      return file;
+    };
+  });
+  void 0; // or Playwright would wait for it here
+}`;
+
+const SAVE_ANOTHER =
+  "Object.assign(document.createElement('a'), { href: 'data:,', download: 'another.txt' }).click()";
+
 /** Answers calls of an export's later pages in the service's place. */
 function afterFirstPage(answer: (res: ServerResponse) => void): void {
   e2e.house.intercept = ({ url = '' }, res) => {
@@ -121,19 +139,34 @@ describe('beside the link', () => {
     expect(await line(page).innerText()).toMatch(/^The export could not begin: Cloakroom did not answer\.\s/);
   });
 
-  test('an export under way ends with the session of its reader: nothing is saved', async () => {
-    const files: Download[] = [];
-    page.on('download', (file) => files.push(file));
+  /** By the page alone: Cloakroom itself would go on. */
+  async function endSession(): Promise<void> {
+    await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
+    await comeBackTo(page);
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+  }
+
+  test('an export under way ends with the session of its reader, at the service, too', async () => {
     const calls: ServerResponse[] = [];
     afterFirstPage((res) => calls.push(res));
     await link(page, 'CSV').click();
     await line(page).getByText('CSV: 100 items…').waitFor();
-    // By the page alone: Cloakroom itself would go on.
-    await page.route('**/auth/session', async (route) => route.fulfill({ json: { signedIn: false } }));
-    await comeBackTo(page);
-    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    await endSession();
     await eventually(async () => calls[0]?.destroyed === true);
-    expect(files).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test('an export whose last item comes as its reader’s session ends saves nothing', async () => {
+    const files: Download[] = [];
+    page.on('download', (file) => files.push(file));
+    await page.evaluate(HOLD_WHOLE);
+    afterFirstPage((res) => res.end('{"value":[]}'));
+    await link(page, 'CSV').click();
+    await page.evaluate('whole');
+    await endSession();
+    await page.evaluate('goOn()');
+    await Promise.all([page.waitForEvent('download'), page.evaluate(SAVE_ANOTHER)]);
+    expect(files.map((file) => file.suggestedFilename())).toEqual(['another.txt']);
     expect(watched.complaints).toEqual([]);
   });
 

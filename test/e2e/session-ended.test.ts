@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page, Request } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
@@ -82,6 +82,23 @@ test('A session that has ended takes the page away', async () => {
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Your session has ended');
   expect(await faultsInBothLooks(watched)).toEqual([]);
+  expect(watched.complaints).toEqual([]);
+});
+
+test('The loading of more pages ends with the session', async () => {
+  await using watched = await e2e.openSignedIn(PLACE);
+  const { page, context } = watched;
+  await page.route('**/workspaces?*', async () => {}); // never answers
+  const isNext = (request: Request) => request.url().includes('/workspaces?');
+  const [asked] = await Promise.all([
+    page.waitForRequest(isNext),
+    page.getByRole('button', { name: 'Load all pages' }).click(),
+  ]);
+  await (await sessionOf(context, e2e.house)).end();
+  const ended = page.waitForEvent('requestfailed', isNext);
+  await comeBackTo(page);
+  await heading(page, 'Your session has ended').waitFor();
+  expect(await ended).toBe(asked);
   expect(watched.complaints).toEqual([]);
 });
 
