@@ -1,6 +1,7 @@
 /**
- * The gateway’s own answers, and what to do about each. The console says it of an answer, the guide lists them
- * (src/console/gateway-problems.ts), and so does docs/api.md, which a test holds to these words.
+ * The gateway’s own answers, and what to do about each. The console says it of an answer, the guide lists them, and so
+ * does docs/api.md, which a test holds to these words. The server runs this script, too, for the guide
+ * (src/console/gateway-problems.ts): there is no browser around it there.
  */
 
 /** @type {Readonly<Record<string, { status: number, advice: string }>>} */

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** One of the gateway's own answers. */
 export interface GatewayProblem {
   readonly code: string;
@@ -9,11 +11,12 @@ export interface GatewayProblem {
 /** The folder has the same place beside `src` and `dist`. */
 const SCRIPT = new URL('../../public/console/gateway-problems.js', import.meta.url);
 
-const { GATEWAY_PROBLEMS } = (await import(SCRIPT.href)) as {
-  readonly GATEWAY_PROBLEMS: Readonly<Record<string, Omit<GatewayProblem, 'code'>>>;
-};
+const scriptSchema = z.object({
+  GATEWAY_PROBLEMS: z.record(z.string(), z.object({ status: z.int(), advice: z.string() })),
+});
 
-/** Read from where browsers load them, so that the guide says what the console says. */
-export const gatewayProblems: readonly GatewayProblem[] = Object.entries(GATEWAY_PROBLEMS).map(
-  ([code, { status, advice }]) => ({ code, status, advice }),
-);
+/** Runs the script that browsers load, so that the guide says what the console says. Rejects where it holds no problems. */
+export async function loadGatewayProblems(): Promise<readonly GatewayProblem[]> {
+  const { GATEWAY_PROBLEMS } = scriptSchema.parse(await import(SCRIPT.href));
+  return Object.entries(GATEWAY_PROBLEMS).map(([code, { status, advice }]) => ({ code, status, advice }));
+}

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import type { Request, RequestHandler } from 'express';
 import type { Render } from '../platform/templates.ts';
-import { gatewayProblems } from './gateway-problems.ts';
+import { loadGatewayProblems } from './gateway-problems.ts';
 import { readGuide } from './guide.ts';
 
 /** Where the console begins: the list that the service’s interface promises (section 4.4), a short page of it. */
@@ -23,15 +23,16 @@ export function createConsoleRouter(deps: {
   const { signedIn, sessionOf, render, publicOrigin, cookieName } = deps;
   const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${PATH}?limit=10'`;
   const guide = readGuide();
+  const problems = loadGatewayProblems(); // a rejection that nobody awaits yet ends the process at its start
   const router = Router();
   router.all(['/console', '/console/guide'], signedIn);
   router.get('/console', (req, res) => {
     const view = { title: 'Console', signedIn: true, room: 'console', path: PATH, methods: METHODS };
     res.type('html').send(render('console', { ...view, session: sessionOf(req), cookieName, curl }));
   });
-  router.get('/console/guide', (req, res) => {
+  router.get('/console/guide', async (req, res) => {
     const view = { title: 'Calling the API from your page', signedIn: true, room: 'console' };
-    const shown = { ...guide, problems: gatewayProblems };
+    const shown = { ...guide, problems: await problems };
     res.type('html').send(render('console-guide', { ...view, session: sessionOf(req), ...shown }));
   });
   return router;
