@@ -19,20 +19,20 @@ export function createExportLine(link, place, stop) {
   const controls = make('span', { class: 'export-line__controls' }, [button]);
   const line = make('span', { class: 'export-line', 'data-of': label }, [shown, controls]);
   putIn(place, line, label);
-  const say = sayIn(place);
+  const voice = createVoice(place);
 
   /** @param {string} text */
   const showAndSay = (text) => {
     shown.textContent = text;
-    say(text);
+    voice.say(text);
   };
   const count = createCountDisplay(
     (items) => (shown.textContent = `${label}: ${counted(items, 'item')}…`),
-    (items) => say(`${label}: ${counted(items, 'item')} so far`),
+    (items) => voice.say(`${label}: ${counted(items, 'item')} so far`),
   );
 
   /**
-   * The last words; whoever stands on the button is brought back to the link.
+   * The last words; whoever stands on the button is brought to the first of `buttons`, or back to the link.
    * @param {string} text
    * @param {HTMLElement[]} buttons
    */
@@ -46,7 +46,7 @@ export function createExportLine(link, place, stop) {
 
   const close = () => {
     line.remove();
-    say('');
+    voice.unsay();
     link.focus();
   };
 
@@ -83,13 +83,21 @@ function putIn(place, line, label) {
 
 /**
  * Into what was in the page before there was anything to say: screen readers hear nothing of what comes with its words.
+ * All exports of a list speak through it, and each takes back its own words only.
  * @param {HTMLElement} place
- * @returns {(text: string) => void}
  */
-function sayIn(place) {
+function createVoice(place) {
   const said = place.parentElement?.querySelector('[data-export-said]');
-  return (text) => {
-    if (said) said.textContent = text;
+  let own = '';
+  return {
+    /** @param {string} text */
+    say(text) {
+      own = text;
+      if (said) said.textContent = text;
+    },
+    unsay() {
+      if (said?.textContent === own) said.textContent = '';
+    },
   };
 }
 

@@ -56,8 +56,8 @@ export function startFind() {
 
   /** @param {Iterable<Element>} some */
   const filter = (some) => {
-    // What the server has found already is not looked through again.
     const isEmptied = field.value.trim() === '' && field.defaultValue !== '';
+    // What the server has found already is not looked through again.
     const isTyped = field.value.trim() !== '' && field.value !== field.defaultValue;
     const matches = createMatcher(isTyped ? field.value : '');
     for (const item of some) {

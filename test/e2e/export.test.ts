@@ -125,6 +125,16 @@ describe('beside the link', () => {
     expect(await page.locator('[data-export-said]').textContent()).toBe('');
   });
 
+  test('to dismiss one export takes back its own words only, not those of the other', async () => {
+    afterFirstPage((res) => res.end('{"value":[]}'));
+    await Promise.all([page.waitForEvent('download'), link(page, 'CSV').click()]);
+    await Promise.all([page.waitForEvent('download'), link(page, 'NDJSON').click()]);
+    const said = page.locator('[data-export-said]');
+    await said.filter({ hasText: '.ndjson' }).waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Dismiss: CSV export' }).click();
+    expect(await said.textContent()).toMatch(/^100 items saved as workspaces-\S+\.ndjson$/);
+  });
+
   test('without a network an export does not begin, and says so', async () => {
     await page.context().setOffline(true);
     await link(page, 'CSV').click();
