@@ -39,10 +39,11 @@ export function toActions({ body, json, request, asksToSignIn }, { onFollow, onC
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} actions
  * @param {HTMLElement} heading Takes the focus where the list is at its end.
+ * @param {FocusOptions} focusing
  */
-export function replaceActions(place, actions, heading) {
+export function replaceActions(place, actions, heading, focusing) {
   const hadFocus = place.contains(document.activeElement);
   place.replaceChildren(...actions);
   if (!hadFocus) return;
-  (actions.find((action) => 'follow' in action.dataset) ?? heading).focus();
+  (actions.find((action) => 'follow' in action.dataset) ?? heading).focus(focusing);
 }

@@ -27,8 +27,9 @@ export function createAnswerView(root, listeners) {
   /**
    * @param {Answer} answer
    * @param {ComposedRequest} request
+   * @param {FocusOptions} focusing
    */
-  const showAnswer = async (answer, request) => {
+  const showAnswer = async (answer, request, focusing) => {
     const shown = await toShownBody(answer.body, answer.headers.get('content-type') ?? '');
     const json = answer.end === 'whole' ? shown.json : undefined;
     const explanation = explain(answer, json);
@@ -42,16 +43,17 @@ export function createAnswerView(root, listeners) {
     body.show(shown, answer);
     const asksToSignIn = explanation.problem?.asksToSignIn === true;
     const offered = toActions({ body: answer.body, json, request, asksToSignIn }, listeners);
-    replaceActions(actions, offered, heading);
+    replaceActions(actions, offered, heading, focusing);
     outcomeLine.say(...toOutcomeWords(answer, BY[explanation.by]));
   };
 
   /** @param {Parameters<typeof outcomeLine.sayWhyNot>[0]} why */
   const showNone = (why) => {
+    const isReaderElsewhere = outcomeLine.isReaderElsewhere();
     section.hidden = true;
     section.removeAttribute('aria-busy');
     outcomeLine.sayWhyNot(why);
-    outcomeLine.bringIntoView();
+    if (!isReaderElsewhere) outcomeLine.bringIntoView();
   };
 
   return {
@@ -65,6 +67,7 @@ export function createAnswerView(root, listeners) {
     waiting({ method }) {
       section.setAttribute('aria-busy', 'true'); // the one before stays in sight: the page does not jump
       outcomeLine.say(`Sending ${method} and waiting for the answer…`);
+      outcomeLine.keepPlace();
     },
     progress: outcomeLine.showProgress,
     /**
@@ -77,9 +80,10 @@ export function createAnswerView(root, listeners) {
         showNone(outcome);
         return;
       }
-      await showAnswer(outcome, request);
+      const isReaderElsewhere = outcomeLine.isReaderElsewhere(); // before the page changes its length
+      await showAnswer(outcome, request, { preventScroll: isReaderElsewhere });
       section.removeAttribute('aria-busy');
-      outcomeLine.bringIntoView(section);
+      if (!isReaderElsewhere) outcomeLine.bringIntoView(section);
     },
     /** Half an answer is not left standing. */
     failed: () => showNone('failed'),

@@ -34,7 +34,8 @@ export function createHistoryView(root, storage, onChoose) {
     });
     const sent = new Date(past.sentAt);
     const outcome = make('span', { class: 'past__outcome' });
-    sayOutcome(outcome, past.outcome);
+    const isOfEarlierPage = past.sentAt < performance.timeOrigin;
+    sayOutcome(outcome, past.outcome || (isOfEarlierPage ? 'no answer seen' : ''));
     button.append(
       make('strong', {}, [past.request.method]),
       ' ',

@@ -18,6 +18,7 @@ const NO_ANSWER = {
 export function createOutcomeLine(root) {
   const words = find(root, '[data-outcome]', HTMLElement);
   const progress = find(root, '[data-progress]', HTMLElement);
+  let place = 0;
 
   /** @param {readonly (Node | string)[]} parts */
   const say = (...parts) => {
@@ -31,6 +32,10 @@ export function createOutcomeLine(root) {
     sayWhyNot: (why) => say(NO_ANSWER[why]),
     /** @param {number} bytes That have come so far; not heard. */
     showProgress: (bytes) => (progress.textContent = `${counted(bytes, 'byte')} so far`),
+    /** Remembers where the window is scrolled to. */
+    keepPlace: () => (place = scrollY),
+    /** Whether the reader has gone elsewhere since. By a line or two the page moves itself, where words come and go. */
+    isReaderElsewhere: () => Math.abs(scrollY - place) > innerHeight / 4,
     /**
      * Has the page begin with this line, where it and enough of what follows can’t be seen already. The focus stays
      * where it is: the line is heard, and whoever mends the request and sends it again goes on from the same place.

@@ -8,8 +8,12 @@ import { make } from '../elements.js';
  * @param {string} path
  */
 export function toSaveLink(body, path) {
-  const name = /([^/?]+)\/*(?:\?.*)?$/.exec(path)?.[1]?.replaceAll(/[^\w.-]/g, '_');
-  const link = make('a', { class: 'button button--small', download: name ?? 'answer', href: '#' }, ['Save']);
+  const name = /([^/?]+)\/*(?:\?.*)?$/.exec(path)?.[1]?.replaceAll(/[^\w.-]/g, '_') ?? 'answer';
+  const link = make(
+    'a',
+    { class: 'button button--small', download: name, href: '#', 'aria-label': `Save the body as ${name}` },
+    ['Save'],
+  );
   link.addEventListener('click', () => (link.href = toBriefAddress(body)));
   return link;
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, jest, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
+import { createDeferred } from '../../src/platform/deferred.ts';
 import {
   bodyOf,
   isFocused,
@@ -62,6 +63,26 @@ describe('the answer', () => {
     await page.locator('[data-answer]:not([aria-busy])').waitFor();
     const outcome = await outcomeOf(page).boundingBox();
     expect(outcome?.y).toBeGreaterThan(150); // it would be 16
+  });
+
+  test('leaves who has gone elsewhere in the page meanwhile where they are', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await send(page);
+    const { promise: asked, resolve: ask } = createDeferred<() => void>();
+    at.e2e.house.intercept = ({ url = '' }, res) => {
+      const isNext = url.startsWith(LIST) && url.includes('next=');
+      if (isNext) ask(() => res.end('{}'));
+      return isNext;
+    };
+    await press(page, 'Follow next');
+    const answer = await asked;
+    await page.evaluate('scrollTo(0, 0)');
+    answer();
+    await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
+    await page.locator('[data-answer]:not([aria-busy])').waitFor();
+    expect(await page.evaluate('scrollY')).toBe(0);
   });
 
   test('after a renewal, and after a repetition, says so', async () => {
@@ -157,7 +178,7 @@ describe('the answer', () => {
     expect(await bodyOf(page).isVisible()).toBe(false);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Save' }).click(),
+      page.getByRole('link', { name: 'Save the body as a.png' }).click(),
     ]);
     expect(download.suggestedFilename()).toBe('a.png');
     expect(await readFile(await download.path())).toEqual(bytes);

@@ -252,6 +252,20 @@ describe('the history', () => {
     await page.getByText('Filled in').waitFor({ state: 'detached' });
   });
 
+  test('says of a request whose page was left before its answer that none was seen', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    at.e2e.house.intercept = ({ url = '' }) => url.startsWith(THINGS);
+    await page.getByLabel('Path').fill(THINGS);
+    await press(page, 'Send');
+    const outcome = page.locator('.past__outcome');
+    await outcome.waitFor({ state: 'attached' });
+    expect(await outcome.textContent()).toBe('');
+    await page.evaluate('Storage.prototype.setItem = () => {}'); // it comes to no last word
+    await page.reload();
+    expect(await outcome.textContent()).toBe('no answer seen');
+  });
+
   test('says where a body was too long to keep', async () => {
     await using watched = await at.open();
     const { page } = watched;
