@@ -35,9 +35,7 @@ async function readyz(client = redis): Promise<{ status: number; body: unknown }
   const app = express().use(
     createHealthRouter(client, createGetex(client, createLog('silent')), 'cloakroom:', () => draining),
   );
-  const began = performance.now();
   const { status, body } = await request(app).get('/readyz');
-  expect(performance.now() - began).toBeLessThan(2_000);
   return { status, body };
 }
 
@@ -64,10 +62,13 @@ describe('a process is not ready', () => {
     draining = false;
   });
 
-  test('while Redis says nothing', async () => {
+  test('while Redis says nothing, which it tells within two seconds', async () => {
     process.kill(server.pid, 'SIGSTOP');
+    const began = performance.now();
     const answer = await readyz();
+    const ms = performance.now() - began;
     process.kill(server.pid, 'SIGCONT');
+    expect(ms).toBeLessThan(2_000);
     expect(answer).toEqual({ status: 503, body: MISSES_REDIS });
   });
 
