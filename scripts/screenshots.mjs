@@ -58,6 +58,7 @@ await launch(async () => {
       if (state.docs !== undefined) await copyFile(`${FOLDER}/${pictures[0]}`, `${DOCS}/${state.docs}.png`);
     }
     if (words.length === 0) await writeFile(`${FOLDER}/index.html`, toIndex(taken));
+    console.log(`They are in ${FOLDER}; those that the documents show in ${DOCS}, too.`);
   } finally {
     await photographer.end();
   }

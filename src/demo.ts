@@ -42,12 +42,13 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   const running = await startServer(services, appPort);
   try {
     await redisReady(services.redis);
+    const isBehind = new URL(config.publicOrigin).port !== String(appPort.port);
     console.log(`
   Cloakroom is ready.
 
     Open      ${config.publicOrigin}
     Sign in   demo / demo
-
+${isBehind ? `\n  Cloakroom listens at ${appPort.url}: whatever answers at that address passes on to it.` : ''}
   The local service answers at ${config.serviceOrigin}. Ctrl-C ends everything.${
     local.faults ? `\n  Let its calls go wrong at ${config.serviceOrigin}/_faults.` : ''
   }

@@ -49,6 +49,7 @@ function startConsole(root) {
 
   const sendForm = async () => {
     if (buttons.isUnderWay()) return;
+    copying.forget();
     const request = readForm();
     if (request === null) {
       answer.refused();
@@ -82,8 +83,10 @@ function startConsole(root) {
   };
 
   form.onSend(() => void sendForm());
+  root.addEventListener('input', () => copying.forget()); // it is another request from then on
   const cookieName = root.dataset['cookieName'] ?? '';
   form.onCopy((as) => {
+    copying.forget();
     const request = readForm();
     if (request === null) return;
     if (as === 'curl') void copying.copy('The curl command', toCurlCommand(request, origin, cookieName));

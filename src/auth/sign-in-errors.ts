@@ -8,7 +8,7 @@ const TRY_AGAIN = 'Try again';
 export function attemptUnknown(): AppError {
   return new AppError(400, 'sign_in_attempt_unknown', 'This sign-in can’t be completed', {
     detail:
-      'It was completed before, took longer than ten minutes, or began in another browser. Nothing is lost: begin again.',
+      'It was completed before, took longer than ten minutes, or began in another browser or at another address of this site. Nothing is lost: begin again.',
     action: { href: '/auth/login', label: TRY_AGAIN },
   });
 }
