@@ -39,8 +39,7 @@ export async function fetchFile(address, signal, onBytes) {
 }
 
 function toNoAnswer() {
-  const why = navigator.onLine ? 'Cloakroom did not answer' : 'you are offline';
-  return `The export could not begin: ${why}.`;
+  return navigator.onLine ? 'Cloakroom did not answer.' : 'You are offline.';
 }
 
 /**
@@ -50,10 +49,14 @@ function toNoAnswer() {
 async function readWords(answer) {
   const problem = /** @type {unknown} */ (await answer.json().catch(() => null));
   const { title, detail } = /** @type {Record<string, unknown>} */ (problem ?? {});
-  const words = [title, detail].filter((each) => typeof each === 'string');
-  if (words.length === 0) return 'The export could not begin. Try again in a moment.';
+  const said = [title, detail].filter((each) => typeof each === 'string');
   const seconds = Number(answer.headers.get('retry-after') ?? NaN);
-  return seconds > 0 ? `${words.join('. ')} Try again in ${seconds} s.` : words.join('. ');
+  const requestId = answer.headers.get('x-request-id');
+  return [
+    said.length === 0 ? 'Try again in a moment.' : said.join('. '),
+    ...(seconds > 0 ? [`Try again in ${seconds} s.`] : []),
+    ...(requestId === null ? [] : [`Reference: ${requestId}`]),
+  ].join(' ');
 }
 
 /**

@@ -44,6 +44,7 @@ function takeOver(link, place) {
  * @param {HTMLElement} place
  */
 async function run(link, place) {
+  const label = link.dataset['export'] ?? '';
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, putAwaySignal]);
   const line = createExportLine(link, place, () => stopping.abort());
@@ -62,9 +63,9 @@ async function run(link, place) {
     line.end(`${counted(items, 'item')} saved as ${file.name}`);
   } catch (error) {
     if (error instanceof SignInNeeded) goToSignIn();
-    else if (signal.aborted) line.end('Stopped; nothing was saved.');
-    else if (error instanceof Refused) line.fail(error.message);
-    else line.fail(`The export broke off after ${counted(items, 'item')}; nothing was saved.`);
+    else if (signal.aborted) line.end(`${label}: stopped; nothing was saved.`);
+    else if (error instanceof Refused) line.fail(`The ${label} export could not begin. ${error.message}`);
+    else line.fail(`${label}: broke off after ${counted(items, 'item')}; nothing was saved.`);
   }
 }
 

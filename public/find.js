@@ -42,6 +42,19 @@ function createStatusLine(status) {
 }
 
 /**
+ * Whoever comes back to a page finds it filtered as it was. A browser would do so by itself, and offer the words to whoever
+ * sits here next.
+ * @param {HTMLInputElement} field
+ */
+function keepWords(field) {
+  const { session } = document.body.dataset;
+  const kept = /** @type {{ find?: unknown, session?: unknown } | null} */ (history.state);
+  if (typeof kept?.find === 'string' && kept.session === session) field.value = kept.find;
+  // Comes before a link is followed: that takes the focus away.
+  field.addEventListener('change', () => history.replaceState({ find: field.value, session }, ''));
+}
+
+/**
  * Begins to filter where the page has a list and its form. The function that it gives filters more items that came into
  * the list.
  * @returns {(more: readonly Element[]) => void}
@@ -75,7 +88,7 @@ export function startFind() {
   };
 
   field.addEventListener('input', filterAll);
-  // A browser that comes back to a page fills the field in again.
+  keepWords(field);
   window.addEventListener('pageshow', filterAll);
   return filter;
 }

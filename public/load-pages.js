@@ -145,6 +145,6 @@ function toWords(error) {
   if (error instanceof SignInNeeded) return 'Your session has ended: loading ended';
   if (error instanceof OtherSession) return 'Somebody signed in again: loading ended';
   if (error instanceof ListChanged) return 'The list has changed: loading ended';
-  if (error instanceof PageFailed) return 'The next page could not be loaded. Loading ended';
-  return navigator.onLine ? 'The connection failed' : 'You are offline: loading ended';
+  if (error instanceof PageFailed) return `${error.message}. Loading ended`;
+  return navigator.onLine ? 'The connection failed: loading ended' : 'You were offline: loading ended';
 }

@@ -10,7 +10,7 @@ const LONGEST_PAUSE_SECONDS = 60;
  * @property {string | null} next The address of the page behind it.
  */
 
-/** Where nothing helps but to look at the page itself, to see what is wrong with it. */
+/** The message is what the error page said, with its reference. */
 export class PageFailed extends Error {}
 
 /** What came does not go on where the list ends: with it there would be items twice, or some left out. */
@@ -53,8 +53,8 @@ export async function loadPage({ address, first }, signal, onPause) {
       continue;
     }
     if (answer.type === 'opaqueredirect') throw new SignInNeeded();
-    if (!answer.ok) throw new PageFailed();
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    if (!answer.ok) throw new PageFailed(toReason(page, answer));
     if (page.body.dataset['session'] !== document.body.dataset['session']) throw new OtherSession();
     const next = nextOf(page);
     if (firstOf(page) === first && next !== address)
@@ -66,6 +66,16 @@ export async function loadPage({ address, first }, signal, onPause) {
     onPause(`The next page is not reached yet: going on in ${untilNext} s…`);
     await passed(untilNext, signal);
   }
+}
+
+/**
+ * @param {Document} page
+ * @param {Response} answer
+ */
+function toReason(page, { status, headers }) {
+  const title = page.querySelector('h1')?.textContent ?? `Error ${status}`;
+  const requestId = headers.get('x-request-id');
+  return requestId === null ? title : `${title} (reference: ${requestId})`;
 }
 
 /**

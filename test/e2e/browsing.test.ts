@@ -3,7 +3,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
-import { startE2e } from '../support/e2e/start-e2e.ts';
+import { cookiesOfSignedIn, startE2e } from '../support/e2e/start-e2e.ts';
 import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/programs.ts';
 import { sendJson } from '../workspaces/small-service.ts';
@@ -91,6 +91,36 @@ describe('With JavaScript', () => {
     expect(await page.evaluate('said')).toEqual([
       '0 of the 25 shown here match. Press Find to look through all.',
     ]);
+  });
+
+  test('whoever comes back to a filtered page finds it so, unless somebody else has signed in', async () => {
+    await using watched = await e2e.openSignedIn();
+    const { page, context } = watched;
+    const [, second = ''] = await names(page);
+    const field = page.getByLabel('Find in all workspaces');
+    await field.fill(second);
+    const matching = await shownItems(page).count();
+    await page.getByRole('link', { name: second, exact: true }).click();
+    await page.waitForURL(/\?back=|workspace\d+$/);
+    await page.goBack();
+    expect(await field.inputValue()).toBe(second);
+    expect(await shownItems(page).count()).toBe(matching);
+    await context.addCookies(await cookiesOfSignedIn(e2e.house));
+    await page.reload();
+    expect(await field.inputValue()).toBe('');
+    expect(await shownItems(page).count()).toBe(25);
+  });
+
+  test('what opens an item’s details stays under the pointer', async () => {
+    await using watched = await e2e.openSignedIn();
+    const { page } = watched;
+    const summary = page.locator('[data-items] summary').first();
+    const before = await summary.boundingBox();
+    await summary.click();
+    await page.locator('[data-items] details[open] dl').waitFor();
+    expect(await summary.boundingBox()).toEqual(before);
+    await page.mouse.click((before?.x ?? 0) + 5, (before?.y ?? 0) + 5);
+    expect(await page.locator('[data-items] details[open]').count()).toBe(0);
   });
 
   test('where the field of what was found is emptied, the page says how all is shown again', async () => {
@@ -192,7 +222,7 @@ describe('With JavaScript', () => {
       return true;
     };
     await page.getByRole('button', { name: 'Load all pages' }).click();
-    await page.getByText('The next page could not be loaded. Loading ended after 50 items.').waitFor();
+    await page.getByText(/^.+ \(reference: [\w-]+\)\. Loading ended after 50 items\.$/).waitFor();
     expect(await shownItems(page).count()).toBe(50);
     e2e.house.intercept = () => false;
     await page.getByRole('button', { name: 'Load all pages' }).click();

@@ -139,14 +139,16 @@ describe('beside the link', () => {
     await page.context().setOffline(true);
     await link(page, 'CSV').click();
     await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
-    expect(await line(page).innerText()).toMatch(/^The export could not begin: you are offline\.\s/);
+    expect(await line(page).innerText()).toMatch(/^The CSV export could not begin\. You are offline\.\s/);
   });
 
   test('a server that is not there is said to be', async () => {
     await page.route('**/*.csv', async (route) => route.abort('connectionrefused'));
     await link(page, 'CSV').click();
     await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
-    expect(await line(page).innerText()).toMatch(/^The export could not begin: Cloakroom did not answer\.\s/);
+    expect(await line(page).innerText()).toMatch(
+      /^The CSV export could not begin\. Cloakroom did not answer\.\s/,
+    );
   });
 
   /** By the page alone: Cloakroom itself would go on. */
@@ -205,7 +207,9 @@ describe('beside the link', () => {
     await line(page).getByText('NDJSON: 100 items…').waitFor();
     await page.getByRole('button', { name: 'Stop the NDJSON export' }).press('Enter');
     await ended;
-    await line(page).getByText('Stopped; nothing was saved.').waitFor();
+    await line(page)
+      .getByText(/: stopped; nothing was saved\.$/)
+      .waitFor();
     expect(await page.evaluate('document.activeElement.dataset.export')).toBe('NDJSON');
   });
 
@@ -214,10 +218,10 @@ describe('beside the link', () => {
     const files: Download[] = [];
     page.on('download', (file) => files.push(file));
     await link(page, 'CSV').click();
-    await line(page).getByText('The export broke off after 100 items; nothing was saved.').waitFor();
+    await line(page).getByText('CSV: broke off after 100 items; nothing was saved.').waitFor();
     expect(files).toEqual([]);
     expect(await page.getByRole('status').allInnerTexts()).toContain(
-      'The export broke off after 100 items; nothing was saved.',
+      'CSV: broke off after 100 items; nothing was saved.',
     );
     expect(await pageFaults(watched)).toEqual([]);
 
@@ -238,7 +242,7 @@ describe('beside the link', () => {
     await link(page, 'CSV').click();
     await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
     expect(await line(page).innerText()).toMatch(
-      /^The service asks for a short pause\. .*Try again in 7 s\./,
+      /^The CSV export could not begin\. The service asks for a short pause\. .*Try again in 7 s\. Reference: [\w-]+\s/,
     );
   });
 
