@@ -48,7 +48,7 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
 
     Open      ${config.publicOrigin}
     Sign in   demo / demo
-${isBehind ? `\n  Cloakroom listens at ${appPort.url}: whatever answers at that address passes on to it.` : ''}
+${isBehind ? `\n  Cloakroom itself listens at ${appPort.url}: pass on to it what comes to that address.` : ''}
   The local service answers at ${config.serviceOrigin}. Ctrl-C ends everything.${
     local.faults ? `\n  Let its calls go wrong at ${config.serviceOrigin}/_faults.` : ''
   }

@@ -45,6 +45,15 @@ describe('the demo', () => {
     await expectGone(program, app, service);
   });
 
+  test('says where it listens, where it is to be opened at another address', async () => {
+    await using program = await demo({ PUBLIC_URL: 'http://localhost:5173' });
+    const [, url = ''] = await program.prints(/itself listens at (\S+):\s/);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    await using usual = await demo();
+    await usual.prints(/Ctrl-C/);
+    expect(usual.lines().join()).not.toContain('itself listens');
+  });
+
   test('says where calls are let go wrong, where that is switched on', async () => {
     await using program = await demo({ LOCAL_SERVICE_FAULTS: 'true' });
     const [, faults = ''] = await program.prints(/go wrong at (\S+?)\.\s/);
