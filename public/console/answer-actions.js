@@ -13,13 +13,14 @@ import { toSaveLink } from './save-link.js';
 /**
  * @param {object} shown
  * @param {Blob} shown.body
+ * @param {string} shown.contentType Of its header; empty where there was none.
  * @param {unknown} shown.json What the body holds, where it is JSON.
  * @param {import('./request-rules.js').ComposedRequest} shown.request
  * @param {boolean} shown.asksToSignIn
  * @param {ActionListeners} listeners
  * @returns {HTMLElement[]}
  */
-export function toActions({ body, json, request, asksToSignIn }, { onFollow, onCopy }) {
+export function toActions({ body, contentType, json, request, asksToSignIn }, { onFollow, onCopy }) {
   const next = nextOf(json);
   const signIn = () =>
     make('a', { class: 'button button--primary', href: signInAddress() }, ['Sign in and come back']);
@@ -30,7 +31,7 @@ export function toActions({ body, json, request, asksToSignIn }, { onFollow, onC
   return [
     ...(asksToSignIn ? [signIn()] : []),
     ...(next === null ? [] : [follow(next)]),
-    ...(body.size === 0 ? [] : [copy(), toSaveLink(body, request.path)]),
+    ...(body.size === 0 ? [] : [copy(), toSaveLink(body, request.path, contentType)]),
   ];
 }
 

@@ -30,7 +30,8 @@ export function createAnswerView(root, listeners) {
    * @param {FocusOptions} focusing
    */
   const showAnswer = async (answer, request, focusing) => {
-    const shown = await toShownBody(answer.body, answer.headers.get('content-type') ?? '');
+    const contentType = answer.headers.get('content-type') ?? '';
+    const shown = await toShownBody(answer.body, contentType);
     const json = answer.end === 'whole' ? shown.json : undefined;
     const explanation = explain(answer, json);
     section.hidden = false;
@@ -42,7 +43,7 @@ export function createAnswerView(root, listeners) {
     showHeaders(section, answer.headers);
     body.show(shown, answer);
     const asksToSignIn = explanation.problem?.asksToSignIn === true;
-    const offered = toActions({ body: answer.body, json, request, asksToSignIn }, listeners);
+    const offered = toActions({ body: answer.body, contentType, json, request, asksToSignIn }, listeners);
     replaceActions(actions, offered, heading, focusing);
     outcomeLine.say(...toOutcomeWords(answer, BY[explanation.by]));
   };

@@ -30,8 +30,8 @@ const JSON_TYPE = /^(?:application|text)\/(?:.+\+)?json$/;
 export async function toShownBody(body, contentType) {
   if (body.size === 0) return { kind: 'none', text: '', marks: [], notes: [], json: undefined };
   const start = new Uint8Array(await body.slice(0, SHOWN_BYTES).arrayBuffer());
-  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  const isJson = JSON_TYPE.test(type);
+  const type = toMediaType(contentType);
+  const isJson = isJsonType(contentType);
   const decoder = decoderFor(contentType);
   const isWhole = body.size <= SHOWN_BYTES;
   const text = decodeStrictly(start, decoder.encoding, isWhole);
@@ -63,6 +63,19 @@ export async function toShownBody(body, contentType) {
     notes: [...notes, ...cutNotes(!isWhole || laidOut.isCut, body.size)],
     json: read.json,
   };
+}
+
+/**
+ * @param {string} contentType
+ * @returns {boolean} Whether it says so; the body may be anything.
+ */
+export function isJsonType(contentType) {
+  return JSON_TYPE.test(toMediaType(contentType));
+}
+
+/** @param {string} contentType */
+function toMediaType(contentType) {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 /**

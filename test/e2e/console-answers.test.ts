@@ -185,6 +185,20 @@ describe('the answer', () => {
     expect(watched.complaints).toEqual([]);
   });
 
+  test.each([
+    ['things', 'application/json', 'things.json'],
+    ['things', 'application/problem+json; charset=utf-8', 'things.json'],
+    ['things/a.geojson', 'application/json', 'a.geojson'],
+    ['things', 'text/plain', 'things'],
+  ])('of %s as %s is saved as %s', async (end, type, name) => {
+    await using watched = await at.open();
+    const { page } = watched;
+    at.answerWith(200, { 'content-type': type }, '{"a":1}');
+    await send(page, THINGS.replace('things', end));
+    const link = page.getByRole('link', { name: `Save the body as ${name}`, exact: true });
+    expect(await link.getAttribute('download')).toBe(name);
+  });
+
   test('that cannot be shown is said to be, and the next one is shown', async () => {
     await using watched = await at.open();
     const { page } = watched;
