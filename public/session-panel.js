@@ -6,7 +6,7 @@ import { tabStorage } from './tab-storage.js';
 
 const ENDED = {
   title: 'Your session has ended',
-  text: 'What this page showed is put away. Sign in again to come back to it.',
+  text: 'What this page showed is put away. Sign in again to come back to this page.',
   action: 'Sign in again',
 };
 
@@ -14,7 +14,7 @@ const PANELS = {
   ended: ENDED,
   signedOutElsewhere: {
     title: 'You signed out in another tab',
-    text: 'What this page showed is put away. Sign in to come back to it.',
+    text: 'What this page showed is put away. Sign in to come back to this page.',
     action: 'Sign in',
   },
   signedOut: { ...ENDED, title: 'You have signed out', action: 'Sign in' },

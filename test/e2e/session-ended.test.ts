@@ -78,6 +78,7 @@ test('A session that has ended takes the page away', async () => {
   await session.end();
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
+  await page.getByText('put away. Sign in again to come back to this page.').waitFor();
   await expectPutAway(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Your session has ended');
@@ -122,6 +123,7 @@ test('Signing out in one tab puts the other away at once', async () => {
   const other = await openTab(page);
   await other.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'You signed out in another tab').waitFor();
+  await page.getByText('put away. Sign in to come back to this page.').waitFor();
   await expectPutAway(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(
