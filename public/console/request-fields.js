@@ -26,14 +26,17 @@ export function findFields(form, onChange) {
 }
 
 /**
+ * The request as it is meant, also while its path is not split yet: what is shown of it is what is sent.
  * @param {RequestFields} fields
+ * @param {string} origin
  * @returns {ComposedRequest}
  */
-export function readFields({ method, ownMethod, path, query, headers, contentType, body }) {
+export function readFields({ method, ownMethod, path, query, headers, contentType, body }, origin) {
+  const typed = takeApart(path.value, origin);
   return {
     method: method.value === '' ? ownMethod.value.trim() : method.value,
-    path: path.value.trim(),
-    query: query.read(),
+    path: typed.path,
+    query: typed.query ?? query.read(),
     headers: headers.read(),
     contentType: contentType.value,
     body: body.value,
@@ -58,17 +61,30 @@ export function fillFields(fields, request) {
 }
 
 /**
- * A pasted address becomes a path, and its query rows.
+ * A pasted address becomes a path, and its query the rows.
  * @param {RequestFields} fields
  * @param {string} origin
  */
 export function splitPath({ path, query }, origin) {
-  const typed = path.value.trim();
-  const target = typed.startsWith(`${origin}/`) ? typed.slice(origin.length) : typed;
-  const [start = '', ...rest] = target.split('?');
-  path.value = start;
-  if (rest.length > 0)
-    query.replace([...query.read().filter(isFilled), ...new URLSearchParams(rest.join('?'))]);
+  const typed = takeApart(path.value, origin);
+  path.value = typed.path;
+  if (typed.query !== null) query.replace(typed.query);
+}
+
+/**
+ * An address is whole: where it has a query, no other row is meant beside it.
+ * @param {string} typed As a path, or as an address of this origin; its first slash may be missing.
+ * @param {string} origin
+ * @returns {{ path: string, query: Pair[] | null }} Null where it has none.
+ */
+function takeApart(typed, origin) {
+  const address = typed.trim();
+  const target = address.startsWith(`${origin}/`) ? address.slice(origin.length) : address;
+  const [path = '', ...rest] = target.split('?');
+  return {
+    path: path.startsWith('api/') ? `/${path}` : path,
+    query: rest.length === 0 ? null : [...new URLSearchParams(rest.join('?'))],
+  };
 }
 
 /** @param {Pair} pair */

@@ -3,7 +3,7 @@ import { counted } from '../counts.js';
 import { find } from '../elements.js';
 import { showFault } from './pair-rows.js';
 import { fillFields, findFields, readFields, splitPath } from './request-fields.js';
-import { toAddress } from './request-rules.js';
+import { pathFaults, toAddress } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 /** @typedef {import('./request-rules.js').Fault} Fault */
@@ -19,7 +19,7 @@ const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
 export function createRequestForm(form, origin) {
   const fields = findFields(form, () => onChange());
   const filled = find(form, '[data-filled]', HTMLElement);
-  const read = () => readFields(fields);
+  const read = () => readFields(fields, origin);
   /** @param {readonly Fault[]} faults */
   const show = (faults) => {
     filled.textContent = '';
@@ -83,13 +83,14 @@ export function createRequestForm(form, origin) {
  */
 function showSummary(form, fields, origin) {
   const { headersPart, bodyPart } = fields;
-  const request = readFields(fields);
+  const request = readFields(fields, origin);
   fields.ownMethodField.hidden = fields.method.value !== '';
   const address = toAddress(request, origin);
-  const isOfApi = address?.origin === origin && address.pathname.startsWith('/api/');
-  find(form, '[data-preview]', HTMLElement).textContent = isOfApi
-    ? address.pathname + address.search
-    : 'no address under /api/';
+  const isRefused = pathFaults(request, origin).some(({ stops }) => stops);
+  find(form, '[data-preview]', HTMLElement).textContent =
+    address === null || isRefused
+      ? 'no address under /api/ that can be sent'
+      : address.pathname + address.search;
   const named = request.headers.filter(([name]) => name !== '').length;
   find(headersPart, '[data-count]', HTMLElement).textContent = named === 0 ? '' : String(named);
   const { length } = request.body;

@@ -94,7 +94,7 @@ function methodFaults(method) {
  * @param {string} origin
  * @returns {Fault[]}
  */
-function pathFaults(request, origin) {
+export function pathFaults(request, origin) {
   const { path } = request;
   if (!path.startsWith('/api/'))
     return [stop('path', 'The path must begin with /api/: the console calls nothing else.')];

@@ -40,7 +40,7 @@ describe('a request', () => {
     };
     await page.getByLabel('Method', { exact: true }).selectOption('Other…');
     await page.getByLabel('Other method').fill('PROPPATCH');
-    // A pasted address becomes a path and rows.
+    // A pasted address is whole: it becomes a path and the rows, and none stays beside them.
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.evaluate(`navigator.clipboard.writeText('${at.e2e.house.origin}${THINGS}?a=b%26c')`);
     await page.getByLabel('Path').fill('');
@@ -54,7 +54,7 @@ describe('a request', () => {
     await page.getByText('201 Created').waitFor();
     expect(came).toMatchObject({
       method: 'PROPPATCH',
-      url: `${THINGS}?limit=10&a=b%26c`,
+      url: `${THINGS}?a=b%26c`,
       body: '{"é":1}',
       headers: { 'x-thing': 'one', 'content-type': 'application/json' },
     });
@@ -69,7 +69,7 @@ describe('a request', () => {
       if (!each.url().includes('/assets/')) asked.push(each.url()); // the page's own may come late
     });
     await page.getByLabel('Path').fill('https://other.example/api/');
-    expect(await page.locator('[data-preview]').innerText()).toBe('no address under /api/');
+    expect(await page.locator('[data-preview]').innerText()).toBe('no address under /api/ that can be sent');
     await page.getByLabel('Path').fill('/api/../auth/logout');
     await page.getByText('Headers', { exact: true }).first().click();
     await page.getByLabel('Name of the header').fill('Authorization');
@@ -84,6 +84,29 @@ describe('a request', () => {
     expect(await pageFaults(watched)).toEqual([]);
     expect(asked).toEqual([]);
     expect(await historyOf(page)).toBeNull();
+  });
+
+  test('goes where the preview says, however its path is typed', async () => {
+    await using watched = await at.open();
+    const { page } = watched;
+    const path = page.getByLabel('Path');
+    const preview = page.locator('[data-preview]');
+    for (const refused of ['/auth/../api/things', String.raw`\api\things`, '/api/things#part']) {
+      await path.fill(refused);
+      expect(await preview.innerText()).toBe('no address under /api/ that can be sent');
+      await press(page, 'Send');
+      expect(await outcomeOf(page).innerText()).toMatch(/Not sent/);
+    }
+    const meant = `${LIST}?limit=2`;
+    for (const typed of [meant, meant.slice(1), at.e2e.house.origin + meant]) {
+      await path.fill(typed);
+      expect(await preview.innerText()).toBe(meant);
+      const [asked] = await Promise.all([page.waitForRequest('**/api/**'), path.press('Enter')]);
+      expect(asked.url()).toBe(at.e2e.house.origin + meant);
+      expect(await path.inputValue()).toBe(LIST);
+      expect(await preview.innerText()).toBe(meant);
+      await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
+    }
   });
 
   test('is followed by the next page with the same limit, to the end', async () => {
