@@ -1,5 +1,6 @@
 /** The developer console: composes a call of the API, sends it, shows what came of it. */
 import { find } from '../elements.js';
+import { claimStorage } from '../own-storage.js';
 import { putAwaySignal } from '../put-away.js';
 import { tabStorage } from '../tab-storage.js';
 import { createAnswerView } from './answer-view.js';
@@ -7,6 +8,7 @@ import { send } from './call.js';
 import { createCopying } from './copying.js';
 import { toCurlCommand, toFetchCode } from './copy-as.js';
 import { createHistoryView } from './history-view.js';
+import { forgetDraft, keepDraft, readDraft } from './request-draft.js';
 import { createRequestForm } from './request-form.js';
 import { faultsOf, toAddress } from './request-rules.js';
 import { createSendButtons } from './send-buttons.js';
@@ -21,6 +23,7 @@ const FILLED_WITHOUT_BODY =
 /** @param {HTMLElement} root */
 function startConsole(root) {
   const { origin } = location;
+  const storage = tabStorage();
   const form = createRequestForm(find(root, '[data-request]', HTMLFormElement), origin);
   const copying = createCopying(find(root, '[data-request]', HTMLFormElement));
   const copyingBody = createCopying(find(root, '[data-answer]', HTMLElement));
@@ -31,10 +34,13 @@ function startConsole(root) {
     },
     onCopy: (body) => void copyingBody.copyBlob('The body', body),
   });
-  const history = createHistoryView(root, tabStorage(), ({ request, isWhole }) => {
+  const history = createHistoryView(root, storage, ({ request, isWhole }) => {
     form.fill(request);
     form.say(isWhole ? FILLED : FILLED_WITHOUT_BODY);
   });
+  const draft = readDraft(storage);
+  if (draft !== null) form.fill(draft.request);
+  if (draft?.isWhole === false) form.say(FILLED_WITHOUT_BODY);
   const buttons = createSendButtons(root);
   /** @type {ReturnType<typeof watchWireSize> | undefined} */
   let wireSize;
@@ -72,6 +78,7 @@ function startConsole(root) {
    */
   const exchange = async (request, signal) => {
     const past = history.add(request, Date.now());
+    forgetDraft(storage);
     answer.waiting(request);
     copyingBody.forget();
     wireSize?.stop();
@@ -83,7 +90,10 @@ function startConsole(root) {
   };
 
   form.onSend(() => void sendForm());
-  root.addEventListener('input', () => copying.forget()); // it is another request from then on
+  form.onChange(() => {
+    copying.forget(); // what was copied is another request
+    if (keepDraft(storage, form.read())) claimStorage(storage);
+  });
   const cookieName = root.dataset['cookieName'] ?? '';
   form.onCopy((as) => {
     copying.forget();

@@ -20,6 +20,7 @@ export function createRequestForm(form, origin) {
   const fields = findFields(form, () => onChange());
   const filled = find(form, '[data-filled]', HTMLElement);
   const read = () => readFields(fields, origin);
+  let tellOfChange = () => {};
   /** @param {readonly Fault[]} faults */
   const show = (faults) => {
     filled.textContent = '';
@@ -29,6 +30,7 @@ export function createRequestForm(form, origin) {
   const onChange = () => {
     filled.textContent = '';
     showSummary(form, fields, origin);
+    tellOfChange();
   };
   const split = () => {
     splitPath(fields, origin);
@@ -54,6 +56,10 @@ export function createRequestForm(form, origin) {
     },
     /** @param {string} words Said beside the button until something changes, or is sent. */
     say: (words) => (filled.textContent = words),
+    /** @param {() => void} listener Hears of it once what stands in the form is another request. */
+    onChange(listener) {
+      tellOfChange = listener;
+    },
     /** @param {() => void} listener By the button, by Enter, or by Ctrl or Cmd and Enter anywhere in the form. */
     onSend(listener) {
       form.addEventListener('submit', (event) => {

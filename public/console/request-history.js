@@ -1,4 +1,4 @@
-/** The requests of this tab, without their answers. Signing out empties it (`Clear-Site-Data`). */
+/** The requests of this tab, without their answers. It ends with the session: the page and a sign-out (`Clear-Site-Data`) empty it. */
 import { isKept } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -6,12 +6,18 @@ import { isKept } from './request-rules.js';
 /** @typedef {{ getItem(key: string): string | null, setItem(key: string, value: string): void, removeItem(key: string): void }} Store */
 
 /**
- * @typedef {object} PastRequest
- * @property {ComposedRequest} request As it was sent, without credentials.
+ * @typedef {object} KeptRequest
+ * @property {ComposedRequest} request As it was composed, without credentials.
  * @property {boolean} isWhole Whether its body is kept, where it had one.
+ */
+
+/**
+ * @typedef {object} Sending
  * @property {number} sentAt In ms since the epoch.
  * @property {string} outcome The status of its answer, or a word for why there was none; empty until that is known.
  */
+
+/** @typedef {KeptRequest & Sending} PastRequest */
 
 const KEY = 'console-history';
 const MOST = 50;
@@ -40,16 +46,22 @@ export function readHistory(storage) {
  * @returns {boolean} Whether it is kept.
  */
 export function remember(storage, request, sentAt) {
-  const isWhole = request.body.length <= LONGEST_BODY;
-  const kept = {
-    ...request,
-    headers: request.headers.filter(isKept),
-    body: isWhole ? request.body : '',
-  };
+  const kept = toKept(request);
   const others = readHistory(storage).filter(
-    (other) => JSON.stringify(other.request) !== JSON.stringify(kept),
+    (other) => JSON.stringify(other.request) !== JSON.stringify(kept.request),
   );
-  return write(storage, [{ request: kept, isWhole, sentAt, outcome: '' }, ...others]);
+  return write(storage, [{ ...kept, sentAt, outcome: '' }, ...others]);
+}
+
+/**
+ * What a tab keeps of a request: no credential, and no long body.
+ * @param {ComposedRequest} request
+ * @returns {KeptRequest}
+ */
+export function toKept(request) {
+  const isWhole = request.body.length <= LONGEST_BODY;
+  const headers = request.headers.filter(isKept);
+  return { request: { ...request, headers, body: isWhole ? request.body : '' }, isWhole };
 }
 
 /**
@@ -89,15 +101,22 @@ function write(storage, history) {
  * @returns {value is PastRequest}
  */
 function isPast(value) {
-  if (typeof value !== 'object' || value === null) return false;
-  const { request, isWhole, sentAt, outcome } = /** @type {Record<string, unknown>} */ (value);
+  if (!isKeptRequest(value)) return false;
+  const { sentAt, outcome } = /** @type {KeptRequest & Record<string, unknown>} */ (value);
   return (
-    isRequest(request) &&
-    typeof isWhole === 'boolean' &&
-    typeof sentAt === 'number' &&
-    !Number.isNaN(new Date(sentAt).valueOf()) &&
-    typeof outcome === 'string'
+    typeof sentAt === 'number' && !Number.isNaN(new Date(sentAt).valueOf()) && typeof outcome === 'string'
   );
+}
+
+/**
+ * Whether it is one, whoever has written it.
+ * @param {unknown} value
+ * @returns {value is KeptRequest}
+ */
+export function isKeptRequest(value) {
+  if (typeof value !== 'object' || value === null) return false;
+  const { request, isWhole } = /** @type {Record<string, unknown>} */ (value);
+  return isRequest(request) && typeof isWhole === 'boolean';
 }
 
 /**

@@ -1,19 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { forgetHistory, noteOutcome, readHistory, remember } from '../../public/console/request-history.js';
-
-/** As much of a tab's storage as is used; full from `most` characters on. */
-function createStore(most = Infinity) {
-  const values = new Map<string, string>();
-  return {
-    values,
-    getItem: (key: string) => values.get(key) ?? null,
-    setItem(key: string, value: string) {
-      if (value.length > most) throw new Error('QuotaExceededError');
-      values.set(key, value);
-    },
-    removeItem: (key: string) => void values.delete(key),
-  };
-}
+import { createStore } from './tab-store.ts';
 
 const request = (path: string, headers: [string, string][] = [], body = '') => ({
   ...{ method: 'POST', path, query: [] as [string, string][], headers, contentType: 'text/plain', body },

@@ -207,6 +207,28 @@ describe('a copy', () => {
     expect(await page.evaluate(`(async () => { ${code}\n return answer.status; })()`)).toBe(200);
   });
 
+  test('is no longer spoken of once the request is another', async () => {
+    await using watched = await at.open();
+    const { page, context } = watched;
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await send(page);
+    const said = page.getByText('The fetch call is copied.');
+    const changes = [
+      async () => press(page, 'Add a parameter'),
+      async () => press(page, 'Remove the parameter'),
+      async () => page.getByLabel('Path').fill(THINGS),
+      async () => page.locator('[data-past] button').first().click(),
+      async () => press(page, 'Follow next'),
+    ];
+    for (const change of changes) {
+      await press(page, 'Copy as fetch');
+      await said.waitFor();
+      await change();
+      await said.waitFor({ state: 'detached' });
+    }
+    expect(watched.complaints).toEqual([]);
+  });
+
   test('that the browser refuses is selected for the reader', async () => {
     await using watched = await at.open();
     const { page } = watched;

@@ -1,0 +1,13 @@
+/** As much of a tab's storage as is used; full from `most` characters on. */
+export function createStore(most = Infinity) {
+  const values = new Map<string, string>();
+  return {
+    values,
+    getItem: (key: string) => values.get(key) ?? null,
+    setItem(key: string, value: string) {
+      if (value.length > most) throw new Error('QuotaExceededError');
+      values.set(key, value);
+    },
+    removeItem: (key: string) => void values.delete(key),
+  };
+}
