@@ -18,7 +18,8 @@ describe('the console', () => {
     await send(page);
     await page.locator('[data-answer] summary').click();
     await press(page, 'Follow next');
-    await page.locator('[data-past] li').nth(1).waitFor();
+    await page.locator('[data-past] li').nth(1).getByText('200').waitFor();
+    await page.locator('[data-answer]:not([aria-busy])').waitFor(); // it is dimmed until then
     expect(await pageFaults(watched)).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
