@@ -22,7 +22,17 @@ export async function openPhotographer(folder) {
   const session = await signInOnce(chromium, demo.address);
 
   return {
-    async take({ name, path, signedOut, javaScript = true, fault, act, looks = EVERY_LOOK, whole = false }) {
+    async take({
+      name,
+      path,
+      signedOut,
+      javaScript = true,
+      fault,
+      act,
+      about,
+      looks = EVERY_LOOK,
+      whole = false,
+    }) {
       const context = await chromium.newContext({
         ...LOOKS['desk-light'],
         ...(!signedOut && { storageState: session }),
@@ -44,6 +54,8 @@ export async function openPhotographer(folder) {
           await page.setViewportSize(viewport);
           await page.emulateMedia({ colorScheme });
           if (whole) await growScreen(page, viewport);
+          if (about !== undefined)
+            await page.evaluate(`document.querySelector('${about}').scrollIntoView({ block: 'center' })`);
           const file = `${name}-${look}.png`;
           await page.screenshot({ path: `${folder}/${file}` });
           files.push(file);

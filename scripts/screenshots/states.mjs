@@ -14,11 +14,13 @@ import * as sessions from './session-ways.mjs';
  * @property {(page: import('playwright-core').Page, demo: import('../running-demo.mjs').RunningDemo) => Promise<unknown>} [act]
  *   What a person does on the page, until the state is there.
  * @property {readonly import('./looks.mjs').LookName[]} [looks] Where not all are wanted, or it does not last for them.
+ * @property {string} [about] A selector of what it is about, where that is not in sight on every screen.
  * @property {boolean} [whole] The whole page, not just what a screen shows of it.
  * @property {string} [docs] The name of its first picture among those of the documentation.
  */
 
 const INSIDE = '/workspaces/workspace5733149';
+const EXPORTS = '[data-export-progress]';
 const EVERY_LIST = { route: 'workspaces', fault: 'status', status: 200 };
 const SLOW_LISTS = { route: 'workspaces', fault: 'latency', latencyMs: 6_000 };
 
@@ -48,9 +50,15 @@ export const STATES = [
   { name: 'filter-matches-nothing', path: '/workspaces', act: lists.filter('no such words') },
   { name: 'loading-all', path: '/workspaces?limit=10', act: lists.loadSome },
   { name: 'all-loaded', path: '/workspaces?limit=100', act: lists.loadAll },
-  { name: 'export-under-way', path: '/workspaces', fault: SLOW_LISTS, act: lists.exportSlowly },
-  { name: 'export-done', path: '/workspaces', act: lists.exportAll },
-  { name: 'export-broke-off', path: '/workspaces', act: lists.exportInVain },
+  {
+    name: 'export-under-way',
+    path: '/workspaces',
+    fault: SLOW_LISTS,
+    act: lists.exportSlowly,
+    about: EXPORTS,
+  },
+  { name: 'export-done', path: '/workspaces', act: lists.exportAll, about: EXPORTS },
+  { name: 'export-broke-off', path: '/workspaces', act: lists.exportInVain, about: EXPORTS },
 
   { name: 'inside-a-workspace', path: INSIDE, act: lists.openDetails, docs: 'workspace' },
   { name: 'about-a-workspace', path: `${INSIDE}?back=page%3D3`, act: lists.openAbout },
