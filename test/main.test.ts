@@ -111,6 +111,18 @@ describe('npm start', () => {
     expect((await program.ended()).code).toBe(0);
   });
 
+  test('starts without the service, and is ready: only what needs it says so', async () => {
+    await using house = await startHouse();
+    const keys = house.config.sessionKeys.map((key) => key.toString('base64url')).join();
+    await using program = await start(house, { SERVICE_URL: 'http://127.0.0.1:1', SESSION_KEYS: keys });
+    const url = await readyUrl(program);
+    const { cookie } = await house.enter();
+    const call = await fetch(`${url}/api/public/v1/workspaces`, { headers: { cookie } });
+    expect(call.status).toBe(502);
+    expect(await call.json()).toMatchObject({ code: 'service_unreachable' });
+    expect((await fetch(`${url}/auth/session`, { headers: { cookie } })).status).toBe(200);
+  });
+
   test('ends with 1 where what is under way takes longer than SHUTDOWN_SECONDS', async () => {
     await using house = await startHouse();
     await using program = await start(house, {
