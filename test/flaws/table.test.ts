@@ -15,14 +15,14 @@ function tested(): string[] {
 
 /** The same, of each row of the table. */
 function listed(): string[] {
-  const text = readFileSync(new URL('../../docs/security.md', here), 'utf8');
+  const text = readFileSync(new URL('../../docs/flaws.md', here), 'utf8');
   const rows = text.matchAll(
     /^\| ((?:CVE|GHSA)-[\w-]+|[\w-]+#\d+) +\| (.+) \| .+ \| `(.+\.test\.ts)` +\|$/gm,
   );
   return [...rows].map(([, id, flaw = '', file]) => `${file}: ${id} ${flaw.trim().replaceAll('\\', '')}`);
 }
 
-test('docs/security.md lists each flaw that has a test, in its own words, and no other', () => {
+test('docs/flaws.md lists each flaw that has a test, in its own words, and no other', () => {
   expect(listed().toSorted()).toEqual(tested().toSorted());
 });
 
