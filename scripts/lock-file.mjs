@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './launch.mjs';
+
+/**
+ * What package-lock.json says of an installed package.
+ * @typedef {{
+ *   name?: string, version?: string, integrity?: string, license?: string, resolved?: string, hasInstallScript?: boolean,
+ *   dev?: boolean, devOptional?: boolean, optional?: boolean, os?: readonly string[],
+ *   dependencies?: Readonly<Record<string, string>>, optionalDependencies?: Readonly<Record<string, string>>,
+ *   devDependencies?: Readonly<Record<string, string>>, peerDependencies?: Readonly<Record<string, string>>,
+ *   peerDependenciesMeta?: Readonly<Record<string, { optional?: boolean }>>,
+ * }} Entry
+ */
+
+/**
+ * The packages of a lock file by their paths (`node_modules/…`); the project itself is at ''.
+ * @param {string} [file] in the project's folder
+ * @returns {Record<string, Entry>}
+ */
+export function readLock(file = 'package-lock.json') {
+  const lock = /** @type {{ packages: Record<string, Entry> }} */ (
+    JSON.parse(readFileSync(join(root, file), 'utf8'))
+  );
+  return lock.packages;
+}
+
+/**
+ * Where Node finds package `name` from the package at `path`: in its own folder or in the nearest one above. Undefined
+ * where it is not installed.
+ * @param {Readonly<Record<string, Entry>>} packages
+ * @param {string} path
+ * @param {string} name
+ * @returns {string | undefined}
+ */
+export function whereIs(packages, path, name) {
+  const folders = path.split('node_modules/');
+  return folders
+    .map((_, index) => folders.slice(0, folders.length - index).join('node_modules/'))
+    .map((folder) => `${folder === '' || folder.endsWith('/') ? folder : `${folder}/`}node_modules/${name}`)
+    .find((candidate) => packages[candidate] !== undefined);
+}
+
+/**
+ * The paths of what a package asks for and gets, peers included; what is optional and not there is left out.
+ * @param {Readonly<Record<string, Entry>>} packages
+ * @param {string} path
+ * @returns {string[]}
+ */
+export function needsOf(packages, path) {
+  const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = packages[path] ?? {};
+  const peers = Object.keys(peerDependencies ?? {}).filter(
+    (name) => peerDependenciesMeta?.[name]?.optional !== true,
+  );
+  const names = [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
+  return [...new Set(names)].flatMap((name) => whereIs(packages, path, name) ?? []);
+}
+
+/**
+ * The paths of the packages that the app runs with: those that `npm ci --omit=dev` installs.
+ * @param {Readonly<Record<string, Entry>>} packages
+ * @returns {string[]}
+ */
+export function productionPaths(packages) {
+  return Object.keys(packages).filter((path) => {
+    const { dev, devOptional } = packages[path] ?? {};
+    return path !== '' && dev !== true && devOptional !== true;
+  });
+}
+
+/**
+ * The name of the package at a path.
+ * @param {string} path
+ */
+export function nameOf(path) {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+}

@@ -1,0 +1,6 @@
+import { toBillOfMaterials } from './bill-of-materials.mjs';
+import { readLock } from './lock-file.mjs';
+
+/** Prints the software bill of materials: `npm run -s sbom > sbom.json`. */
+
+process.stdout.write(`${JSON.stringify(toBillOfMaterials(readLock()), null, 2)}\n`);

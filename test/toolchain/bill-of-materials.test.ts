@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from '@jest/globals';
+import { toBillOfMaterials } from '../../scripts/bill-of-materials.mjs';
+import { nameOf, productionPaths, readLock } from '../../scripts/lock-file.mjs';
+
+const packages = readLock();
+const bill = toBillOfMaterials(packages);
+const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
+
+test('the bill of materials names each package that runs in production, once, and no other', () => {
+  const production = productionPaths(packages).map((path) => `${nameOf(path)}@${packages[path]?.version}`);
+  expect(listed.toSorted()).toEqual([...new Set(production)].toSorted());
+  // What development needs, too, is among them: npm’s own list leaves it out.
+  expect(listed).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^zod@/), expect.stringMatching(/^qs@/)]),
+  );
+});
+
+test('each package in it has the hash of its content and its licence', () => {
+  for (const component of bill.components) {
+    expect(component).toMatchObject({
+      hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[\da-f]{128}$/) }],
+      licenses: [expect.anything()],
+    });
+  }
+});
+
+test('it tells what each package needs, and all of that is in it', () => {
+  const known = new Set([
+    bill.metadata.component['bom-ref'],
+    ...bill.components.map((one) => one['bom-ref']),
+  ]);
+  expect(new Set(bill.dependencies.map(({ ref }) => ref))).toEqual(known);
+  expect(bill.dependencies.flatMap(({ dependsOn }) => dependsOn).filter((ref) => !known.has(ref))).toEqual(
+    [],
+  );
+  const express = bill.dependencies.find(({ ref }) => ref.startsWith('pkg:npm/express@'));
+  expect(express?.dependsOn).toContainEqual(expect.stringMatching(/^pkg:npm\/router@/));
+});
+
+test('a package that is installed in two versions is in it with both', () => {
+  const two = {
+    '': { name: 'project', version: '1.0.0', dependencies: { a: '1.0.0', b: '1.0.0' } },
+    'node_modules/a': { version: '1.0.0', dependencies: { b: '2.0.0' } },
+    'node_modules/a/node_modules/b': { version: '2.0.0', license: 'MIT OR ISC' },
+    'node_modules/b': { version: '1.0.0' },
+    'node_modules/@scope/c': { version: '1.0.0', dev: true },
+  };
+  const { components, dependencies } = toBillOfMaterials(two);
+  expect(components.map(({ purl }) => purl)).toEqual([
+    'pkg:npm/a@1.0.0',
+    'pkg:npm/b@2.0.0',
+    'pkg:npm/b@1.0.0',
+  ]);
+  expect(components[1]).toMatchObject({ licenses: [{ expression: 'MIT OR ISC' }] });
+  expect(dependencies.slice(0, 2)).toEqual([
+    { ref: 'pkg:npm/project@1.0.0', dependsOn: ['pkg:npm/a@1.0.0', 'pkg:npm/b@1.0.0'] },
+    { ref: 'pkg:npm/a@1.0.0', dependsOn: ['pkg:npm/b@2.0.0'] },
+  ]);
+});
+
+test('npm run sbom prints it, and the same each time', () => {
+  const print = () => spawnSync(process.execPath, ['scripts/sbom.mjs'], { encoding: 'utf8' });
+  const [first, second] = [print(), print()];
+  expect(first).toMatchObject({ status: 0, stderr: '' });
+  expect(JSON.parse(first.stdout)).toEqual(bill);
+  expect(second.stdout).toBe(first.stdout);
+});

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { nameOf, needsOf, productionPaths, readLock } from '../../scripts/lock-file.mjs';
+
+/** What may run in production without asking anyone: licences that ask for no more than their text to go along. */
+const ALLOWED_LICENCES = new Set([
+  'MIT',
+  'ISC',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'Apache-2.0',
+  '0BSD',
+  'BlueOak-1.0.0',
+]);
+
+const packages = readLock();
+const { dependencies = {}, devDependencies = {} } = packages[''] ?? {};
+
+describe.each([
+  ['In production', dependencies],
+  ['For development', devDependencies],
+])('docs/dependencies.md, %s', (heading, direct) => {
+  const rows = rowsUnder(`## ${heading}`);
+
+  test('names what package.json names, and no other', () => {
+    expect(rows.map(({ name }) => name)).toEqual(Object.keys(direct).toSorted());
+  });
+
+  test('says of each its licence, and how many packages it brings', () => {
+    const inLock = rows.map(({ name }) => {
+      const path = `node_modules/${name}`;
+      return { name, licence: packages[path]?.license, brings: String(broughtBy(path)) };
+    });
+    expect(rows.map(({ name, licence, brings }) => ({ name, licence, brings }))).toEqual(inLock);
+  });
+
+  test('says of each why it is there, and what would replace it', () => {
+    for (const row of rows) expect(row).toMatchObject({ why: /\w{3}/, otherwise: /\w{3}/ });
+  });
+
+  test('each is one exact version', () => {
+    expect(Object.entries(direct).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  });
+});
+
+test('what runs in production has a licence that lets it', () => {
+  const others = productionPaths(packages).filter(
+    (path) => !ALLOWED_LICENCES.has(packages[path]?.license ?? ''),
+  );
+  expect(others).toEqual([]);
+});
+
+test('what runs in production needs no install script, and comes from a registry by version', () => {
+  const odd = productionPaths(packages).filter((path) => {
+    const { hasInstallScript, version = '' } = packages[path] ?? {};
+    return hasInstallScript === true || !/^\d+\.\d+\.\d+(?:-[\w.-]+)?$/.test(version);
+  });
+  expect(odd).toEqual([]);
+});
+
+test('no install script runs in development either', () => {
+  expect(readFileSync(new URL('../../.npmrc', import.meta.url), 'utf8')).toContain('ignore-scripts=true');
+});
+
+interface Row {
+  readonly name: string;
+  readonly why: string;
+  readonly otherwise: string;
+  readonly licence: string;
+  readonly brings: string;
+}
+
+/** The rows of the table under a heading. */
+function rowsUnder(heading: string): Row[] {
+  const text = readFileSync(new URL('../../docs/dependencies.md', import.meta.url), 'utf8');
+  const section = text.split(`\n${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  return [...section.matchAll(/^\| `([^`]+)` *\|([^|]+)\|([^|]+)\|([^|]+)\| *(\d+) *\|$/gm)].map(
+    ([, name = '', why = '', otherwise = '', licence = '', brings = '']) => ({
+      name,
+      why: why.trim(),
+      otherwise: otherwise.trim(),
+      licence: licence.trim(),
+      brings,
+    }),
+  );
+}
+
+/** How many packages come with one, on every platform together, by name. */
+function broughtBy(path: string): number {
+  const seen = new Set<string>();
+  const visit = (at: string) => {
+    if (seen.has(at)) return;
+    seen.add(at);
+    for (const need of needsOf(packages, at)) visit(need);
+  };
+  visit(path);
+  return new Set([...seen].map(nameOf)).size - 1;
+}
