@@ -1,4 +1,5 @@
 import { ensureBuild } from './ensure-build.mjs';
+import { ensureKubectl } from './ensure-kubectl.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { runPackage } from './launch.mjs';
 
@@ -8,6 +9,8 @@ export async function prepareTests() {
   await ensureProgram('chromium', 'chromium');
   await ensureProgram('curl', 'curl');
   await ensureProgram('haproxy', 'haproxy');
+  await ensureProgram('promtool', 'prometheus');
+  await ensureKubectl();
   await ensureBuild();
 }
 

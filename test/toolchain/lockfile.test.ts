@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { readLock, whereIs } from '../../scripts/lock-file.mjs';
 
-const lockfiles = ['package-lock.json', 'bench/package-lock.json'].map((path) => ({
+const lockfiles = [
+  'package-lock.json',
+  'bench/package-lock.json',
+  'test/deploy/kubectl/package-lock.json',
+].map((path) => ({
   path,
   text: readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'),
   packages: readLock(path),
