@@ -44,7 +44,7 @@ const deps = {
   redis: store.redis,
   log: silentLog,
   prefix: 'cloakroom:',
-  sealer: createSealer([randomBytes(32)]),
+  sealer: createSealer({ current: [randomBytes(32)] }),
   idleSeconds: 3_600,
   getex: createGetex(store.redis, silentLog),
   maxSeconds: 43_200,

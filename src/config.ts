@@ -48,6 +48,9 @@ export interface Config {
   readonly logLevel: string;
 }
 
+/** What of it can be replaced while the process runs. */
+export type Secrets = Pick<Config, 'clientSecret' | 'redis' | 'sessionKeys'>;
+
 /** The names of all variables, `_FILE` variants aside. */
 export const variableNames: readonly string[] = Object.keys(variables);
 

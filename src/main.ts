@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { loadConfig, withPort } from './config.ts';
 import type { Config } from './config.ts';
 import { settlesWithin } from './platform/durations.ts';
+import { takeHangUps } from './platform/hang-ups.ts';
 import { bindPort } from './platform/listening.ts';
 import { createGatheredLines } from './platform/log-lines.ts';
 import { createLog } from './platform/log.ts';
 import { startMetricsServer } from './platform/metrics-server.ts';
 import { exitCodeOf, untilSignal } from './platform/program.ts';
 import { redisReady } from './platform/redis.ts';
+import { createSecretFiles } from './secret-files.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
 
@@ -18,6 +20,7 @@ const RENEWALS_WITHIN_MS = 2_000;
 
 /** Starts, serves until a signal, drains. Resolves with the exit code. */
 async function main(): Promise<number> {
+  const hangUps = takeHangUps(process);
   if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
   const loaded = loadConfig(process.env);
   const bound = await bindPort(loaded.host, loaded.port);
@@ -30,6 +33,7 @@ async function main(): Promise<number> {
     log.warn({ node: process.version }, 'Node 20 gets no more fixes: use Node 24');
   }
   const services = createServices(config, log);
+  hangUps.answer(createSecretFiles(process.env, services));
   // The port holds who comes early. Without Redis we start all the same: an outage has its answers.
   const redisTried = redisReady(services.redis).catch(() => {});
   await settlesWithin(redisTried, REDIS_WITHIN_MS);
@@ -40,6 +44,7 @@ async function main(): Promise<number> {
   log.info({ url: toBrowse(config, running.url), publicUrl: config.publicOrigin }, 'listening');
 
   const signal = await untilSignal(process, ['SIGTERM', 'SIGINT']);
+  hangUps.ignore();
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
   const deadline = performance.now() + config.shutdownSeconds * 1_000;
   const drained = await running.drain(deadline - performance.now());

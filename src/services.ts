@@ -7,15 +7,18 @@ import { createSignInAttempts } from './auth/sign-in-attempts.ts';
 import type { SignInAttempts } from './auth/sign-in-attempts.ts';
 import { createTokenKeeper } from './auth/token-keeper.ts';
 import type { TokenKeeper } from './auth/token-keeper.ts';
-import type { Config } from './config.ts';
+import type { Config, Secrets } from './config.ts';
 import type { Logger } from './platform/log.ts';
 import { createAssets } from './platform/assets.ts';
 import type { Assets } from './platform/assets.ts';
+import { derive } from './platform/changing.ts';
+import type { Changing } from './platform/changing.ts';
 import { createGetex } from './platform/getex.ts';
 import type { Getex } from './platform/getex.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { closeRedis, createRedis } from './platform/redis.ts';
 import type { RedisClient } from './platform/redis.ts';
+import { changeLogin } from './platform/redis-login.ts';
 import { createServiceClient } from './platform/service-client.ts';
 import type { ServiceClient } from './platform/service-client.ts';
 import { createRender } from './platform/templates.ts';
@@ -49,6 +52,13 @@ export interface Services extends AsyncDisposable {
   readonly render: Render;
   /** What the process counts; null where nobody reads it. */
   readonly metrics: Registry | null;
+  /** Those in use: `config` holds the ones that the process began with. */
+  readonly secrets: Changing<Secrets>;
+  /**
+   * Goes on with these, all at once, without a pause for anything that is under way. What hangs on one that is the very same
+   * stays. Rejects with a ConfigError where Redis refuses another login: then nothing has changed.
+   */
+  useSecrets(replaced: Secrets): Promise<void>;
 }
 
 /**
@@ -63,6 +73,9 @@ export function createServices(
   wait?: Wait,
 ): Services {
   const https = config.publicOrigin.startsWith('https:');
+  const secrets: { current: Secrets } = { current: config };
+  const sessionKeys = derive(secrets, (current) => current.sessionKeys);
+  const clientSecret = derive(secrets, (current) => current.clientSecret);
   const assets = createAssets();
   const redis = createRedis(config.redis, log);
   const client = createServiceClient({
@@ -70,7 +83,7 @@ export function createServices(
     connections: config.serviceConnections,
     timeoutSeconds: config.serviceTimeoutSeconds,
   });
-  const sealer = createSealer(config.sessionKeys);
+  const sealer = createSealer(sessionKeys);
   const getex = createGetex(redis, log);
   const records = createSessionRecords({
     redis,
@@ -82,7 +95,12 @@ export function createServices(
     idleSeconds: config.sessionIdleSeconds,
     maxSeconds: config.sessionMaxSeconds,
   });
-  const oauth = createOAuthClient({ ...config, timeoutSeconds: config.tokenTimeoutSeconds, now });
+  const oauth = createOAuthClient({
+    ...config,
+    clientSecret,
+    timeoutSeconds: config.tokenTimeoutSeconds,
+    now,
+  });
   const tokens = createTokenKeeper({
     records,
     oauth,
@@ -125,11 +143,16 @@ export function createServices(
       timeoutSeconds: config.serviceTimeoutSeconds,
       connections: config.serviceConnections,
     }),
-    cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys: config.sessionKeys }),
+    cookie: createTicketCookie({ https, sameSite: config.cookieSameSite, sessionKeys }),
     attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),
     assets,
     render: createRender({ asset: assets.address }),
     metrics: config.metricsPort === 0 ? null : createMetrics(),
+    secrets,
+    async useSecrets(replaced) {
+      if (replaced.redis !== secrets.current.redis) await changeLogin(redis, replaced.redis);
+      secrets.current = replaced;
+    },
     async [Symbol.asyncDispose]() {
       await tokens[Symbol.asyncDispose]();
       await client.destroy();

@@ -25,12 +25,16 @@ const START_WITHIN_MS = 20_000;
  */
 export function createCloakroom({ upstream, redisUrl, redis }) {
   const sessionKey = randomBytes(32);
-  const cookies = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys: [sessionKey] });
+  const cookies = createTicketCookie({
+    https: false,
+    sameSite: 'lax',
+    sessionKeys: { current: [sessionKey] },
+  });
   const records = createSessionRecords({
     redis,
     log: silentLog,
     prefix: 'cloakroom:',
-    sealer: createSealer([sessionKey]),
+    sealer: createSealer({ current: [sessionKey] }),
     idleSeconds: 3_600,
     getex() {
       throw new Error('Here sessions are only made.');

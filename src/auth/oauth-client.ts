@@ -1,4 +1,6 @@
 import * as openid from 'openid-client';
+import { derive } from '../platform/changing.ts';
+import type { Changing } from '../platform/changing.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Grant } from '../session/record.ts';
 import { speakDialect } from './dialect.ts';
@@ -66,7 +68,7 @@ export interface OAuthClientOptions {
   readonly publicOrigin: string;
   readonly serviceOrigin: string;
   readonly clientId: string;
-  readonly clientSecret: string;
+  readonly clientSecret: Changing<string>;
   /** Space-separated. */
   readonly scopes: string;
   /** For one call of the token endpoint. */
@@ -79,21 +81,24 @@ export interface OAuthClientOptions {
 export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
   const endpoint = `${options.serviceOrigin}${AUTHORIZATION_PATH}`;
   const callback = `${options.publicOrigin}/auth/callback`;
-  const configuration = new openid.Configuration(
-    {
-      issuer: options.serviceOrigin,
-      authorization_endpoint: `${endpoint}/`,
-      token_endpoint: `${endpoint}/token`,
-    },
-    options.clientId,
-    {},
-    openid.ClientSecretPost(options.clientSecret),
-  );
-  configuration.timeout = options.timeoutSeconds;
-  configuration[openid.customFetch] = speakDialect(async (url, init) => fetch(url, init as RequestInit));
-  // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
-  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
-  if (options.serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
+  const client = derive(options.clientSecret, (clientSecret) => {
+    const configuration = new openid.Configuration(
+      {
+        issuer: options.serviceOrigin,
+        authorization_endpoint: `${endpoint}/`,
+        token_endpoint: `${endpoint}/token`,
+      },
+      options.clientId,
+      {},
+      openid.ClientSecretPost(clientSecret),
+    );
+    configuration.timeout = options.timeoutSeconds;
+    configuration[openid.customFetch] = speakDialect(async (url, init) => fetch(url, init as RequestInit));
+    // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
+    // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+    if (options.serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
+    return configuration;
+  });
 
   /** Counts the lifetime from before the question, so that a slow answer shortens it. */
   const ask = async (call: () => Promise<openid.TokenEndpointResponse>, before?: Grant) => {
@@ -113,7 +118,7 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
 
   return {
     async authorizationUrl(state, verifier) {
-      return openid.buildAuthorizationUrl(configuration, {
+      return openid.buildAuthorizationUrl(client.current, {
         redirect_uri: callback,
         scope: options.scopes,
         state,
@@ -123,13 +128,13 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
     },
     exchangeCode: async (query, state, verifier) =>
       ask(async () =>
-        openid.authorizationCodeGrant(configuration, new URL(`${callback}?${query.toString()}`), {
+        openid.authorizationCodeGrant(client.current, new URL(`${callback}?${query.toString()}`), {
           expectedState: state,
           pkceCodeVerifier: verifier,
         }),
       ),
     renew: async (grant, refreshToken) =>
-      ask(async () => openid.refreshTokenGrant(configuration, refreshToken), grant),
+      ask(async () => openid.refreshTokenGrant(client.current, refreshToken), grant),
   };
 }
 

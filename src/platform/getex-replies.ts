@@ -2,6 +2,8 @@
 export interface ReplyReceiver {
   /** The value of a key, or null where there is none. */
   onValue(value: string | null): void;
+  /** Redis has done what it was told (a simple string). */
+  onStatus(): void;
   /** Redis refused a command, in its own words. */
   onRefusal(message: string): void;
 }
@@ -14,6 +16,7 @@ export class UnexpectedReplyError extends Error {
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 const DOLLAR = 36;
+const PLUS = 43;
 const MINUS = 45;
 const ZERO = 48;
 const UNDERSCORE = 95;
@@ -23,8 +26,8 @@ const MOST_DIGITS = 9;
 const LONGEST_LINE = 4_096;
 
 /**
- * Reads the replies to GETEX as RESP has them (Redis serialization protocol specification: bulk strings, the nulls of
- * RESP2 and RESP3, simple errors), in whatever pieces they come. Values are read as latin1. Throws UnexpectedReplyError at
+ * Reads the replies to GETEX and AUTH as RESP has them (Redis serialization protocol specification: bulk strings, the nulls of
+ * RESP2 and RESP3, simple strings, simple errors), in whatever pieces they come. Values are read as latin1. Throws UnexpectedReplyError at
  * anything else, and is of no use after that.
  */
 export function createReplyReader(receiver: ReplyReceiver): (chunk: Buffer) => void {
@@ -43,6 +46,11 @@ export function createReplyReader(receiver: ReplyReceiver): (chunk: Buffer) => v
       const kind = bytes[at];
       if (kind === MINUS) {
         receiver.onRefusal(bytes.toString('latin1', at + 1, lineEnd - 1));
+        at = lineEnd + 1;
+        continue;
+      }
+      if (kind === PLUS) {
+        receiver.onStatus();
         at = lineEnd + 1;
         continue;
       }

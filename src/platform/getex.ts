@@ -7,6 +7,8 @@ import { UnexpectedReplyError, createReplyReader } from './getex-replies.ts';
 import type { Logger } from './log.ts';
 import { fromStore } from './redis.ts';
 import type { RedisClient } from './redis.ts';
+import { LOGIN, toAuthCommand } from './redis-login.ts';
+import type { RedisLogin } from './redis-login.ts';
 import { takeConnection } from './taken-connection.ts';
 import type { Stream } from './taken-connection.ts';
 
@@ -33,6 +35,9 @@ function createOwnGetex(redis: Redis, log: Logger): (...read: Parameters<Getex>)
   const awaited = createAwaitedReplies<string | null>(() => connection.stream?.destroy());
   const commands = createGatheredWrites((text) => connection.stream?.write(text, 'latin1'));
 
+  /** Of the replies that are due, those to AUTH. */
+  let signInsDue = 0;
+
   const next = () => {
     const first = awaited.next();
     // Dropped, the next one like it would pass for the reply to somebody else's command.
@@ -42,6 +47,11 @@ function createOwnGetex(redis: Redis, log: Logger): (...read: Parameters<Getex>)
   const listen = (stream: Stream) => {
     const read = createReplyReader({
       onValue: (value) => next().resolve(value),
+      onStatus() {
+        if (signInsDue === 0) throw new UnexpectedReplyError('a status that nobody has asked for');
+        signInsDue -= 1;
+        next().resolve(null);
+      },
       onRefusal(message) {
         next().reject(new StoreUnavailableError(new Error(message)));
         if (/\bREADONLY\b/.test(message)) leave(redis); // a replica that was the master until now
@@ -56,11 +66,19 @@ function createOwnGetex(redis: Redis, log: Logger): (...read: Parameters<Getex>)
       }
     });
     stream.once('close', () => {
+      signInsDue = 0;
       commands.drop();
       awaited.lose();
     });
   };
   const connection = takeConnection(redis, log, listen);
+  redis.on(LOGIN, (login: RedisLogin) => {
+    const { stream } = connection;
+    if (stream === null || login.password === undefined) return;
+    signInsDue += 1;
+    commands.add(toAuthCommand(login));
+    awaited.add().catch(() => stream.destroy()); // it comes back with the new login
+  });
 
   return (key, seconds) => {
     if (connection.stream === null) return null;

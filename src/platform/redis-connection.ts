@@ -1,4 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
+import { LOGIN, toSentinelLogin, useLogin } from './redis-login.ts';
+import type { RedisLogin } from './redis-login.ts';
 import { COMMAND_TIMEOUT_MS, endSilentConnections } from './redis-silence.ts';
 import type { RedisTarget } from './redis-url.ts';
 import { watchSentinels } from './sentinel-watch.ts';
@@ -14,7 +16,7 @@ const LOOK_AT_CLUSTER_MS = 1_000;
 
 type Options = ReturnType<typeof connectionOptions>;
 
-function connectionOptions({ username, password }: Pick<RedisTarget, 'username' | 'password'>) {
+function connectionOptions({ username, password }: RedisLogin) {
   return {
     // It saves writes, but each pipeline keeps the ones before it from the garbage collector's young generation
     // (docs/decisions/0019).
@@ -58,18 +60,16 @@ function connectOne(
 
 /** Follows the master from one Redis to another. */
 function connectBySentinels(target: RedisTarget & { kind: 'sentinel' }, options: Options): Redis {
-  // Often theirs too; one without a password takes any. They don't know the users of their Redis.
-  const password = target.username === undefined ? target.password : undefined;
+  const login = toSentinelLogin(target);
   const client = new Redis({
     ...options,
     sentinels: target.sentinels.map((node) => ({ ...node })),
     name: target.master,
     sentinelRetryStrategy: reconnectDelay,
     sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
-    ...(password !== undefined && { sentinelPassword: password }),
+    ...(login.password !== undefined && { sentinelPassword: login.password }),
   });
-  const login = connectionOptions(password === undefined ? {} : { password });
-  const sentinels = target.sentinels.map((node) => ({ ...login, ...node }));
+  const sentinels = target.sentinels.map((node) => ({ ...connectionOptions(login), ...node }));
   client.once(CLOSING, watchSentinels(client, target.master, sentinels));
   return client;
 }
@@ -93,7 +93,10 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, options: Opti
   const prepare = (node: Redis) => {
     if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // "node error" tells
   };
+  let login: RedisLogin = target;
+  client.on(LOGIN, (changed: RedisLogin) => (login = changed));
   client.on('+node', (node: Redis) => {
+    useLogin(node.options, login);
     endSilentConnections(node);
     setImmediate(prepare, node);
   });

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 
 interface RedisLogin {
   readonly username?: string;
@@ -21,6 +22,12 @@ export type RedisTarget =
       readonly master: string;
     } & RedisLogin)
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & RedisLogin);
+
+/** Whether they lead to the very same place, as whichever user. */
+export function isSameRedis(one: RedisTarget, other: RedisTarget): boolean {
+  const toPlace = ({ username: _user, password: _password, ...place }: RedisTarget) => place;
+  return isDeepStrictEqual(toPlace(one), toPlace(other));
+}
 
 const SHAPE =
   /^(?<scheme>redis|rediss|redis\+sentinel|redis\+cluster|redis\+unix):\/\/(?:(?<login>[^@/?#]*)@)?(?<nodes>[^/?#]*)(?<path>\/[^?#]*)?(?:\?(?<query>[^#]*))?$/;

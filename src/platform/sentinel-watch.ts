@@ -1,4 +1,6 @@
 import { Redis } from 'ioredis';
+import { LOGIN, toSentinelLogin, useLogin } from './redis-login.ts';
+import type { RedisLogin } from './redis-login.ts';
 import { endSilentConnections } from './redis-silence.ts';
 
 const SWITCHED = '+switch-master';
@@ -29,6 +31,9 @@ export function watchSentinels(
     watcher.on('ready', () => void watcher.subscribe(SWITCHED).catch(() => {}));
     watcher.on('message', onSwitch);
     return watcher;
+  });
+  client.on(LOGIN, (login: RedisLogin) => {
+    for (const { options } of watchers) useLogin(options, toSentinelLogin(login));
   });
   return () => {
     for (const watcher of watchers) watcher.disconnect();

@@ -1,6 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from './log.ts';
 import { CLOSING } from './redis-connection.ts';
+import { LOGIN, useLogin } from './redis-login.ts';
+import type { RedisLogin } from './redis-login.ts';
 import { endSilentConnections } from './redis-silence.ts';
 
 export type Stream = Redis['stream'];
@@ -83,6 +85,7 @@ export function takeConnection(
     home = null;
     stream?.destroy();
   });
+  redis.on(LOGIN, (login: RedisLogin) => useLogin(client.options, login));
   client.on('error', keepError);
   client.on('ready', () => void reach().catch(keepError));
   const telling = setInterval(tellWhereMissing, TELL_AFTER_MS).unref();

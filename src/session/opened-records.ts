@@ -1,3 +1,4 @@
+import { derive } from '../platform/changing.ts';
 import type { Logger } from '../platform/log.ts';
 import { createRecentValues } from '../platform/recent-values.ts';
 import { parseRecord } from './record.ts';
@@ -30,14 +31,14 @@ const MOST_REMEMBERED = 10_000;
 /**
  * Opening costs as much CPU as the rest of a proxied call, and the hash in the key's name a fair part of that. An
  * entry counts only for the same id and the same bytes: a value copied to another session's key is opened, and
- * refused, as new.
+ * refused, as new. All entries go with the session keys: a key that was taken away opens nothing any more.
  */
 export function createOpenedRecords(
   sealer: Sealer,
   toKey: (id: string) => string,
   log: Logger,
 ): OpenedRecords {
-  const sessions = createRecentValues<string, Remembered>(MOST_REMEMBERED);
+  const sessions = derive(sealer.keyring, () => createRecentValues<string, Remembered>(MOST_REMEMBERED));
 
   const open = (sealed: string, id: string, key: string): Opened | null => {
     const plain = sealer.open(sealed, id, key);
@@ -51,17 +52,17 @@ export function createOpenedRecords(
 
   return {
     // An id that nobody has a session for is not remembered: it comes from a cookie that may be as old as it likes.
-    keyOf: (id) => sessions.get(id)?.key ?? toKey(id),
+    keyOf: (id) => sessions.current.get(id)?.key ?? toKey(id),
     open(sealed, id) {
-      const known = sessions.get(id);
+      const known = sessions.current.get(id);
       if (known?.opened.ticket.sealed === sealed) return known.opened;
       const key = known?.key ?? toKey(id);
       const opened = open(sealed, id, key);
       if (opened === null) return null;
-      if (known === undefined) sessions.set(id, { key, opened });
+      if (known === undefined) sessions.current.set(id, { key, opened });
       else known.opened = opened;
       return opened;
     },
-    forget: (id) => sessions.delete(id),
+    forget: (id) => sessions.current.delete(id),
   };
 }

@@ -1,4 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { derive } from '../platform/changing.ts';
+import type { Changing } from '../platform/changing.ts';
 
 /** Seals text so that it opens only with a session key, the secret and the name it was sealed with. */
 export interface Sealer {
@@ -16,6 +18,8 @@ export interface Sealer {
     secret: string,
     name: string,
   ): { readonly text: string; readonly current: boolean } | null;
+  /** Another one after a change of session keys: what was opened before may no longer open. */
+  readonly keyring: Changing<unknown>;
 }
 
 const VERSION = '1';
@@ -27,13 +31,13 @@ const TAG_BYTES = 16;
  * value reads `version.key-name.base64url(nonce | ciphertext | tag)`: it names its session key, so that opening one
  * after a change of keys needs no trial.
  */
-export function createSealer(sessionKeys: readonly Buffer[]): Sealer {
-  const keys = sessionKeys.map((key) => ({ key, name: keyName(key) }));
-  const [first] = keys;
-  if (first === undefined) throw new Error('A sealer needs at least one session key.');
+export function createSealer(sessionKeys: Changing<readonly Buffer[]>): Sealer {
+  const keyring = derive(sessionKeys, toKeyring);
 
   return {
+    keyring,
     seal(text, secret, name) {
+      const { first } = keyring.current;
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', sealingKey(first.key, secret), nonce);
       cipher.setAAD(Buffer.from(name));
@@ -42,12 +46,20 @@ export function createSealer(sessionKeys: readonly Buffer[]): Sealer {
     },
     open(sealed, secret, name) {
       const [version, keyNamed, body = '', ...more] = sealed.split('.');
-      const known = keys.find((candidate) => candidate.name === keyNamed);
+      const { first, all } = keyring.current;
+      const known = all.find((candidate) => candidate.name === keyNamed);
       if (version !== VERSION || known === undefined || more.length > 0) return null;
       const text = decipher(Buffer.from(body, 'base64url'), sealingKey(known.key, secret), name);
       return text === null ? null : { text, current: known === first };
     },
   };
+}
+
+function toKeyring(sessionKeys: readonly Buffer[]) {
+  const all = sessionKeys.map((key) => ({ key, name: keyName(key) }));
+  const [first] = all;
+  if (first === undefined) throw new Error('A sealer needs at least one session key.');
+  return { first, all };
 }
 
 function decipher(bytes: Buffer, key: Buffer, name: string): string | null {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
 import session from 'express-session';
 import type { SessionData } from 'express-session';
+import { derive } from '../platform/changing.ts';
 import { StoreUnavailableError } from '../platform/errors.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import type { SessionRecord, Ticket } from './record.ts';
@@ -20,15 +21,18 @@ export function createSessions(deps: {
   readonly cookie: TicketCookie;
 }): RequestHandler[] {
   const { cookie } = deps;
-  const readSession = session({
-    name: cookie.name,
-    secret: cookie.secrets,
-    cookie: cookie.attributes,
-    store: new RedisSessionStore(deps.redis, deps.prefix, deps.records, cookie),
-    genid: () => randomBytes(32).toString('base64url'),
-    resave: false,
-    saveUninitialized: false,
-  });
+  const withSecrets = derive(cookie.secrets, (secret) =>
+    session({
+      name: cookie.name,
+      secret,
+      cookie: cookie.attributes,
+      store: new RedisSessionStore(deps.redis, deps.prefix, deps.records, cookie),
+      genid: () => randomBytes(32).toString('base64url'),
+      resave: false,
+      saveUninitialized: false,
+    }),
+  );
+  const readSession: RequestHandler = (req, res, next) => void withSecrets.current(req, res, next);
 
   /** express-session verifies with every key but signs again only a new session. */
   const signAgain: RequestHandler = (req, res, next) => {

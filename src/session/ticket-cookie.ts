@@ -2,6 +2,8 @@ import { hkdfSync } from 'node:crypto';
 import { parse, serialize } from 'cookie';
 import type { SerializeOptions } from 'cookie';
 import { sign, unsign } from 'cookie-signature';
+import { derive } from '../platform/changing.ts';
+import type { Changing } from '../platform/changing.ts';
 import { createRecentValues } from '../platform/recent-values.ts';
 
 /** A session cookie that we have signed. */
@@ -17,7 +19,7 @@ export interface TicketCookie {
   /** Its attributes, for express-session. */
   readonly attributes: { path: string; httpOnly: boolean; secure: boolean; sameSite: 'lax' | 'strict' };
   /** Signing secrets, the first signs and all verify, for express-session. */
-  readonly secrets: string[];
+  readonly secrets: Changing<string[]>;
   /**
    * The id in a `Cookie` header, where it is signed by us; null otherwise.
    */
@@ -30,7 +32,7 @@ export interface TicketCookie {
 
 /**
  * To verify a signature costs a tenth of a proxied call. A browser sends the same header for as long as it has the
- * same cookies, and what was true of its bytes stays true.
+ * same cookies, and what was true of its bytes stays true until the session keys change.
  */
 const MOST_REMEMBERED = 10_000;
 const LONGEST_REMEMBERED = 1_024;
@@ -42,24 +44,22 @@ const LONGEST_REMEMBERED = 1_024;
 export function createTicketCookie(options: {
   readonly https: boolean;
   readonly sameSite: 'lax' | 'strict';
-  readonly sessionKeys: readonly Buffer[];
+  readonly sessionKeys: Changing<readonly Buffer[]>;
 }): TicketCookie {
   const name = options.https ? '__Host-Http-cloakroom' : 'cloakroom';
   const attributes = { path: '/', httpOnly: true, secure: options.https, sameSite: options.sameSite };
-  const secrets = options.sessionKeys.map(signingSecret);
-  const [first] = secrets;
-  if (first === undefined) throw new Error('A cookie needs at least one session key.');
+  const secrets = derive(options.sessionKeys, (keys) => keys.map(signingSecret));
+  const headers = derive(secrets, () => createRecentValues<string, ReadCookie>(MOST_REMEMBERED));
 
   const readAnew = (header: string): ReadCookie | null => {
     const value = parse(header)[name];
     if (value === undefined || !value.startsWith('s:')) return null;
-    for (const secret of secrets) {
+    for (const [at, secret] of secrets.current.entries()) {
       const id = unsign(value.slice(2), secret);
-      if (id !== false) return { id, current: secret === first };
+      if (id !== false) return { id, current: at === 0 };
     }
     return null;
   };
-  const headers = createRecentValues<string, ReadCookie>(MOST_REMEMBERED);
 
   return {
     name,
@@ -67,14 +67,19 @@ export function createTicketCookie(options: {
     secrets,
     read(header) {
       if (header === undefined) return null;
-      const known = headers.get(header);
+      const remembered = headers.current;
+      const known = remembered.get(header);
       if (known !== undefined) return known;
       const read = readAnew(header);
       // Only what we have signed: others may send what they like.
-      if (read !== null && header.length <= LONGEST_REMEMBERED) headers.set(header, read);
+      if (read !== null && header.length <= LONGEST_REMEMBERED) remembered.set(header, read);
       return read;
     },
-    write: (id) => serialize(name, `s:${sign(id, first)}`, attributes),
+    write(id) {
+      const [first] = secrets.current;
+      if (first === undefined) throw new Error('A cookie needs at least one session key.');
+      return serialize(name, `s:${sign(id, first)}`, attributes);
+    },
     clear: () => serialize(name, '', { ...attributes, maxAge: 0 } satisfies SerializeOptions),
   };
 }

@@ -23,7 +23,7 @@ afterAll(async () => {
 const keyOf = ({ id }: Entered) => `cloakroom:session:${hashId(id)}`;
 const valueOf = async (session: Entered) => (await fleet.redis.get(keyOf(session))) ?? '';
 const PAGES = [1, 2, 3, 4, 5];
-const sealer = createSealer([Buffer.from(SESSION_KEY, 'base64url')]);
+const sealer = createSealer({ current: [Buffer.from(SESSION_KEY, 'base64url')] });
 
 describe('a thief', () => {
   /** Every key and every value, as a copy of Redis would show them. */

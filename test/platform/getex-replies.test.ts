@@ -3,13 +3,17 @@ import fc from 'fast-check';
 import { UnexpectedReplyError, createReplyReader } from '../../src/platform/getex-replies.ts';
 
 /** A reply as it is heard: a value, null where there is none, or Redis's words. */
-type Heard = string | null | { readonly refused: string };
+type Heard = string | null | typeof DONE | { readonly refused: string };
+
+/** Redis has done what it was told. */
+const DONE = Symbol('done');
 
 /** What a reader hears in these pieces, up to the one that it throws at. */
 function hear(pieces: readonly Buffer[]): { readonly heard: Heard[]; readonly thrown: unknown } {
   const heard: Heard[] = [];
   const read = createReplyReader({
     onValue: (value) => heard.push(value),
+    onStatus: () => heard.push(DONE),
     onRefusal: (refused) => heard.push({ refused }),
   });
   try {
@@ -24,6 +28,7 @@ const hearAll = (text: string) => hear([Buffer.from(text, 'latin1')]);
 
 /** How Redis would say it. */
 function toReply(one: Heard): string {
+  if (one === DONE) return '+OK\r\n';
   if (one === null) return '$-1\r\n';
   return typeof one === 'string' ? `$${one.length}\r\n${one}\r\n` : `-${one.refused}\r\n`;
 }
@@ -40,6 +45,7 @@ describe('what Redis says', () => {
     ['no value', '$-1\r\n', null],
     ['no value, in RESP3', '_\r\n', null],
     ['an empty value', '$0\r\n\r\n', ''],
+    ['that it has done something', '+OK\r\n', DONE],
     ['an error', '-ERR not now\r\n', { refused: 'ERR not now' }],
     ['an error without a word', '-\r\n', { refused: '' }],
     ['a value with line breaks', '$6\r\na\r\n\nb\r\r\n', 'a\r\n\nb\r'],
@@ -60,6 +66,7 @@ describe('what Redis says', () => {
     '',
     'a\r\n$-1\r\n',
     '\x80\xff',
+    DONE,
     null,
     'x'.repeat(30),
     { refused: 'ERR' },
@@ -81,7 +88,8 @@ describe('what Redis says', () => {
 
   test('each is heard as soon as its last byte is there', () => {
     let replies = 0;
-    const read = createReplyReader({ onValue: () => (replies += 1), onRefusal: () => (replies += 1) });
+    const count = () => (replies += 1);
+    const read = createReplyReader({ onValue: count, onStatus: count, onRefusal: count });
     for (const one of REPLIES) {
       const reply = Buffer.from(toReply(one), 'latin1');
       const before = replies;
@@ -140,10 +148,9 @@ describe('a value of a megabyte', () => {
   });
 });
 
-describe('what is no reply to GETEX', () => {
+describe('what is no reply to GETEX or AUTH', () => {
   const LONG = 'x'.repeat(5_000);
   const REFUSED: readonly [what: string, said: string][] = [
-    ['a status', '+OK\r\n'],
     ['a number', ':1\r\n'],
     ['a list', '*1\r\n$1\r\na\r\n'],
     ['a null of RESP3 with something behind it', '_x\r\n'],

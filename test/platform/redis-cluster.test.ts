@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLog } from '../../src/platform/log.ts';
+import { changeLogin } from '../../src/platform/redis-login.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
@@ -31,6 +32,32 @@ test('commands reach every master as soon as it is ready', async () => {
   const answers = await Promise.all(keys.map(async (key) => another.getex(key, 'EX', SECONDS)));
   expect(new Set(answers)).toEqual(new Set([null]));
   await closeRedis(another);
+});
+
+test('a changed password is used at every node, and by whatever connects again', async () => {
+  const nodes = topology.shards.flatMap(({ master, replica }) => [master, replica]);
+  const tellAll = async (...command: string[]) =>
+    Promise.all(nodes.map(async (node) => node.ask(...command)));
+  await tellAll('ACL', 'SETUSER', 'app', 'on', '>one', '~*', '&*', '+@all');
+  const app = createRedis(parseRedisUrl(topology.url.replace(/:[^/]+@/, 'app:one@')), createLog('silent'));
+  await redisReady(app);
+  const keys = Array.from({ length: 50 }, (_, at) => `login:${at}`);
+  const readAll = async () => Promise.all(keys.map(async (key) => app.getex(key, 'EX', SECONDS)));
+
+  const changing = changeLogin(app, { username: 'app', password: 'two' });
+  await expect(changing).rejects.toThrow('REDIS_URL has a user or password that Redis refuses');
+  await tellAll('ACL', 'SETUSER', 'app', '>two');
+  await changeLogin(app, { username: 'app', password: 'two' });
+  expect(new Set(await readAll())).toEqual(new Set([null]));
+  await tellAll('ACL', 'SETUSER', 'app', '<one');
+  await tellAll('CLIENT', 'KILL', 'USER', 'app');
+  await eventually(async () =>
+    readAll().then(
+      () => true,
+      () => false,
+    ),
+  );
+  await closeRedis(app);
 });
 
 test('while a slot moves to another master, each key is found where it is', async () => {

@@ -7,31 +7,40 @@ const B = randomBytes(32);
 
 describe('sealing', () => {
   test('opens what it has sealed', () => {
-    const sealer = createSealer([A]);
+    const sealer = createSealer({ current: [A] });
     expect(sealer.open(sealer.seal('tea', 'id', 'key'), 'id', 'key')).toEqual({ text: 'tea', current: true });
   });
 
   test('opens only with the same secret', () => {
-    const sealer = createSealer([A]);
+    const sealer = createSealer({ current: [A] });
     expect(sealer.open(sealer.seal('tea', 'id', 'key'), 'another', 'key')).toBeNull();
   });
 
   test('opens only under the same name', () => {
-    const sealer = createSealer([A]);
+    const sealer = createSealer({ current: [A] });
     expect(sealer.open(sealer.seal('tea', 'id', 'key'), 'id', 'another')).toBeNull();
   });
 
   test('opens only with a key that sealed it', () => {
-    expect(createSealer([B]).open(createSealer([A]).seal('tea', 'id', 'key'), 'id', 'key')).toBeNull();
+    expect(
+      createSealer({ current: [B] }).open(
+        createSealer({ current: [A] }).seal('tea', 'id', 'key'),
+        'id',
+        'key',
+      ),
+    ).toBeNull();
   });
 
   test('opens with an older key, and says that it is not the current one', () => {
-    const sealed = createSealer([A]).seal('tea', 'id', 'key');
-    expect(createSealer([B, A]).open(sealed, 'id', 'key')).toEqual({ text: 'tea', current: false });
+    const sealed = createSealer({ current: [A] }).seal('tea', 'id', 'key');
+    expect(createSealer({ current: [B, A] }).open(sealed, 'id', 'key')).toEqual({
+      text: 'tea',
+      current: false,
+    });
   });
 
   test('opens nothing that was changed in a single place', () => {
-    const sealer = createSealer([A]);
+    const sealer = createSealer({ current: [A] });
     const sealed = sealer.seal('tea', 'id', 'key');
     for (let at = 0; at < sealed.length; at += 1) {
       // The last character of base64url may carry bits that stand for nothing.
@@ -42,7 +51,7 @@ describe('sealing', () => {
   });
 
   test('opens nothing that was cut', () => {
-    const sealer = createSealer([A]);
+    const sealer = createSealer({ current: [A] });
     const sealed = sealer.seal('tea', 'id', 'key');
     for (let length = 0; length < sealed.length; length += 1) {
       expect(sealer.open(sealed.slice(0, length), 'id', 'key')).toBeNull();
@@ -50,7 +59,7 @@ describe('sealing', () => {
   });
 
   test('never gives the same value twice', () => {
-    const sealer = createSealer([A]);
+    const sealer = createSealer({ current: [A] });
     expect(sealer.seal('tea', 'id', 'key')).not.toBe(sealer.seal('tea', 'id', 'key'));
   });
 });

@@ -48,7 +48,7 @@ const recordsWith = (...keys: Buffer[]) =>
     redis,
     getex,
     prefix: 'test:',
-    sealer: createSealer(keys),
+    sealer: createSealer({ current: keys }),
     idleSeconds: IDLE_SECONDS,
     maxSeconds: 1_000,
     log: createLog('silent'),
@@ -200,8 +200,8 @@ describe('a thief', () => {
   test('with Redis and the session keys, but without the cookie, opens nothing', async () => {
     await recordsWith(A).create(id, record());
     const sealed = (await redis.get(keyOf(id))) ?? '';
-    expect(createSealer([A]).open(sealed, hashId(id), keyOf(id))).toBeNull();
-    expect(createSealer([A]).open(sealed, '', keyOf(id))).toBeNull();
+    expect(createSealer({ current: [A] }).open(sealed, hashId(id), keyOf(id))).toBeNull();
+    expect(createSealer({ current: [A] }).open(sealed, '', keyOf(id))).toBeNull();
   });
 
   test('gains nothing from copying a sealed value to a session of their own, even one that was just opened', async () => {

@@ -45,7 +45,7 @@ export interface BrowserApp extends AsyncDisposable {
 }
 
 const silent = createLog('silent');
-const sealer = createSealer([Buffer.alloc(32, 7)]);
+const sealer = createSealer({ current: [Buffer.alloc(32, 7)] });
 
 export async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> {
   const { redis, now = Date.now, timeoutSeconds = 10 } = options;

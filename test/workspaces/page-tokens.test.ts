@@ -145,7 +145,7 @@ const marks = (...pages: number[]) =>
   new Map(pages.map((page) => [page, { next: `to ${page}`, before: 25 }]));
 
 function pageTokensOf() {
-  const sealer = createSealer([Buffer.alloc(32, 7)]);
+  const sealer = createSealer({ current: [Buffer.alloc(32, 7)] });
   return createPageTokens({ redis, sealer, prefix: 'test:', idleSeconds: 60, log: createLog('silent') });
 }
 

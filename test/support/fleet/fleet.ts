@@ -73,7 +73,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   await redisReady(redis);
   const service = await startService(options.service);
 
-  const sessionKeys = [Buffer.from(SESSION_KEY, 'base64url')];
+  const sessionKeys = { current: [Buffer.from(SESSION_KEY, 'base64url')] };
   const cookies = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys });
   const records = createSessionRecords({
     redis,

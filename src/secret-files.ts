@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Counter } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { fileVariables } from './config-variables.ts';
+import { loadConfig } from './config.ts';
+import type { Secrets } from './config.ts';
+import { ConfigError } from './platform/env-variables.ts';
+import type { Env } from './platform/env-variables.ts';
+import { isSameRedis } from './platform/redis-url.ts';
+import type { Services } from './services.ts';
+
+/** Where each secret of a configuration comes from. */
+const VARIABLES = {
+  clientSecret: 'CLIENT_SECRET',
+  redis: 'REDIS_URL',
+  sessionKeys: 'SESSION_KEYS',
+} as const satisfies Record<keyof Secrets, (typeof fileVariables)[number]>;
+
+const SECRETS = Object.keys(VARIABLES) as (keyof Secrets)[];
+
+/**
+ * Makes what reads the files of `NAME_FILE` variables again, and lets the services go on with what they hold now: all of it
+ * or, where anything is wrong with one of them, nothing. Never rejects: the log tells what came of it, by the names of
+ * variables and without a value.
+ */
+export function createSecretFiles(
+  env: Env,
+  { log, metrics, secrets, useSecrets }: Pick<Services, 'log' | 'metrics' | 'secrets' | 'useSecrets'>,
+): () => Promise<void> {
+  const count = countReloads(metrics);
+  const isFromFile = fileVariables.some((name) => env[`${name}_FILE`]);
+
+  return async () => {
+    if (!isFromFile) {
+      log.info('no secret comes from a file: there is nothing to read again');
+      return;
+    }
+    try {
+      const { current } = secrets;
+      const read = loadConfig(env);
+      if (!isSameRedis(read.redis, current.redis))
+        throw new ConfigError([
+          'REDIS_URL has more to it than another user or password: that needs a restart',
+        ]);
+      const changed = SECRETS.filter((name) => !isDeepStrictEqual(read[name], current[name]));
+      await useSecrets({ ...current, ...Object.fromEntries(changed.map((name) => [name, read[name]])) });
+      log.info({ changed: changed.map((name) => VARIABLES[name]) }, 'secrets are read again');
+      count('done');
+    } catch (error) {
+      const why = error instanceof ConfigError ? { problems: error.problems } : { err: error };
+      log.error(why, 'secrets are not read again: those from before stay');
+      count('failed');
+    }
+  };
+}
+
+type Outcome = 'done' | 'failed';
+
+function countReloads(registry: Registry | null): (outcome: Outcome) => void {
+  if (registry === null) return () => {};
+  const reloads = new Counter({
+    name: 'cloakroom_secrets_reloads_total',
+    help: 'Times that the files of secrets were read again, by outcome: done, or failed and nothing changed.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  for (const outcome of ['done', 'failed'] satisfies Outcome[]) reloads.inc({ outcome }, 0);
+  return (outcome) => reloads.inc({ outcome });
+}
