@@ -144,6 +144,22 @@ describe('npm start', () => {
     expect((await program.ended()).code).toBe(0);
   });
 
+  test('goes on to drain when a hang-up comes meanwhile', async () => {
+    await using house = await startHouse();
+    await using program = await start(house, {
+      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+      SHUTDOWN_SECONDS: '2',
+    });
+    const call = await slowCall(house, program);
+    program.child.kill('SIGTERM');
+    await program.prints(/"msg":"draining"/);
+    program.signalGroup('SIGHUP'); // npm itself ends by it
+    expect(await call.answered).toBe('cut off');
+    const { output } = await program.ended();
+    expect(output).toContain('"msg":"stopped"');
+    expect(output).not.toContain('nothing to read again');
+  });
+
   test('ends at once on a second signal', async () => {
     await using house = await startHouse();
     await using program = await start(house, {

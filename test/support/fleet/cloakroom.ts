@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { startProgram } from '../programs.ts';
+import { eventually, startProgram } from '../programs.ts';
 
 const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
 
@@ -14,6 +14,8 @@ export interface Cloakroom extends AsyncDisposable {
   readonly pid: number;
   /** Everything that it has logged so far. */
   logged(): LogLine[];
+  /** SIGHUP; resolves with what it then says of its secrets. */
+  rereadSecrets(): Promise<LogLine>;
   /** Sets its clock this far from that of the machine. */
   setClock(skewMs: number): Promise<void>;
   /** kill -9; resolves when it is gone. */
@@ -28,12 +30,20 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
   const settings = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'debug', ...env };
   const program = await startProgram(process.execPath, args, settings, 'ipc');
   const { child } = program;
+  const logged = () =>
+    program.lines().flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
+  const ofSecrets = () => logged().filter(({ msg }) => /^(?:no secret|secrets) /.test(msg));
   const [, port = ''] = await program.prints(/"url":"http:\/\/[^"]*:(\d+)"[^\n]*"msg":"listening"/);
   return {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
-    logged: () =>
-      program.lines().flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : [])),
+    logged,
+    async rereadSecrets() {
+      const before = ofSecrets().length;
+      child.kill('SIGHUP');
+      await eventually(async () => ofSecrets().length > before);
+      return ofSecrets()[before] as LogLine;
+    },
     async setClock(skewMs) {
       const heard = once(child, 'message');
       child.send({ skewMs });

@@ -48,6 +48,8 @@ export interface TestService extends AsyncDisposable {
   revokeAccess(accessToken: string): Promise<void>;
   /** Ends the grant: its refresh token is `invalid_grant` from now on. */
   revokeGrant(accessToken: string): Promise<void>;
+  /** Gives the app another secret: the one before is refused from now on. */
+  changeClientSecret(clientSecret: string): void;
   /** Stops listening and cuts every connection off: the next one is refused. */
   goAway(): Promise<void>;
   /** Listens again, on the same port. */
@@ -60,7 +62,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
   const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
   const config = loadLocalServiceConfig(env);
-  const local: RequestListener = createLocalService(config, redis, createLog('silent'));
+  let local: RequestListener = createLocalService(config, redis, createLog('silent'));
   const grants = createGrants(redis);
   const accessTokens = createAccessTokens(redis, grants, config.accessTokenSeconds, Date.now);
   const refreshTokens = createRefreshTokens(redis, Date.now);
@@ -126,6 +128,9 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     async revokeGrant(accessToken: string) {
       const id = await accessTokens.grantOf(accessToken);
       if (id !== undefined) await grants.revoke(id);
+    },
+    changeClientSecret(clientSecret: string) {
+      local = createLocalService({ ...config, clientSecret }, redis, createLog('silent'));
     },
     goAway,
     comeBack: async () => void (await listen(port)),

@@ -1,0 +1,95 @@
+import { EventEmitter } from 'node:events';
+import { expect, test } from '@jest/globals';
+import { takeHangUps } from '../../src/platform/hang-ups.ts';
+import { eventually, startProgram } from '../support/programs.ts';
+
+/** A process as far as this signal goes. */
+function createSelf() {
+  const signals = new EventEmitter();
+  return { hangUps: takeHangUps(signals as NodeJS.Process), hangUp: () => signals.emit('SIGHUP') };
+}
+
+const turn = async () => new Promise(setImmediate);
+
+test('a signal that comes before anyone can answer it is answered then', async () => {
+  const { hangUps, hangUp } = createSelf();
+  hangUp();
+  await new Promise<void>((resolve) => hangUps.answer(async () => resolve()));
+});
+
+test('signals are answered one after the other', async () => {
+  const { hangUps, hangUp } = createSelf();
+  const told: string[] = [];
+  const all = new Promise<void>((resolve) => {
+    hangUps.answer(async () => {
+      told.push('begun');
+      await turn();
+      told.push('done');
+      if (told.length === 4) resolve();
+    });
+  });
+  hangUp();
+  hangUp();
+  await all;
+  expect(told).toEqual(['begun', 'done', 'begun', 'done']);
+});
+
+test('once it is to be ignored a signal is not answered', async () => {
+  const { hangUps, hangUp } = createSelf();
+  let answers = 0;
+  hangUps.answer(async () => void (answers += 1));
+  hangUps.ignore();
+  hangUp();
+  await turn();
+  expect(answers).toBe(0);
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The app in a terminal of its own, and its process id. */
+async function startInTerminal() {
+  const env = {
+    NODE_ENV: 'production',
+    PORT: '0',
+    PUBLIC_URL: 'http://localhost:3000',
+    SERVICE_URL: 'http://127.0.0.1:1',
+    CLIENT_ID: 'demo-app',
+    CLIENT_SECRET: 'a-client-secret',
+    SCOPES: 'room:read',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
+  };
+  const command = `echo "pid=$$"; exec '${process.execPath}' dist/main.js`;
+  const program = await startProgram('script', ['--quiet', '--command', command, '/dev/null'], env);
+  await program.prints(/"msg":"listening"/);
+  const [, pid = ''] = await program.prints(/pid=(\d+)/);
+  return {
+    program,
+    pid: Number(pid),
+    async [Symbol.asyncDispose]() {
+      if (isRunning(Number(pid))) process.kill(Number(pid), 'SIGKILL');
+      await program[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('in a terminal that is there, the signal asks to read secrets again', async () => {
+  await using started = await startInTerminal();
+  process.kill(started.pid, 'SIGHUP');
+  await started.program.prints(/nothing to read again/);
+  process.kill(started.pid, 'SIGTERM');
+  await started.program.prints(/"msg":"stopped"/);
+});
+
+test('a process whose terminal was closed ends', async () => {
+  await using started = await startInTerminal();
+  started.program.child.kill('SIGKILL'); // and with it the terminal that it made
+  await eventually(async () => !isRunning(started.pid));
+  expect((await started.program.ended()).output).not.toContain('nothing to read again');
+});

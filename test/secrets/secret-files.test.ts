@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { request } from 'undici';
+import { afterAll, expect, test } from '@jest/globals';
+import { call, closeCalls } from '../support/fleet/calls.ts';
+import { SESSION_KEY, startFleet } from '../support/fleet/fleet.ts';
+import { freePort } from '../support/fleet/free-port.ts';
+import { createSecretFolder } from '../support/fleet/secret-folder.ts';
+
+const newKey = () => randomBytes(32).toString('base64url');
+
+afterAll(closeCalls);
+
+test.each([
+  ['empty', '', 'SESSION_KEYS_FILE names a file that is empty'],
+  ['cut in the middle of a key', SESSION_KEY.slice(0, 30), 'SESSION_KEYS (from SESSION_KEYS_FILE) has a key'],
+  [
+    'a key and half of the next one',
+    `${SESSION_KEY},${SESSION_KEY.slice(1)}`,
+    'SESSION_KEYS (from SESSION_KEYS_FILE)',
+  ],
+])('a file that is %s changes nothing, nor does what stands in the others', async (_what, text, problem) => {
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET: 'demo-secret' });
+  await using fleet = await startFleet({ env: folder.env });
+  const { cookie } = await fleet.enter('ada', { expiresAt: 0 });
+  await folder.write('CLIENT_SECRET', 'another-secret');
+  await folder.write('SESSION_KEYS', text);
+  const line = await fleet.at(0).rereadSecrets();
+  expect(line).toMatchObject({ level: 'error', problems: [expect.stringContaining(problem)] });
+  if (text !== '') expect(JSON.stringify(line)).not.toContain(text);
+  expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+});
+
+test('a file that is gone changes nothing; once it is back it is read', async () => {
+  const metricsPort = await freePort();
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
+  await using fleet = await startFleet({ env: { ...folder.env, METRICS_PORT: String(metricsPort) } });
+  const { cookie } = await fleet.enter();
+  const { url } = fleet.at(0);
+  await folder.remove('SESSION_KEYS');
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
+    problems: ["SESSION_KEYS_FILE names a file that can't be read (ENOENT)"],
+  });
+  expect((await call(url, cookie)).status).toBe(200);
+
+  await folder.write('SESSION_KEYS', newKey());
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ changed: ['SESSION_KEYS'] });
+  expect((await call(url, cookie)).status).toBe(401);
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'info', changed: [] });
+  const metrics = (await call(`http://127.0.0.1:${metricsPort}`, '', { path: '/metrics' })).body;
+  expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="done"} 2');
+  expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="failed"} 1');
+});
+
+test('an answer that is under way goes on, whatever secrets change', async () => {
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET: 'demo-secret' });
+  await using fleet = await startFleet({ env: folder.env });
+  const { cookie } = await fleet.enter();
+  let finish = () => {};
+  fleet.service.intercept = (_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/plain' }).write('the first half, ');
+    finish = () => res.end('and the second');
+    return true;
+  };
+  const answer = await request(`${fleet.at(0).url}/api/public/v1/slow`, { headers: { cookie } });
+  await folder.write('SESSION_KEYS', newKey());
+  await folder.write('CLIENT_SECRET', 'another-secret');
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ changed: ['CLIENT_SECRET', 'SESSION_KEYS'] });
+  finish();
+  expect(await answer.body.text()).toBe('the first half, and the second');
+});
+
+test('without a file there is nothing to read again, and the process goes on', async () => {
+  await using fleet = await startFleet();
+  const { cookie } = await fleet.enter();
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
+    level: 'info',
+    msg: 'no secret comes from a file: there is nothing to read again',
+  });
+  expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+});
