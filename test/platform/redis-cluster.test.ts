@@ -39,7 +39,9 @@ test('a changed password is used at every node, and by whatever connects again',
   const tellAll = async (...command: string[]) =>
     Promise.all(nodes.map(async (node) => node.ask(...command)));
   await tellAll('ACL', 'SETUSER', 'app', 'on', '>one', '~*', '&*', '+@all');
-  const app = createRedis(parseRedisUrl(topology.url.replace(/:[^/]+@/, 'app:one@')), createLog('silent'));
+  const url = topology.url.replace(/:[^/]+@/, 'app:one@');
+  const app = createRedis(parseRedisUrl(url), createLog('silent'));
+  await using _app = { [Symbol.asyncDispose]: async () => closeRedis(app) };
   await redisReady(app);
   const keys = Array.from({ length: 50 }, (_, at) => `login:${at}`);
   const readAll = async () => Promise.all(keys.map(async (key) => app.getex(key, 'EX', SECONDS)));
@@ -57,7 +59,6 @@ test('a changed password is used at every node, and by whatever connects again',
       () => false,
     ),
   );
-  await closeRedis(app);
 });
 
 test('while a slot moves to another master, each key is found where it is', async () => {
