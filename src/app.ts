@@ -10,9 +10,9 @@ import { createGateway } from './gateway/gateway.ts';
 import { createErrorPages, pageNotFound, refuseTrace } from './platform/error-pages.ts';
 import { refuseLoading } from './platform/fetch-metadata.ts';
 import { createHealthRouter } from './platform/health.ts';
-import { logRequest } from './platform/request-log.ts';
 import { createSecurityHeaders } from './platform/security-headers.ts';
 import type { Services } from './services.ts';
+import { pseudonymOf } from './session/pseudonym.ts';
 import { endOfSession } from './session/record.ts';
 import { createSessions, ticketOf } from './session/sessions.ts';
 import { createExportsRouter } from './workspaces/exports/routes.ts';
@@ -27,7 +27,7 @@ export function createApp(
   gateway: RequestListener = createGateway(services),
   isDraining: () => boolean = () => false,
 ): Express {
-  const { config, log, now, assets, render, cookie, redis, getex, workspaces } = services;
+  const { config, log, now, requests, assets, render, cookie, redis, getex, workspaces } = services;
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
@@ -41,12 +41,14 @@ export function createApp(
 
   app.use('/api', gateway);
   app.use((req, res, next) => {
-    logRequest(log, req, res, req.originalUrl, config.trustProxy);
+    const request = requests.begin(req, res, req.originalUrl);
+    const sent = cookie.read(req.headers.cookie);
+    if (sent !== null) request.session = pseudonymOf(sent.id);
     next();
   });
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
-  app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining));
+  app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining, services.metrics));
   app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {
     if (ticketOf(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));

@@ -11,7 +11,6 @@ import type { BoundPort } from './platform/listening.ts';
 import { sendProblem } from './platform/problem.ts';
 import { judgeFraming } from './platform/request-framing.ts';
 import { closeSlowReaders } from './platform/slow-readers.ts';
-import { logRequest } from './platform/request-log.ts';
 import { answerUnreadable } from './platform/unreadable-requests.ts';
 import type { Services } from './services.ts';
 
@@ -34,7 +33,7 @@ const READY = /^\/readyz(?:\?|$)/;
  * gets to neither.
  */
 export async function startServer(services: Services, bound: BoundPort): Promise<RunningServer> {
-  const { config, log } = services;
+  const { config, requests } = services;
   const requestMs = config.clientRequestSeconds * 1_000;
   const lingerMs = config.clientLingerSeconds * 1_000;
   const server = createHttpServer({
@@ -73,14 +72,14 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     if (fault === null) app(req, res);
     else {
       endWithThisAnswer(req.socket);
-      logRequest(log, req, res, req.url ?? '', config.trustProxy);
+      requests.begin(req, res, req.url ?? '');
       sendProblem(res, fault);
     }
   });
   continueWhenRead(server);
   // Nobody knows what it was: it may have been a call.
   const headersOf = (res: ServerResponse) => ({ 'server-timing': serverTimingOf(res) });
-  answerUnreadable(server, { log, lastDue, headersOf });
+  answerUnreadable(server, { requests, lastDue, headersOf });
 
   await bound.handOver(server);
   return {

@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, RequestHandler } from 'express';
+import { notesOf } from '../platform/request-notes.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
+import { pseudonymOf } from '../session/pseudonym.ts';
 import { startSession, ticketOf } from '../session/sessions.ts';
 import { HOME } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
@@ -17,7 +20,7 @@ import {
  * under a new id and ends the one before it.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
-  const { config, attempts, render, now } = deps;
+  const { config, attempts, life, countSignIn, render, now } = deps;
   return async (req, res) => {
     const query = queryOf(req);
     const state = query.get('state') ?? '';
@@ -30,10 +33,14 @@ export function createCallback(deps: AuthDeps): RequestHandler {
       return;
     }
 
-    const grant = await redeem(deps, query, state, attempt);
+    const notes = notesOf(res);
+    const grant = await redeem(deps, query, state, attempt, notes);
     await startSession(req, { grant, createdAt: now() });
+    notes.session = pseudonymOf(req.sessionID);
+    life.started(req.sessionID, notes);
+    countSignIn?.('signed_in');
     for (const id of new Set([before?.id, attempt.sessionBefore]))
-      if (id !== undefined) await endForSure(deps, id);
+      if (id !== undefined) await endForSure(deps, id, notes);
 
     if (config.cookieSameSite === 'lax') res.redirect(303, attempt.returnTo);
     // A strict cookie goes along only with what a page of ours asks for: so there is one in between.
@@ -41,13 +48,19 @@ export function createCallback(deps: AuthDeps): RequestHandler {
   };
 }
 
-async function redeem(deps: AuthDeps, query: URLSearchParams, state: string, attempt: SignInAttempt) {
+async function redeem(
+  deps: AuthDeps,
+  query: URLSearchParams,
+  state: string,
+  attempt: SignInAttempt,
+  { trace }: RequestNotes,
+) {
   const error = query.get('error');
   if (error === 'access_denied') throw accessDenied(attempt.returnTo);
   if (error !== null) throw authorizationFailed(error, attempt.returnTo);
   if ((query.get('code') ?? '') === '') throw codeMissing(attempt.returnTo);
   try {
-    return await deps.oauth.exchangeCode(query, state, attempt.verifier);
+    return await deps.oauth.exchangeCode(query, state, attempt.verifier, trace);
   } catch (cause) {
     throw exchangeFailed(cause, attempt.returnTo);
   }
@@ -57,11 +70,14 @@ async function redeem(deps: AuthDeps, query: URLSearchParams, state: string, att
  * The new session stands, so that Redis going just now must not make the sign-in look failed; and the old one must not
  * stay. Resolves at once when it has ended, or when the first try has failed.
  */
-async function endForSure({ records, log }: AuthDeps, id: string): Promise<void> {
+async function endForSure({ records, life, log }: AuthDeps, id: string, by: RequestNotes): Promise<void> {
+  const end = async () => {
+    if (await records.end(id)) life.ended(id, 'signed_in_again', by);
+  };
   const again = async () => {
     for (const giveUpAt = performance.now() + END_WITHIN_MS; performance.now() < giveUpAt;) {
       await delay(END_AGAIN_MS, undefined, { ref: false });
-      const ended = await records.end(id).then(
+      const ended = await end().then(
         () => true,
         () => false,
       );
@@ -69,7 +85,7 @@ async function endForSure({ records, log }: AuthDeps, id: string): Promise<void>
     }
     log.error('the session before a sign-in could not be ended');
   };
-  await records.end(id).catch((error: unknown) => {
+  await end().catch((error: unknown) => {
     log.warn({ err: error }, 'the session before a sign-in is ended later');
     void again();
   });

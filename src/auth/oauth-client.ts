@@ -1,10 +1,12 @@
 import * as openid from 'openid-client';
-import { derive } from '../platform/changing.ts';
 import type { Changing } from '../platform/changing.ts';
 import { AppError } from '../platform/errors.ts';
+import { toTraceHeaders } from '../platform/trace-context.ts';
+import type { TraceContext } from '../platform/trace-context.ts';
 import type { Grant } from '../session/record.ts';
 import { speakDialect } from './dialect.ts';
 import { AUTHORIZATION_PATH } from './service-paths.ts';
+import type { GrantType, TokenEndpointMetrics, TokenEndpointOutcome } from './token-endpoint-metrics.ts';
 
 /** The service's authorization server, as a confidential client sees it. */
 export interface OAuthClient {
@@ -12,14 +14,19 @@ export interface OAuthClient {
   authorizationUrl(state: string, verifier: string): Promise<URL>;
   /**
    * Exchanges the code in a callback's query (RFC 6749 §4.1.3). Rejects with GrantRefusedError or
-   * TokenEndpointError.
+   * TokenEndpointError. `trace` is that of the request that it is for.
    */
-  exchangeCode(query: URLSearchParams, state: string, verifier: string): Promise<Grant>;
+  exchangeCode(
+    query: URLSearchParams,
+    state: string,
+    verifier: string,
+    trace?: TraceContext | null,
+  ): Promise<Grant>;
   /**
    * A new access token for a grant (RFC 6749 §6); keeps the refresh token where the answer has none. Rejects like
    * exchangeCode.
    */
-  renew(grant: Grant, refreshToken: string): Promise<Grant>;
+  renew(grant: Grant, refreshToken: string, trace?: TraceContext | null): Promise<Grant>;
 }
 
 /** What may be logged of a refusal; anything else that a token endpoint says may quote what it was sent. */
@@ -73,6 +80,8 @@ export interface OAuthClientOptions {
   readonly scopes: string;
   /** For one call of the token endpoint. */
   readonly timeoutSeconds: number;
+  /** Null where nobody reads metrics. */
+  readonly metrics: TokenEndpointMetrics | null;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -81,7 +90,8 @@ export interface OAuthClientOptions {
 export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
   const endpoint = `${options.serviceOrigin}${AUTHORIZATION_PATH}`;
   const callback = `${options.publicOrigin}/auth/callback`;
-  const client = derive(options.clientSecret, (clientSecret) => {
+  /** Made for each call: openid-client has no headers for a single one, and the secret may change between two. */
+  const configure = (trace: TraceContext | null = null) => {
     const configuration = new openid.Configuration(
       {
         issuer: options.serviceOrigin,
@@ -90,18 +100,20 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       },
       options.clientId,
       {},
-      openid.ClientSecretPost(clientSecret),
+      openid.ClientSecretPost(options.clientSecret.current),
     );
     configuration.timeout = options.timeoutSeconds;
-    configuration[openid.customFetch] = speakDialect(async (url, init) => fetch(url, init as RequestInit));
+    configuration[openid.customFetch] = speakDialect(async (url, init) =>
+      fetch(url, { ...init, headers: { ...init.headers, ...toTraceHeaders(trace) } } as RequestInit),
+    );
     // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
     // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
     if (options.serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
     return configuration;
-  });
+  };
 
   /** Counts the lifetime from before the question, so that a slow answer shortens it. */
-  const ask = async (call: () => Promise<openid.TokenEndpointResponse>, before?: Grant) => {
+  const askAt = async (call: () => Promise<openid.TokenEndpointResponse>, before: Grant | undefined) => {
     const askedAt = options.now();
     try {
       return toGrant(
@@ -115,10 +127,27 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       throw new TokenEndpointError(error);
     }
   };
+  const ask = async (
+    grantType: GrantType,
+    call: () => Promise<openid.TokenEndpointResponse>,
+    before?: Grant,
+  ) => {
+    const askedAt = performance.now();
+    const answered = (outcome: TokenEndpointOutcome) =>
+      options.metrics?.answered(grantType, outcome, performance.now() - askedAt);
+    try {
+      const grant = await askAt(call, before);
+      answered('granted');
+      return grant;
+    } catch (error) {
+      answered(toOutcome(error));
+      throw error;
+    }
+  };
 
   return {
     async authorizationUrl(state, verifier) {
-      return openid.buildAuthorizationUrl(client.current, {
+      return openid.buildAuthorizationUrl(configure(), {
         redirect_uri: callback,
         scope: options.scopes,
         state,
@@ -126,16 +155,21 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
         code_challenge_method: 'S256',
       });
     },
-    exchangeCode: async (query, state, verifier) =>
-      ask(async () =>
-        openid.authorizationCodeGrant(client.current, new URL(`${callback}?${query.toString()}`), {
+    exchangeCode: async (query, state, verifier, trace) =>
+      ask('authorization_code', async () =>
+        openid.authorizationCodeGrant(configure(trace), new URL(`${callback}?${query.toString()}`), {
           expectedState: state,
           pkceCodeVerifier: verifier,
         }),
       ),
-    renew: async (grant, refreshToken) =>
-      ask(async () => openid.refreshTokenGrant(client.current, refreshToken), grant),
+    renew: async (grant, refreshToken, trace) =>
+      ask('refresh_token', async () => openid.refreshTokenGrant(configure(trace), refreshToken), grant),
   };
+}
+
+function toOutcome(error: unknown): TokenEndpointOutcome {
+  if (!(error instanceof GrantRefusedError)) return 'unavailable';
+  return error.error === 'invalid_grant' ? 'invalid_grant' : 'refused';
 }
 
 function toGrant(

@@ -1,14 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
 import { isSameGrant } from '../session/record.ts';
 import type { Grant, SessionRecord, Ticket } from '../session/record.ts';
+import { pseudonymOf } from '../session/pseudonym.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
+import type { SessionLife } from '../session/session-life.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { GrantRefusedError, TokenEndpointError } from './oauth-client.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import { SIGN_OF_LIFE_MS } from './renewal-attempts.ts';
 import type { EarlierAttempt, OwnAttempt, RenewalAttempts } from './renewal-attempts.ts';
 import type { HeldLock } from './renewal-lock.ts';
+import type { RenewalMetrics } from './renewal-metrics.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
 
 export interface RenewalStepOptions {
@@ -18,6 +22,9 @@ export interface RenewalStepOptions {
   readonly renewed: RenewedGrants;
   /** Longest call of the token endpoint. */
   readonly tokenTimeoutSeconds: number;
+  readonly life: SessionLife;
+  /** Null where nobody reads metrics. */
+  readonly metrics: RenewalMetrics | null;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -25,13 +32,14 @@ export interface RenewalStepOptions {
 
 /**
  * Renews one session under its lock, from what was read under it; null where the lock was lost before the token
- * endpoint was asked. `begun` is told of the attempt once there is one. Rejects with SessionEndedError,
- * TokenEndpointError or StoreUnavailableError.
+ * endpoint was asked. `begun` is told of the attempt once there is one; `by` is the request that it is for. Rejects with
+ * SessionEndedError, TokenEndpointError or StoreUnavailableError.
  */
 export type RenewalStep = (
   current: Ticket,
   lock: HeldLock,
   begun: (attempt: OwnAttempt) => void,
+  by?: RequestNotes,
 ) => Promise<Grant | null>;
 
 const GRANT_ENDED = 'The service no longer takes the access that you gave.';
@@ -46,7 +54,7 @@ const STORES_WITHIN_MS = 10_000;
 
 /** The end of an attempt before this one → its turn → attempt noted → token endpoint → compare-and-set. */
 export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
-  const { records, attempts, log, now } = options;
+  const { records, attempts, life, metrics, log, now } = options;
 
   const read = async (sessionId: string): Promise<Ticket> => {
     const found = await records.peek(sessionId);
@@ -61,12 +69,12 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
   };
 
   /** Ends the session, unless somebody has renewed it after all. */
-  const endOrUseNewer = async (refused: Ticket, why: object): Promise<Grant> => {
+  const endOrUseNewer = async (refused: Ticket, end: (id: string) => void): Promise<Grant> => {
     for (;;) {
       const again = await read(refused.id);
       if (!isSameGrant(again.record.grant, refused.record.grant)) return again.record.grant;
       if (await records.endUnchanged(again)) {
-        log.info(why, 'session ended');
+        end(again.id);
         throw new SessionEndedError(GRANT_ENDED);
       }
     }
@@ -86,13 +94,17 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       if (newer !== null) return newer;
       if (note !== null && note.state !== 'open')
         throw new TokenEndpointError(new Error('a renewal has just failed'));
-      if (performance.now() > giveUpAt)
-        throw new TokenEndpointError(new Error('another renewal does not finish'));
+      if (performance.now() > giveUpAt) throw doesNotFinish();
       if (note === null || note.sign === sign) continue;
       ({ sign } = note);
       deadAt = performance.now() + DEAD_WITHOUT_SIGN_MS;
     }
     return null;
+  };
+
+  const doesNotFinish = () => {
+    metrics?.failed('lock');
+    return new TokenEndpointError(new Error('another renewal does not finish'));
   };
 
   const untilItsTurn = async ({ renewedAt = -Infinity }: SessionRecord) => {
@@ -105,21 +117,27 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     error: unknown,
     attempt: OwnAttempt,
     earlier: EarlierAttempt | null,
+    by: RequestNotes | undefined,
   ) => {
     if (error instanceof GrantRefusedError && error.error === 'invalid_grant') {
-      return endOrUseNewer(current, { reason: 'invalid_grant', ...toLog(earlier) });
+      metrics?.failed('invalid_grant');
+      return endOrUseNewer(current, (id) => life.ended(id, 'invalid_grant', by, toLog(earlier)));
     }
-    log.warn({ err: error, ...toLog(earlier) }, 'renewal failed; the session is kept');
+    metrics?.failed(error instanceof GrantRefusedError ? 'refused' : 'token_endpoint');
+    log.warn(
+      { err: error, session: pseudonymOf(current.id), requestId: by?.requestId, ...toLog(earlier) },
+      'renewal failed; the session is kept',
+    );
     attempt.fail(earlier).catch(() => {}); // it counts as broken off then
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   };
 
-  return async (current, lock, begun) => {
+  return async (current, lock, begun, by) => {
     const { refreshToken, expiresAt } = current.record.grant;
     if (refreshToken === undefined) {
       // Refused though it lives: the service may think better of it, and only a spent one is the end.
       if (expiresAt > now()) throw new TokenEndpointError(new Error('there is no refresh token'));
-      return endOrUseNewer(current, { reason: 'no refresh token' });
+      return endOrUseNewer(current, (id) => life.ended(id, 'no_refresh_token', by));
     }
     const earlier = await attempts.find(current);
     if (earlier?.state === 'open') {
@@ -136,12 +154,14 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     begun(attempt);
     let grant: Grant;
     try {
-      grant = await options.oauth.renew(current.record.grant, refreshToken);
+      grant = await options.oauth.renew(current.record.grant, refreshToken, by?.trace);
     } catch (error) {
-      return afterFailure(current, error, attempt, earlier);
+      return afterFailure(current, error, attempt, earlier, by);
     }
     const stored = await options.renewed.store(current, { ...current.record, grant, renewedAt: now() });
-    if (earlier !== null) log.info(toLog(earlier), 'renewed at another attempt');
+    life.renewed(current.id, by);
+    if (earlier !== null)
+      log.info({ session: pseudonymOf(current.id), ...toLog(earlier) }, 'renewed at another attempt');
     return stored;
   };
 }

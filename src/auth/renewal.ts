@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
 import type { Grant } from '../session/record.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { TokenEndpointError } from './oauth-client.ts';
 import type { OwnAttempt } from './renewal-attempts.ts';
 import type { HeldLock, RenewalLocks } from './renewal-lock.ts';
+import type { RenewalMetrics } from './renewal-metrics.ts';
 import type { RenewalStep } from './renewal-step.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
 
@@ -16,6 +18,8 @@ export interface RenewalOptions {
   readonly renewed: RenewedGrants;
   /** Longest call of the token endpoint. */
   readonly tokenTimeoutSeconds: number;
+  /** Null where nobody reads metrics. */
+  readonly metrics: RenewalMetrics | null;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -24,12 +28,18 @@ export interface RenewalOptions {
 /** What a caller can't use any more: spent, refused by the service, or soon spent. */
 export type Unwanted = Pick<Grant, 'accessToken' | 'expiresAt'>;
 
+/** A living grant; `led` where it was this process that asked the token endpoint for it. */
+export interface Renewed {
+  readonly grant: Grant;
+  readonly led: boolean;
+}
+
 export interface Renewals {
   /**
-   * Gives a living grant of a session that was renewed since the unwanted one. Rejects with SessionEndedError,
-   * TokenEndpointError or StoreUnavailableError.
+   * Gives a living grant of a session that was renewed since the unwanted one; `by` is the request that asks first. Rejects
+   * with SessionEndedError, TokenEndpointError or StoreUnavailableError.
    */
-  renew(sessionId: string, unwanted: Unwanted): Promise<Grant>;
+  renew(sessionId: string, unwanted: Unwanted, by?: RequestNotes): Promise<Renewed>;
   /** Resolves when nothing is left to clean up. */
   settled(): Promise<void>;
 }
@@ -50,7 +60,7 @@ export function isNewer(grant: Grant, unwanted: Unwanted): boolean {
  * used under it, and whoever does not get the lock watches the record for the winner's result.
  */
 export function createRenewals(options: RenewalOptions): Renewals {
-  const { step, records, locks, renewed, log, now } = options;
+  const { step, records, locks, renewed, metrics, log, now } = options;
 
   /** Nobody waits for this, and what can't be taken away runs out by itself. */
   const cleaning = new Set<Promise<void>>();
@@ -83,16 +93,21 @@ export function createRenewals(options: RenewalOptions): Renewals {
     isNewer(grant, unwanted) && grant.expiresAt > now() ? grant : null;
 
   /** Null where the lock was lost before anything was asked. */
-  const underLock = async (lock: HeldLock, sessionId: string, unwanted: Unwanted): Promise<Grant | null> => {
+  const underLock = async (
+    lock: HeldLock,
+    sessionId: string,
+    unwanted: Unwanted,
+    by: RequestNotes | undefined,
+  ): Promise<Renewed | null> => {
     let attempt: OwnAttempt | null = null;
     const begun = (own: OwnAttempt) => {
       attempt = own;
     };
     try {
       const current = await read(sessionId);
-      const grant = wanted(current.record.grant, unwanted) ?? (await step(current, lock, begun));
+      const grant = wanted(current.record.grant, unwanted) ?? (await step(current, lock, begun, by));
       finish(lock, attempt);
-      return grant;
+      return grant && { grant, led: attempt !== null };
     } catch (error) {
       const outcome = renewed.outcome(sessionId);
       if (error instanceof SessionEndedError) finish(lock, attempt);
@@ -104,27 +119,44 @@ export function createRenewals(options: RenewalOptions): Renewals {
     }
   };
 
+  const renew = async (
+    sessionId: string,
+    unwanted: Unwanted,
+    by: RequestNotes | undefined,
+    onWait: () => void,
+  ): Promise<Renewed> => {
+    const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
+    for (let waitMs = LOOK_AGAIN_MS; ; waitMs = Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS)) {
+      const unstored = await renewed.offerAgain(sessionId);
+      if (unstored !== null && wanted(unstored, unwanted) !== null) return { grant: unstored, led: false };
+      const lock = await locks.acquire(sessionId);
+      if (lock !== 'taken' && 'release' in lock) {
+        const done = await underLock(lock, sessionId, unwanted, by);
+        if (done !== null) return done;
+      } else {
+        const newer = wanted((await read(sessionId)).record.grant, unwanted);
+        if (newer !== null) return { grant: newer, led: false };
+        if (lock !== 'taken') {
+          throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);
+        }
+      }
+      if (performance.now() > giveUpAt) {
+        metrics?.failed('lock');
+        throw new TokenEndpointError(new Error('another renewal does not finish'));
+      }
+      onWait();
+      await delay(waitMs * (0.5 + Math.random()));
+    }
+  };
+
   return {
-    async renew(sessionId, unwanted) {
-      const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
-      for (let waitMs = LOOK_AGAIN_MS; ; waitMs = Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS)) {
-        const unstored = await renewed.offerAgain(sessionId);
-        if (unstored !== null && wanted(unstored, unwanted) !== null) return unstored;
-        const lock = await locks.acquire(sessionId);
-        if (lock !== 'taken' && 'release' in lock) {
-          const grant = await underLock(lock, sessionId, unwanted);
-          if (grant !== null) return grant;
-        } else {
-          const newer = wanted((await read(sessionId)).record.grant, unwanted);
-          if (newer !== null) return newer;
-          if (lock !== 'taken') {
-            throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);
-          }
-        }
-        if (performance.now() > giveUpAt) {
-          throw new TokenEndpointError(new Error('another renewal does not finish'));
-        }
-        await delay(waitMs * (0.5 + Math.random()));
+    async renew(sessionId, unwanted, by) {
+      const beganAt = performance.now();
+      let hasWaited = false;
+      try {
+        return await renew(sessionId, unwanted, by, () => (hasWaited = true));
+      } finally {
+        if (hasWaited) metrics?.waited(performance.now() - beganAt);
       }
     },
     async settled() {

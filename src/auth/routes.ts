@@ -1,14 +1,17 @@
 import { Router } from 'express';
-import type { RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Config } from '../config.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Render } from '../platform/templates.ts';
+import type { SessionLife } from '../session/session-life.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
 import { createCallback } from './callback.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import { createSessionExtension, createSessionStatus } from './session-status.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
+import { toSignInOutcome } from './sign-in-metrics.ts';
+import type { CountSignIn } from './sign-in-metrics.ts';
 import { createSignIn } from './sign-in.ts';
 import { createSignOut, refuseOtherMethods } from './sign-out.ts';
 
@@ -18,6 +21,9 @@ export interface AuthDeps {
   readonly oauth: OAuthClient;
   readonly attempts: SignInAttempts;
   readonly records: SessionRecords;
+  readonly life: SessionLife;
+  /** Null where nobody reads metrics. */
+  readonly countSignIn: CountSignIn | null;
   readonly cookie: TicketCookie;
   readonly render: Render;
   readonly log: Logger;
@@ -33,5 +39,15 @@ export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]):
   router.post('/session', createSessionExtension(deps));
   router.post('/logout', createSignOut(deps));
   router.all('/logout', refuseOtherMethods);
+  router.use(['/login', '/callback'], createFailureCount(deps.countSignIn));
   return router;
+}
+
+/** Counts what made a sign-in fail, and leaves it to whoever answers. */
+function createFailureCount(count: CountSignIn | null): ErrorRequestHandler {
+  return (error: unknown, _req, _res, next) => {
+    const outcome = toSignInOutcome(error);
+    if (outcome !== null) count?.(outcome);
+    next(error);
+  };
 }

@@ -1,15 +1,17 @@
 import type { RequestHandler } from 'express';
-import { crossSiteRequest, isSameOrigin } from '../platform/same-origin.ts';
 import { AppError, StoreUnavailableError } from '../platform/errors.ts';
+import { notesOf } from '../platform/request-notes.ts';
+import { crossSiteRequest, isSameOrigin } from '../platform/same-origin.ts';
 import type { AuthDeps } from './routes.ts';
 
 /** `POST /auth/logout`: ends the session for good, and what the browser keeps of it. */
-export function createSignOut({ config, cookie, records }: AuthDeps): RequestHandler {
+export function createSignOut({ config, cookie, records, life }: AuthDeps): RequestHandler {
   return async (req, res) => {
     if (!isSameOrigin(req.method, req.headers, config.publicOrigin)) throw crossSiteRequest();
     const read = cookie.read(req.headers.cookie);
     // Ended before the cookie goes: while Redis is away the answer is 503 and the user still has the ticket.
-    if (read !== null) await records.end(read.id).catch(stillSignedIn);
+    const stood = read !== null && (await records.end(read.id).catch(stillSignedIn));
+    if (read !== null && stood) life.ended(read.id, 'signed_out', notesOf(res));
     res.append('Set-Cookie', cookie.clear());
     res.set('Clear-Site-Data', '"cache", "storage"');
     if (req.accepts(['html', 'json']) === 'json') res.status(204).end();

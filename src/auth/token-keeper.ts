@@ -1,25 +1,33 @@
+import { StoreUnavailableError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
+import { noteLiving, noteToken } from '../platform/request-notes.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
 import type { Grant, SessionRecord, Ticket } from '../session/record.ts';
+import type { SessionLife } from '../session/session-life.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { TokenEndpointError } from './oauth-client.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import type { RenewalAttempts } from './renewal-attempts.ts';
 import type { RenewalLocks } from './renewal-lock.ts';
+import type { RenewalMetrics, RenewalTrigger } from './renewal-metrics.ts';
 import { PACE_MS, createRenewalStep } from './renewal-step.ts';
 import { createRenewals, isNewer } from './renewal.ts';
-import type { Unwanted } from './renewal.ts';
+import type { Renewed, Unwanted } from './renewal.ts';
 import { createRenewedGrants } from './renewed-grants.ts';
 
 /** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
 export interface TokenKeeper extends AsyncDisposable {
-  /** The ticket's access token where it still lives, and nothing need be waited for; null otherwise. */
-  livingToken(ticket: Ticket): string | null;
+  /**
+   * The ticket's access token where it still lives, and nothing need be waited for; null otherwise. What became of it is
+   * noted of the request `by`, on whose behalf it is asked for, if any.
+   */
+  livingToken(ticket: Ticket, by?: RequestNotes): string | null;
   /**
    * A living access token of the session. `refused` is a token that the service has just answered 401 to: it is
    * never given back; the grant is renewed instead, once for all who were refused the same one.
    * Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
    */
-  accessToken(ticket: Ticket, refused?: string): Promise<string>;
+  accessToken(ticket: Ticket, refused?: string, by?: RequestNotes): Promise<string>;
 }
 
 export interface TokenKeeperOptions {
@@ -33,28 +41,32 @@ export interface TokenKeeperOptions {
   readonly refreshAheadSeconds: number;
   /** Longest call of the token endpoint. */
   readonly tokenTimeoutSeconds: number;
+  readonly life: SessionLife;
+  /** Null where nobody reads metrics. */
+  readonly metrics: RenewalMetrics | null;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
-  const { now, log } = options;
-  const renewed = createRenewedGrants(options.records, options.idleSeconds, log);
-  const step = createRenewalStep({ ...options, renewed });
-  const renewals = createRenewals({ ...options, renewed, step });
+  const { now, log, metrics } = options;
+  const renewedGrants = createRenewedGrants(options.records, options.idleSeconds, log);
+  const step = createRenewalStep({ ...options, renewed: renewedGrants });
+  const renewals = createRenewals({ ...options, renewed: renewedGrants, step });
   /** One renewal per session and process. It belongs to nobody's connection: who goes away aborts nothing. */
-  const underWay = new Map<string, Promise<Grant>>();
+  const underWay = new Map<string, Promise<Renewed>>();
   let isClosing = false;
 
-  const join = async (sessionId: string, unwanted: Unwanted): Promise<Grant> => {
+  const join = async (sessionId: string, unwanted: Unwanted, by?: RequestNotes): Promise<Renewed> => {
     const known = underWay.get(sessionId);
-    if (known !== undefined) return known;
+    if (known !== undefined) return { ...(await known), led: false };
     if (isClosing) throw new TokenEndpointError(new Error('this process is ending'));
-    const renewal = renewals.renew(sessionId, unwanted);
+    const renewal = renewals.renew(sessionId, unwanted, by);
     underWay.set(sessionId, renewal);
     const forget = () => underWay.delete(sessionId);
     renewal.then(forget, (error: unknown) => {
+      if (error instanceof StoreUnavailableError) metrics?.failed('redis');
       // A failure stands for those who would follow it.
       if (error instanceof TokenEndpointError) setTimeout(forget, error.againInMs).unref();
       else forget();
@@ -62,11 +74,23 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     return renewal;
   };
 
-  const renewedToken = async (sessionId: string, unwanted: Unwanted): Promise<string> => {
+  const renewed = async (sessionId: string, unwanted: Unwanted, by?: RequestNotes): Promise<Renewed> => {
     const known = await underWay.get(sessionId);
     // One that began before our token was issued may have brought just that token: only a new one can tell.
-    if (known !== undefined && isNewer(known, unwanted)) return known.accessToken;
-    return (await join(sessionId, unwanted)).accessToken;
+    if (known !== undefined && isNewer(known.grant, unwanted)) return { ...known, led: false };
+    return join(sessionId, unwanted, by);
+  };
+
+  /** Counts what comes of asking. */
+  const counted = async (trigger: RenewalTrigger, asked: Promise<Renewed>): Promise<Grant> => {
+    try {
+      const { grant, led } = await asked;
+      metrics?.asked(trigger, led ? 'led' : 'joined');
+      return grant;
+    } catch (error) {
+      metrics?.asked(trigger, 'failed');
+      throw error;
+    }
   };
 
   const isSoonSpent = ({ grant, renewedAt = -Infinity }: SessionRecord) => {
@@ -74,30 +98,40 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     return grant.expiresAt - now() <= ahead && now() - renewedAt >= PACE_MS;
   };
 
-  const livingToken = ({ id, record }: Ticket): string | null => {
+  const livingToken = ({ id, record }: Ticket, by?: RequestNotes): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
-    if (isSoonSpent(record) && grant.refreshToken !== undefined) {
+    const renewsAhead = isSoonSpent(record) && grant.refreshToken !== undefined;
+    if (renewsAhead && !underWay.has(id)) {
       // The one that led has logged its failure; the next request tries again.
-      join(id, grant).catch((error: unknown) => log.debug({ err: error }, 'not renewed ahead'));
+      counted('ahead', join(id, grant, by)).catch((error: unknown) =>
+        log.debug({ err: error }, 'not renewed ahead'),
+      );
     }
+    if (renewsAhead) noteToken(by, 'renewed_ahead');
+    else noteLiving(by);
     return grant.accessToken;
   };
 
   return {
     livingToken,
-    async accessToken(ticket, refused) {
+    async accessToken(ticket, refused, by) {
       const { grant } = ticket.record;
-      const living = grant.accessToken === refused ? null : livingToken(ticket);
+      const living = grant.accessToken === refused ? null : livingToken(ticket, by);
       if (living !== null) return living;
       // Of a refused token that is not the ticket's any more only its name is known.
       const isTickets = refused === undefined || refused === grant.accessToken;
-      return renewedToken(ticket.id, isTickets ? grant : { accessToken: refused, expiresAt: Infinity });
+      const unwanted = isTickets ? grant : { accessToken: refused, expiresAt: Infinity };
+      noteToken(by, 'failed'); // until there is one
+      const trigger = refused === undefined ? 'spent' : 'refused';
+      const { accessToken } = await counted(trigger, renewed(ticket.id, unwanted, by));
+      noteToken(by, refused === undefined ? 'renewed' : 'refused');
+      return accessToken;
     },
     async [Symbol.asyncDispose]() {
       isClosing = true; // what is begun from now on would have no Redis to be stored in
       await Promise.allSettled(underWay.values());
-      await renewed.settle();
+      await renewedGrants.settle();
       await renewals.settled();
     },
   };

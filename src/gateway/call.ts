@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { clientAddress } from '../platform/client-address.ts';
 import { requestId } from '../platform/request-id.ts';
 import type { RequestToLog } from '../platform/request-log.ts';
+import { keepNotes } from '../platform/request-notes.ts';
+import { readTraceContext } from '../platform/trace-context.ts';
 import type { CallSlot } from './call-bounds.ts';
 import type { RequestBody } from './request-body.ts';
 import { countTimes } from './server-timing.ts';
@@ -10,8 +11,6 @@ import type { ServiceCall } from './service-call.ts';
 
 /** One call on its way through the gateway. */
 export interface Call extends RequestToLog {
-  /** Its request id. */
-  readonly id: string;
   readonly times: CallTimes;
   /** When the part that is under way began, what lies between two counts to the later one; by performance.now(). */
   partBeganAt: number;
@@ -21,28 +20,41 @@ export interface Call extends RequestToLog {
   body: RequestBody | null;
   /** The call to the service, once there is one. */
   underWay: ServiceCall | null;
+  /** Of the service’s answer, once there is one. */
+  serviceStatus: number | undefined;
 }
 
-/** `proxies` is the number of reverse proxies whose `X-Forwarded-For` is believed. */
-export function createCall(req: IncomingMessage, res: ServerResponse, proxies: number): Call {
+/** `client` is who asks. */
+export function createCall(req: IncomingMessage, res: ServerResponse, client: string): Call {
   const startedAt = performance.now();
-  return {
+  const call: Call = {
     req,
     res,
     target: originalTarget(req),
-    client: clientAddress(req, proxies),
+    client,
+    route: '/api/*',
     startedAt,
-    id: requestId(res),
+    requestId: requestId(res),
+    trace: readTraceContext(req.headers),
+    session: undefined,
+    token: undefined,
+    bytes: 0,
     times: countTimes(res),
     partBeganAt: startedAt,
     slot: null,
     body: null,
     underWay: null,
+    serviceStatus: undefined,
   };
+  keepNotes(res, call);
+  return call;
 }
 
 /** Ends whatever of a call is still going on, once its answer is closed. */
-export function endCall({ res, slot, body, underWay }: Call): void {
+export function endCall(call: Call): void {
+  const { res, slot, body, underWay } = call;
+  call.bytes += underWay?.bytes ?? 0;
+  call.bytesIn = body?.bytes;
   if (!res.writableFinished) underWay?.abort();
   body?.stream.destroy();
   slot?.leave();

@@ -44,7 +44,9 @@ async function renewAndRepeat(
   refused: ServiceAnswer,
 ): Promise<void> {
   const { body } = call;
-  const renewed = await deps.tokens.accessToken(ticket, accessToken).finally(() => countTo(call, 'token'));
+  const renewed = await deps.tokens
+    .accessToken(ticket, accessToken, call)
+    .finally(() => countTo(call, 'token'));
   call.times.renewed = true;
   const again = body === null ? null : await body.whole();
   if (body !== null && again === null) {
@@ -54,6 +56,7 @@ async function renewAndRepeat(
   refused.discard();
   if (call.res.destroyed) throw new CallAbortedError();
   call.times.replayed = true;
+  call.token = 'replayed';
   call.partBeganAt = performance.now(); // what the browser took to send the rest is in no part
   send(deps, call, renewed, again, null);
 }
@@ -68,11 +71,12 @@ function send(
 ): void {
   const { req, res, target } = call;
   const { client, timeoutMs, fail } = deps;
-  const headers = toServiceHeaders(req.rawHeaders, accessToken, call.id);
+  const headers = toServiceHeaders(req.rawHeaders, accessToken, call);
   let isHeld = false;
   call.underWay = callService(client, { method: req.method ?? 'GET', target, headers, body }, timeoutMs, {
     onAnswer(answer) {
       countTo(call, 'service');
+      call.serviceStatus = answer.status;
       if (ticket === null || answer.status !== 401) {
         deliver(call, answer);
         return;
@@ -98,13 +102,13 @@ function send(
   });
 }
 
-function deliver({ res, id, times }: Call, answer: ServiceAnswer): void {
+function deliver({ res, requestId, times }: Call, answer: ServiceAnswer): void {
   const { status, failure } = answer;
   if (failure !== null) throw failure; // it broke off while it waited
   if (hasOtherCoding(answer.headers)) throw serviceUnreachable();
   const headers = status === 204 ? withoutLength(answer.headers) : answer.headers;
   try {
-    writeHead(res, status, toBrowserHeaders(headers, id, toServerTiming(times)));
+    writeHead(res, status, toBrowserHeaders(headers, requestId, toServerTiming(times)));
   } catch (error) {
     throw serviceUnreachable({ cause: error }); // a header that is none
   }

@@ -6,8 +6,10 @@ import { cutOff } from '../platform/cut-off.ts';
 import type { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { sendProblem } from '../platform/problem.ts';
-import { writeRequestLine } from '../platform/request-log.ts';
+import type { RequestLog } from '../platform/request-log.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
+import type { ServiceMetrics } from '../platform/service-metrics.ts';
+import { pseudonymOf } from '../session/pseudonym.ts';
 import type { Ticket } from '../session/record.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
@@ -32,8 +34,10 @@ export interface GatewayDeps {
   readonly cookie: TicketCookie;
   readonly tokens: TokenKeeper;
   readonly log: Logger;
-  /** Null where nobody reads metrics. */
+  readonly requests: RequestLog;
+  /** Null where nobody reads metrics, as the next one. */
   readonly metrics: Registry | null;
+  readonly serviceMetrics: ServiceMetrics | null;
 }
 
 /**
@@ -45,7 +49,7 @@ export function createGateway(
   deps: GatewayDeps,
   isRefused: (req: IncomingMessage) => boolean = () => false,
 ): RequestListener {
-  const { config, log } = deps;
+  const { config, log, requests } = deps;
   const bounds = createCallBounds({
     mostCalls: config.maxCalls,
     mostCallsPerSession: config.maxCallsPerSession,
@@ -72,11 +76,12 @@ export function createGateway(
   };
 
   return (req, res) => {
-    const call = createCall(req, res, config.trustProxy);
+    const call = createCall(req, res, requests.clientOf(req));
     res.on('close', () => {
       endCall(call);
-      metrics?.ended(call);
-      writeRequestLine(log, call);
+      const { times, serviceStatus } = call;
+      if (times.service > 0) deps.serviceMetrics?.gateway(serviceStatus, times.service);
+      requests.ended(call);
     });
     if (isRefused(req)) {
       metrics?.refused('draining');
@@ -97,11 +102,12 @@ async function forward(
     judgeHead(call.req, call.target, deps.config);
     const sent = deps.cookie.read(call.req.headers.cookie);
     if (sent === null) throw signInRequired();
+    call.session = pseudonymOf(sent.id);
     const slot = (call.slot = bounds.enter(sent.id));
     const ticket = await readSession(deps, call, sent.id);
     if (ticket === null) throw sessionExpired();
     if (!sent.current) call.res.setHeader('set-cookie', deps.cookie.write(sent.id));
-    const accessToken = tokens.livingToken(ticket) ?? (await renewedToken(tokens, call, ticket));
+    const accessToken = tokens.livingToken(ticket, call) ?? (await renewedToken(tokens, call, ticket));
     const turn = slot.turn(exchange.timeoutMs);
     if (turn !== null) await turn.finally(() => countTo(call, 'service'));
     startExchange(exchange, call, ticket, accessToken);
@@ -120,7 +126,7 @@ async function readSession({ records }: GatewayDeps, call: Call, id: string): Pr
 
 async function renewedToken(tokens: TokenKeeper, call: Call, ticket: Ticket): Promise<string> {
   try {
-    const accessToken = await tokens.accessToken(ticket);
+    const accessToken = await tokens.accessToken(ticket, undefined, call);
     call.times.renewed = true;
     return accessToken;
   } finally {
@@ -129,16 +135,16 @@ async function renewedToken(tokens: TokenKeeper, call: Call, ticket: Ticket): Pr
 }
 
 /** An outage is a normal event; what nobody designed an answer for is not. */
-function logFailure(log: Logger, { id }: Call, answer: AppError): void {
-  const line = { requestId: id, err: answer.cause };
+function logFailure(log: Logger, { requestId }: Call, answer: AppError): void {
+  const line = { requestId, err: answer.cause };
   if (answer.status === 500) log.error(line, answer.code);
   else if (answer.status > 500) log.warn(line, answer.code);
 }
 
 /** What the service did in the middle of its answer; who left before its end is seen in the request's own line. */
-function logCutOff(log: Logger, { id }: Call, error: unknown): void {
+function logCutOff(log: Logger, { requestId }: Call, error: unknown): void {
   if (!(error instanceof CutOffError) || error.cause instanceof CallAbortedError) return;
-  log.warn({ requestId: id, err: error.cause }, 'answer cut off');
+  log.warn({ requestId, err: error.cause }, 'answer cut off');
 }
 
 function refuse({ res, times }: Call, error: AppError): void {

@@ -10,6 +10,7 @@ const NEVER_FORWARDED = new Set([
   'expect', // answered here
   'host', // the service's own takes its place
   ...words('via x-request-id'), // ours take their place
+  ...words('traceparent tracestate'), // pass only where they are well formed
   // Who the client is and how it came here is not for the client to say:
   ...words(`
     cf-connecting-ip cf-connecting-ipv6 cf-ipcountry cf-pseudo-ipv4 cf-visitor client-cert client-cert-chain client-ip

@@ -1,3 +1,4 @@
+import type { RequestNotes } from '../platform/request-notes.ts';
 import { isForwarded, isReturned, toPlainName } from './header-names.ts';
 
 /** How this gateway names itself (RFC 9110 §7.6.3). */
@@ -8,9 +9,13 @@ export type RawHeaders = readonly string[];
 
 /**
  * The headers of a call to the service: the browser's, less what is never forwarded or what its `Connection` names,
- * plus the token, our request id and `Via`.
+ * plus the token, our request id, `Via`, and the trace that it belongs to.
  */
-export function toServiceHeaders(raw: RawHeaders, accessToken: string, requestId: string): string[] {
+export function toServiceHeaders(
+  raw: RawHeaders,
+  accessToken: string,
+  { requestId, trace }: Pick<RequestNotes, 'requestId' | 'trace'>,
+): string[] {
   const named = connectionNamed(raw);
   const kept: string[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -18,6 +23,10 @@ export function toServiceHeaders(raw: RawHeaders, accessToken: string, requestId
     if (isForwarded(name) && named?.has(toPlainName(name)) !== true) kept.push(name, raw[index + 1] ?? '');
   }
   kept.push('authorization', `Bearer ${accessToken}`, 'x-request-id', requestId, 'via', VIA);
+  if (trace !== null && named?.has('traceparent') !== true) {
+    kept.push('traceparent', trace.traceparent);
+    if (trace.tracestate !== undefined) kept.push('tracestate', trace.tracestate);
+  }
   return kept;
 }
 

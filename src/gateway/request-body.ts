@@ -25,6 +25,8 @@ export class BodyStalledError extends Error {
 /** A request body on its way to the service. */
 export interface RequestBody {
   readonly stream: Readable;
+  /** Bytes of it so far. */
+  readonly bytes: number;
   /** The whole body once it has been read; null where it is larger than what is kept, or was not read to its end. */
   whole(): Promise<Buffer | null>;
 }
@@ -81,5 +83,11 @@ export function createRequestBody(req: IncomingMessage, mostBytes: number, silen
     req.unpipe(stream).resume();
   });
   req.pipe(stream);
-  return { stream, whole: async () => whole };
+  return {
+    stream,
+    get bytes() {
+      return bytes;
+    },
+    whole: async () => whole,
+  };
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { tenths } from '../platform/durations.ts';
 
 /** The parts of a call that are timed. */
 export type CallPart = 'session' | 'token' | 'service';
@@ -33,12 +34,4 @@ export function toServerTiming({ session, token, service, renewed, replayed }: C
 
 function noTimes(): CallTimes {
   return { session: 0, token: 0, service: 0, renewed: false, replayed: false };
-}
-
-/** Up to 100 ms, ready-made: to write a fraction costs as much as all else here. */
-const TENTHS = Array.from({ length: 1_001 }, (_, at) => String(at / 10));
-
-function tenths(ms: number): string {
-  const at = Math.round(ms * 10);
-  return TENTHS[at] ?? String(at / 10);
 }

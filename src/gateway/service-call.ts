@@ -42,6 +42,8 @@ export interface AnswerReceiver {
 
 /** One call of the service. */
 export interface ServiceCall {
+  /** Of the answer’s body, as far as they were passed on. */
+  readonly bytes: number;
   /** Ends the call wherever it is. */
   abort(): void;
 }
@@ -79,6 +81,7 @@ class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, Servic
   status = 0;
   headers: RawHeaders = [];
   failure: Error | null = null;
+  bytes = 0;
   readonly #client: ServiceClient;
   readonly #body: ServiceRequest['body'];
   readonly #receiver: AnswerReceiver;
@@ -171,6 +174,7 @@ class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, Servic
     if (chunk.length === 0) return true; // what undici finds at the end of a connection; nothing may pause it there
     const res = this.#deliverTo;
     this.#hasWritten = true;
+    this.bytes += chunk.length;
     if (res?.write(chunk) === false) this.#pauseUntilRead(res);
     return !this.#isPaused;
   }

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { logRequest } from '../platform/request-log.ts';
+import { createRequestLog } from '../platform/request-log.ts';
 
 /** What every request goes through first, whatever it asks for. */
 export function everyRequest(log: Logger): RequestHandler[] {
@@ -10,8 +10,9 @@ export function everyRequest(log: Logger): RequestHandler[] {
 }
 
 function logAndNeverStore(log: Logger): RequestHandler {
+  const requests = createRequestLog({ log });
   return (req, res, next) => {
-    logRequest(log, req, res, req.originalUrl, 0);
+    requests.begin(req, res, req.originalUrl);
     res.set('cache-control', 'no-store');
     next();
   };

@@ -32,28 +32,35 @@ export function createDurationHistogram<L extends string>(
     name,
     help,
     labelNames,
-  }: { readonly name: string; readonly help: string; readonly labelNames: readonly L[] },
+    buckets = BUCKETS,
+  }: {
+    readonly name: string;
+    readonly help: string;
+    readonly labelNames: readonly L[];
+    /** Their upper bounds in seconds, the smallest first. */
+    readonly buckets?: readonly number[];
+  },
 ): DurationHistogram<L> {
   const all: Counted<L>[] = [];
-  const histogram = new Histogram({ name, help, labelNames, buckets: BUCKETS, registers: [registry] });
+  const histogram = new Histogram({ name, help, labelNames, buckets: [...buckets], registers: [registry] });
   const get = async () => ({
     name,
     help,
     type: 'histogram',
     aggregator: 'sum',
-    values: all.flatMap((one) => toValues(name, one)),
+    values: all.flatMap((one) => toValues(name, buckets, one)),
   });
   Object.assign(histogram, { get, getForPromString: get });
 
   return {
     series(labels) {
-      const counted: Counted<L> = { labels, counts: new Float64Array(BUCKETS.length + 1), sum: 0 };
+      const counted: Counted<L> = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
       all.push(counted);
       const { counts } = counted;
       return {
         observe(seconds) {
           let at = 0;
-          while (at < BUCKETS.length && seconds > (BUCKETS[at] ?? Infinity)) at += 1;
+          while (at < buckets.length && seconds > (buckets[at] ?? Infinity)) at += 1;
           counts[at] = (counts[at] ?? 0) + 1;
           counted.sum += seconds;
         },
@@ -63,9 +70,13 @@ export function createDurationHistogram<L extends string>(
 }
 
 /** As Prometheus has them: each bucket holds those below it as well. */
-function toValues<L extends string>(name: string, { labels, counts, sum }: Counted<L>) {
+function toValues<L extends string>(
+  name: string,
+  bounds: readonly number[],
+  { labels, counts, sum }: Counted<L>,
+) {
   let count = 0;
-  const buckets = [...BUCKETS, '+Inf'].map((le, at) => {
+  const buckets = [...bounds, '+Inf'].map((le, at) => {
     count += counts[at] ?? 0;
     return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
   });

@@ -11,6 +11,15 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
   }
 }
 
+/** Up to 100 ms, ready-made: to write a fraction costs as much as all else of a line or a header. */
+const TENTHS = Array.from({ length: 1_001 }, (_, at) => String(at / 10));
+
+/** Milliseconds to a tenth, as text. */
+export function tenths(ms: number): string {
+  const at = Math.round(ms * 10);
+  return TENTHS[at] ?? String(at / 10);
+}
+
 /** A time to wait as a person says it, from whole seconds: “a second”, “45 seconds”, “4 minutes”. */
 export function inWords(seconds: number): string {
   if (seconds === 1) return 'a second';

@@ -5,6 +5,7 @@ import { StoreUnavailableError } from './errors.ts';
 import { createGatheredWrites } from './gathered-writes.ts';
 import { UnexpectedReplyError, createReplyReader } from './getex-replies.ts';
 import type { Logger } from './log.ts';
+import type { RedisMetrics } from './redis-metrics.ts';
 import { fromStore } from './redis.ts';
 import type { RedisClient } from './redis.ts';
 import { LOGIN, toAuthCommand } from './redis-login.ts';
@@ -21,9 +22,26 @@ export type Getex = (key: string, seconds: number) => Promise<string | null>;
 /**
  * GETEX for what is read with each request. Beside a single Redis or one behind Sentinels it has a connection of its own
  * and speaks RESP by itself: half of what a command costs is the client's general machinery (docs/decisions/0021). While
- * that connection is not there, and in a cluster, it goes through the client. Ends with the client.
+ * that connection is not there, and in a cluster, it goes through the client. Ends with the client. `metrics` are null where
+ * nobody reads them.
  */
-export function createGetex(redis: RedisClient, log: Logger): Getex {
+export function createGetex(redis: RedisClient, log: Logger, metrics: RedisMetrics | null = null): Getex {
+  const getex = createUncounted(redis, log);
+  if (metrics === null) return getex;
+  return async (key, seconds) => {
+    const askedAt = performance.now();
+    try {
+      const value = await getex(key, seconds);
+      metrics.settled('read', askedAt);
+      return value;
+    } catch (error) {
+      metrics.settled('read', askedAt, error);
+      throw error;
+    }
+  };
+}
+
+function createUncounted(redis: RedisClient, log: Logger): Getex {
   const throughClient: Getex = async (key, seconds) => fromStore(redis.getex(key, 'EX', seconds));
   if (redis instanceof Cluster) return throughClient;
   const throughOwn = createOwnGetex(redis, log);

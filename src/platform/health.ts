@@ -1,5 +1,7 @@
 import { Router } from 'express';
 import { Cluster } from 'ioredis';
+import type { Registry } from 'prom-client';
+import { createGauge } from './counter.ts';
 import { settlesWithin } from './durations.ts';
 import type { Getex } from './getex.ts';
 import type { RedisClient } from './redis.ts';
@@ -12,21 +14,39 @@ const TELL_WITHIN_MS = 500;
 /**
  * `GET /healthz` is 200 while the process works; `GET /readyz` is 200 while it can serve, or 503 with what is missing,
  * always within two seconds. With Redis full it serves, but nobody can sign in: ready, and `limited`. Neither says
- * more than that. `prefix` starts every key.
+ * more than that. `prefix` starts every key. `metrics` tell the same, asked anew whenever they are read; null where nobody
+ * does.
  */
 export function createHealthRouter(
   redis: RedisClient,
   getex: Getex,
   prefix: string,
   isDraining: () => boolean = () => false,
+  metrics: Registry | null = null,
 ): Router {
+  const look = async () => {
+    const [serves, full] = await Promise.all([servesSessions(redis, getex, prefix), isFull(redis)]);
+    return { missing: [...(serves ? [] : ['redis']), ...(isDraining() ? ['draining'] : [])], full };
+  };
+  if (metrics !== null) {
+    createGauge(metrics, {
+      name: 'cloakroom_ready',
+      help: '1 while /readyz would say so, 0 otherwise.',
+      read: async () => ((await look()).missing.length === 0 ? 1 : 0),
+    });
+    createGauge(metrics, {
+      name: 'cloakroom_draining',
+      help: '1 from the signal on that ends this process.',
+      read: () => (isDraining() ? 1 : 0),
+    });
+  }
+
   const router = Router();
   router.get('/healthz', (_req, res) => {
     res.json({ status: 'ok' });
   });
   router.get('/readyz', async (_req, res) => {
-    const [serves, full] = await Promise.all([servesSessions(redis, getex, prefix), isFull(redis)]);
-    const missing = [...(serves ? [] : ['redis']), ...(isDraining() ? ['draining'] : [])];
+    const { missing, full } = await look();
     if (missing.length > 0) res.status(503).json({ status: 'not ready', missing });
     else res.json({ status: 'ready', ...(full && { limited: ['redis_full'] }) });
   });

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { cutOff } from './cut-off.ts';
 import type { AppError } from './errors.ts';
 import { requestId } from './request-id.ts';
+import { notesOf } from './request-notes.ts';
 
 /**
  * Answers with `application/problem+json` (RFC 9457). `type` is `about:blank`-like: the stable name is `code`.
@@ -30,5 +31,9 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   });
-  res.end(res.req.method === 'HEAD' ? undefined : body);
+  if (res.req.method === 'HEAD') res.end();
+  else {
+    res.end(body);
+    notesOf(res).bytes = Buffer.byteLength(body);
+  }
 }

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import type { EventEmitter } from 'node:events';
 import { Cluster } from 'ioredis';
-import type { Redis } from 'ioredis';
+import type { Command, Redis } from 'ioredis';
 import { StoreUnavailableError } from './errors.ts';
 import type { Logger } from './log.ts';
 import { StartupError } from './program.ts';
 import { CLOSING, connectRedis } from './redis-connection.ts';
 import { COMMAND_TIMEOUT_MS } from './redis-silence.ts';
+import type { RedisMetrics } from './redis-metrics.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 /** A connection to one Redis, a Sentinel-watched one or a cluster: the commands are the same. */
@@ -14,10 +15,16 @@ export type RedisClient = Redis | Cluster;
 
 /**
  * Connects to Redis in the background, for ever: it may come later and go at any time. Commands fail at once while it
- * is away. The log tells once when it goes, and when it is back; never a URL or password.
+ * is away. The log tells once when it goes, and when it is back; never a URL or password. `metrics` are null where nobody
+ * reads them.
  */
-export function createRedis(target: RedisTarget, log: Logger): RedisClient {
+export function createRedis(
+  target: RedisTarget,
+  log: Logger,
+  metrics: RedisMetrics | null = null,
+): RedisClient {
   const client = connectRedis(target);
+  if (metrics !== null) countCommands(client, metrics);
   let isAway = false;
   client.on('error', (error: Error) => {
     if (isAway) return;
@@ -31,6 +38,24 @@ export function createRedis(target: RedisTarget, log: Logger): RedisClient {
   client.once(CLOSING, () => (isAway = true)); // what fails from now on is no news
   if (client instanceof Cluster) tellOfNodes(client, log);
   return client;
+}
+
+/**
+ * Reads of sessions are counted by who makes them (getex.ts), whichever way they go. What ioredis sends by itself when it has
+ * connected is left out: an older Redis refuses some of that, and it means nothing.
+ */
+function countCommands(client: RedisClient, metrics: RedisMetrics): void {
+  const send = client.sendCommand.bind(client) as (...sent: unknown[]) => unknown;
+  client.sendCommand = (command: Command, ...more: unknown[]) => {
+    if (command.name !== 'getex' && client.status !== 'connect') {
+      const askedAt = performance.now();
+      command.promise.then(
+        () => metrics.settled('other', askedAt),
+        (error: unknown) => metrics.settled('other', askedAt, error),
+      );
+    }
+    return send(command, ...more);
+  };
 }
 
 /** One node of a cluster that is away is an outage for some: the log tells once, and when that node serves again. */

@@ -3,56 +3,108 @@ import { clientAddress } from './client-address.ts';
 import { writeInfoLine } from './log.ts';
 import type { Logger } from './log.ts';
 import { requestId } from './request-id.ts';
-
-const LONGEST_LOGGED_PATH = 256;
+import { toRequestLine } from './request-line.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import { keepNotes } from './request-notes.ts';
+import type { RequestNotes } from './request-notes.ts';
+import { readTraceContext } from './trace-context.ts';
 
 /** A request whose line is due when its answer is closed. */
-export interface RequestToLog {
+export interface RequestToLog extends RequestNotes {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly target: string;
   /** Who asks. */
   readonly client: string;
+  /** The template that its path is one of; undefined where nobody tells them apart. */
+  readonly route: string | undefined;
   /** By performance.now(). */
   readonly startedAt: number;
+  /** What parts of it took, in ms: where that is known. */
+  readonly times?: { readonly session: number; readonly token: number; readonly service: number };
+  /** Bytes of its body that were read: where it had one that anybody counts. */
+  bytesIn?: number | undefined;
 }
 
-/**
- * Names a request to whoever asks, and logs it when it has ended. `proxies` is the number of reverse proxies whose
- * `X-Forwarded-For` is believed.
- */
-export function logRequest(
-  log: Logger,
-  req: IncomingMessage,
-  res: ServerResponse,
-  target: string,
-  proxies: number,
-): void {
-  res.setHeader('x-request-id', requestId(res));
-  const client = clientAddress(req, proxies); // a connection that was cut off has none
-  const request = { req, res, target, client, startedAt: performance.now() };
-  res.once('close', () => writeRequestLine(log, request));
+/** Hears of requests from their head to the end of their answer. */
+export interface RequestLog {
+  /** Names a request to whoever asks, and tells of it when it has ended; `target` is the whole one. */
+  begin(req: IncomingMessage, res: ServerResponse, target: string): RequestToLog;
+  /** Who asks. */
+  clientOf(req: IncomingMessage): string;
+  /** Tells of one that has ended: for who has begun it alone. */
+  ended(request: RequestToLog): void;
 }
 
-/** Writes the line of a request that has ended: its path but never its query, headers or body. */
-export function writeRequestLine(log: Logger, request: RequestToLog): void {
-  if (!log.isLevelEnabled('info')) return;
-  const { req, res, target, client, startedAt } = request;
-  const members = {
-    requestId: requestId(res),
-    client,
-    method: req.method,
-    path: toLoggedPath(target),
-    status: res.headersSent ? res.statusCode : undefined,
-    ms: Math.round(performance.now() - startedAt),
-    cutOff: res.writableFinished ? undefined : true,
+export interface RequestLogOptions {
+  readonly log: Logger;
+  /** Reverse proxies whose `X-Forwarded-For` is believed; none unless told otherwise. */
+  readonly proxies?: number;
+  /** Which template a target is one of. */
+  readonly toRoute?: (target: string) => string;
+  /** Null where nobody reads metrics. */
+  readonly metrics?: RequestMetrics | null;
+}
+
+/** A line in the log for each request, and a number in the metrics. */
+export function createRequestLog(options: RequestLogOptions): RequestLog {
+  const { log, proxies = 0, toRoute, metrics = null } = options;
+
+  const ended = (request: RequestToLog) => {
+    const ms = performance.now() - request.startedAt;
+    const { req, res, route = 'none' } = request;
+    metrics?.ended(route, req.method, res.headersSent ? res.statusCode : undefined, ms);
+    if (log.isLevelEnabled('info')) writeInfoLine(log, toRequestLine(request, ms));
   };
-  writeInfoLine(log, members, 'request');
+  // A connection that was cut off has no address any more.
+  const clientOf = (req: IncomingMessage) => clientAddress(req, proxies);
+
+  return {
+    ended,
+    clientOf,
+    begin(req, res, target) {
+      const request: RequestToLog = {
+        req,
+        res,
+        target,
+        client: clientOf(req),
+        route: toRoute?.(target),
+        startedAt: performance.now(),
+        requestId: requestId(res),
+        trace: readTraceContext(req.headers),
+        session: undefined,
+        token: undefined,
+        bytes: 0,
+      };
+      keepNotes(res, request);
+      countBody(request);
+      res.setHeader('x-request-id', request.requestId);
+      res.once('close', () => ended(request));
+      return request;
+    },
+  };
 }
 
-/** A target that is no path may hold a password; a fragment has no place in one, and may hold anything. */
-function toLoggedPath(target: string): string {
-  if (!target.startsWith('/')) return 'not a path';
-  const end = target.search(/[?#]/);
-  return target.slice(0, end < 0 ? LONGEST_LOGGED_PATH : Math.min(end, LONGEST_LOGGED_PATH));
+type Send = (...args: unknown[]) => unknown;
+
+/** Node counts what it sends of a connection only, heads and all. */
+function countBody(request: RequestToLog): void {
+  const { req, res } = request;
+  if (req.method === 'HEAD') return; // what is written goes nowhere
+  const counted =
+    (send: Send): Send =>
+    (...args) => {
+      request.bytes += lengthOf(args[0], args[1]);
+      return send(...args);
+    };
+  const write = counted(res.write.bind(res) as Send);
+  const end = counted(res.end.bind(res) as Send);
+  Object.assign(res, { write, end });
+}
+
+function lengthOf(chunk: unknown, encoding: unknown): number {
+  if (typeof chunk === 'string') {
+    return Buffer.byteLength(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
+  }
+  return chunk instanceof Uint8Array ? chunk.byteLength : 0;
 }

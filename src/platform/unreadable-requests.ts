@@ -4,15 +4,14 @@ import type { Socket } from 'node:net';
 import { isDroppingRest } from './early-answers.ts';
 import { AppError } from './errors.ts';
 import { endWithThisAnswer, isEnding } from './lingering-close.ts';
-import type { Logger } from './log.ts';
 import { sendProblem } from './problem.ts';
 import { badRequest, tooManyHeaders } from './request-framing.ts';
-import { logRequest } from './request-log.ts';
+import type { RequestLog } from './request-log.ts';
 
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 interface UnreadableOptions {
-  readonly log: Logger;
+  readonly requests: RequestLog;
   /** The last answer that is due on a connection. */
   readonly lastDue: (socket: Socket) => ServerResponse | undefined;
   /** What an answer says beside the problem: to one that was due, or where nobody knows what was asked, to a new one. */
@@ -23,7 +22,7 @@ interface UnreadableOptions {
  * Answers what Node's parser gives up on, or what takes too long to come in, in words, and closes the connection. Never
  * in the middle of another answer, and never before one that is due.
  */
-export function answerUnreadable(server: Server, { log, lastDue, headersOf }: UnreadableOptions): void {
+export function answerUnreadable(server: Server, { requests, lastDue, headersOf }: UnreadableOptions): void {
   const send = (res: ServerResponse, fault: AppError) => {
     if (!res.headersSent) res.setHeaders(new Map(Object.entries(headersOf(res))));
     sendProblem(res, fault);
@@ -34,7 +33,7 @@ export function answerUnreadable(server: Server, { log, lastDue, headersOf }: Un
     if (!socket.writable) return; // it is closing
     const req = new IncomingMessage(socket);
     const res = new ServerResponse(req);
-    logRequest(log, req, res, '', 0);
+    requests.begin(req, res, '');
     res.assignSocket(socket);
     res.once('finish', () => {
       res.detachSocket(socket);

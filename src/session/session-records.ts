@@ -6,6 +6,7 @@ import type { RedisClient } from '../platform/redis.ts';
 import { createOpenedRecords } from './opened-records.ts';
 import type { SessionRecord, Ticket } from './record.ts';
 import type { Sealer } from './sealing.ts';
+import type { SessionLife } from './session-life.ts';
 
 /**
  * Sessions in Redis. Each call rejects with StoreUnavailableError while Redis is away; whatever it did not say is
@@ -20,8 +21,8 @@ export interface SessionRecords {
   create(id: string, record: SessionRecord): Promise<void>;
   /** Replaces what the ticket read. Null where that no longer stands: renewed by another, or ended. */
   replace(ticket: Ticket, record: SessionRecord): Promise<Ticket | null>;
-  /** Ends a session for good: no write that is still under way brings it back. */
-  end(id: string): Promise<void>;
+  /** Ends a session for good: no write that is still under way brings it back. Tells whether there was one. */
+  end(id: string): Promise<boolean>;
   /** Ends it only where what the ticket read still stands; tells whether it did. */
   endUnchanged(ticket: Ticket): Promise<boolean>;
 }
@@ -33,6 +34,8 @@ export interface SessionRecordsOptions {
   readonly sealer: Sealer;
   readonly idleSeconds: number;
   readonly maxSeconds: number;
+  /** Hears of those that are ended for their age. */
+  readonly life?: SessionLife;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -50,11 +53,16 @@ const COMPARE_AND_SET = `
   else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
   return 1`;
 
-/** A full Redis takes no tombstone but still deletes, and then a late compare-and-set finds nothing. */
+/**
+ * A full Redis takes no tombstone but still deletes, and then a late compare-and-set finds nothing. Of several at once only the
+ * first finds a session.
+ */
 const END = `
+  local found = redis.call('GET', KEYS[1])
   local set = redis.pcall('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'XX')
-  if type(set) == 'table' and set.err then return redis.call('DEL', KEYS[1]) end
-  return 1`;
+  if type(set) == 'table' and set.err then redis.call('DEL', KEYS[1]) end
+  if found and found ~= ARGV[1] then return 1 end
+  return 0`;
 
 /** What stands for a session in the names of keys: says nothing of the id, which only the cookie holds. */
 export function hashId(id: string): string {
@@ -92,7 +100,7 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
   const end = async (id: string) => {
     const key = keyOf(id);
     opened.forget(id);
-    await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS));
+    return (await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
   };
 
   const toTicket = (id: string, sealed: string | null): Ticket | null => {
@@ -101,8 +109,9 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
     if (found === null) return null;
     const { ticket } = found;
     if (ticket.record.createdAt + maxSeconds * 1_000 <= now()) {
-      end(id).catch((error: unknown) =>
-        options.log.warn({ err: error }, 'session past its age not ended yet'),
+      end(id).then(
+        (stood) => stood && options.life?.ended(id, 'age'),
+        (error: unknown) => options.log.warn({ err: error }, 'session past its age not ended yet'),
       );
       return null;
     }

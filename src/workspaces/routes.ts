@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { goneSignal } from '../platform/gone.ts';
-import { requestId } from '../platform/request-id.ts';
+import { notesOf } from '../platform/request-notes.ts';
 import { setFrame } from '../platform/site-frame.ts';
 import type { Render } from '../platform/templates.ts';
 import type { Ticket } from '../session/record.ts';
@@ -42,7 +42,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
 
   /** Calls end when nobody waits for the page any more. */
   const toSource = (req: Request, res: Response, path: string): ServiceSource => {
-    return { ticket: ticketOf(req), path, requestId: requestId(res), signal: goneSignal(res) };
+    return { ticket: ticketOf(req), path, notes: notesOf(res), signal: goneSignal(res) };
   };
 
   /** A page that fails, if only to find its session, still stands among the workspaces, and leads back to where somebody came from. */

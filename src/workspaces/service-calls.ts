@@ -1,7 +1,11 @@
 import type { Dispatcher } from 'undici';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import { createDeferred } from '../platform/deferred.ts';
+import { noteToken } from '../platform/request-notes.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
+import type { ServiceAnswered } from '../platform/service-metrics.ts';
+import { toTraceHeaders } from '../platform/trace-context.ts';
 import type { Ticket } from '../session/record.ts';
 import { toServiceFailure } from './service-answer-error.ts';
 
@@ -10,7 +14,8 @@ export interface ServiceSource {
   readonly ticket: Ticket;
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
-  readonly requestId: string;
+  /** Of the request that it is read for. */
+  readonly notes: RequestNotes;
   /** Aborts the call when the reader has gone. */
   readonly signal: AbortSignal;
 }
@@ -40,12 +45,16 @@ export function createServiceCalls(deps: {
   readonly service: ServiceClient;
   readonly tokens: Pick<TokenKeeper, 'accessToken'>;
   readonly timeoutSeconds: number;
+  /** Null where nobody reads metrics. */
+  readonly answered?: ServiceAnswered | null;
 }): AskService {
-  const { service, tokens } = deps;
+  const { service, tokens, answered = null } = deps;
 
   const call = async (source: ServiceSource, token: string, query: string): Promise<ServiceAnswer> => {
     const timeout = AbortSignal.timeout(deps.timeoutSeconds * 1_000);
     const signal = AbortSignal.any([source.signal, timeout]);
+    const askedAt = performance.now();
+    const heard = (status?: number) => answered?.(status, performance.now() - askedAt);
     try {
       const asked = service.request({
         method: 'GET',
@@ -53,11 +62,16 @@ export function createServiceCalls(deps: {
         headers: {
           accept: 'application/json',
           authorization: `Bearer ${token}`,
-          'x-request-id': source.requestId,
+          'x-request-id': source.notes.requestId,
+          ...toTraceHeaders(source.notes.trace),
         },
         signal,
       });
-      const response = await unlessAborted(signal, asked);
+      const response = await unlessAborted(signal, asked).catch((error: unknown) => {
+        heard();
+        throw error;
+      });
+      heard(response.statusCode);
       return { status: response.statusCode, headers: response.headers, body: await readBody(response) };
     } catch (error) {
       source.signal.throwIfAborted();
@@ -70,11 +84,12 @@ export function createServiceCalls(deps: {
     let renewed = false;
 
     return async (query) => {
-      token ??= await tokens.accessToken(source.ticket);
+      token ??= await tokens.accessToken(source.ticket, undefined, source.notes);
       const answer = await call(source, token, query);
       if (answer.status !== 401 || renewed) return answer;
       renewed = true;
-      token = await tokens.accessToken(source.ticket, token);
+      token = await tokens.accessToken(source.ticket, token, source.notes);
+      noteToken(source.notes, 'replayed');
       return call(source, token, query);
     };
   };

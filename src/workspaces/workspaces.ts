@@ -3,6 +3,7 @@ import type { TokenKeeper } from '../auth/token-keeper.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
+import type { ServiceAnswered } from '../platform/service-metrics.ts';
 import type { Sealer } from '../session/sealing.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { Wait } from './exports/patience.ts';
@@ -31,6 +32,8 @@ export interface Workspaces {
 
 export interface WorkspacesOptions {
   readonly service: ServiceClient;
+  /** Null where nobody reads metrics. */
+  readonly answered?: ServiceAnswered | null;
   readonly tokens: Pick<TokenKeeper, 'accessToken'>;
   readonly sessions: Pick<SessionRecords, 'read'>;
   readonly redis: RedisClient;

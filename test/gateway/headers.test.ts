@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { toBrowserHeaders, toServiceHeaders } from '../../src/gateway/headers.ts';
 
-const forwarded = (...raw: string[]) => toServiceHeaders(raw, 'token', 'id');
+const forwarded = (...raw: string[]) => toServiceHeaders(raw, 'token', { requestId: 'id', trace: null });
 const returned = (...raw: string[]) => toBrowserHeaders(raw, 'id', 'session;dur=1');
 const OURS = ['authorization', 'Bearer token', 'x-request-id', 'id', 'via', '1.1 cloakroom'];
 const words = (text: string) => text.trim().split(/\s+/);
@@ -87,9 +87,7 @@ describe('headers to the service', () => {
     ...words(
       'Sec-Fetch-Site Sec-Fetch-Mode sec-ch-ua Upgrade-Insecure-Requests X-Requested-With Last-Event-ID',
     ),
-    ...words(
-      'traceparent tracestate baggage Idempotency-Key X-Custom X_Custom x.custom Authorization_ X-Proxy',
-    ),
+    ...words('baggage Idempotency-Key X-Custom X_Custom x.custom Authorization_ X-Proxy'),
     // Another site's page can't set these without a preflight, which is refused:
     ...words('X-HTTP-Method-Override X-HTTP-Method X-Method-Override'),
   ])('hold the browser’s %s', (name) => {

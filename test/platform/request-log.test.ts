@@ -7,14 +7,16 @@ import { describe, expect, test } from '@jest/globals';
 import { createLog } from '../../src/platform/log.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { requestId } from '../../src/platform/request-id.ts';
-import { logRequest, writeRequestLine } from '../../src/platform/request-log.ts';
+import type { RequestNotes } from '../../src/platform/request-notes.ts';
+import { createRequestLog } from '../../src/platform/request-log.ts';
 
 /** A server that logs each request as `level` lets it, and its port. */
-async function startServer(level: string, answer: RequestListener) {
+async function startServer(level: string, answer: RequestListener, noted: Partial<RequestNotes> = {}) {
   const lines: string[] = [];
   const log = createLog(level, { write: (line) => lines.push(line) });
+  const requests = createRequestLog({ log, toRoute: () => '/a/{b}' });
   const server = createServer((req, res) => {
-    logRequest(log, req, res, req.url ?? '', 0);
+    Object.assign(requests.begin(req, res, req.url ?? ''), noted);
     answer(req, res);
   });
   server.listen(0, '127.0.0.1');
@@ -63,8 +65,10 @@ describe('the line of a request', () => {
       'client',
       'method',
       'path',
+      'route',
       'status',
       'ms',
+      'bytes',
       'msg',
     ]);
     expect(members).toMatchObject({
@@ -73,7 +77,9 @@ describe('the line of a request', () => {
       client: '127.0.0.1',
       method: 'GET',
       path: '/a/b',
+      route: '/a/{b}',
       status: 204,
+      bytes: 0,
       msg: 'request',
     });
     expect(Math.abs(Date.now() - Number(members['time']))).toBeLessThan(60_000);
@@ -97,6 +103,26 @@ describe('the line of a request', () => {
     const members = JSON.parse(started.lines[0] ?? '') as object;
     expect(members).toMatchObject({ path: '/cut', cutOff: true });
     expect(members).not.toHaveProperty('status');
+  });
+
+  test.each<[string, string, RequestListener, number]>([
+    ['text in UTF-8', 'GET', (_req, res) => res.write('é') && res.end('a'), 3],
+    ['text in another encoding', 'GET', (_req, res) => res.end('é', 'latin1'), 1],
+    ['bytes', 'GET', (_req, res) => res.write(Buffer.alloc(5)) && res.end(), 5],
+    ['what HEAD leaves out', 'HEAD', (_req, res) => res.end('a body'), 0],
+  ])('counts the bytes of a body: %s', async (_what, method, answer, bytes) => {
+    await using started = await startServer('info', answer);
+    const asked = request({ port: started.port, host: '127.0.0.1', method }).end();
+    const [answered] = (await once(asked, 'response')) as [IncomingMessage];
+    await once(answered.resume(), 'close');
+    expect(JSON.parse(started.lines[0] ?? '')).toMatchObject({ bytes });
+  });
+
+  test('names the session and what became of its token, where somebody has noted that', async () => {
+    const noted = { session: 'abcdefghijklmnop', token: 'renewed' } as const;
+    await using started = await startServer('info', (_req, res) => res.end(), noted);
+    await call(started, '/a');
+    expect(JSON.parse(started.lines[0] ?? '')).toMatchObject(noted);
   });
 
   test('is not written where the log is for warnings', async () => {
@@ -125,8 +151,40 @@ describe('is the line that pino would write', () => {
     const res = new ServerResponse(req);
     if (status !== undefined) res.writeHead(status);
     const client = '127.0.0.1';
-    const ours = line((log) => writeRequestLine(log, { req, res, target: path, client, startedAt: 0 }));
-    const members = { requestId: requestId(res), client, method, path: path || 'not a path', status };
-    expect(ours).toEqual(line((log) => log.info({ ...members, ms: 0, cutOff: true }, 'request')));
+    const known = {
+      requestId: requestId(res),
+      trace: {
+        traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+        traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+        tracestate: undefined,
+      },
+      session: 'abcdefghijklmnop',
+      token: 'living',
+      bytes: 12,
+      bytesIn: 3,
+      times: { session: 0.26, token: 0, service: 1_234.56 },
+      route: '/api/*',
+    } as const;
+    const ours = line((log) =>
+      createRequestLog({ log }).ended({ req, res, target: path, client, startedAt: 0, ...known }),
+    );
+    const members = {
+      requestId: known.requestId,
+      traceId: known.trace.traceId,
+      session: known.session,
+      client,
+      method,
+      path: path || 'not a path',
+      route: known.route,
+      status,
+      ms: 0,
+      sessionMs: 0.3,
+      serviceMs: 1_234.6,
+      bytes: 12,
+      bytesIn: 3,
+      token: known.token,
+      cutOff: true,
+    };
+    expect(ours).toEqual(line((log) => log.info(members, 'request')));
   });
 });

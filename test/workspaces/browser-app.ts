@@ -13,7 +13,7 @@ import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import { createRedis } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { logRequest } from '../../src/platform/request-log.ts';
+import { createRequestLog } from '../../src/platform/request-log.ts';
 import { createServiceClient } from '../../src/platform/service-client.ts';
 import type { Ticket } from '../../src/session/record.ts';
 import { createSealer } from '../../src/session/sealing.ts';
@@ -65,9 +65,10 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     now,
   });
 
+  const requests = createRequestLog({ log: silent });
   const app = express();
   app.use((req, res, next) => {
-    logRequest(silent, req, res, req.originalUrl, 0);
+    requests.begin(req, res, req.originalUrl);
     next();
   });
   app.use(

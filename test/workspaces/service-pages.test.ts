@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { NOTES } from '../support/request-notes.ts';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { createServiceClient } from '../../src/platform/service-client.ts';
 import type { ServiceClient } from '../../src/platform/service-client.ts';
@@ -42,7 +43,7 @@ async function askPage(timeoutSeconds: number, signal = new AbortController().si
     Date.now,
   );
   const ticket = {} as Ticket; // the tokens are those above, whoever asks
-  return readPages({ ticket, path: '/things', limit: 25, requestId: 'one', signal })(undefined);
+  return readPages({ ticket, path: '/things', limit: 25, notes: NOTES, signal })(undefined);
 }
 
 const TOO_LATE = { status: 504, code: 'service_timeout' };

@@ -5,7 +5,7 @@ import { cutOff } from '../../platform/cut-off.ts';
 import { toAppError } from '../../platform/errors.ts';
 import { goneSignal } from '../../platform/gone.ts';
 import type { Logger } from '../../platform/log.ts';
-import { requestId } from '../../platform/request-id.ts';
+import { notesOf } from '../../platform/request-notes.ts';
 import type { Ticket } from '../../session/record.ts';
 import type { ExportFormat } from './format.ts';
 import type { WholeList } from './whole-list.ts';
@@ -29,7 +29,8 @@ export type SendExport = (res: ServerResponse, order: ExportOrder) => Promise<vo
 export function createSendExport(deps: { readonly wholeList: WholeList; readonly log: Logger }): SendExport {
   return async (res, order) => {
     const signal = goneSignal(res);
-    const pages = deps.wholeList({ ...order, requestId: requestId(res), signal });
+    const notes = notesOf(res);
+    const pages = deps.wholeList({ ...order, notes, signal });
     const texts = toTexts(pages, order.format);
     try {
       for await (const text of texts) {
@@ -43,7 +44,7 @@ export function createSendExport(deps: { readonly wholeList: WholeList; readonly
       if (!res.headersSent) throw error;
       const { status, code } = toAppError(error);
       const level = status === 500 ? 'error' : 'warn';
-      deps.log[level]({ err: error, requestId: requestId(res), code }, 'export cut off');
+      deps.log[level]({ err: error, requestId: notes.requestId, code }, 'export cut off');
       cutOff(res);
     }
   };

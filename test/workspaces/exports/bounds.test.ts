@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { NOTES } from '../../support/request-notes.ts';
 import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
 import { StoreUnavailableError } from '../../../src/platform/errors.ts';
 import type { AppError } from '../../../src/platform/errors.ts';
@@ -21,7 +22,7 @@ async function walk(ask: AskPage, read = () => Promise.resolve<Ticket | null>(ti
   });
   let items = 0;
   const signal = new AbortController().signal;
-  const pages = wholeList({ ticket, path: '/things', requestId: 'one', signal });
+  const pages = wholeList({ ticket, path: '/things', notes: NOTES, signal });
   const failure = await (async () => {
     for await (const page of pages) items += page.length;
     return undefined;

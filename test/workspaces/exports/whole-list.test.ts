@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
+import { NOTES } from '../../support/request-notes.ts';
 import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
 import type { Ticket } from '../../../src/session/record.ts';
 import { createWholeList } from '../../../src/workspaces/exports/whole-list.ts';
@@ -53,7 +54,7 @@ test('Whatever happens on the way, nothing is doubled, left out or moved; and an
     });
     const signal = new AbortController().signal;
     try {
-      for await (const page of wholeList({ ticket, path: '/things', requestId: 'one', signal }))
+      for await (const page of wholeList({ ticket, path: '/things', notes: NOTES, signal }))
         given.push(...page);
       return { given, isWhole: true };
     } catch {

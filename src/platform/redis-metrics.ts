@@ -1,0 +1,55 @@
+import type { Registry } from 'prom-client';
+import { createCounter } from './counter.ts';
+import { createDurationHistogram } from './duration-histogram.ts';
+import { COMMAND_TIMEOUT_MS } from './redis-silence.ts';
+
+/** Counts commands of Redis: `read` is the one that reads a session with each request. */
+export interface RedisMetrics {
+  /** One was answered, or has failed with `error`. `askedAt` is by performance.now(). */
+  settled(command: 'read' | 'other', askedAt: number, error?: unknown): void;
+}
+
+/** From what a Redis nearby takes to what nobody waits for. */
+const BUCKETS = [
+  0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5,
+];
+
+export function createRedisMetrics(registry: Registry): RedisMetrics {
+  const commands = createDurationHistogram(registry, {
+    name: 'cloakroom_redis_command_duration_seconds',
+    help: 'Commands of Redis until their reply; “read” is that of a session with each request.',
+    labelNames: ['command'],
+    buckets: BUCKETS,
+  });
+  const countError = createCounter(registry, {
+    name: 'cloakroom_redis_errors_total',
+    help: 'Commands of Redis that brought nothing, by kind: no connection, no reply in time, no memory left, other refusals.',
+    values: { kind: ['away', 'timeout', 'full', 'other'] },
+  });
+  const series = {
+    read: commands.series({ command: 'read' }),
+    other: commands.series({ command: 'other' }),
+  };
+
+  return {
+    settled(command, askedAt, error) {
+      const ms = performance.now() - askedAt;
+      series[command].observe(ms / 1_000);
+      // By then whoever asked has given up, whatever came of it.
+      if (ms >= COMMAND_TIMEOUT_MS) countError({ kind: 'timeout' });
+      else if (error !== undefined) countError({ kind: toKind(error) });
+    },
+  };
+}
+
+/** Redis’s own refusals begin with a word in capitals; inside a script, before Redis 7, that word comes later. */
+function toKind(error: unknown): 'away' | 'full' | 'other' {
+  const { message } = innermost(error);
+  if (/\bOOM command not allowed\b/.test(message)) return 'full';
+  return /^-?[A-Z]{2,} /.test(message) ? 'other' : 'away';
+}
+
+function innermost(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error('not an Error');
+  return error.cause instanceof Error ? innermost(error.cause) : error;
+}

@@ -1,0 +1,198 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { redisReady } from '../../src/platform/redis.ts';
+import { createServices } from '../../src/services.ts';
+import { Browser } from '../support/browser.ts';
+import { startMetricsHouse } from '../support/metrics-house.ts';
+import type { MetricsHouse } from '../support/metrics-house.ts';
+import { eventually } from '../support/programs.ts';
+
+let metrics: MetricsHouse;
+beforeAll(async () => {
+  metrics = await startMetricsHouse({ SESSION_MAX_SECONDS: '43200' });
+});
+afterAll(async () => metrics[Symbol.asyncDispose]());
+let before = new Map<string, number>();
+const all = async () => {
+  const series = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
+  return new Map(
+    series.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
+  );
+};
+beforeEach(async () => {
+  before = await all();
+});
+afterEach(() => {
+  metrics.house.intercept = () => false;
+});
+
+/** Resolves once a series has grown by so much in this test. */
+const expectGrowth = async (series: string, by = 1) =>
+  eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
+
+const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
+const call = async (cookie: string) => {
+  const answer = await fetch(`${metrics.house.origin}/api/public/v1/things`, { headers: { cookie } });
+  await answer.text();
+  return answer.status;
+};
+/** The service takes what is renewed; `answer` is what its token endpoint says. */
+const renewsTo = (answer: object | null) => {
+  metrics.house.intercept = (req, res) => {
+    if (req.url !== TOKEN_PATH)
+      return Boolean(res.writeHead(req.headers.authorization === 'Bearer fresh' ? 200 : 401).end());
+    if (answer === null) return Boolean(req.socket.destroy());
+    return Boolean(res.end(JSON.stringify(answer)));
+  };
+};
+const GRANTED = { access_token: 'fresh', expires_in: 900 };
+
+describe('signing in and out', () => {
+  test('counts what began and what was done, and the session', async () => {
+    const { browser } = await metrics.house.signIn();
+    await expectGrowth('cloakroom_sign_ins_total{outcome="started"}');
+    await expectGrowth('cloakroom_sign_ins_total{outcome="signed_in"}');
+    await expectGrowth('cloakroom_sessions_started_total');
+    const granted = 'grant="authorization_code",outcome="granted"';
+    await expectGrowth(`cloakroom_token_endpoint_duration_seconds_count{${granted}}`);
+    await browser.fetch(`${metrics.house.origin}/auth/logout`, {
+      method: 'POST',
+      headers: { 'sec-fetch-site': 'same-origin' },
+    });
+    await expectGrowth('cloakroom_sessions_ended_total{cause="signed_out"}');
+  });
+
+  test('again counts the session before as ended', async () => {
+    const { browser } = await metrics.house.signIn();
+    await browser.open(`${metrics.house.origin}/auth/login`);
+    const consent = await browser.open(`${metrics.house.origin}/auth/login`);
+    await browser.follow(await browser.press(consent, 'Allow'));
+    await expectGrowth('cloakroom_sessions_ended_total{cause="signed_in_again"}');
+  });
+
+  test.each([
+    ['denied', 'Deny'],
+    ['refused', 'error=server_error'],
+    ['unknown_state', 'an unknown state'],
+    ['token_endpoint', 'no token endpoint'],
+  ])('counts one that comes to %s', async (outcome, how) => {
+    const { house } = metrics;
+    const browser = new Browser();
+    const begun = await browser.fetch(`${house.origin}/auth/login`);
+    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+    const back = {
+      Deny: `error=access_denied&state=${state}`,
+      'error=server_error': `error=server_error&state=${state}`,
+      'an unknown state': 'code=a-code&state=unknown',
+      'no token endpoint': `code=a-code&state=${state}`,
+    }[how];
+    house.intercept = (req) => req.url === TOKEN_PATH && Boolean(req.socket.destroy());
+    await browser.fetch(`${house.origin}/auth/callback?${back}`);
+    await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
+  });
+});
+
+describe('a renewal', () => {
+  test.each([
+    ['spent', -5_000],
+    ['ahead', 5_000],
+    ['refused', 500_000],
+  ])('counts as led by who asks the token endpoint, where its token is %s', async (trigger, livesMs) => {
+    renewsTo(GRANTED);
+    const { cookie } = await metrics.house.enter({ expiresAt: metrics.house.services.now() + livesMs });
+    await call(cookie);
+    await expectGrowth(`cloakroom_renewals_total{trigger="${trigger}",outcome="led"}`);
+    await expectGrowth(
+      'cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="granted"}',
+    );
+  });
+
+  test('counts as joined by who waits for it, and how long another process was waited for', async () => {
+    const { house } = metrics;
+    const other = createServices({ ...house.config, metricsPort: 0 }, house.services.log);
+    await redisReady(other.redis);
+    try {
+      const { id, cookie } = await house.enter({ expiresAt: 0 });
+      let answer = () => {};
+      const asked = new Promise<void>((resolve) => {
+        house.intercept = (req, res) => {
+          if (req.url !== TOKEN_PATH) return Boolean(res.end());
+          answer = () => void res.end(JSON.stringify(GRANTED));
+          resolve();
+          return true;
+        };
+      });
+      const ticket = await other.records.read(id);
+      if (ticket === null) throw new Error('no session');
+      const elsewhere = other.tokens.accessToken(ticket);
+      await asked;
+      const here = [call(cookie), call(cookie)];
+      // Both wait once they have looked at the lock.
+      await eventually(async () => ((await all()).get('cloakroom_calls_in_flight') ?? 0) === 2);
+      setTimeout(answer, 200);
+      expect(await Promise.all(here)).toEqual([200, 200]);
+      await elsewhere;
+      await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="joined"}', 2);
+      await expectGrowth('cloakroom_renewal_lock_wait_seconds_count');
+    } finally {
+      await other[Symbol.asyncDispose]();
+    }
+  });
+
+  test.each([
+    ['invalid_grant', { error: 'invalid_grant' }, 'invalid_grant'],
+    ['refused', { error: 'invalid_client' }, 'refused'],
+    ['token_endpoint', null, 'unavailable'],
+  ])('that fails counts by its cause: %s', async (cause, answer, outcome) => {
+    renewsTo(answer);
+    const { cookie } = await metrics.house.enter({ expiresAt: 0 });
+    await call(cookie);
+    await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="failed"}');
+    await expectGrowth(`cloakroom_renewal_failures_total{cause="${cause}"}`);
+    await expectGrowth(
+      `cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="${outcome}"}`,
+    );
+    if (cause === 'invalid_grant')
+      await expectGrowth('cloakroom_sessions_ended_total{cause="invalid_grant"}');
+  });
+
+  test('that has no refresh token ends the session, which counts', async () => {
+    const { house } = metrics;
+    const { id } = await house.enter({ expiresAt: 0 });
+    const found = await house.services.records.peek(id);
+    if (found === null) throw new Error('no session');
+    const { refreshToken: _none, ...grant } = found.ticket.record.grant;
+    await house.services.records.replace(found.ticket, { ...found.ticket.record, grant });
+    await call(house.services.cookie.write(id).split(';', 1)[0] ?? '');
+    await expectGrowth('cloakroom_sessions_ended_total{cause="no_refresh_token"}');
+  });
+});
+
+test('a session past its age counts once, however many calls find it', async () => {
+  const { cookie } = await metrics.house.enter();
+  metrics.house.advance(43_300_000);
+  await Promise.all([call(cookie), call(cookie), call(cookie)]);
+  await expectGrowth('cloakroom_sessions_ended_total{cause="age"}');
+});
+
+test('pages and what the service took for them are counted', async () => {
+  const { browser } = await metrics.house.signIn();
+  await browser.open(`${metrics.house.origin}/workspaces`);
+  await expectGrowth('cloakroom_service_duration_seconds_count{caller="pages",status="2xx"}', 2);
+  await expectGrowth(
+    'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="2xx"}',
+    2,
+  );
+});
+
+test('commands of Redis are counted, and the reading of sessions by itself', async () => {
+  const { cookie } = await metrics.house.enter();
+  metrics.house.intercept = (_req, res) => Boolean(res.end());
+  await call(cookie);
+  await expectGrowth('cloakroom_redis_command_duration_seconds_count{command="read"}');
+  const other = 'cloakroom_redis_command_duration_seconds_count{command="other"}';
+  expect((await all()).get(other)).toBeGreaterThan(before.get(other) ?? 0);
+});
+
+test('the build and its Node are told', async () => {
+  expect(await metrics.text()).toContain(`cloakroom_build_info{version="0.1.0",node="${process.version}"} 1`);
+});

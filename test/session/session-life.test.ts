@@ -1,0 +1,213 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { pseudonymOf } from '../../src/session/pseudonym.ts';
+import { hashId } from '../../src/session/session-records.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { eventually } from '../support/programs.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(() => {
+  house.logged.length = 0;
+});
+afterEach(() => {
+  house.intercept = () => false;
+});
+
+type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
+type Line = Readonly<Record<string, unknown>>;
+const PATH = '/api/public/v1/things';
+const lines = (msg: string): Line[] =>
+  house.logged.map((line) => JSON.parse(line) as Line).filter((line) => line['msg'] === msg);
+/** The only line of a kind, once it is there. */
+const only = async (msg: string): Promise<Line> => {
+  await eventually(async () => lines(msg).length > 0);
+  const [line = {}, ...more] = lines(msg);
+  expect(more).toEqual([]);
+  return line;
+};
+const ask = async (cookie: string, path = PATH, init: Init = {}) => {
+  const headers = { cookie, ...init.headers };
+  const answer = await fetch(house.origin + path, { redirect: 'manual', ...init, headers });
+  await answer.text();
+  return { status: answer.status, requestId: answer.headers.get('x-request-id') };
+};
+/** The service answers 200 to what its token endpoint gives. */
+const tokenEndpointSays = (answer: object) => {
+  house.intercept = (req, res) =>
+    Boolean(res.end(req.url?.endsWith('/token') === true ? JSON.stringify(answer) : '{}'));
+};
+
+describe('the pseudonym of a session', () => {
+  test('is the same wherever it is made, and shares nothing with the id or the key in Redis', () => {
+    const id = 'ycvZ5hnkJbLxwqaQUPgzyC8wVZDpEZTLMSfvLbLjyzc';
+    expect(pseudonymOf(id)).toBe('RuuwgQWHK_9fnTS9');
+    expect(hashId(id)).not.toContain(pseudonymOf(id));
+    expect(pseudonymOf(`${id}.`)).not.toBe(pseudonymOf(id));
+  });
+
+  test('is in the line of each request with its cookie, of pages as of calls', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
+    const { id, cookie } = await house.enter();
+    await ask(cookie);
+    await ask(cookie, '/workspaces');
+    await ask(cookie, '/auth/session');
+    await eventually(async () => lines('request').length === 3);
+    expect(lines('request').map(({ session }) => session)).toEqual([1, 2, 3].map(() => pseudonymOf(id)));
+  });
+
+  test('is in no line of a request without a cookie of ours', async () => {
+    await ask('');
+    await ask('cloakroom=s%3Aforged.signature');
+    await eventually(async () => lines('request').length === 2);
+    for (const line of lines('request')) expect(line).not.toHaveProperty('session');
+  });
+});
+
+describe('the life of a session', () => {
+  test('is told from sign-in to sign-out, with the requests that made it', async () => {
+    const { browser, page } = await house.signIn();
+    const started = await only('session started');
+    expect(page.status).toBe(200);
+    const callback = lines('request').find(({ route }) => route === '/auth/callback');
+    expect(callback).toMatchObject({ session: started['session'], requestId: started['requestId'] });
+    const out = await ask(await browser.jar.getCookieString(house.origin), '/auth/logout', {
+      method: 'POST',
+      headers: { 'sec-fetch-site': 'same-origin' },
+    });
+    expect(await only('session ended')).toMatchObject({
+      reason: 'signed_out',
+      session: started['session'],
+      requestId: out.requestId,
+    });
+  });
+
+  test('tells that it was signed out once, however often somebody presses the button', async () => {
+    const { cookie } = await house.enter();
+    const init = { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } };
+    await Promise.all([1, 2, 3].map(async () => ask(cookie, '/auth/logout', init)));
+    expect(await only('session ended')).toMatchObject({ reason: 'signed_out' });
+  });
+
+  test('tells that it was replaced by a new sign-in', async () => {
+    const { browser } = await house.signIn();
+    const before = await only('session started');
+    const consent = await browser.open(`${house.origin}/auth/login`);
+    await browser.follow(await browser.press(consent, 'Allow'));
+    expect(await only('session ended')).toMatchObject({
+      reason: 'signed_in_again',
+      session: before['session'],
+      requestId: lines('session started')[1]?.['requestId'],
+    });
+  });
+
+  test('tells that it was renewed, and by which request', async () => {
+    tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
+    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const { requestId } = await ask(cookie);
+    expect(await only('session renewed')).toMatchObject({
+      level: 'info',
+      session: pseudonymOf(id),
+      requestId,
+    });
+  });
+
+  test('tells that the service has ended it', async () => {
+    tokenEndpointSays({ error: 'invalid_grant' });
+    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const { requestId } = await ask(cookie);
+    expect(await only('session ended')).toMatchObject({
+      reason: 'invalid_grant',
+      session: pseudonymOf(id),
+      requestId,
+    });
+  });
+
+  test('tells that it was past its age', async () => {
+    const { id, cookie } = await house.enter();
+    house.advance(house.config.sessionMaxSeconds * 1_000);
+    await ask(cookie);
+    expect(await only('session ended')).toMatchObject({ reason: 'age', session: pseudonymOf(id) });
+  });
+});
+
+describe('the line of a request tells what became of its token:', () => {
+  const tokenOf = async (cookie: string, path = PATH, init: Init = {}) => {
+    const { requestId } = await ask(cookie, path, init);
+    const find = () => lines('request').find((line) => line['requestId'] === requestId);
+    await eventually(async () => find() !== undefined);
+    return find()?.['token'];
+  };
+  const granted = { access_token: 'fresh', expires_in: 900 };
+  /** The service takes only what is renewed. */
+  const refusesOld = () => {
+    house.intercept = (req, res) => {
+      if (req.url?.endsWith('/token') === true) return Boolean(res.end(JSON.stringify(granted)));
+      const status = req.headers.authorization === 'Bearer fresh' ? 200 : 401;
+      req.resume().on('end', () => res.writeHead(status).end('{"value":[]}'));
+      return true;
+    };
+  };
+
+  test('it lived', async () => {
+    tokenEndpointSays(granted);
+    expect(await tokenOf((await house.enter()).cookie)).toBe('living');
+  });
+
+  test('it was renewed beside the call', async () => {
+    tokenEndpointSays(granted);
+    const { cookie } = await house.enter({ expiresAt: house.services.now() + 5_000 });
+    expect(await tokenOf(cookie)).toBe('renewed_ahead');
+  });
+
+  test('it was spent, and renewed', async () => {
+    tokenEndpointSays(granted);
+    expect(await tokenOf((await house.enter({ expiresAt: 0 })).cookie)).toBe('renewed');
+  });
+
+  test('it was refused, and the call replayed', async () => {
+    refusesOld();
+    expect(await tokenOf((await house.enter()).cookie)).toBe('replayed');
+  });
+
+  test('it was refused, and what a page asks replayed', async () => {
+    refusesOld();
+    expect(await tokenOf((await house.enter()).cookie, '/workspaces')).toBe('replayed');
+  });
+
+  test('it was refused, and the call too large to be replayed', async () => {
+    refusesOld();
+    const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'a'.repeat(70_000) };
+    expect(await tokenOf((await house.enter()).cookie, PATH, init)).toBe('refused');
+  });
+
+  test('it was spent, and could not be renewed', async () => {
+    tokenEndpointSays({ error: 'invalid_client' });
+    expect(await tokenOf((await house.enter({ expiresAt: 0 })).cookie)).toBe('failed');
+  });
+
+  test('nothing, where the call did not come so far', async () => {
+    expect(await tokenOf('')).toBeUndefined();
+  });
+});
+
+test('the line of a call tells its bytes both ways, and what its parts took', async () => {
+  house.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
+  const { cookie } = await house.enter();
+  const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'twelve bytes' };
+  await ask(cookie, PATH, init);
+  const line = await only('request');
+  expect(line).toMatchObject({ route: '/api/*', status: 200, bytes: 20, bytesIn: 12 });
+  expect(line['sessionMs']).toBeGreaterThan(0);
+  expect(line['serviceMs']).toBeGreaterThan(0);
+});
+
+test('the line of a call that is refused tells the bytes of the problem', async () => {
+  const { requestId } = await ask('');
+  const line = await only('request');
+  expect(line).toMatchObject({ requestId, status: 401 });
+  expect(line['bytes']).toBeGreaterThan(100);
+});

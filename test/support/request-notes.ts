@@ -1,0 +1,10 @@
+import type { RequestNotes } from '../../src/platform/request-notes.ts';
+
+/** Those of a request of which nothing is known yet. */
+export const NOTES: RequestNotes = {
+  requestId: 'one',
+  trace: null,
+  session: undefined,
+  token: undefined,
+  bytes: 0,
+};
