@@ -54,16 +54,24 @@ export type Secrets = Pick<Config, 'clientSecret' | 'redis' | 'sessionKeys'>;
 /** The names of all variables, `_FILE` variants aside. */
 export const variableNames: readonly string[] = Object.keys(variables);
 
+/** Those that may also be given as the path of a file. */
+export const fileVariableNames: readonly string[] = fileVariables;
+
 /**
  * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem
  * at once; none repeats a value. The result is frozen throughout, but for the bytes of the keys.
  */
 export function loadConfig(env: Env): Config {
-  const { values, problems } = readVariables(variables, env, fileVariables);
-  const all = [...problems, ...conflicts(values, env)];
-  if (all.length > 0) throw new ConfigError(all);
+  const { values, problems } = readConfig(env);
+  if (problems.length > 0) throw new ConfigError(problems);
   // Without a problem none is missing.
   return toConfig(values as Required<Values>);
+}
+
+/** What can be read of a configuration, whatever is wrong with the rest of it. Each problem starts with a variable's name. */
+export function readConfig(env: Env): EnvReading<typeof variables> {
+  const { values, problems } = readVariables(variables, env, fileVariables);
+  return { values, problems: [...problems, ...conflicts(values, env)] };
 }
 
 /**

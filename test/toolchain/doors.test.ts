@@ -52,6 +52,7 @@ const CLOSED: [string, string, string][] = [
   ['src/main.ts', value('./local-service/local-service.ts'), IMPORTS],
   ['src/demo.ts', value('./main.ts'), IMPORTS],
   ['src/cli/a.ts', value('../local-service/local-service.ts'), IMPORTS],
+  ['src/cli/doctor/redis/a.ts', value('../../../local-service/local-service.ts'), IMPORTS],
   ['src/platform/a.ts', `export const port = process.env['PORT'];\n`, PROPERTIES],
   ['src/auth/a.ts', `export const { env } = process;\n`, PROPERTIES],
   ['src/server.ts', `process.once('SIGTERM', () => {});\n`, PROPERTIES],

@@ -1,0 +1,28 @@
+import { statSync } from 'node:fs';
+import { fileVariableNames } from '../../../config.ts';
+import type { Env } from '../../../platform/env-variables.ts';
+import { ok, warning } from '../verdict.ts';
+import type { Verdict } from '../verdict.ts';
+
+/** Read or written by anybody, or written by the group. To read, a group is how a platform hands a file to a user. */
+const TOO_OPEN = 0o027;
+
+/** Who else may open the files that secrets come from. Their paths are not told: a secret may stand in their place. */
+export function checkSecretFiles(env: Env): Verdict {
+  const given = fileVariableNames.map((name) => `${name}_FILE`).filter((name) => env[name]);
+  if (given.length === 0) return ok('No secret comes from a file.');
+  const open = given.filter((name) => isTooOpen(env[name] ?? ''));
+  if (open.length === 0) return ok(`${given.join(', ')}: for Cloakroom only.`);
+  return warning(
+    `${open.join(', ')}: every user of this machine, or its group, may do more with the file than it should.`,
+    'Give it to the user Cloakroom runs as, and chmod 400 it. In a container nobody else is in, it does no harm.',
+  );
+}
+
+function isTooOpen(path: string): boolean {
+  try {
+    return (statSync(path).mode & TOO_OPEN) !== 0;
+  } catch {
+    return false; // a problem of its variable
+  }
+}

@@ -1,0 +1,89 @@
+import { settlesWithin } from '../../platform/durations.ts';
+import type { Env } from '../../platform/env-variables.ts';
+import { configurationChecks, publicUrlChecks, redisChecks, serviceChecks, toFindings } from './checks.ts';
+import type { ConfigurationCheck, Finding } from './checks.ts';
+import { checkCookies } from './configuration/cookies.ts';
+import { checkDemoValues } from './configuration/demo-values.ts';
+import { checkMetrics } from './configuration/metrics.ts';
+import { checkMode } from './configuration/mode.ts';
+import { checkNodeVersion } from './configuration/node-version.ts';
+import { checkProxies } from './configuration/proxies.ts';
+import { checkSecretFiles } from './configuration/secret-files.ts';
+import { checkSessionKeys } from './configuration/session-keys.ts';
+import { checkTimes } from './configuration/times.ts';
+import { checkUnknownVariables } from './configuration/unknown-variables.ts';
+import { checkVariables } from './configuration/variables.ts';
+import { checkPublicUrl } from './public-url.ts';
+import { checkRedis } from './redis/check-redis.ts';
+import { checkService } from './service/check-service.ts';
+import { readSettings } from './settings.ts';
+import type { Settings } from './settings.ts';
+import { problem, skipped, verdictForAll } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
+
+/** What stands around a configuration. */
+export interface Surroundings {
+  readonly env: Env;
+  /** As in `process.versions.node`. */
+  readonly nodeVersion: string;
+  /** Whether a `.env` is here that is not read. */
+  readonly ignoresDotEnv: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const WITHIN_MS = 18_000;
+
+/** Looks at everything, side by side, within 18 s. Leaves nothing behind, at Redis or at the service. */
+export async function diagnose(surroundings: Surroundings): Promise<Finding[]> {
+  const { env, now } = surroundings;
+  const settings = readSettings(env);
+  const [redis, service, publicUrl] = await Promise.all([
+    inTime(redisChecks, 'redis-reachable', checkRedis(settings, now)),
+    inTime(serviceChecks, 'service-reachable', checkService(settings, now)),
+    inTime(
+      publicUrlChecks,
+      'public-url',
+      checkPublicUrl(settings, now).then((verdict) => ({ 'public-url': verdict })),
+    ),
+  ]);
+  return [
+    ...checkVariables(settings, surroundings.ignoresDotEnv),
+    ...toFindings(configurationChecks, checkConfiguration(settings, surroundings.nodeVersion)),
+    ...toFindings(publicUrlChecks, publicUrl),
+    ...toFindings(redisChecks, redis),
+    ...toFindings(serviceChecks, service),
+  ];
+}
+
+function checkConfiguration(settings: Settings, nodeVersion: string): Record<ConfigurationCheck, Verdict> {
+  return {
+    'node-version': checkNodeVersion(nodeVersion),
+    mode: checkMode(settings),
+    'unknown-variables': checkUnknownVariables(settings.env),
+    'demo-values': checkDemoValues(settings),
+    'session-keys': checkSessionKeys(settings),
+    'secret-files': checkSecretFiles(settings.env),
+    cookies: checkCookies(settings),
+    proxies: checkProxies(settings),
+    ...checkTimes(settings),
+    metrics: checkMetrics(settings),
+  };
+}
+
+/** A check that takes too long is a finding, too. */
+async function inTime<Id extends string>(
+  titles: Readonly<Record<Id, string>>,
+  first: NoInfer<Id>,
+  check: Promise<Record<Id, Verdict>>,
+): Promise<Record<Id, Verdict>> {
+  if (await settlesWithin(check, WITHIN_MS)) return check;
+  const seconds = WITHIN_MS / 1_000;
+  return {
+    ...verdictForAll(titles, skipped('It took too long.')),
+    [first]: problem(
+      `Not all was answered within ${seconds} s.`,
+      'Check the way there, and the load of both ends.',
+    ),
+  };
+}

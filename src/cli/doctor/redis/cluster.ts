@@ -1,0 +1,46 @@
+import { problem } from '../verdict.ts';
+import type { RedisAnswer } from './link.ts';
+import { distinct, toPlace } from './place.ts';
+import type { Place } from './place.ts';
+import { askEach, lost } from './survey.ts';
+import type { ClusterTarget, Survey } from './survey.ts';
+
+const NO_CLUSTER = problem(
+  'What answers is no cluster, or one without slots.',
+  'Use redis:// for a Redis that stands alone.',
+);
+const DOWN = problem(
+  'The cluster is down: some of its slots are served by nobody.',
+  'Look at CLUSTER NODES, and bring its masters back.',
+);
+
+/** Asks every node in REDIS_URL who the masters are. Never rejects with a Failure. */
+export async function askCluster(target: ClusterTarget): Promise<Survey> {
+  const nodes = target.nodes.map((address) => toPlace(address, target));
+  const { said, remarks } = await askEach(nodes, 'Node', async (link, node) => ({
+    masters: toMasters(await link.ask('CLUSTER', 'SLOTS'), node, target),
+    isDown: saysDown(await link.ask('CLUSTER', 'INFO')),
+  }));
+  const found = said.find(({ masters }) => masters.length > 0);
+  if (found === undefined) return lost([...(said.length > 0 ? [NO_CLUSTER] : []), ...remarks]);
+  return {
+    masters: found.masters,
+    remarks: [...remarks, ...(said.some(({ isDown }) => isDown) ? [DOWN] : [])],
+  };
+}
+
+/** The master of each range of slots, each once. A node that does not know its own address says null, "" or "?". */
+function toMasters(answer: RedisAnswer, asked: Place, target: ClusterTarget): Place[] {
+  if (!('value' in answer) || !Array.isArray(answer.value)) return [];
+  const ranges = answer.value as [unknown, unknown, [string | null, number]][];
+  return distinct(
+    ranges.map(([, , [host, port]]) => {
+      const isUntold = host === null || host === '' || host === '?';
+      return toPlace({ host: isUntold ? (asked.options.host ?? '') : host, port }, target);
+    }),
+  );
+}
+
+function saysDown(answer: RedisAnswer): boolean {
+  return 'value' in answer && /^cluster_state:fail/m.test(String(answer.value));
+}

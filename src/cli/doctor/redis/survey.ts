@@ -1,0 +1,59 @@
+import type { RedisTarget } from '../../../platform/redis-url.ts';
+import { Failure } from '../failure.ts';
+import { warning } from '../verdict.ts';
+import type { Verdict } from '../verdict.ts';
+import { openLink } from './link.ts';
+import type { RedisLink } from './link.ts';
+import type { Place } from './place.ts';
+
+export type SentinelTarget = Extract<RedisTarget, { kind: 'sentinel' }>;
+export type ClusterTarget = Extract<RedisTarget, { kind: 'cluster' }>;
+
+/** The masters that sessions stand at, and what was strange on the way to them. */
+export interface Survey {
+  readonly masters: readonly Place[];
+  readonly remarks: readonly Verdict[];
+}
+
+/** What several have said that know the way, and a remark for each that could not be asked. */
+export interface Hearsay<T> {
+  readonly said: readonly T[];
+  readonly remarks: readonly Verdict[];
+}
+
+/** Asks each of several. One that is away is bad luck, for the others serve: a warning. */
+export async function askEach<T>(
+  places: readonly Place[],
+  kind: string,
+  question: (link: RedisLink, place: Place) => Promise<T>,
+): Promise<Hearsay<T>> {
+  const said: T[] = [];
+  const remarks: Verdict[] = [];
+  const askOne = async (place: Place) => {
+    const link = await openLink(place);
+    try {
+      said.push(await question(link, place));
+    } finally {
+      link.close();
+    }
+  };
+  await Promise.all(
+    places.map(async (place) => {
+      try {
+        await askOne(place);
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        remarks.push(warning(`${kind} ${place.name} ${error.what}.`, error.remedy));
+      }
+    }),
+  );
+  return { said, remarks };
+}
+
+/** Nobody knows the way: what was strange is what is wrong. */
+export function lost(remarks: readonly Verdict[]): Survey {
+  return {
+    masters: [],
+    remarks: remarks.map(({ detail, remedy }) => ({ status: 'problem', detail, remedy })),
+  };
+}
