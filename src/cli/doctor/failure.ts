@@ -59,10 +59,17 @@ const WORDS: Readonly<Record<string, readonly [what: string, remedy: string]>> =
   ],
 };
 
+/** Of an error: whatever it is made of. */
+interface Told {
+  readonly name?: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+}
+
 /** In words, by the code of the error or of what lies behind it; undefined where there is no code that is known. */
 export function failureOf(error: unknown): Failure | undefined {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    const code = 'code' in each && typeof each.code === 'string' ? each.code : '';
+  for (let each = error as Told | undefined | null; each; each = each.cause as Told | undefined) {
+    const code = typeof each.code === 'string' ? each.code : '';
     const words = WORDS[code] ?? (code.startsWith('ERR_SSL_') ? WORDS['EPROTO'] : undefined);
     if (words !== undefined) return new Failure(...words);
     if (code.startsWith('HPE_')) {

@@ -27,27 +27,29 @@ export async function askEach<T>(
   kind: string,
   question: (link: RedisLink, place: Place) => Promise<T>,
 ): Promise<Hearsay<T>> {
-  const said: T[] = [];
-  const remarks: Verdict[] = [];
-  const askOne = async (place: Place) => {
-    const link = await openLink(place);
-    try {
-      said.push(await question(link, place));
-    } finally {
-      link.close();
-    }
-  };
-  await Promise.all(
+  const outcomes = await Promise.all(
     places.map(async (place) => {
       try {
-        await askOne(place);
+        return { said: await askOne(place, question) };
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        remarks.push(warning(`${kind} ${place.name} ${error.what}.`, error.remedy));
+        return { remark: warning(`${kind} ${place.name} ${error.what}.`, error.remedy) };
       }
     }),
   );
-  return { said, remarks };
+  return {
+    said: outcomes.flatMap((outcome) => ('said' in outcome ? [outcome.said] : [])),
+    remarks: outcomes.flatMap((outcome) => ('remark' in outcome ? [outcome.remark] : [])),
+  };
+}
+
+async function askOne<T>(place: Place, question: (link: RedisLink, place: Place) => Promise<T>): Promise<T> {
+  const link = await openLink(place);
+  try {
+    return await question(link, place);
+  } finally {
+    link.close();
+  }
 }
 
 /** Nobody knows the way: what was strange is what is wrong. */

@@ -1,0 +1,230 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { startDeafPort } from '../../support/deaf-port.ts';
+import { examined } from '../../support/doctor/examined.ts';
+import { PASSWORD, startRedisNode } from '../../support/redis/redis-node.ts';
+import type { RedisNode } from '../../support/redis/redis-node.ts';
+import { startTcpServer } from '../../support/tcp-server.ts';
+
+let redis: RedisNode;
+let url: string;
+
+beforeAll(async () => {
+  redis = await startRedisNode(() => [`requirepass "${PASSWORD}"`]);
+  url = `redis://:${encodeURIComponent(PASSWORD)}@127.0.0.1:${redis.port}`;
+});
+
+afterEach(async () => {
+  expect(await redis.ask('DBSIZE')).toBe(0);
+});
+
+afterAll(async () => {
+  await redis[Symbol.asyncDispose]();
+});
+
+/** A user with all rights but some. */
+async function withUser(rights: readonly string[]): Promise<string> {
+  await redis.ask('ACL', 'SETUSER', 'cloakroom', 'reset', 'on', '>a-password', ...rights);
+  return `redis://cloakroom:a-password@127.0.0.1:${redis.port}`;
+}
+
+test('a Redis that is well is well in all', async () => {
+  await redis.ask('CONFIG', 'SET', 'save', '3600 1');
+  const said = await examined({ REDIS_URL: url });
+  const ids = ['reachable', 'encryption', 'password', 'info', 'version', 'role', 'commands', 'sign-in-limit'];
+  const more = ['eviction', 'memory', 'persistence', 'clients', 'clock'];
+  for (const id of [...ids, ...more])
+    expect(said(`redis-${id}`)).toMatchObject({ id: `redis-${id}`, status: 'ok' });
+  await redis.ask('CONFIG', 'SET', 'save', '');
+});
+
+test('one that keeps nothing on disk is a warning', async () => {
+  const said = await examined({ REDIS_URL: url });
+  expect(said('redis-persistence').status).toBe('warning');
+});
+
+test('one that evicts is a problem', async () => {
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
+  const said = await examined({ REDIS_URL: url });
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+  expect(said('redis-eviction')).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining('allkeys-lru'),
+  });
+});
+
+test('one that is full is a problem', async () => {
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
+  const said = await examined({ REDIS_URL: url });
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '0');
+  expect(said('redis-memory').status).toBe('problem');
+  expect(said('redis-commands')).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining('full'),
+  });
+});
+
+test('a replica is a problem', async () => {
+  await redis.ask('REPLICAOF', '127.0.0.1', '1');
+  const said = await examined({ REDIS_URL: url });
+  await redis.ask('REPLICAOF', 'NO', 'ONE');
+  expect(said('redis-role').status).toBe('problem');
+  expect(said('redis-commands')).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining('replica'),
+  });
+});
+
+test('a database that it does not have is a problem', async () => {
+  const said = await examined({ REDIS_URL: `${url}/99` });
+  expect(said('redis-reachable')).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining('does not have the database'),
+  });
+});
+
+test.each([
+  ['a wrong password', 'redis://:a-wrong-password@', 'refuses the user or the password'],
+  ['an unknown user', 'redis://somebody:a-wrong-password@', 'refuses the user or the password'],
+  ['no password', 'redis://', 'asks for a password'],
+])('%s is said in words', async (_, start, words) => {
+  const said = await examined({ REDIS_URL: `${start}127.0.0.1:${redis.port}` });
+  expect(said('redis-reachable')).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining(words),
+  });
+  expect(said('redis-reachable').remedy).not.toBe('');
+  expect(said('redis-commands').status).toBe('skipped');
+});
+
+test.each(['set', 'get', 'getex', 'getdel', 'pttl', 'del', 'eval', 'hget', 'hkeys'])(
+  'a user who may not run %s is told which command to allow',
+  async (command) => {
+    const said = await examined({ REDIS_URL: await withUser(['~cloakroom:*', '+@all', `-${command}`]) });
+    expect(said('redis-commands')).toMatchObject({
+      status: 'problem',
+      detail: expect.stringContaining(command.toUpperCase()),
+      remedy: expect.stringContaining(`+${command}`),
+    });
+  },
+);
+
+test.each(['expire', 'pexpire', 'hset', 'hstrlen', 'hdel', 'rpush', 'lrem', 'lpop'])(
+  'a user whose scripts may not run %s is told',
+  async (command) => {
+    const said = await examined({ REDIS_URL: await withUser(['~cloakroom:*', '+@all', `-${command}`]) });
+    expect(said('redis-commands')).toMatchObject({
+      status: 'problem',
+      detail: `Its user may not run ${command.toUpperCase()}.`,
+    });
+  },
+);
+
+test('the rights that are told in the end are enough', async () => {
+  const rights = ['~cloakroom:*', '+ping', '+info'];
+  for (let round = 0; round < 4; round += 1) {
+    const said = await examined({ REDIS_URL: await withUser(rights) });
+    const told = ['redis-commands', 'redis-sign-in-limit'].map((id) => said(id));
+    if (told.every(({ status }) => status === 'ok')) return;
+    rights.push(...told.flatMap(({ remedy }) => remedy.match(/\+[a-z]+/g) ?? []));
+  }
+  throw new Error(`still not enough: ${rights.join(' ')}`);
+});
+
+test('a user without a right to our keys is told', async () => {
+  const said = await examined({ REDIS_URL: await withUser(['~another:*', '+@all']) });
+  expect(said('redis-commands')).toMatchObject({
+    status: 'problem',
+    detail: 'Its user may not touch keys that begin with REDIS_PREFIX.',
+  });
+});
+
+test('the prefix is that of the configuration', async () => {
+  const REDIS_URL = await withUser(['~another:*', '+@all']);
+  const said = await examined({ REDIS_URL, REDIS_PREFIX: 'another:' });
+  expect(said('redis-commands').status).toBe('ok');
+});
+
+test('without INFO and CONFIG, what can be told is told', async () => {
+  const said = await examined({
+    REDIS_URL: await withUser(['~cloakroom:*', '+@all', '-info', '-config', '-time']),
+  });
+  expect(said('redis-info').status).toBe('warning');
+  expect(said('redis-version').status).toBe('skipped');
+  expect(said('redis-clock').status).toBe('skipped');
+  expect(said('redis-commands').status).toBe('ok');
+});
+
+test('without scripts by hash the limit of sign-ins is a warning', async () => {
+  const said = await examined({ REDIS_URL: await withUser(['~cloakroom:*', '+@all', '-evalsha']) });
+  expect(said('redis-sign-in-limit')).toMatchObject({
+    status: 'warning',
+    remedy: expect.stringContaining('+evalsha'),
+  });
+  expect(said('redis-commands').status).toBe('ok');
+});
+
+test('a clock that is off is a warning', async () => {
+  const said = await examined({ REDIS_URL: url }, { now: () => Date.now() - 600_000 });
+  expect(said('redis-clock')).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('10 min behind'),
+  });
+});
+
+test('where nothing listens, it says so', async () => {
+  const said = await examined({ REDIS_URL: 'redis://127.0.0.1:1' });
+  expect(said('redis-reachable')).toMatchObject({
+    status: 'problem',
+    detail: 'Redis at 127.0.0.1:1 refuses connections: nothing listens there.',
+  });
+});
+
+test('a name that nobody has is said to be one', async () => {
+  const said = await examined({ REDIS_URL: 'redis://redis.invalid' });
+  expect(said('redis-reachable').detail).toMatch(/can’t be (?:found|looked up)/);
+});
+
+test('a socket that is not there is told', async () => {
+  const said = await examined({ REDIS_URL: 'redis+unix:///nowhere/redis.sock' });
+  expect(said('redis-reachable').detail).toContain('there is no such socket');
+});
+
+test('a port that lets nobody in is given up in time', async () => {
+  await using deaf = await startDeafPort();
+  const said = await examined({ REDIS_URL: `redis://127.0.0.1:${deaf.port}` });
+  expect(said('redis-reachable')).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining('gets lost'),
+  });
+});
+
+test('a Redis that hangs is given up in time', async () => {
+  redis.pause();
+  const said = await examined({ REDIS_URL: url });
+  redis.resume();
+  expect(said('redis-reachable')).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining('says nothing'),
+  });
+});
+
+test('what answers and is no Redis is said to be none', async () => {
+  await using server = await startTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  const said = await examined({ REDIS_URL: `redis://127.0.0.1:${server.port}` });
+  expect(said('redis-reachable').detail).toContain('not as Redis does');
+});
+
+test('TLS to a Redis that speaks none is told', async () => {
+  await using server = await startTcpServer((socket) => socket.once('data', () => socket.end('-ERR\r\n')));
+  const said = await examined({ REDIS_URL: `rediss://127.0.0.1:${server.port}` });
+  expect(said('redis-reachable').detail).toContain('does not speak TLS');
+});
+
+test('a Redis on another host is to be encrypted and to ask for a password', async () => {
+  const said = await examined({ REDIS_URL: 'redis://redis.invalid' });
+  expect(said('redis-encryption').status).toBe('warning');
+  expect(said('redis-password').status).toBe('warning');
+  const secured = await examined({ REDIS_URL: 'rediss://:a-password@redis.invalid' });
+  expect(secured('redis-encryption').status).toBe('ok');
+  expect(secured('redis-password').status).toBe('ok');
+});
