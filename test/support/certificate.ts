@@ -11,12 +11,11 @@ const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const SUBJECT_ALT_NAME = oid(0x55, 0x1d, 0x11);
 const HOUR_MS = 3_600_000;
 
-/** Makes one for a host name, good for this hour and the next (RFC 5280 §4.1): so that no test runs out of date. */
-export function createCertificate(hostname: string): Certificate {
+/** Makes one for a host name, good for an hour before and after `now` (RFC 5280 §4.1): so that no test runs out of date. */
+export function createCertificate(hostname: string, now = Date.now()): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(ECDSA_WITH_SHA256);
   const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(hostname)))));
-  const now = Date.now();
   const alternative = sequence(der(0x82, Buffer.from(hostname)));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))), // version 3

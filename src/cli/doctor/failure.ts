@@ -62,6 +62,7 @@ const WORDS: Readonly<Record<string, readonly [what: string, remedy: string]>> =
 /** Of an error: whatever it is made of. */
 interface Told {
   readonly name?: unknown;
+  readonly message?: unknown;
   readonly code?: unknown;
   readonly cause?: unknown;
 }
@@ -72,6 +73,12 @@ export function failureOf(error: unknown): Failure | undefined {
     const code = typeof each.code === 'string' ? each.code : '';
     const words = WORDS[code] ?? (code.startsWith('ERR_SSL_') ? WORDS['EPROTO'] : undefined);
     if (words !== undefined) return new Failure(...words);
+    if (each.message === 'bad port') {
+      return new Failure(
+        'stands at a port that no HTTP is ever sent to',
+        'Use another port (Fetch standard, “bad port”).',
+      );
+    }
     if (code.startsWith('HPE_')) {
       return new Failure('answers, but not in HTTP', 'Check the port, and whether it speaks TLS there.');
     }

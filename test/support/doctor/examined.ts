@@ -5,7 +5,7 @@ import type { Surroundings } from '../../../src/cli/doctor/diagnosis.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** A port where nobody ever listens: to find that out takes no time. */
+/** A port where nobody ever listens, and that fetch never asks: to find that out takes no time. */
 const NOBODY = '127.0.0.1:1';
 
 /** A configuration in which nothing is wrong but that Redis and the service are away. */

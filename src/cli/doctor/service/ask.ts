@@ -10,10 +10,10 @@ export interface Answer {
   readonly toldAt: number;
 }
 
-const WITHIN_MS = 6_000;
+const WITHIN_MS = 5_000;
 const MOST_BYTES = 65_536;
 
-/** Asks once, follows no redirect, waits for 6 s. Rejects with a Failure. */
+/** Asks once, follows no redirect, waits for 5 s. Rejects with a Failure. */
 export async function ask(
   url: string,
   now: () => number,
