@@ -33,9 +33,11 @@ export async function startProgram(
   channel: 'ipc' | 'none' = 'none',
 ): Promise<Program> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
+  const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const child = spawn(command, args, {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...env },
+    // npm keeps what it has compiled in that folder from Node 22 on: that is none of what we leave behind.
+    env: { ...here, TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(channel === 'ipc' ? (['ipc'] as const) : [])],
     detached: true,
   });

@@ -1,8 +1,14 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually, startProgram } from '../programs.ts';
 
 const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
+
+const MANIFEST = new URL('../../../package.json', import.meta.url);
+
+/** What `npm start` gives to node. */
+const START_OPTIONS = startOptions(readFileSync(MANIFEST, 'utf8'));
 
 /** A line of Cloakroom's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
@@ -26,7 +32,7 @@ export interface Cloakroom extends AsyncDisposable {
 
 /** Starts `dist/main.js` with these variables, on a free port unless told otherwise. */
 export async function startCloakroom(env: Readonly<Record<string, string>>): Promise<Cloakroom> {
-  const args = ['--import', CLOCK, 'dist/main.js'];
+  const args = [...START_OPTIONS, '--import', CLOCK, 'dist/main.js'];
   const settings = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'debug', ...env };
   const program = await startProgram(process.execPath, args, settings, 'ipc');
   const { child } = program;
@@ -59,4 +65,9 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
     },
     [Symbol.asyncDispose]: async () => program[Symbol.asyncDispose](),
   };
+}
+
+function startOptions(manifest: string): string[] {
+  const { scripts } = JSON.parse(manifest) as { scripts: { start: string } };
+  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
 }
