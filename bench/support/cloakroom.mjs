@@ -64,10 +64,10 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
     },
     /**
      * One process of it, as it is shipped. Resolves once it is ready for calls.
-     * @param {{ env?: NodeJS.ProcessEnv, nodeOptions?: readonly string[], wrap?: (command: string[]) => string[], stdout?: 'ignore' | number }} [options]
+     * @param {{ env?: NodeJS.ProcessEnv, nodeOptions?: readonly string[], wrap?: (command: string[]) => string[], stdout?: 'ignore' | number, port?: number }} [options]
      */
-    async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, stdout = 'ignore' } = {}) {
-      const port = await freePort();
+    async start({ env: more = {}, nodeOptions = [], wrap = (command) => command, ...options } = {}) {
+      const { stdout = 'ignore', port = await freePort() } = options;
       const command = wrap(nodeCommand('dist/main.js', [...AS_SHIPPED, ...nodeOptions]));
       const started = startProcess(command, { ...env, ...more, PORT: String(port) }, { stdout });
       const giveUpAt = performance.now() + START_WITHIN_MS;

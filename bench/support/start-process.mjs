@@ -26,8 +26,11 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', stdout, stderr, 'ipc'],
   });
+  const exited = /** @type {Promise<[number | null, NodeJS.Signals | null]>} */ (once(child, 'exit'));
   return {
     pid: child.pid ?? 0,
+    /** Its exit code and the signal that ended it, once it has. */
+    exited,
     /** The first thing that it tells us; rejects where it ends before. */
     async told() {
       const over = new AbortController();
@@ -54,7 +57,6 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
     /** Lets it end by itself: a profile that it was to write is written then. */
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, 'exit');
       if (child.connected) child.disconnect();
       await exited;
     },

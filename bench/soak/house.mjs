@@ -1,0 +1,179 @@
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createCloakroom } from '../support/cloakroom.mjs';
+import { fromDist } from '../support/compiled.mjs';
+import { freePort } from '../support/free-port.mjs';
+import { nodeCommand, startProcess } from '../support/start-process.mjs';
+import { silentLog } from '../support/store.mjs';
+import { startBalancer } from './balancer.mjs';
+
+const { startPrivateRedis } = /** @type {typeof import('../../src/platform/private-redis.ts')} */ (
+  await fromDist('platform/private-redis.js')
+);
+const { parseRedisUrl } = /** @type {typeof import('../../src/platform/redis-url.ts')} */ (
+  await fromDist('platform/redis-url.js')
+);
+const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../src/platform/redis.ts')} */ (
+  await fromDist('platform/redis.js')
+);
+
+/** So short that everybody's is renewed all the time. */
+const TOKEN_SECONDS = 6;
+const PROCESSES = 3;
+const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
+
+/** @typedef {ReturnType<typeof toLife>} Life */
+/** @typedef {Awaited<ReturnType<typeof startHouse>>} House */
+
+/**
+ * Three processes of Cloakroom behind HAProxy as `deploy/haproxy.cfg` sets it up, a Redis that loses nothing by itself, and
+ * the local service with a Redis of its own; and what may befall each of them.
+ * @param {string} log the file that the processes of Cloakroom write their logs to
+ */
+export async function startHouse(log) {
+  const folder = mkdtempSync(join(tmpdir(), 'cloakroom-soak-'));
+  const [port, redisPort, servicePort, ...ports] = await freePorts(3 + PROCESSES);
+  const url = `http://127.0.0.1:${port}`;
+  const serviceUrl = `http://127.0.0.1:${servicePort}`;
+  const redisUrl = `redis://127.0.0.1:${redisPort}`;
+  const logFile = openSync(log, 'a');
+
+  const settings = [
+    'bind 127.0.0.1',
+    `port ${redisPort}`,
+    `dir ${folder}`,
+    'appendonly yes',
+    'appendfsync always',
+    'maxmemory-policy noeviction',
+  ];
+  let store = await startPrivateRedis(settings);
+  const redis = createRedis(parseRedisUrl(redisUrl), silentLog);
+  await redisReady(redis);
+
+  const serviceStore = await startPrivateRedis();
+  const startService = async (rotates = false) => {
+    const started = startProcess(nodeCommand('bench/soak/service-process.mjs'), {
+      REDIS_URL: serviceStore.url,
+      LOCAL_SERVICE_PORT: String(servicePort),
+      LOCAL_SERVICE_REDIRECT_URIS: `${url}/auth/callback`,
+      LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: String(TOKEN_SECONDS),
+      LOCAL_SERVICE_ROTATE_REFRESH: String(rotates),
+      LOCAL_SERVICE_FAULTS: 'true',
+    });
+    await started.told();
+    return started;
+  };
+  let service = await startService();
+
+  const cloakroom = createCloakroom({ upstream: serviceUrl, redisUrl, redis });
+  /** @type {Life[]} */
+  const lives = [];
+  /** @param {number} slot */
+  const start = async (slot) => {
+    const started = await cloakroom.start({
+      port: ports[slot] ?? 0,
+      stdout: logFile,
+      nodeOptions: ['--expose-gc', '--import', PROBE],
+      env: {
+        PUBLIC_URL: url,
+        TRUST_PROXY: '1',
+        CLIENT_ID: 'demo-app',
+        CLIENT_SECRET: 'demo-secret',
+        SCOPES: 'room:read room:write workspace:read',
+        SERVICE_TIMEOUT_SECONDS: '4',
+        TOKEN_TIMEOUT_SECONDS: '3',
+        SHUTDOWN_SECONDS: '20',
+      },
+    });
+    const life = toLife(started, slot, lives.length + 1);
+    lives.push(life);
+    return life;
+  };
+  const running = await Promise.all(ports.map(async (_port, slot) => start(slot)));
+  const balancer = await startBalancer(
+    port,
+    ports.map((each) => `127.0.0.1:${each}`),
+  );
+
+  return {
+    url,
+    serviceUrl,
+    redis,
+    /** Every process of Cloakroom there has been. */
+    lives,
+    /** Those that are there now, or are to be. */
+    running,
+    balancer,
+    /**
+     * Ends a process with a signal and starts another in its place. Resolves with the exit code.
+     * @param {number} slot
+     * @param {'SIGTERM' | 'SIGKILL'} signal
+     */
+    async replace(slot, signal) {
+      const old = /** @type {Life} */ (running[slot]);
+      old.isEnded = true;
+      process.kill(old.pid, signal);
+      const [code] = await old.exited;
+      running[slot] = await start(slot);
+      return code;
+    },
+    pauseStore: () => process.kill(store.pid, 'SIGSTOP'),
+    resumeStore: () => process.kill(store.pid, 'SIGCONT'),
+    async killStore() {
+      process.kill(store.pid, 'SIGKILL');
+      await store[Symbol.asyncDispose]();
+    },
+    /** With all that it had: every write was on disk before it was answered. */
+    async reviveStore() {
+      store = await startPrivateRedis(settings);
+    },
+    async killService() {
+      process.kill(service.pid, 'SIGKILL');
+      await service.exited;
+    },
+    /** @param {boolean} rotates whether a refresh gives a new refresh token from now on, and ends the old one */
+    async reviveService(rotates) {
+      service = await startService(rotates);
+    },
+    async stop() {
+      await balancer.stop();
+      await Promise.all(running.map(async (life) => life.stop()));
+      await service.stop();
+      await closeRedis(redis);
+      await store[Symbol.asyncDispose]();
+      await serviceStore[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
+      closeSync(logFile);
+    },
+  };
+}
+
+/**
+ * @param {number} count
+ * @returns {Promise<[number, number, number, ...number[]]>}
+ */
+async function freePorts(count) {
+  const ports = await Promise.all(Array.from({ length: count }, freePort));
+  return /** @type {[number, number, number, ...number[]]} */ (ports);
+}
+
+/**
+ * A process of Cloakroom, from its start to its end.
+ * @param {Awaited<ReturnType<ReturnType<typeof createCloakroom>['start']>>} started
+ * @param {number} slot
+ * @param {number} number
+ */
+function toLife(started, slot, number) {
+  let isGone = false;
+  void started.exited.then(() => (isGone = true));
+  return {
+    ...started,
+    slot,
+    number,
+    bornAt: performance.now(),
+    /** Whether we have ended it. */
+    isEnded: false,
+    wasGone: () => isGone,
+  };
+}

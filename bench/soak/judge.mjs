@@ -1,0 +1,194 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { figure, printTable } from '../support/table.mjs';
+import { growthPerMinute, openFiles } from './vitals.mjs';
+
+/** @typedef {import('./house.mjs').House} House */
+/** @typedef {import('./house.mjs').Life} Life */
+/** @typedef {import('./ledger.mjs').Ledger} Ledger */
+/**
+ * What there is to judge.
+ * @typedef {object} Run
+ * @property {House} house
+ * @property {Ledger} ledger
+ * @property {ReadonlyMap<string, number>} mishaps how often each was suffered
+ * @property {ReturnType<typeof import('./vitals.mjs').watchVitals>} vitals
+ * @property {ReturnType<typeof import('./people.mjs').startPeople>} people
+ * @property {ReadonlyMap<Life, number>} filesAtFirst
+ * @property {string} log
+ */
+
+const MB = 1_000_000;
+/** A process that is younger still fills its caches: its growth is told, and not judged. */
+const JUDGED_AFTER_MS = 8 * 60_000;
+/** By the minute, after a full collection. */
+const HEAP_GROWTH_BYTES = 0.25 * MB;
+const RSS_GROWTH_BYTES = 1.5 * MB;
+/** More than at first, once all connections of browsers and of the service have closed. */
+const FILES_LEFT = 4;
+const CLOSED_WITHIN_MS = 90_000;
+
+/**
+ * Looks at what is left when everybody has gone, prints all, and says whether every bound has held.
+ * @param {Run} run
+ */
+export async function judge({ house, ledger, mishaps, vitals, people, filesAtFirst, log }) {
+  const asleep = people.asleep.filter(({ isLost }) => !isLost);
+  for (const visit of asleep)
+    await visit.try('waking up', async () => visit.ask('/api/public/v1/soak/whose'));
+  const immortal = await keysWithoutEnd(house);
+  const processes = await Promise.all(house.lives.map(async (life) => toProcess(life, house, vitals)));
+  await house.balancer.stop();
+  const filesLeft = await openFilesLeft(house, filesAtFirst);
+  const { died, errors } = await readLog(log);
+  const endedByThemselves = house.lives.filter(({ isEnded, wasGone }) => !isEnded && wasGone());
+
+  printTable('What people did', [
+    ['deed', 'count', 'as ever'],
+    ...[...ledger.deeds].map(([name, { all, ok }]) => [name, String(all), String(ok)]),
+  ]);
+  printTable('What came instead', [
+    ['answer', 'explained by a mishap', 'unexplained'],
+    ...[...ledger.sumUp()].map(([name, { explained, unexplained }]) => [
+      name,
+      String(explained),
+      String(unexplained),
+    ]),
+  ]);
+  printTable('Mishaps', [['mishap', 'times'], ...[...mishaps].map(([name, count]) => [name, String(count)])]);
+  printTable('Processes, after full collections', [
+    [
+      'process',
+      'lived, min',
+      'heap at first, MB',
+      'at last',
+      'growth a min',
+      'RSS at last',
+      'growth a min',
+      'lag, ms',
+    ],
+    ...processes.map(({ cells }) => cells),
+  ]);
+  if (errors.size > 0) printTable('Errors in the logs', [['message', 'count'], ...toRows(errors)]);
+  const examples = ledger.examples();
+  if (examples.length > 0) console.log(`\nThe first of what is unexplained:\n\n${examples.join('\n')}`);
+
+  const bounds = /** @type {const} */ ([
+    ['sessions lost, but for rotated tokens that died on their way', ledger.lost.length - died, 0],
+    ['answers that were wrong', ledger.wrong.length, 0],
+    ['failures that nothing explains', ledger.unexplained, 0],
+    ['keys in Redis without an end', immortal, 0],
+    ['processes that ended by themselves', endedByThemselves.length, 0],
+    ['errors in the logs', [...errors.values()].reduce((sum, count) => sum + count, 0), 0],
+    ['open files more than at first', filesLeft, FILES_LEFT],
+    ...processes.flatMap(({ judged }) => judged),
+  ]);
+  printTable('Bounds', [
+    ['what', 'is', 'at most', ''],
+    ...bounds.map(([what, is, most]) => [what, figure(is), figure(most), is <= most ? '' : 'BROKEN']),
+  ]);
+  console.log(
+    `\n${ledger.signIns} sign-ins, ${ledger.signOuts} sign-outs, ${asleep.length} sessions left alone and woken at the end; ` +
+      `${died} sessions ended because a rotated token died with its process or on its way. ` +
+      `Of ${samplesOf(vitals)} looks at a process ${vitals.starved.count} found one that had got no processor for over 0.7 s.`,
+  );
+  return bounds.every(([, is, most]) => is <= most);
+}
+
+/** @param {Run['vitals']} vitals */
+function samplesOf({ samples }) {
+  return [...samples.values()].reduce((sum, { length }) => sum + length, 0);
+}
+
+/**
+ * @param {Life} life
+ * @param {House} house
+ * @param {Run['vitals']} vitals
+ */
+async function toProcess(life, house, { samples }) {
+  const mine = samples.get(life) ?? [];
+  const [first] = mine;
+  const last = mine.at(-1);
+  const livedMs = (last?.at ?? 0) - life.bornAt;
+  const heap = growthPerMinute(mine, 'heapUsed');
+  const rss = growthPerMinute(mine, 'rss');
+  const mb = (/** @type {number | undefined} */ bytes) => figure((bytes ?? NaN) / MB);
+  const lag = Math.max(...mine.map(({ lagMs }) => lagMs));
+  const end = house.running.includes(life) ? '' : ', replaced';
+  return {
+    cells: [
+      `${life.number} (place ${life.slot + 1}${end})`,
+      figure(livedMs / 60_000),
+      mb(first?.heapUsed),
+      mb(last?.heapUsed),
+      mb(heap),
+      mb(last?.rss),
+      mb(rss),
+      figure(lag),
+    ],
+    judged:
+      livedMs < JUDGED_AFTER_MS
+        ? []
+        : [
+            /** @type {const} */ ([
+              `growth of the heap of process ${life.number}, MB a min`,
+              heap / MB,
+              HEAP_GROWTH_BYTES / MB,
+            ]),
+            /** @type {const} */ ([
+              `growth of the RSS of process ${life.number}, MB a min`,
+              rss / MB,
+              RSS_GROWTH_BYTES / MB,
+            ]),
+          ],
+  };
+}
+
+/** @param {House} house */
+async function keysWithoutEnd({ redis }) {
+  if (!('scanStream' in redis)) throw new Error('This is for one Redis.');
+  let count = 0;
+  for await (const keys of redis.scanStream({ count: 500 })) {
+    const left = await Promise.all(/** @type {string[]} */ (keys).map(async (key) => redis.ttl(key)));
+    count += left.filter((seconds) => seconds === -1).length;
+  }
+  return count;
+}
+
+/**
+ * The most that any process has open beyond what it had when it was new, once that no longer shrinks.
+ * @param {House} house
+ * @param {ReadonlyMap<Life, number>} filesAtFirst
+ */
+async function openFilesLeft({ running }, filesAtFirst) {
+  const atFirst = Math.min(...filesAtFirst.values());
+  const giveUpAt = performance.now() + CLOSED_WITHIN_MS;
+  for (;;) {
+    const most = Math.max(...running.map(({ pid }) => openFiles(pid) - atFirst));
+    if (most <= FILES_LEFT || performance.now() > giveUpAt) return most;
+    await delay(500);
+  }
+}
+
+/**
+ * Sessions that ended in the one way that nobody can help, and lines of errors by message.
+ * @param {string} file
+ */
+async function readLog(file) {
+  let died = 0;
+  /** @type {Map<string, number>} */
+  const errors = new Map();
+  for await (const line of createInterface(createReadStream(file))) {
+    if (line.includes('"session ended"') && line.includes('"attemptBefore"')) died += 1;
+    if (!/"level":(?:50|60)/.test(line)) continue;
+    const { msg } = /** @type {{ msg: string }} */ (JSON.parse(line));
+    errors.set(msg, (errors.get(msg) ?? 0) + 1);
+  }
+  return { died, errors };
+}
+
+/** @param {ReadonlyMap<string, number>} counts */
+function toRows(counts) {
+  return [...counts].map(([name, count]) => [name, String(count)]);
+}

@@ -1,0 +1,38 @@
+/**
+ * Numbers that look random and are the same for the same seed (mulberry32): who does what, in which order. What comes of
+ * it still hangs on the machine's own pace.
+ * @param {number} seed
+ */
+export function createRandom(seed) {
+  let state = seed | 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  /**
+   * @param {number} from
+   * @param {number} to not reached
+   */
+  const between = (from, to) => from + next() * (to - from);
+  /** @template T @param {readonly T[]} list @returns {T} */
+  const pick = (list) => /** @type {T} */ (list[Math.floor(next() * list.length)]);
+  /** @template T @param {readonly T[]} list */
+  const shuffle = (list) =>
+    list
+      .map((item) => ({ item, at: next() }))
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ item }) => item);
+  return {
+    between,
+    pick,
+    shuffle,
+    /** @param {number} probability */
+    chance: (probability) => next() < probability,
+    /** A stream of its own: that of one person must not hang on how quick the others are. */
+    fork: () => createRandom(next() * 2 ** 32),
+  };
+}
+
+/** @typedef {ReturnType<typeof createRandom>} Random */

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { fromDist } from '../support/compiled.mjs';
+import { silentLog } from '../support/store.mjs';
+
+/**
+ * The local service, with a few paths before it that it does not know, for bodies of any size either way. Each answer to
+ * a call says in `X-Grant` which grant its token came from: a grant belongs to one session for as long as that lives.
+ */
+
+const { createLocalService } = /** @type {typeof import('../../src/local-service/local-service.ts')} */ (
+  await fromDist('local-service/local-service.js')
+);
+const { loadProcessSettings } = /** @type {typeof import('../../src/local-service/process-settings.ts')} */ (
+  await fromDist('local-service/process-settings.js')
+);
+const { createGrants } = /** @type {typeof import('../../src/local-service/grants.ts')} */ (
+  await fromDist('local-service/grants.js')
+);
+const { createAccessTokens } = /** @type {typeof import('../../src/local-service/access-tokens.ts')} */ (
+  await fromDist('local-service/access-tokens.js')
+);
+const { parseRedisUrl } = /** @type {typeof import('../../src/platform/redis-url.ts')} */ (
+  await fromDist('platform/redis-url.js')
+);
+const { createRedis } = /** @type {typeof import('../../src/platform/redis.ts')} */ (
+  await fromDist('platform/redis.js')
+);
+
+const SOAK = '/api/public/v1/soak/';
+const CHUNK = Buffer.alloc(65_536, 'x');
+
+const { config, redisUrl = '' } = loadProcessSettings(process.env);
+const redis = createRedis(parseRedisUrl(redisUrl), silentLog);
+const tokens = createAccessTokens(redis, createGrants(redis), config.accessTokenSeconds, Date.now);
+const local = createLocalService(config, redis, silentLog);
+
+const server = createServer((req, res) => {
+  serve(req, res).catch(() => res.destroy()); // whoever asked has gone
+});
+server.keepAliveTimeout = 0; // a connection that ends just as it is used again would be a fault of its own
+server.listen(config.port, config.host, () => process.send?.('listening'));
+
+/** @type {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => Promise<void>} */
+async function serve(req, res) {
+  const [, token] = /^Bearer (.+)$/.exec(req.headers.authorization ?? '') ?? [];
+  const grant = token === undefined ? undefined : await tokens.grantOf(token);
+  if (grant !== undefined) res.setHeader('x-grant', grant);
+  if (req.url?.startsWith(SOAK) !== true) local(req, res);
+  else if (await isValid(token)) await answer(new URL(req.url, 'http://service'), req, res);
+  else res.writeHead(401).end();
+}
+
+/** @param {string | undefined} token */
+async function isValid(token) {
+  return token !== undefined && (await tokens.check(token)).state === 'valid';
+}
+
+/**
+ * @param {URL} url
+ * @param {import('node:http').IncomingMessage} req
+ * @param {import('node:http').ServerResponse} res
+ */
+async function answer({ pathname, searchParams }, req, res) {
+  if (pathname === `${SOAK}give`)
+    await pipeline(Readable.from(bytes(Number(searchParams.get('bytes')))), res);
+  else if (pathname === `${SOAK}echo`) await pipeline(req, res);
+  else if (pathname === `${SOAK}take`) {
+    const hash = createHash('sha256');
+    await pipeline(req, hash);
+    res.end(hash.digest('hex'));
+  } else res.end('{}');
+}
+
+/** @param {number} count */
+function* bytes(count) {
+  for (let left = count; left > 0; left -= CHUNK.length) yield CHUNK.subarray(0, left);
+}

@@ -1,0 +1,56 @@
+/** @typedef {import('./browser.mjs').Browser} Browser */
+/** @typedef {import('./browser.mjs').Answer} Answer */
+
+/**
+ * The whole way through the service's own pages, as a person goes it. Resolves with what the way ended with: `ok`, or the
+ * first answer that leads nowhere, e.g. `503`.
+ * @param {Browser} browser
+ * @param {string} url of Cloakroom
+ * @param {string} user whose password is the name
+ */
+export async function signIn(browser, url, user) {
+  const start = await browser.ask(`${url}/auth/login?return_to=/workspaces`);
+  if (start.status !== 302) return outcomeOf('login', start);
+  const page = locationOf(start, url);
+  const { origin } = new URL(page);
+
+  const form = await browser.ask(page);
+  if (form.status !== 200) return outcomeOf('service', form);
+  /**
+   * @param {Answer} shown
+   * @param {Record<string, string>} fields
+   */
+  const send = async (shown, fields) => {
+    const [, token = ''] = /name="form_token" value="([^"]*)"/.exec(shown.text) ?? [];
+    const headers = { origin, 'content-type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams({ form_token: token, ...fields }).toString();
+    return browser.ask(page, { method: 'POST', headers, body });
+  };
+  const entered = await send(form, { step: 'sign-in', username: user, password: user });
+  if (entered.status !== 303) return outcomeOf('service', entered);
+  const consent = await browser.ask(page);
+  if (consent.status !== 200) return outcomeOf('service', consent);
+  const allowed = await send(consent, { step: 'allow' });
+  if (allowed.status !== 303) return outcomeOf('service', allowed);
+
+  const end = await browser.ask(locationOf(allowed, page));
+  return end.status === 303 && locationOf(end, url) === `${url}/workspaces`
+    ? 'ok'
+    : outcomeOf('callback', end);
+}
+
+/**
+ * @param {Answer} answer
+ * @param {string} from
+ */
+function locationOf({ headers }, from) {
+  return new URL(String(headers['location']), from).href;
+}
+
+/**
+ * @param {string} step
+ * @param {Answer} answer
+ */
+function outcomeOf(step, { status }) {
+  return `${status} ${step}`;
+}

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { closeBrowsers } from './browser.mjs';
+import { startHouse } from './house.mjs';
+import { judge } from './judge.mjs';
+import { createLedger } from './ledger.mjs';
+import { createMishaps } from './mishaps.mjs';
+import { readItems, startPeople } from './people.mjs';
+import { createRandom } from './random.mjs';
+import { openFiles, watchVitals } from './vitals.mjs';
+
+/**
+ * Everything at once, for some minutes: people who sign in, look at pages, call, export and leave, while whatever
+ * Cloakroom stands on breaks and comes back. The exit code is 1 where a session was lost, an answer was wrong, or anything
+ * failed that nothing explains.
+ */
+
+const PEOPLE = 16;
+
+const [minutes = 2, seed = Math.floor(Math.random() * 2 ** 31)] = process.argv.slice(2).map(Number);
+const ms = minutes * 60_000;
+console.log(`${minutes} minutes of everything, seed ${seed}, Node ${process.version}.`);
+
+const folder = mkdtempSync(join(tmpdir(), 'cloakroom-soak-log-'));
+const log = join(folder, 'log');
+const house = await startHouse(log);
+try {
+  const random = createRandom(seed);
+  const ledger = createLedger();
+  const filesAtFirst = new Map(house.running.map((life) => [life, openFiles(life.pid)]));
+  const place = { url: house.url, ledger };
+  const itemsOf = await readItems(place);
+  const vitals = watchVitals(house, ledger);
+  const people = startPeople({ ...place, itemsOf }, PEOPLE, random.fork());
+  const over = new AbortController();
+  const began = performance.now();
+  const telling = tell(over.signal, ledger, began);
+
+  const mishaps = createMishaps(house, ledger, random.fork(), ms);
+  // Somebody who falls over is a flaw of this very script: then there is nothing to judge.
+  await Promise.race([mishaps.suffer(), people.gone]);
+  await delay(Math.max(0, began + ms - performance.now()));
+  await people.stop();
+  over.abort();
+  await telling;
+  await vitals.stop();
+  const isSound = await judge({ house, ledger, mishaps: mishaps.counts, vitals, people, filesAtFirst, log });
+  process.exitCode = isSound ? 0 : 1;
+} finally {
+  await closeBrowsers();
+  await house.stop();
+  rmSync(folder, { recursive: true });
+}
+
+/**
+ * A line a minute, so that whoever waits sees that it goes on.
+ * @param {AbortSignal} signal
+ * @param {import('./ledger.mjs').Ledger} ledger
+ * @param {number} began
+ */
+async function tell(signal, ledger, began) {
+  while (!signal.aborted) {
+    await delay(60_000, undefined, { signal }).catch(() => {});
+    const deeds = [...ledger.deeds.values()].reduce((sum, { all }) => sum + all, 0);
+    const after = Math.round((performance.now() - began) / 60_000);
+    console.log(
+      `after ${after} min: ${deeds} deeds, ${ledger.unexplained} failed without a reason, ${ledger.lost.length} sessions lost`,
+    );
+  }
+}
