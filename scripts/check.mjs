@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureNode, otherMajor } from './ensure-node.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { prepareTests, runJest } from './jest.mjs';
 import { Interrupted, LaunchError, launch, runPackage } from './launch.mjs';
@@ -12,8 +13,13 @@ import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
 /** Counts as a failure of its own: of tests that never ran none can have failed. */
 const NOT_RUN = { passed: 0, failed: 1 };
 
+/** Judged once: what Chromium makes of the pages is the same whichever Node they come from (docs/decisions/0038). */
+const NODE_ASIDE = ['--testPathIgnorePatterns', '/node_modules/', '/test/e2e/(?!main-way|export)'];
+
 await launch(async () => {
+  const other = otherMajor();
   let count = NOT_RUN;
+  let otherCount = NOT_RUN;
   const failed = await failures([
     ['packages', ensurePackages],
     ['format', () => runPackage('prettier/bin/prettier.cjs', ['--check', '.'])],
@@ -33,9 +39,17 @@ await launch(async () => {
         return count.failed;
       },
     ],
+    [
+      `tests on Node ${other}`,
+      async () => {
+        otherCount = await countTests(NODE_ASIDE, await ensureNode(other));
+        return otherCount.failed;
+      },
+    ],
   ]);
   console.log(failed.length === 0 ? '\nAll checks passed.' : `\nFailed: ${failed.join(', ')}.`);
-  console.log(`tests: ${count.passed} passed, ${count.failed} failed`);
+  const [passed, failedTests] = [count.passed + otherCount.passed, count.failed + otherCount.failed];
+  console.log(`tests: ${passed} passed, ${failedTests} failed`);
   process.exitCode = failed.length === 0 ? 0 : 1;
 });
 
@@ -61,12 +75,16 @@ function toFailure(error) {
   return 1;
 }
 
-/** Runs the tests; the count is jest's own, and a suite that could not even start counts as a failed test. */
-async function countTests() {
+/**
+ * Runs the tests; the count is jest's own, and a suite that could not even start counts as a failed test.
+ * @param {readonly string[]} [args] of jest
+ * @param {string} [programs] the folder of another Node
+ */
+async function countTests(args = [], programs) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-check-'));
   try {
     const file = join(folder, 'jest.json');
-    const code = await runJest(['--json', `--outputFile=${file}`]);
+    const code = await runJest([...args, '--json', `--outputFile=${file}`], programs);
     const result = /** @type {Result} */ (JSON.parse(readFileSync(file, 'utf8')));
     return toCount(result, code);
   } finally {

@@ -1,7 +1,8 @@
+import { delimiter, join } from 'node:path';
 import { ensureBuild } from './ensure-build.mjs';
 import { ensureKubectl } from './ensure-kubectl.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
-import { runPackage } from './launch.mjs';
+import { run } from './launch.mjs';
 
 /** What the tests run beside the packages: programs, and the app as it is shipped. */
 export async function prepareTests() {
@@ -14,12 +15,17 @@ export async function prepareTests() {
   await ensureBuild();
 }
 
+// jest can't load ES modules otherwise, and says that this is an experiment once for each worker.
+const NODE_OPTIONS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+
 /**
  * Runs jest and resolves with its exit code.
  * @param {readonly string[]} args
+ * @param {string} [programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.
  */
-export function runJest(args) {
-  // jest can't load ES modules otherwise, and says that this is an experiment once for each worker.
-  const nodeOptions = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  return runPackage('jest/bin/jest.js', args, nodeOptions);
+export function runJest(args, programs) {
+  const node = programs === undefined ? process.execPath : join(programs, 'node');
+  const PATH = [programs, process.env['PATH']].filter(Boolean).join(delimiter);
+  const command = [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', ...args];
+  return run(node, command, { env: { ...process.env, PATH } });
 }

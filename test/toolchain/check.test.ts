@@ -1,4 +1,4 @@
-import { mkdir, symlink } from 'node:fs/promises';
+import { chmod, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
@@ -16,6 +16,15 @@ function jest(passed: number, failed: number, suitesThatDidNotRun = 0): string {
 
 const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
 
+/** The tests run on this Node, and then on the one that stands here. */
+const OTHER = process.versions.node.startsWith('24.') ? '20' : '24';
+const OTHER_NODE = `test/nodes/${OTHER}/node_modules/.bin/node`;
+const otherNode = {
+  [`test/nodes/${OTHER}/package-lock.json`]: '{"packages":{}}',
+  [`test/nodes/${OTHER}/node_modules/.package-lock.json`]: '{"packages":{"node_modules/node":{}}}',
+  [OTHER_NODE]: `#!/bin/sh\nON_OTHER=1 exec '${process.execPath}' "$@"\n`,
+};
+
 const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy'];
 
 /** Runs the checks of a project whose tools find nothing wrong, but for those that are given. */
@@ -24,20 +33,22 @@ async function check(tools: Readonly<Record<string, string>>, ci = '') {
   await using project = await createSmallProject({
     ...Object.fromEntries(Object.entries(files).map(([path, code]) => [`node_modules/${path}`, code])),
     'python/requests_oauthlib.py': 'raise ImportError',
+    ...otherNode,
   });
+  await chmod(join(project.folder, OTHER_NODE), 0o755);
   // The programs that must be there, and no apt-get: a test installs nothing.
   const programs = join(project.folder, 'programs');
   await mkdir(programs);
   await Promise.all(PROGRAMS.map((name) => symlink(process.execPath, join(programs, name))));
   const env = { PATH: programs, PYTHONPATH: join(project.folder, 'python'), CI: ci };
   const { code, stdout, stderr } = await project.run('check.mjs', { env });
-  return { code, lines: stdout.trimEnd().split('\n').slice(-2), stderr };
+  return { code, lines: stdout.trimEnd().split('\n').slice(-2), stdout, stderr };
 }
 
 test('a check that finds nothing ends with the number of tests', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(12, 0) })).toMatchObject({
     code: 0,
-    lines: ['All checks passed.', 'tests: 12 passed, 0 failed'],
+    lines: ['All checks passed.', 'tests: 24 passed, 0 failed'],
   });
 });
 
@@ -45,35 +56,51 @@ test('a check goes on after a failure, and names what failed', async () => {
   const tools = { 'jest/bin/jest.js': jest(12, 0), 'knip/bin/knip.js': 'process.exit(1)' };
   expect(await check({ ...tools, 'prettier/bin/prettier.cjs': 'process.exit(2)' })).toMatchObject({
     code: 1,
-    lines: ['Failed: format, dead code.', 'tests: 12 passed, 0 failed'],
+    lines: ['Failed: format, dead code.', 'tests: 24 passed, 0 failed'],
   });
 });
 
 test('a check counts tests that failed', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(10, 2) })).toMatchObject({
     code: 1,
-    lines: ['Failed: tests.', 'tests: 10 passed, 2 failed'],
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 20 passed, 4 failed'],
   });
 });
 
 test('a check counts a suite that did not run as a failure', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(10, 0, 1) })).toMatchObject({
     code: 1,
-    lines: ['Failed: tests.', 'tests: 10 passed, 1 failed'],
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 20 passed, 2 failed'],
   });
 });
 
 test('a check whose tests could not run at all has failed', async () => {
   expect(await check({ 'jest/bin/jest.js': 'process.exit(1)' })).toMatchObject({
     code: 1,
-    lines: ['Failed: tests.', 'tests: 0 passed, 1 failed'],
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 0 passed, 2 failed'],
   });
 });
 
+test('a check whose tests fail on another Node alone has failed', async () => {
+  const both = `if (process.env.ON_OTHER) { ${jest(10, 2)} } else { ${jest(12, 0)} }`;
+  expect(await check({ 'jest/bin/jest.js': both })).toMatchObject({
+    code: 1,
+    lines: [`Failed: tests on Node ${OTHER}.`, 'tests: 22 passed, 2 failed'],
+  });
+});
+
+test('a check leaves what Chromium judges out where the Node is another', async () => {
+  const told = `if (process.env.ON_OTHER) console.log(...process.argv.slice(2, 5));`;
+  const { stdout } = await check({ 'jest/bin/jest.js': told + jest(12, 0) });
+  const [, pattern = ''] = /^--testPathIgnorePatterns \/node_modules\/ (.+)$/m.exec(stdout) ?? [];
+  const paths = ['views', 'console-guide', 'main-way', 'export'].map((name) => `/test/e2e/${name}.test.ts`);
+  expect(paths.filter((path) => !new RegExp(pattern).test(path))).toEqual(paths.slice(2));
+});
+
 test('a check without requests-oauthlib says that its tests are skipped, and goes on', async () => {
-  expect(await check({ 'jest/bin/jest.js': jest(12, 0) })).toEqual({
+  expect(await check({ 'jest/bin/jest.js': jest(12, 0) })).toMatchObject({
     code: 0,
-    lines: ['All checks passed.', 'tests: 12 passed, 0 failed'],
+    lines: ['All checks passed.', 'tests: 24 passed, 0 failed'],
     stderr:
       'Its tests are skipped: requests-oauthlib is missing: install it, e.g. on Debian or Ubuntu: ' +
       'sudo apt-get install python3-requests-oauthlib\n',
@@ -83,6 +110,6 @@ test('a check without requests-oauthlib says that its tests are skipped, and goe
 test('in CI, where nobody would see them missing, a check without requests-oauthlib has failed', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true')).toMatchObject({
     code: 1,
-    lines: ['Failed: requests-oauthlib.', 'tests: 12 passed, 0 failed'],
+    lines: ['Failed: requests-oauthlib.', 'tests: 24 passed, 0 failed'],
   });
 });

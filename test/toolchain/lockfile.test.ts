@@ -2,10 +2,13 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { readLock, whereIs } from '../../scripts/lock-file.mjs';
 
+const NODES = ['20', '22', '24'].map((major) => `test/nodes/${major}/package-lock.json`);
+
 const lockfiles = [
   'package-lock.json',
   'bench/package-lock.json',
   'test/deploy/kubectl/package-lock.json',
+  ...NODES,
 ].map((path) => ({
   path,
   text: readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'),

@@ -1,0 +1,13 @@
+import { ensureNode } from './ensure-node.mjs';
+import { ensurePackages } from './ensure-packages.mjs';
+import { prepareTests, runJest } from './jest.mjs';
+import { launch } from './launch.mjs';
+
+/** Runs the tests, or those that are named, on another Node than this one: `npm run test:node -- 22 test/gateway`. */
+await launch(async () => {
+  const [major, ...args] = process.argv.slice(2);
+  const programs = await ensureNode(major);
+  await ensurePackages();
+  await prepareTests();
+  process.exitCode = await runJest(args, programs);
+});

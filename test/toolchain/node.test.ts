@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+import { createSmallProject } from './small-project.ts';
+
+const TELLS_NODE = `
+  const { execFileSync } = require('node:child_process');
+  console.log(process.env.ON_OTHER, execFileSync('node', ['-p', '1 + 1']).toString().trim(), ...process.argv.slice(2));
+`;
+const OTHER_NODE = 'test/nodes/24/node_modules/.bin/node';
+
+/** In which there is a Node 24 that tells itself from others, and only the manifest of a Node 22. */
+async function createProject() {
+  const lock = (major: number) => ({ [`test/nodes/${major}/package-lock.json`]: '{"packages":{}}' });
+  const installed = '{"packages":{"node_modules/node":{}}}';
+  const project = await createSmallProject({
+    ...lock(22),
+    ...lock(24),
+    'test/nodes/22/node_modules/.package-lock.json': installed,
+    'test/nodes/24/node_modules/.package-lock.json': installed,
+    'node_modules/jest/bin/jest.js': TELLS_NODE,
+    [OTHER_NODE]: `#!/bin/sh\n[ "$1" = -p ] && echo it && exit\nON_OTHER=yes exec '${process.execPath}' "$@"\n`,
+  });
+  await chmod(join(project.folder, OTHER_NODE), 0o755);
+  return project;
+}
+
+test('the tests run on the Node that is asked for, and what they start does, too', async () => {
+  await using project = await createProject();
+  expect(await project.run('test-node.mjs', { args: ['24', 'test/gateway'] })).toMatchObject({
+    code: 0,
+    stdout: 'yes it test/gateway\n',
+  });
+});
+
+test('a Node that nobody has pinned is refused with those that there are', async () => {
+  await using project = await createProject();
+  expect(await project.run('test-node.mjs', { args: ['21'] })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'Which Node? There are 22, 24.\n',
+  });
+});
+
+test('a Node that npm has not for this machine is named with a way out', async () => {
+  await using project = await createProject();
+  expect(await project.run('test-node.mjs', { args: ['22'] })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^npm brought no Node 22 for \S+ on \S+: put your own first on the PATH/),
+  });
+});
+
+test('what these tests start runs on the Node that runs them', async () => {
+  const run = promisify(execFile);
+  const { stdout: node } = await run('node', ['--version']);
+  const { stdout: npm } = await run('npm', ['version', '--json']);
+  expect(node.trim()).toBe(process.version);
+  expect(JSON.parse(npm)).toMatchObject({ node: process.versions.node });
+});
