@@ -10,6 +10,7 @@ import { createLingeringClose, endWithThisAnswer, isEnding } from './platform/li
 import type { BoundPort } from './platform/listening.ts';
 import { sendProblem } from './platform/problem.ts';
 import { judgeFraming } from './platform/request-framing.ts';
+import { toStrictTransport } from './platform/security-headers.ts';
 import { closeSlowReaders } from './platform/slow-readers.ts';
 import { answerUnreadable } from './platform/unreadable-requests.ts';
 import type { Services } from './services.ts';
@@ -55,6 +56,7 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     isIdle,
     isWaiting: (socket) => lastDue(socket) !== undefined,
   });
+  const strictTransport = toStrictTransport(config.publicOrigin.startsWith('https:'));
   const gateway = createGateway(services, ({ socket }) => refuses(socket));
   const app = createApp(services, gateway, isDraining);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
@@ -73,12 +75,13 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     else {
       endWithThisAnswer(req.socket);
       requests.begin(req, res, req.url ?? '');
+      res.setHeaders(new Map(Object.entries(strictTransport)));
       sendProblem(res, fault);
     }
   });
   continueWhenRead(server);
   // Nobody knows what it was: it may have been a call.
-  const headersOf = (res: ServerResponse) => ({ 'server-timing': serverTimingOf(res) });
+  const headersOf = (res: ServerResponse) => ({ ...strictTransport, 'server-timing': serverTimingOf(res) });
   answerUnreadable(server, { requests, lastDue, headersOf });
 
   await bound.handOver(server);

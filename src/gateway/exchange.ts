@@ -4,6 +4,7 @@ import type { ServiceClient } from '../platform/service-client.ts';
 import type { Ticket } from '../session/record.ts';
 import type { Call } from './call.ts';
 import { countTo } from './call.ts';
+import type { RawHeaders } from './headers.ts';
 import { hasOtherCoding, toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts';
 import { CutOffError } from './outcome.ts';
 import { serviceUnreachable } from './problems.ts';
@@ -19,6 +20,8 @@ export interface ExchangeDeps {
   readonly maxBodyBytes: number;
   /** SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;
+  /** What every answer says, name and value in turn. */
+  readonly ours: RawHeaders;
   /** Called once at most for a call, where no answer has begun and none will, or where one is cut off. */
   readonly fail: (call: Call, error: unknown) => void;
 }
@@ -50,7 +53,7 @@ async function renewAndRepeat(
   call.times.renewed = true;
   const again = body === null ? null : await body.whole();
   if (body !== null && again === null) {
-    deliver(call, refused);
+    deliver(deps, call, refused);
     return;
   }
   refused.discard();
@@ -78,7 +81,7 @@ function send(
       countTo(call, 'service');
       call.serviceStatus = answer.status;
       if (ticket === null || answer.status !== 401) {
-        deliver(call, answer);
+        deliver(deps, call, answer);
         return;
       }
       isHeld = true;
@@ -102,13 +105,13 @@ function send(
   });
 }
 
-function deliver({ res, requestId, times }: Call, answer: ServiceAnswer): void {
+function deliver({ ours }: ExchangeDeps, { res, requestId, times }: Call, answer: ServiceAnswer): void {
   const { status, failure } = answer;
   if (failure !== null) throw failure; // it broke off while it waited
   if (hasOtherCoding(answer.headers)) throw serviceUnreachable();
   const headers = status === 204 ? withoutLength(answer.headers) : answer.headers;
   try {
-    writeHead(res, status, toBrowserHeaders(headers, requestId, toServerTiming(times)));
+    writeHead(res, status, toBrowserHeaders(headers, requestId, toServerTiming(times), ours));
   } catch (error) {
     throw serviceUnreachable({ cause: error }); // a header that is none
   }

@@ -7,6 +7,7 @@ import type { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { sendProblem } from '../platform/problem.ts';
 import type { RequestLog } from '../platform/request-log.ts';
+import { toStrictTransport } from '../platform/security-headers.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { ServiceMetrics } from '../platform/service-metrics.ts';
 import { pseudonymOf } from '../session/pseudonym.ts';
@@ -56,10 +57,20 @@ export function createGateway(
     connections: config.serviceConnections,
   });
 
+  const strictTransport = toStrictTransport(config.publicOrigin.startsWith('https:'));
+  const refuse = ({ res, times }: Call, error: AppError) => {
+    if (!res.headersSent) {
+      res.setHeaders(new Map(Object.entries(strictTransport)));
+      res.setHeader('server-timing', toServerTiming(times));
+    }
+    sendProblem(res, error);
+  };
+
   const metrics = deps.metrics && createCallMetrics(deps.metrics, () => bounds.inFlight);
   const exchange = {
     client: deps.client,
     tokens: deps.tokens,
+    ours: Object.entries(strictTransport).flat(),
     maxBodyBytes: config.maxBodyBytes,
     timeoutMs: config.serviceTimeoutSeconds * 1_000,
     fail(call: Call, error: unknown) {
@@ -145,9 +156,4 @@ function logFailure(log: Logger, { requestId }: Call, answer: AppError): void {
 function logCutOff(log: Logger, { requestId }: Call, error: unknown): void {
   if (!(error instanceof CutOffError) || error.cause instanceof CallAbortedError) return;
   log.warn({ requestId, err: error.cause }, 'answer cut off');
-}
-
-function refuse({ res, times }: Call, error: AppError): void {
-  if (!res.headersSent) res.setHeader('server-timing', toServerTiming(times));
-  sendProblem(res, error);
 }

@@ -33,9 +33,14 @@ export function toServiceHeaders(
 /**
  * The headers of an answer to the browser: the service's, less cookies, hop-by-hop ones and what acts on more than the
  * answer. An answer that says nothing of caching is for this browser only, and one that is opened as a page runs
- * nothing: it has our origin.
+ * nothing: it has our origin. `ours` is what every answer of this gateway says, name and value in turn.
  */
-export function toBrowserHeaders(raw: RawHeaders, requestId: string, serverTiming: string): string[] {
+export function toBrowserHeaders(
+  raw: RawHeaders,
+  requestId: string,
+  serverTiming: string,
+  ours: RawHeaders = [],
+): string[] {
   const named = connectionNamed(raw);
   const kept: string[] = [];
   let via = '';
@@ -52,7 +57,7 @@ export function toBrowserHeaders(raw: RawHeaders, requestId: string, serverTimin
   if (!saysCaching) kept.push('cache-control', 'private, no-cache');
   kept.push('content-security-policy', "default-src 'none'; frame-ancestors 'none'; sandbox");
   kept.push('x-content-type-options', 'nosniff');
-  kept.push('via', via + VIA, 'x-request-id', requestId, 'server-timing', serverTiming);
+  kept.push('via', via + VIA, 'x-request-id', requestId, 'server-timing', serverTiming, ...ours);
   return kept;
 }
 

@@ -29,6 +29,7 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
   });
   if (res.req.method === 'HEAD') res.end();

@@ -93,15 +93,22 @@ test.each(cases.filter(([line, withCookie]) => !isServices(line, withCookie) && 
   },
 );
 
+test.each(cases)(
+  '%s (with a cookie: %j) asks for https from now on, and is framed by nobody',
+  async (line, withCookie) => {
+    const headers = await headersOf(line, withCookie);
+    expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  },
+);
+
 test('whoever is signed in sees their pages in this', async () => {
   expect((await headersOf('GET /workspaces', true)).has('location')).toBe(false);
 });
 
-test.each(OURS)('%s has the policy of our pages, and asks for https from now on', async (line) => {
+test.each(OURS)('%s is none of other sites’', async (line) => {
   const headers = await headersOf(line, true);
-  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-  expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-  expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
   expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
   expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
 });
