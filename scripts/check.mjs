@@ -76,7 +76,8 @@ function toFailure(error) {
 }
 
 /**
- * Runs the tests; the count is jest's own, and a suite that could not even start counts as a failed test.
+ * Runs the tests; the count is jest's own and that of the look through the logs, and a suite that could not even start counts as a
+ * failed test.
  * @param {readonly string[]} [args] of jest
  * @param {string} [programs] the folder of another Node
  */
@@ -84,9 +85,9 @@ async function countTests(args = [], programs) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-check-'));
   try {
     const file = join(folder, 'jest.json');
-    const code = await runJest([...args, '--json', `--outputFile=${file}`], programs);
+    const { code, audit } = await runJest([...args, '--json', `--outputFile=${file}`], programs);
     const result = /** @type {Result} */ (JSON.parse(readFileSync(file, 'utf8')));
-    return toCount(result, code);
+    return toCount(result, code, audit);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -95,9 +96,10 @@ async function countTests(args = [], programs) {
 /**
  * @param {Result} result
  * @param {number} code jest's exit code
+ * @param {Count} audit
  * @returns {Count}
  */
-function toCount(result, code) {
-  const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
-  return { passed: result.numPassedTests, failed: code === 0 ? failed : Math.max(failed, 1) };
+function toCount(result, code, audit) {
+  const failed = result.numFailedTests + result.numRuntimeErrorTestSuites + audit.failed;
+  return { passed: result.numPassedTests + audit.passed, failed: code === 0 ? failed : Math.max(failed, 1) };
 }

@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ensureBuild } from './ensure-build.mjs';
 import { ensureKubectl } from './ensure-kubectl.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { run } from './launch.mjs';
+import { auditLogs, tellAudit } from './log-audit.mjs';
 
 /** What the tests run beside the packages: programs, and the app as it is shipped. */
 export async function prepareTests() {
@@ -19,13 +22,22 @@ export async function prepareTests() {
 const NODE_OPTIONS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 
 /**
- * Runs jest and resolves with its exit code.
+ * Runs jest, and then looks through all that was logged meanwhile, as one test more. Resolves with jest's exit code, or with 1 where
+ * only that test has failed, and with its count.
  * @param {readonly string[]} args
  * @param {string} [programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.
  */
-export function runJest(args, programs) {
+export async function runJest(args, programs) {
   const node = programs === undefined ? process.execPath : join(programs, 'node');
   const PATH = [programs, process.env['PATH']].filter(Boolean).join(delimiter);
   const command = [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', ...args];
-  return run(node, command, { env: { ...process.env, PATH } });
+  const folder = mkdtempSync(join(tmpdir(), 'cloakroom-logs-'));
+  const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder }; // test/support/log-audit.ts
+  try {
+    const code = await run(node, command, { env });
+    const audit = tellAudit(auditLogs(folder));
+    return { code: code || audit.failed, audit };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

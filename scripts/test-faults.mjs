@@ -30,7 +30,7 @@ await launch(async () => {
     const report = join(folder, 'rows');
     process.env['FAULTS_REPORT'] = report;
     const chosen = process.argv.slice(2);
-    process.exitCode = await runJest(chosen.length > 0 ? chosen : ['test/faults']);
+    ({ code: process.exitCode } = await runJest(chosen.length > 0 ? chosen : ['test/faults']));
     if (existsSync(report)) console.log(`\n${toTable(readFileSync(report, 'utf8'))}`);
   } finally {
     rmSync(folder, { recursive: true });

@@ -11,5 +11,5 @@ await launch(async () => {
       'requests-oauthlib is not installed: its tests are skipped (apt-get install python3-requests-oauthlib).',
     );
   }
-  process.exitCode = await runJest(process.argv.slice(2));
+  ({ code: process.exitCode } = await runJest(process.argv.slice(2)));
 });

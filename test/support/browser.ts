@@ -1,4 +1,5 @@
 import { CookieJar } from 'tough-cookie';
+import { noteQuery, noteSetCookie } from './log-audit.ts';
 
 /** What a page offers to fill in and send. */
 interface Form {
@@ -28,7 +29,11 @@ export class Browser {
     const cookies = await this.jar.getCookieString(at.href);
     if (cookies !== '' && !headers.has('cookie')) headers.set('cookie', cookies);
     const answer = await fetch(at, { ...init, headers, redirect: 'manual' });
-    for (const cookie of answer.headers.getSetCookie()) await this.jar.setCookie(cookie, at.href);
+    noteQuery(answer.headers.get('location') ?? '');
+    for (const cookie of answer.headers.getSetCookie()) {
+      noteSetCookie(cookie);
+      await this.jar.setCookie(cookie, at.href);
+    }
     return { url: at, status: answer.status, headers: answer.headers, text: await answer.text() };
   }
 

@@ -23,6 +23,7 @@ import type { Services } from '../../src/services.ts';
 import type { Wait } from '../../src/workspaces/exports/patience.ts';
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
+import { keepLines, noteSecret, noteVariables, watchBrowsers, watchService } from './log-audit.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -93,13 +94,14 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
   let local: RequestListener = () => {};
   const service = createServer((req, res) => {
     calls.push({ method: req.method ?? '', url: req.url ?? '', headers: req.headers });
+    watchService(req, res);
     if (!house.intercept(req, res)) local(req, res);
   });
   service.listen(0, '127.0.0.1');
   await once(service, 'listening');
   const serviceOrigin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
 
-  const loaded = loadConfig({
+  const variables = {
     PORT: '0',
     SERVICE_URL: serviceOrigin,
     CLIENT_ID: 'demo-app',
@@ -108,7 +110,9 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
     REDIS_URL: privateRedis.url,
     SESSION_KEYS: SESSION_KEY,
     ...env,
-  });
+  };
+  noteVariables(variables);
+  const loaded = loadConfig(variables);
   const bound = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, bound.port);
   local = createLocalService(
@@ -120,6 +124,7 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
   const services = createServices(config, log, now, wait);
   await redisReady(services.redis);
   const running = await startServer(services, bound);
+  running.server.prependListener('request', watchBrowsers);
 
   return Object.assign(house, {
     origin: config.publicOrigin,
@@ -142,6 +147,7 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
       const lifetimeMs = 900_000;
       const fresh = { accessToken: 'a-living-token', refreshToken: 'a-refresh-token', scopes: ['room:read'] };
       const timed = { lifetimeMs, expiresAt: now() + lifetimeMs };
+      noteSecret('session id', id);
       await services.records.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt: now() });
       return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
     },
@@ -176,6 +182,7 @@ function collect(lines: string[]): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
       lines.push(chunk.toString());
+      keepLines(chunk.toString());
       done();
     },
   });

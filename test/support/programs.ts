@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { keepLines, noteVariables } from './log-audit.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -32,6 +33,7 @@ export async function startProgram(
   env: Readonly<Record<string, string | undefined>> = {},
   channel: 'ipc' | 'none' = 'none',
 ): Promise<Program> {
+  noteVariables(env);
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const child = spawn(command, args, {
@@ -48,6 +50,7 @@ export async function startProgram(
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   }
   const exit = once(child, 'close') as Promise<[number | null]>;
+  child.once('close', () => keepLines(output));
 
   /** It leads a group of its own: what is left of it ends with it, even after npm has gone. */
   const signalGroup = (signal: NodeJS.Signals) => {

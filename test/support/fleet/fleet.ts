@@ -10,6 +10,7 @@ import { createSealer } from '../../../src/session/sealing.ts';
 import { createSessionRecords } from '../../../src/session/session-records.ts';
 import type { SessionRecords } from '../../../src/session/session-records.ts';
 import { createTicketCookie } from '../../../src/session/ticket-cookie.ts';
+import { noteSecret } from '../log-audit.ts';
 import { startCloakroom } from './cloakroom.ts';
 import type { Cloakroom } from './cloakroom.ts';
 import { ready } from './ready.ts';
@@ -128,6 +129,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     async enter(user = 'demo', changed = {}) {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };
+      noteSecret('session id', id);
       await records.create(id, { grant, createdAt: Date.now() });
       return { id, grant, cookie: cookies.write(id).split(';', 1)[0] ?? '' };
     },

@@ -12,6 +12,7 @@ import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
 import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
 import type { Grant } from '../../../src/session/record.ts';
+import { watchService } from '../log-audit.ts';
 
 export const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 /** Answers `{"user":"…"}`, the one whose token came with the call; the local service knows no such thing. */
@@ -82,6 +83,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     intercept: () => false,
   };
   const listener = async (req: IncomingMessage, res: ServerResponse) => {
+    watchService(req, res);
     const refreshToken = req.url === TOKEN_PATH ? await record(req, service.refreshes) : null;
     if (req.url !== TOKEN_PATH) service.apiCalls += 1;
     if (await service.intercept(req, res, refreshToken)) return;

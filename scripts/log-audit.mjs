@@ -1,0 +1,71 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSecretFinder } from './log-audit/secret-finder.mjs';
+import { strangeMembers } from './log-audit/members.mjs';
+
+/**
+ * @typedef {object} Audit What was found in the logs of a run of tests.
+ * @property {number} lines
+ * @property {number} secrets that somebody has noted, and that are looked for
+ * @property {string[]} findings in words, without the secrets
+ */
+
+const MOST_TOLD = 20;
+
+/**
+ * Looks through all that the processes and houses of a run of tests have logged, for any secret that its browsers and services have
+ * seen: test/support/log-audit.ts has written both into `folder`, for each test file apart. A line of JSON must have no
+ * other members than those that are known, either.
+ * @param {string} folder
+ * @returns {Audit}
+ */
+export function auditLogs(folder) {
+  const files = readdirSync(folder);
+  const noted = files.filter((name) => name.endsWith('.secrets')).flatMap((name) => linesOf(folder, name));
+  const finder = createSecretFinder(
+    noted.map((line) => /** @type {{ kind: string, value: string }} */ (JSON.parse(line))),
+  );
+  /** @type {Set<string>} */
+  const findings = new Set();
+  let lines = 0;
+  for (const name of files.filter((file) => file.endsWith('.lines'))) {
+    for (const line of linesOf(folder, name)) {
+      lines += 1;
+      const where = `${testOf(name)}: ${titleOf(line)}`;
+      for (const kind of finder.find(line)) findings.add(`${where} holds a secret (${kind})`);
+      for (const member of strangeMembers(line))
+        findings.add(`${where} has a member that is not known: ${member}`);
+    }
+  }
+  return { lines, secrets: finder.size, findings: [...findings] };
+}
+
+/**
+ * Says what was found; gives how many tests that is: none where nothing was logged.
+ * @param {Audit} audit
+ */
+export function tellAudit({ lines, secrets, findings }) {
+  if (lines === 0) return { passed: 0, failed: 0 };
+  console.log(`Logs: ${lines} lines, ${secrets} secrets to look for, ${findings.length} findings.`);
+  for (const finding of findings.slice(0, MOST_TOLD)) console.error(`  ${finding}`);
+  return findings.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+/**
+ * @param {string} folder
+ * @param {string} name
+ */
+function linesOf(folder, name) {
+  return readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean);
+}
+
+/** @param {string} name `test~support~x.test.ts.1234.lines` */
+function testOf(name) {
+  return name.replace(/\.\d+\.lines$/, '').replaceAll('~', '/');
+}
+
+/** @param {string} line What may be said of it: its message is ours. */
+function titleOf(line) {
+  const [, message] = /"msg":"((?:[^"\\]|\\.)*)"\}?$/.exec(line) ?? [];
+  return message === undefined ? 'a line that is no log line' : `a line “${message.slice(0, 60)}”`;
+}

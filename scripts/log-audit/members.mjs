@@ -1,0 +1,34 @@
+/** What a line may have, of requests, sessions, Redis and the process itself: docs/operations.md tells of each. */
+const MEMBERS = new Set(
+  `level time msg err requestId traceId session
+  client method path route status ms sessionMs tokenMs serviceMs bytes bytesIn token cutOff
+  code detail reason attemptBefore attemptBegunAt key node fault
+  url publicUrl signal withinSeconds inTime changed variable variables problems`
+    .trim()
+    .split(/\s+/),
+);
+const OF_ERRORS = new Set(['type', 'message', 'code', 'stack', 'cause']);
+
+/**
+ * The members of a log line that are none of those, by their names; none of a line that is no JSON.
+ * @param {string} line
+ */
+export function strangeMembers(line) {
+  if (!line.startsWith('{"level":')) return [];
+  /** @type {Record<string, unknown>} */
+  let members;
+  try {
+    members = /** @type {Record<string, unknown>} */ (JSON.parse(line));
+  } catch {
+    return ['(it is cut off)'];
+  }
+  const strange = Object.keys(members).filter((name) => !MEMBERS.has(name));
+  for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err))
+    strange.push(...Object.keys(err).filter((name) => !OF_ERRORS.has(name)));
+  return strange;
+}
+
+/** @param {{ cause?: unknown }} error */
+function causeOf({ cause }) {
+  return cause;
+}

@@ -1,0 +1,69 @@
+/** So many characters of a long secret in a row are found, wherever they stand (twice that less one, at most). */
+const PIECE = 12;
+const LONG = 2 * PIECE;
+/** What has fewer different marks may be a word of any text. */
+const FEWEST_MARKS = 6;
+
+const WORDS = /[\w-]{8,}/g;
+const BASE64 = /[\w+/-]{12,}={0,2}/g;
+
+/**
+ * Finds secrets in text, as they are or percent-encoded, or in base64, alone or beside other things. All are looked for at once: the
+ * words of the text are looked up, so that the time it takes does not grow with the number of secrets.
+ * @param {readonly { kind: string, value: string }[]} secrets
+ */
+export function createSecretFinder(secrets) {
+  /** @type {Map<string, string>} kind by whole word */
+  const words = new Map();
+  /** @type {Map<string, string>} kind by every piece of a long word */
+  const pieces = new Map();
+  for (const { kind, value } of secrets) {
+    for (const word of value.match(WORDS) ?? []) {
+      if (new Set(word).size < FEWEST_MARKS || word.length < Math.min(value.length, PIECE)) continue;
+      words.set(word, kind);
+      if (word.length < LONG) continue;
+      for (let at = 0; at + PIECE <= word.length; at += 1) pieces.set(word.slice(at, at + PIECE), kind);
+    }
+  }
+
+  /**
+   * @param {string} text
+   * @param {Set<string>} kinds
+   */
+  const findPlain = (text, kinds) => {
+    for (const word of text.match(WORDS) ?? []) {
+      const whole = words.get(word);
+      if (whole !== undefined) kinds.add(whole);
+      for (let at = 0; at + PIECE <= word.length; at += PIECE) {
+        const part = pieces.get(word.slice(at, at + PIECE));
+        if (part !== undefined) kinds.add(part);
+      }
+    }
+  };
+
+  return {
+    size: words.size,
+    /**
+     * The kinds of secret that a text holds.
+     * @param {string} text
+     */
+    find(text) {
+      /** @type {Set<string>} */
+      const kinds = new Set();
+      let plain = text;
+      for (let times = 0; times < 3; times += 1) {
+        findPlain(plain, kinds);
+        for (const encoded of plain.match(BASE64) ?? []) {
+          const decoded = Buffer.from(encoded, 'base64').toString('latin1');
+          if (/^[\x20-\x7e]+$/.test(decoded)) findPlain(decoded, kinds);
+        }
+        const decoded = plain.replaceAll(/(?:%[\da-f]{2})+/gi, (bytes) =>
+          Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('latin1'),
+        );
+        if (decoded === plain) break;
+        plain = decoded;
+      }
+      return kinds;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { appendFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { basename, join } from 'node:path';
+import { expect } from '@jest/globals';
+import { parse } from 'cookie';
+
+/** Set by scripts/jest.mjs, which looks through what is written there when all tests are over; nothing is, where it is not set. */
+const FOLDER = process.env['LOG_AUDIT_FOLDER'];
+/** Shorter ones can't be told from other words. */
+const SHORTEST = 8;
+const SHORTEST_QUERY_VALUE = 16;
+
+const known = new Set<string>();
+
+/** Keeps what somebody has logged, whole lines of it. */
+export function keepLines(lines: string): void {
+  if (FOLDER !== undefined && lines !== '') appendFileSync(fileOf(FOLDER, 'lines'), lines);
+}
+
+/** Keeps a secret that has been seen: no line may hold it, whoever writes it. */
+export function noteSecret(kind: string, value: unknown): void {
+  if (FOLDER === undefined || typeof value !== 'string' || value.length < SHORTEST || known.has(value))
+    return;
+  known.add(value);
+  appendFileSync(fileOf(FOLDER, 'secrets'), `${JSON.stringify({ kind, value })}\n`);
+}
+
+/** Notes the secrets among the variables of a process. */
+export function noteVariables(env: Readonly<Record<string, string | undefined>>): void {
+  for (const name of ['CLIENT_SECRET', 'LOCAL_SERVICE_CLIENT_SECRET']) noteSecret(name, env[name]);
+  for (const key of env['SESSION_KEYS']?.split(',') ?? []) {
+    noteSecret('session key', key);
+    noteSecret('session key', Buffer.from(key, 'base64url').toString('hex'));
+  }
+  noteSecret('password of Redis', /:\/\/[^@/]*:([^@/]+)@/.exec(env['REDIS_URL'] ?? '')?.[1]);
+}
+
+/** Notes what a browser sends to Cloakroom or gets from it. */
+export function watchBrowsers(req: IncomingMessage, res: ServerResponse): void {
+  if (FOLDER === undefined) return;
+  for (const value of Object.values(parse(req.headers.cookie ?? ''))) noteCookie(value);
+  noteQuery(req.url ?? '');
+  res.once('finish', () => {
+    for (const cookie of [res.getHeader('set-cookie') ?? []].flat()) noteSetCookie(String(cookie));
+    noteQuery(String(res.getHeader('location') ?? ''));
+  });
+}
+
+/** Notes what Cloakroom sends to the service or gets from it: tokens, codes, verifiers. */
+export function watchService(req: IncomingMessage, res: ServerResponse): void {
+  if (FOLDER === undefined) return;
+  noteSecret('access token', req.headers.authorization?.replace(/^Bearer /, ''));
+  noteQuery(req.url ?? '');
+  res.once('finish', () => noteQuery(String(res.getHeader('location') ?? '')));
+  if (req.url?.endsWith('/oauth2/token') !== true) return;
+  onTexts(req, 'emit', (name, chunk) => name === 'data' && noteForm(String(chunk)));
+  onTexts(res, 'write', noteTokens);
+  onTexts(res, 'end', noteTokens);
+}
+
+/** A `Set-Cookie` line. */
+export function noteSetCookie(line: string): void {
+  noteCookie(line.slice(line.indexOf('=') + 1).split(';', 1)[0]);
+}
+
+function noteCookie(value = ''): void {
+  noteSecret('cookie', value);
+  noteSecret('cookie', decodeURIComponent(value.replaceAll(/%(?![\da-f]{2})/gi, '%25')));
+}
+
+/** Values that look made up by a machine, but for the names of OAuth’s errors: an address may come back in a path. */
+export function noteQuery(address: string): void {
+  for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1)))
+    if (name !== 'error' && value.length >= SHORTEST_QUERY_VALUE && /^[\w.~-]+$/.test(value))
+      noteSecret(`query: ${name}`, value);
+}
+
+function noteForm(text: string): void {
+  const form = new URLSearchParams(text);
+  for (const name of ['code', 'code_verifier', 'refresh_token', 'client_secret'])
+    noteSecret(name, form.get(name));
+}
+
+function noteTokens(text: unknown): void {
+  for (const [, name = '', value] of String(text).matchAll(/"(access_token|refresh_token)":"([^"]+)"/g))
+    noteSecret(name, value);
+}
+
+/** Hears of the calls of a method before they are made. */
+function onTexts<T extends string>(
+  owner: Record<T, unknown> | object,
+  method: T,
+  hear: (...args: unknown[]) => unknown,
+): void {
+  const call = Reflect.get(owner, method) as (...args: unknown[]) => unknown;
+  Object.assign(owner, {
+    [method]: (...args: unknown[]) => {
+      hear(...args);
+      return call.apply(owner, args);
+    },
+  });
+}
+
+function fileOf(folder: string, extension: string): string {
+  const { testPath = 'no test' } = expect.getState();
+  const path = testPath.slice(testPath.lastIndexOf('/test/') + 1);
+  return join(
+    folder,
+    `${basename(path) === path ? path : path.replaceAll('/', '~')}.${process.pid}.${extension}`,
+  );
+}

@@ -1,0 +1,103 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { auditLogs, tellAudit } from '../../scripts/log-audit.mjs';
+
+const TOKEN = 'q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA';
+const PASSWORD = 's3cret-of-redis';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cloakroom-audit-'));
+});
+afterEach(async () => rm(folder, { recursive: true }));
+
+/** What is found in the lines of one test file, where these secrets were seen. */
+async function findingsIn(...lines: string[]): Promise<string[]> {
+  const secrets = [
+    { kind: 'access token', value: TOKEN },
+    { kind: 'password of Redis', value: PASSWORD },
+    { kind: 'cookie', value: `s:${TOKEN.split('').toReversed().join('')}.c2lnbmF0dXJl/of+it` },
+  ];
+  await writeFile(
+    join(folder, 'test~x.test.ts.7.secrets'),
+    secrets.map((one) => JSON.stringify(one)).join('\n'),
+  );
+  await writeFile(join(folder, 'test~x.test.ts.7.lines'), `${lines.join('\n')}\n`);
+  return auditLogs(folder).findings;
+}
+
+const line = (members: object) => JSON.stringify({ level: 'info', time: 1, ...members, msg: 'request' });
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('a secret in a log is found', () => {
+  test.each([
+    ['as it is', `/a/${TOKEN}`],
+    ['beside other words', `Bearer ${TOKEN}, and more`],
+    ['as the value of a query', `/a?b=c&token=${TOKEN}&d`],
+    ['percent-encoded', `/a/${Buffer.from(TOKEN).toString('hex').replaceAll(/../g, '%$&')}`],
+    ['percent-encoded twice, in part', `/a/%25${TOKEN.charCodeAt(0).toString(16)}${TOKEN.slice(1)}`],
+    ['in base64', base64(TOKEN)],
+    ['in base64url', Buffer.from(TOKEN).toString('base64url')],
+    ['in base64 behind something else, as credentials are', base64(`demo-app:${TOKEN}`)],
+    ['in base64 that is percent-encoded', encodeURIComponent(base64(`a:${TOKEN}`))],
+    ['in part', `${TOKEN.slice(9, 9 + 23)}…`],
+    ['glued to other marks', `x${TOKEN}y`],
+  ])('%s', async (_how, path) => {
+    expect(await findingsIn(line({ path }))).toEqual([
+      'test/x.test.ts: a line “request” holds a secret (access token)',
+    ]);
+  });
+
+  test('in a line that is no JSON', async () => {
+    expect(await findingsIn(`listening with ${PASSWORD}`)).toEqual([
+      'test/x.test.ts: a line that is no log line holds a secret (password of Redis)',
+    ]);
+  });
+
+  test('where it is short, too', async () => {
+    expect(await findingsIn(line({ path: `redis://:${PASSWORD}@host` }))).toHaveLength(1);
+  });
+
+  test('where it is only the signature or the id of a cookie', async () => {
+    const id = TOKEN.split('').toReversed().join('');
+    expect(await findingsIn(line({ key: `session:${id}` }))).toHaveLength(1);
+  });
+
+  test('and is not told to anyone who reads what was found', async () => {
+    expect((await findingsIn(line({ path: TOKEN }))).join('')).not.toContain(TOKEN);
+  });
+});
+
+test('lines without a secret are clean', async () => {
+  const usual = {
+    requestId: '0b3c2c3e-1111-4222-8333-123456789abc',
+    path: '/workspaces/alpha',
+    token: 'living',
+  };
+  expect(await findingsIn(line(usual), 'Building …', base64('nothing of ours here'))).toEqual([]);
+});
+
+test('a line with a member that nobody knows is found', async () => {
+  expect(await findingsIn(line({ headers: { cookie: 'x' } }))).toEqual([
+    'test/x.test.ts: a line “request” has a member that is not known: headers',
+  ]);
+});
+
+test('an error with a member that nobody knows is found, as deep as it may lie', async () => {
+  const err = { type: 'Error', message: '', cause: { type: 'Error', message: '', options: {} } };
+  expect(await findingsIn(line({ err }))).toEqual([
+    'test/x.test.ts: a line “request” has a member that is not known: options',
+  ]);
+});
+
+test('a line that is cut off is found', async () => {
+  expect(await findingsIn('{"level":"info","time":1')).toHaveLength(1);
+});
+
+test('what is found counts as a test that failed, what is clean as one that passed, and nothing as none', () => {
+  expect(tellAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
+  expect(tellAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
+  expect(tellAudit({ lines: 0, secrets: 0, findings: [] })).toEqual({ passed: 0, failed: 0 });
+});
