@@ -37,6 +37,7 @@ export const variables = {
   WORKSPACE_ITEMS: workspaceItems().default(['rooms', 'murals']),
   PAGE_SIZE: integer(1, 100).default(25),
   TRUST_PROXY: integer(0, 16).default(0),
+  SIGN_INS_PER_ADDRESS: integer(0, 1_000_000).default(1000),
   METRICS_PORT: integer(0, 65_535).default(0),
   SHUTDOWN_SECONDS: integer(1, 3600).default(25),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),

@@ -43,6 +43,8 @@ export interface Config {
   readonly workspaceItems: readonly string[];
   readonly pageSize: number;
   readonly trustProxy: number;
+  /** Of one client address in ten minutes; 0 is no limit. */
+  readonly signInsPerAddress: number;
   readonly metricsPort: number;
   readonly shutdownSeconds: number;
   readonly logLevel: string;
@@ -150,6 +152,7 @@ function toConfig(values: Required<Values>): Config {
     workspaceItems: values.WORKSPACE_ITEMS,
     pageSize: values.PAGE_SIZE,
     trustProxy: values.TRUST_PROXY,
+    signInsPerAddress: values.SIGN_INS_PER_ADDRESS,
     metricsPort: values.METRICS_PORT,
     shutdownSeconds: values.SHUTDOWN_SECONDS,
     logLevel: values.LOG_LEVEL,

@@ -1,7 +1,9 @@
 import { Router } from 'express';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import type { Config } from '../config.ts';
+import type { Config, Secrets } from '../config.ts';
+import type { Changing } from '../platform/changing.ts';
 import type { Logger } from '../platform/log.ts';
+import type { RedisClient } from '../platform/redis.ts';
 import type { Render } from '../platform/templates.ts';
 import type { SessionLife } from '../session/session-life.ts';
 import type { SessionRecords } from '../session/session-records.ts';
@@ -10,6 +12,7 @@ import { createCallback } from './callback.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import { createSessionExtension, createSessionStatus } from './session-status.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
+import { createSignInLimit } from './sign-in-limit.ts';
 import { toSignInOutcome } from './sign-in-metrics.ts';
 import type { CountSignIn } from './sign-in-metrics.ts';
 import { createSignIn } from './sign-in.ts';
@@ -18,6 +21,8 @@ import { createSignOut, refuseOtherMethods } from './sign-out.ts';
 /** What the routes of sign-in and sign-out work with. */
 export interface AuthDeps {
   readonly config: Config;
+  readonly secrets: Changing<Secrets>;
+  readonly redis: RedisClient;
   readonly oauth: OAuthClient;
   readonly attempts: SignInAttempts;
   readonly records: SessionRecords;
@@ -33,7 +38,7 @@ export interface AuthDeps {
 /** `/auth/*` (contract, section 3). `readSession` puts the session on the request where a route needs it. */
 export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]): Router {
   const router = Router();
-  router.get('/login', createSignIn(deps));
+  router.get('/login', createSignInLimit(deps), createSignIn(deps));
   router.get('/callback', readSession, createCallback(deps));
   router.get('/session', createSessionStatus(deps));
   router.post('/session', createSessionExtension(deps));

@@ -13,6 +13,15 @@ export function attemptUnknown(): AppError {
   });
 }
 
+/** So many sign-ins have begun from one address that one more is not taken for some seconds. */
+export function tooManySignIns(seconds: number): AppError {
+  return new AppError(429, 'too_many_sign_ins', 'Too many sign-ins at once', {
+    detail:
+      'Very many sign-ins have begun from your network in the last minutes. Whoever is signed in stays so, and nothing is lost.',
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
 /** The user said no at the service (RFC 6749 §4.1.2.1). */
 export function accessDenied(returnTo: string): AppError {
   return new AppError(403, 'access_denied', 'Access was not allowed', {

@@ -44,12 +44,15 @@ export const localServiceVariables = {
   LOCAL_SERVICE_FAULTS: boolean().default(false),
 } as const;
 
+/** Those that may be given as the path of a file, in a variable with `_FILE` at its end. */
+export const localServiceFiles = ['LOCAL_SERVICE_CLIENT_SECRET'] as const;
+
 /**
  * Reads the `LOCAL_SERVICE_*` variables; an empty one counts as unset. Throws a ConfigError that lists
  * every problem at once, by variable name and without a value.
  */
 export function loadLocalServiceConfig(env: Env): LocalServiceConfig {
-  const reading = readVariables(localServiceVariables, env);
+  const reading = readVariables(localServiceVariables, env, localServiceFiles);
   if (reading.problems.length > 0) throw new ConfigError(reading.problems);
   // Without a problem none is missing.
   const values = reading.values as Required<typeof reading.values>;

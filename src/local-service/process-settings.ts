@@ -3,7 +3,7 @@ import { ConfigError, readVariables } from '../platform/env-variables.ts';
 import type { Env } from '../platform/env-variables.ts';
 import { parseRedisUrl } from '../platform/redis-url.ts';
 import { oneOf } from '../platform/variable-schemas.ts';
-import { loadLocalServiceConfig, localServiceVariables } from './local-service-config.ts';
+import { loadLocalServiceConfig, localServiceFiles, localServiceVariables } from './local-service-config.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
@@ -28,7 +28,7 @@ export interface ProcessSettings {
  * problem at once.
  */
 export function loadProcessSettings(env: Env): ProcessSettings {
-  const { values, problems } = readVariables(variables, env, ['REDIS_URL']);
+  const { values, problems } = readVariables(variables, env, ['REDIS_URL', ...localServiceFiles]);
   if (problems.length > 0) throw new ConfigError(problems);
   return {
     config: loadLocalServiceConfig(env),

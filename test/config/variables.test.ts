@@ -30,6 +30,7 @@ test.each([
   ['MAX_CALLS', '1'],
   ['MAX_CALLS_PER_SESSION', '65535'],
   ['MAX_BODY_BYTES', '0'],
+  ['SIGN_INS_PER_ADDRESS', '0'],
 ])('%s may be %j', (name, value) => {
   expect(problemsOf({ ...minimalEnv, [name]: value })).toEqual([]);
 });
@@ -130,6 +131,7 @@ test.each([
   ['PAGE_SIZE', '0'],
   ['PAGE_SIZE', '101'],
   ['TRUST_PROXY', 'true'],
+  ['SIGN_INS_PER_ADDRESS', '-1'],
   ['METRICS_PORT', '65536'],
   ['METRICS_PORT', '3000'],
   ['SHUTDOWN_SECONDS', '0'],

@@ -101,6 +101,15 @@ test('REDIS_URL may stand in a file', async () => {
   await rm(dirname(file), { recursive: true });
 });
 
+test('the secret of the app may stand in a file', async () => {
+  const file = join(await mkdtemp(join(tmpdir(), 'local-service-')), 'client-secret');
+  await writeFile(file, 'a-secret\n');
+  const env = { LOCAL_SERVICE_CLIENT_SECRET_FILE: file };
+  expect(loadLocalServiceConfig(env).clientSecret).toBe('a-secret');
+  expect(loadProcessSettings(env).config.clientSecret).toBe('a-secret');
+  await rm(dirname(file), { recursive: true });
+});
+
 test('as a process it tells the problems of its configuration and of Redis together', () => {
   const env = { LOCAL_SERVICE_PORT: 'x', REDIS_URL: 'http://:hush@localhost', LOG_LEVEL: 'loud' };
   const problems = problemsOf(() => loadProcessSettings(env));

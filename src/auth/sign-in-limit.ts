@@ -1,0 +1,63 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import type { Request, RequestHandler } from 'express';
+import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
+import type { RateLimitInfo } from 'express-rate-limit';
+import type { Config, Secrets } from '../config.ts';
+import { derive } from '../platform/changing.ts';
+import type { Changing } from '../platform/changing.ts';
+import { clientAddress } from '../platform/client-address.ts';
+import type { Logger } from '../platform/log.ts';
+import type { RedisClient } from '../platform/redis.ts';
+import { requestId } from '../platform/request-id.ts';
+import { createSignInCounts } from './sign-in-counts.ts';
+import { tooManySignIns } from './sign-in-errors.ts';
+
+const WINDOW_MS = 600_000;
+/** What one customer of a provider has of IPv6, as a rule: all of it is one address. */
+const IPV6_PREFIX = 56;
+
+/**
+ * Lets so many sign-ins of an address begin in ten minutes, over all processes, as the configuration says; further ones are
+ * a 429. Each request that gets here counts, whatever its method: each would write to Redis. Redis is told no address, but a
+ * name made of it with the first session key. The log tells once for an address and a window.
+ */
+export function createSignInLimit(
+  deps: {
+    readonly config: Pick<Config, 'signInsPerAddress' | 'trustProxy' | 'redisPrefix'>;
+    readonly redis: RedisClient;
+    readonly secrets: Changing<Pick<Secrets, 'sessionKeys'>>;
+    readonly log: Logger;
+    readonly now: () => number;
+  },
+  windowMs = WINDOW_MS,
+): RequestHandler {
+  const { config, log } = deps;
+  if (config.signInsPerAddress === 0) return (_req, _res, next) => next();
+
+  const namingKey = derive(deps.secrets, ({ sessionKeys: [first = ''] }) =>
+    Buffer.from(hkdfSync('sha256', first, '', 'cloakroom client address', 32)),
+  );
+  const addressOf = (req: Request) => clientAddress(req, config.trustProxy);
+
+  return rateLimit({
+    windowMs,
+    limit: config.signInsPerAddress,
+    store: createSignInCounts({ ...deps, windowMs, prefix: `${config.redisPrefix}sign-ins:` }),
+    keyGenerator: (req) =>
+      createHmac('sha256', namingKey.current)
+        .update(ipKeyGenerator(addressOf(req), IPV6_PREFIX))
+        .digest('base64url'),
+    // It would look for slips of the hand at the first request, and print them.
+    validate: false,
+    // What is left is nobody's business.
+    legacyHeaders: false,
+    standardHeaders: false,
+    handler(req, res, next) {
+      const { used, limit, resetTime } = (req as Request & { rateLimit: RateLimitInfo }).rateLimit;
+      if (used === limit + 1)
+        log.warn({ requestId: requestId(res), client: addressOf(req) }, 'sign-ins of an address are limited');
+      const leftMs = (resetTime?.getTime() ?? 0) - Date.now();
+      next(tooManySignIns(Math.max(1, Math.ceil(leftMs / 1_000))));
+    },
+  });
+}

@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import { createSignInCounts } from '../../src/auth/sign-in-counts.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+import { startCluster } from '../support/redis/cluster.ts';
+
+const WINDOW_MS = 60_000;
+
+/** What one process counts with. */
+async function createCounts(redis: RedisClient) {
+  const counts = createSignInCounts({ redis, prefix: 'sign-ins:', windowMs: WINDOW_MS, now: Date.now });
+  await counts.init?.({ windowMs: WINDOW_MS } as Parameters<NonNullable<typeof counts.init>>[0]);
+  return async (key: string) => (await counts.increment(key)).totalHits;
+}
+
+test('in a cluster each key is counted at its own master, which knew nothing of the script', async () => {
+  await using topology = await startCluster();
+  const redis = createRedis(parseRedisUrl(topology.url), createLog('silent'));
+  await redisReady(redis);
+  const [one, other] = [await createCounts(redis), await createCounts(redis)];
+  const keys = Array.from({ length: 20 }, (_, at) => `address-${at}`);
+  expect(await Promise.all(keys.map(one))).toEqual(Array(20).fill(1));
+  for (const { master } of topology.shards) await master.ask('SCRIPT', 'FLUSH');
+  expect(await Promise.all(keys.map(other))).toEqual(Array(20).fill(2));
+  await closeRedis(redis);
+});

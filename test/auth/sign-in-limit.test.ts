@@ -1,0 +1,144 @@
+import { request } from 'undici';
+import { afterAll, expect, test } from '@jest/globals';
+import { createLocalCounts } from '../../src/auth/sign-in-counts.ts';
+import { call, closeCalls, tally } from '../support/fleet/calls.ts';
+import { startFleet } from '../support/fleet/fleet.ts';
+import { ready } from '../support/fleet/ready.ts';
+import { startRedisServer } from '../support/fleet/redis-server.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+
+const HTML = { accept: 'text/html' };
+const SIGN_IN = { path: '/auth/login', headers: HTML };
+
+afterAll(closeCalls);
+
+/** Begins a sign-in; `from` is what it says of its address. */
+const signIn = async ({ origin }: Pick<House, 'origin'>, from?: string) =>
+  call(origin, '', {
+    ...SIGN_IN,
+    headers: { ...HTML, ...(from !== undefined && { 'x-forwarded-for': from }) },
+  });
+
+/** The statuses of several that begin one after the other. */
+async function statuses(
+  house: Pick<House, 'origin'>,
+  froms: readonly (string | undefined)[],
+): Promise<number[]> {
+  const answers = [];
+  for (const from of froms) answers.push((await signIn(house, from)).status);
+  return answers;
+}
+
+test('past the limit a sign-in is a page with 429 that says how long to wait', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '2' });
+  expect(await statuses(house, [undefined, undefined])).toEqual([302, 302]);
+  const { status, headers, body } = await signIn(house);
+  expect(status).toBe(429);
+  expect(headers['content-type']).toMatch(/^text\/html/);
+  expect(Number(headers['retry-after'])).toBeGreaterThan(590);
+  expect(Number(headers['retry-after'])).toBeLessThanOrEqual(600);
+  expect(body).toContain('Too many sign-ins at once');
+  expect(body).toContain('10 minutes');
+  expect(Object.keys(headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
+});
+
+test('the log tells once in a window, and Redis holds no address', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
+  await statuses(house, Array(4).fill(undefined));
+  const lines = house.logged.filter((line) => line.includes('sign-ins of an address are limited'));
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
+  ]);
+  const keys = await house.redis.keys('cloakroom:sign-ins:*');
+  expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-ins:[\w-]{43}$/)]);
+});
+
+test('the window is ten minutes from the first sign-in, and then it is open again', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
+  expect(await statuses(house, [undefined, undefined])).toEqual([302, 429]);
+  const [key = ''] = await house.redis.keys('cloakroom:sign-ins:*');
+  const left = await house.redis.pttl(key);
+  expect(left).toBeGreaterThan(590_000);
+  expect(left).toBeLessThanOrEqual(600_000);
+  await house.redis.pexpireat(key, 1); // its time is over
+  expect(await statuses(house, [undefined, undefined])).toEqual([302, 429]);
+});
+
+test('HEAD counts as well: it would begin a sign-in, too', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
+  const head = await request(`${house.origin}/auth/login`, { method: 'HEAD', headers: HTML });
+  await head.body.dump();
+  expect([head.statusCode, (await signIn(house)).status]).toEqual([302, 429]);
+});
+
+test('0 is no limit', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '0' });
+  expect(await statuses(house, Array(5).fill(undefined))).toEqual(Array(5).fill(302));
+  expect(await house.redis.keys('cloakroom:sign-ins:*')).toEqual([]);
+});
+
+test('without proxies of ours X-Forwarded-For changes nothing', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
+  expect(await statuses(house, ['192.0.2.1', '192.0.2.2'])).toEqual([302, 429]);
+});
+
+test('behind a proxy what it has seen counts: nobody escapes by what they claim, or locks out others', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
+  const claims = ['192.0.2.1', '192.0.2.2, 192.0.2.1', '192.0.2.1:49152', '::ffff:192.0.2.1'];
+  expect(await statuses(house, claims)).toEqual([302, 429, 429, 429]);
+  expect(await statuses(house, ['192.0.2.2', '192.0.2.1, 192.0.2.3'])).toEqual([302, 302]);
+});
+
+test('the addresses of one IPv6 network are one', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
+  const addresses = ['2001:db8:0:100::1', '2001:db8:0:1ff:2::', '2001:db8:0:200::1'];
+  expect(await statuses(house, addresses)).toEqual([302, 429, 302]);
+});
+
+test('processes count together', async () => {
+  await using fleet = await startFleet({ processes: 2, env: { SIGN_INS_PER_ADDRESS: '4' } });
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, async (_, at) => call(fleet.at(at).url, '', SIGN_IN)),
+  );
+  expect(tally(answers)).toEqual({ 302: 4, 429: 6 });
+});
+
+test('while Redis is away or silent the process counts by itself, and each answer comes within two seconds', async () => {
+  await using server = await startRedisServer();
+  await using fleet = await startFleet({ redisUrl: server.url, env: { SIGN_INS_PER_ADDRESS: '2' } });
+  const { url } = fleet.at(0);
+  const three = async () => {
+    const answers = [];
+    for (let at = 0; at < 3; at += 1) answers.push(await call(url, '', SIGN_IN));
+    for (const { ms } of answers) expect(ms).toBeLessThan(2_000);
+    return answers.map(({ status }) => status);
+  };
+  server.pause();
+  expect(await three()).toEqual([503, 503, 429]);
+  server.resume();
+  await server.kill();
+  expect(await three()).toEqual([429, 429, 429]);
+  // Empty, and without the script: it counts from the start.
+  await server.restart('empty');
+  await ready(fleet.at(0));
+  expect(await three()).toEqual([302, 302, 429]);
+});
+
+test('counts of this process end with their window', () => {
+  let clock = 0;
+  const counts = createLocalCounts({ windowMs: 1_000, now: () => clock });
+  const hits = (key: string) => counts.increment(key).totalHits;
+  expect([hits('a'), hits('a'), hits('b')]).toEqual([1, 2, 1]);
+  clock = 999;
+  expect(hits('a')).toBe(3);
+  clock = 1_000;
+  expect(hits('a')).toBe(1);
+});
+
+test('counts of this process are bounded: those of very many addresses push out the ones counted longest ago', () => {
+  const counts = createLocalCounts({ windowMs: 1_000, now: () => 0 });
+  for (let at = 0; at < 30_000; at += 1) counts.increment(String(at));
+  expect(counts.increment('29999').totalHits).toBe(2);
+  expect(counts.increment('0').totalHits).toBe(1);
+});
