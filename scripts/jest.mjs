@@ -15,6 +15,8 @@ export async function prepareTests() {
   await ensureProgram('haproxy', 'haproxy');
   await ensureProgram('promtool', 'prometheus');
   await ensureKubectl();
+  await ensureProgram('nginx', 'nginx');
+  await ensureProgram('caddy', 'caddy');
   await ensureBuild();
 }
 

@@ -21,6 +21,12 @@ export interface Page {
 /** A browser without scripts: real cookies, redirects followed by hand, forms filled in as a person would. */
 export class Browser {
   readonly jar = new CookieJar();
+  readonly #fetch: typeof fetch;
+
+  /** `send` is for whoever needs more than `fetch` can do, such as a certificate that nobody has heard of. */
+  constructor(send: typeof fetch = fetch) {
+    this.#fetch = send;
+  }
 
   /** One request, no redirect followed. */
   async fetch(url: string | URL, init: RequestInit = {}): Promise<Page> {
@@ -28,7 +34,7 @@ export class Browser {
     const headers = new Headers(init.headers);
     const cookies = await this.jar.getCookieString(at.href);
     if (cookies !== '' && !headers.has('cookie')) headers.set('cookie', cookies);
-    const answer = await fetch(at, { ...init, headers, redirect: 'manual' });
+    const answer = await this.#fetch(at, { ...init, headers, redirect: 'manual' });
     noteQuery(answer.headers.get('location') ?? '');
     for (const cookie of answer.headers.getSetCookie()) {
       noteSetCookie(cookie);

@@ -39,6 +39,8 @@ export function createCertificate(hostname: string, now = Date.now()): Certifica
 function der(tag: number, content: Buffer): Buffer {
   const { length } = content;
   if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content]);
+  // As short as it goes: Go's parser takes no other (X.690 §10.1).
+  if (length < 0x100) return Buffer.concat([Buffer.of(tag, 0x81, length), content]);
   return Buffer.concat([Buffer.of(tag, 0x82, length >> 8, length & 0xff), content]);
 }
 

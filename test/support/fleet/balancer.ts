@@ -1,23 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { eventually } from '../programs.ts';
+import { startKeptProgram } from '../kept-program.ts';
 import { startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { freePort } from './free-port.ts';
 
 /** The very file that operators are given. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
-
-/** The shell ends HAProxy when the pipe on its standard input closes: because we asked for it, or ended in any way. */
-const KEEPER = `
-  exec 3<&0
-  haproxy -db -f "$1" </dev/null 3<&- 2>&1 &
-  pid=$!
-  { cat >/dev/null; kill "$pid" 2>/dev/null; } <&3 >/dev/null 2>&1 &
-  exec 3<&-
-  wait "$pid"
-`;
 
 /** HAProxy as `deploy/haproxy.cfg` sets it up, in a process of its own. */
 interface Balancer extends AsyncDisposable {
@@ -28,32 +16,16 @@ interface Balancer extends AsyncDisposable {
 /** Starts HAProxy before processes, which it finds at `hosts` (`127.0.0.1:port`), and resolves once it answers. */
 async function startBalancer(port: number, hosts: readonly string[]): Promise<Balancer> {
   const servers = hosts.map((host, at) => [`CLOAKROOM_${at + 1}`, host]);
-  const keeper = spawn('sh', ['-c', KEEPER, 'haproxy-keeper', CONFIG], {
-    env: { PATH: process.env['PATH'], BIND: `127.0.0.1:${port}`, ...Object.fromEntries(servers) },
-    stdio: ['pipe', 'pipe', 'ignore'],
-    detached: true,
-  });
-  let said = '';
-  keeper.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-  const exited = once(keeper, 'close');
-  try {
-    await eventually(async () => {
-      if (keeper.exitCode !== null) throw new Error(`haproxy did not start:\n${said}`);
-      return fetch(`http://127.0.0.1:${port}/healthz`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    });
-  } catch (error) {
-    keeper.stdin.end();
-    throw error;
-  }
+  const env = { BIND: `127.0.0.1:${port}`, ...Object.fromEntries(servers) };
+  const isUp = async () =>
+    fetch(`http://127.0.0.1:${port}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  const haproxy = await startKeptProgram(['haproxy', '-db', '-f', CONFIG], env, isUp);
   return {
-    logged: () => said,
-    async [Symbol.asyncDispose]() {
-      keeper.stdin.end();
-      await exited;
-    },
+    logged: () => haproxy.printed(),
+    [Symbol.asyncDispose]: async () => haproxy[Symbol.asyncDispose](),
   };
 }
 
