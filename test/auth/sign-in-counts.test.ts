@@ -21,8 +21,8 @@ test('in a cluster each key is counted at its own master, which knew nothing of 
   await redisReady(redis);
   const [one, other] = [await createCounts(redis), await createCounts(redis)];
   const keys = Array.from({ length: 20 }, (_, at) => `address-${at}`);
-  expect(await Promise.all(keys.map(one))).toEqual(Array(20).fill(1));
+  expect(await Promise.all(keys.map(one))).toEqual(Array.from({ length: 20 }, () => 1));
   for (const { master } of topology.shards) await master.ask('SCRIPT', 'FLUSH');
-  expect(await Promise.all(keys.map(other))).toEqual(Array(20).fill(2));
+  expect(await Promise.all(keys.map(other))).toEqual(Array.from({ length: 20 }, () => 2));
   await closeRedis(redis);
 });

@@ -5,6 +5,7 @@ import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import { ready } from '../support/fleet/ready.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
+import { startSlowLine } from '../support/fleet/slow-line.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 
@@ -45,7 +46,10 @@ test('past the limit a sign-in is a page with 429 that says how long to wait', a
 
 test('the log tells once in a window, and Redis holds no address', async () => {
   await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
-  await statuses(house, Array(4).fill(undefined));
+  await statuses(
+    house,
+    Array.from({ length: 4 }, () => undefined),
+  );
   const lines = house.logged.filter((line) => line.includes('sign-ins of an address are limited'));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
@@ -74,7 +78,12 @@ test('HEAD counts as well: it would begin a sign-in, too', async () => {
 
 test('0 is no limit', async () => {
   await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '0' });
-  expect(await statuses(house, Array(5).fill(undefined))).toEqual(Array(5).fill(302));
+  expect(
+    await statuses(
+      house,
+      Array.from({ length: 5 }, () => undefined),
+    ),
+  ).toEqual(Array.from({ length: 5 }, () => 302));
   expect(await house.redis.keys('cloakroom:sign-ins:*')).toEqual([]);
 });
 
@@ -123,6 +132,16 @@ test('while Redis is away or silent the process counts by itself, and each answe
   await server.restart('empty');
   await ready(fleet.at(0));
   expect(await three()).toEqual([302, 302, 429]);
+});
+
+test('a slow Redis delays a sign-in by one of its answers, not by two', async () => {
+  await using server = await startRedisServer();
+  await using line = await startSlowLine(server.port);
+  await using fleet = await startFleet({ redisUrl: server.url, env: { REDIS_URL: line.url } });
+  line.delayMs = 1_300;
+  const { status, ms } = await call(fleet.at(0).url, '', SIGN_IN);
+  expect(status).toBe(302);
+  expect(ms).toBeLessThan(2_000);
 });
 
 test('counts of this process end with their window', () => {
