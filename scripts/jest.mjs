@@ -5,7 +5,7 @@ import { ensureBuild } from './ensure-build.mjs';
 import { ensureKubectl } from './ensure-kubectl.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { run } from './launch.mjs';
-import { auditLogs, tellAudit } from './log-audit.mjs';
+import { auditLogs, countAudit, tellAudit } from './log-audit.mjs';
 
 /** What the tests run beside the packages: programs, and the app as it is shipped. */
 export async function prepareTests() {
@@ -37,7 +37,9 @@ export async function runJest(args, programs) {
   const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder }; // test/support/log-audit.ts
   try {
     const code = await run(node, command, { env });
-    const audit = tellAudit(auditLogs(folder));
+    const found = auditLogs(folder);
+    tellAudit(found);
+    const audit = countAudit(found);
     return { code: code || audit.failed, audit };
   } finally {
     rmSync(folder, { recursive: true });

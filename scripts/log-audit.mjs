@@ -41,13 +41,21 @@ export function auditLogs(folder) {
 }
 
 /**
- * Says what was found; gives how many tests that is: none where nothing was logged.
+ * Says what was found.
  * @param {Audit} audit
  */
 export function tellAudit({ lines, secrets, findings }) {
-  if (lines === 0) return { passed: 0, failed: 0 };
+  if (lines === 0) return;
   console.log(`Logs: ${lines} lines, ${secrets} secrets to look for, ${findings.length} findings.`);
   for (const finding of findings.slice(0, MOST_TOLD)) console.error(`  ${finding}`);
+}
+
+/**
+ * As how many tests it counts: as none where nothing was logged.
+ * @param {Audit} audit
+ */
+export function countAudit({ lines, findings }) {
+  if (lines === 0) return { passed: 0, failed: 0 };
   return findings.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 

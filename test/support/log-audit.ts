@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { parse } from 'cookie';
 
@@ -9,6 +9,9 @@ const FOLDER = process.env['LOG_AUDIT_FOLDER'];
 /** Shorter ones can't be told from other words. */
 const SHORTEST = 8;
 const SHORTEST_QUERY_VALUE = 16;
+
+/** Asked for at once: a process may end after its test file. */
+const { testPath: TEST = 'no test' } = expect.getState();
 
 const known = new Set<string>();
 
@@ -102,10 +105,8 @@ function onTexts<T extends string>(
 }
 
 function fileOf(folder: string, extension: string): string {
-  const { testPath = 'no test' } = expect.getState();
-  const path = testPath.slice(testPath.lastIndexOf('/test/') + 1);
   return join(
     folder,
-    `${basename(path) === path ? path : path.replaceAll('/', '~')}.${process.pid}.${extension}`,
+    `${TEST.slice(TEST.lastIndexOf('/test/') + 1).replaceAll('/', '~')}.${process.pid}.${extension}`,
   );
 }

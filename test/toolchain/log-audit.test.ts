@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { auditLogs, tellAudit } from '../../scripts/log-audit.mjs';
+import { auditLogs, countAudit } from '../../scripts/log-audit.mjs';
 
 const TOKEN = 'q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA';
 const PASSWORD = 's3cret-of-redis';
@@ -97,7 +97,7 @@ test('a line that is cut off is found', async () => {
 });
 
 test('what is found counts as a test that failed, what is clean as one that passed, and nothing as none', () => {
-  expect(tellAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
-  expect(tellAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
-  expect(tellAudit({ lines: 0, secrets: 0, findings: [] })).toEqual({ passed: 0, failed: 0 });
+  expect(countAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
+  expect(countAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
+  expect(countAudit({ lines: 0, secrets: 0, findings: [] })).toEqual({ passed: 0, failed: 0 });
 });
