@@ -66,6 +66,14 @@ test('in a cluster each master is looked at, with keys of its own', async () => 
   for (const { master } of cluster.shards) expect(await master.ask('DBSIZE')).toBe(0);
 });
 
+test('a master with several ranges of slots is looked at once', async () => {
+  const [{ master: from }, { master: to }] = cluster.shards;
+  const id = String(await to.ask('CLUSTER', 'MYID'));
+  for (const node of [to, from]) await node.ask('CLUSTER', 'SETSLOT', '0', 'NODE', id);
+  const said = await examined({ REDIS_URL: cluster.url });
+  expect(said('redis-reachable').detail.split(`127.0.0.1:${to.port}`)).toHaveLength(2);
+});
+
 test('what is wrong with one master is told by its name', async () => {
   const [{ master }] = cluster.shards;
   await master.ask('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');

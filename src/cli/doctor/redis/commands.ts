@@ -72,10 +72,9 @@ export async function tryCommands(link: RedisLink, prefix: string): Promise<Refu
     'refusal' in answer ? [[command, answer.refusal]] : [],
   );
   const inScript = 'value' in script && Array.isArray(script.value) ? (script.value as string[]) : [];
-  const found = [...direct, ...inScript.map((line) => [line.slice(0, line.indexOf(' ')), line])]
-    // What follows from another refusal is none.
-    .filter(([, message = '']) => !/WRONGTYPE|NOSCRIPT/.test(message))
-    .map(([command = '', message = '']) => toRefusal(command, message));
+  const found = [...direct, ...inScript.map((line) => [line.slice(0, line.indexOf(' ')), line])].map(
+    ([command = '', message = '']) => toRefusal(command, message),
+  );
   return [...new Map(found.map((refusal) => [refusal.command, refusal])).values()];
 }
 
