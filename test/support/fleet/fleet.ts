@@ -98,6 +98,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       SCOPES: 'room:read room:write workspace:read',
       REDIS_URL: redisUrl,
       SESSION_KEYS: SESSION_KEY,
+      SIGN_INS_PER_ADDRESS: '100000', // visitors sign in more often than any office
       ...options.env,
       ...env,
     });
