@@ -64,15 +64,22 @@ export function createBrowser() {
      */
     async ask(url, asked) {
       const { statusCode, headers, body } = await open(url, asked);
-      const text = await body.text().catch((/** @type {unknown} */ cause) => {
-        throw new BrokenOff('half an answer', { cause });
-      });
-      return { status: statusCode, headers, text };
+      return { status: statusCode, headers, text: await textOf(body) };
     },
   };
 }
 
 /** @typedef {ReturnType<typeof createBrowser>} Browser */
+
+/**
+ * The whole of a body; rejects with BrokenOff.
+ * @param {import('undici').Dispatcher.ResponseData['body']} body
+ */
+export async function textOf(body) {
+  return body.text().catch((/** @type {unknown} */ cause) => {
+    throw new BrokenOff('half an answer', { cause });
+  });
+}
 
 /** Closes the connections that are left open. */
 export async function closeBrowsers() {

@@ -105,9 +105,11 @@ async function echo(visit, random) {
 /** @param {Visit} visit */
 async function giveUpDownload(visit) {
   const body = await visit.open(`${API}soak/give?bytes=${50 * LARGE_BYTES}`);
-  body.on('error', () => {}); // that is us
-  await body[Symbol.asyncIterator]().next();
-  body.destroy();
+  try {
+    for await (const _chunk of body) break; // which destroys it
+  } catch (cause) {
+    throw new BrokenOff('half an answer', { cause });
+  }
 }
 
 /** @param {Visit} visit */

@@ -81,8 +81,8 @@ export async function startHouse(log) {
         CLIENT_ID: 'demo-app',
         CLIENT_SECRET: 'demo-secret',
         SCOPES: 'room:read room:write workspace:read',
-        SERVICE_TIMEOUT_SECONDS: '4',
-        TOKEN_TIMEOUT_SECONDS: '3',
+        SERVICE_TIMEOUT_SECONDS: '10',
+        TOKEN_TIMEOUT_SECONDS: '5',
         SHUTDOWN_SECONDS: '20',
       },
     });

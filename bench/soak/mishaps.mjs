@@ -31,7 +31,7 @@ const MISHAPS = [
   ofService('lists answer 500', NO_SERVICE, { route: 'any', fault: 'status', status: 500 }),
   ofService('lists are reset', NO_SERVICE, { route: 'workspaces', fault: 'reset-before' }),
   ofService('lists are cut off', NO_SERVICE, { route: 'workspaces', fault: 'cut' }),
-  ofService('lists hang', NO_SERVICE, { route: 'workspaces', fault: 'latency', latencyMs: 8_000 }),
+  ofService('lists hang', NO_SERVICE, { route: 'workspaces', fault: 'latency', latencyMs: 14_000 }),
   ofService('lists are late', NONE, { route: 'workspaces', fault: 'latency', latencyMs: 500 }),
   ofService('too many requests', /^(?:429 passed on|503)$/, { route: 'workspaces', fault: 'rate-limit' }),
   ofService('access tokens are revoked', NONE, {
@@ -40,7 +40,7 @@ const MISHAPS = [
     calls: 10,
   }),
   ofService('token endpoint answers 500', NO_TOKEN, { route: 'token', fault: 'status', status: 500 }),
-  ofService('token endpoint hangs', NO_TOKEN, { route: 'token', fault: 'latency', latencyMs: 6_000 }),
+  ofService('token endpoint hangs', NO_TOKEN, { route: 'token', fault: 'latency', latencyMs: 9_000 }),
   ofService('token endpoint is late', NONE, { route: 'token', fault: 'latency', latencyMs: 1_000 }),
   ofService('token answers are lost', NO_TOKEN, { route: 'token', fault: 'reset-after' }),
   {

@@ -39,13 +39,16 @@ try {
   const telling = tell(over.signal, ledger, began);
 
   const mishaps = createMishaps(house, ledger, random.fork(), ms);
-  // Somebody who falls over is a flaw of this very script: then there is nothing to judge.
-  await Promise.race([mishaps.suffer(), people.gone]);
-  await delay(Math.max(0, began + ms - performance.now()));
-  await people.stop();
-  over.abort();
-  await telling;
-  await vitals.stop();
+  try {
+    // Somebody who falls over is a flaw of this very script: then there is nothing to judge.
+    await Promise.race([mishaps.suffer(), people.gone]);
+    await delay(Math.max(0, began + ms - performance.now()));
+    await people.stop();
+  } finally {
+    over.abort();
+    await telling;
+    await vitals.stop();
+  }
   const isSound = await judge({ house, ledger, mishaps: mishaps.counts, vitals, people, filesAtFirst, log });
   process.exitCode = isSound ? 0 : 1;
 } finally {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { BrokenOff, createBrowser } from './browser.mjs';
+import { BrokenOff, createBrowser, textOf } from './browser.mjs';
 import { signIn } from './sign-in.mjs';
 
 /** @typedef {import('./browser.mjs').Answer} Answer */
@@ -116,7 +116,7 @@ export function createVisit({ url, ledger, itemsOf }, user) {
         headers: answered,
         body,
       } = await browser.open(url + path, { ...asked, headers });
-      judge({ status, headers: answered }, status === 200 ? '' : await body.text(), asked);
+      judge({ status, headers: answered }, status === 200 ? '' : await textOf(body), asked);
       return body;
     },
     /** What is on a page or in a list is this user's. @param {string} text */

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** @typedef {import('./house.mjs').Life} Life */
@@ -6,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const EVERY_MS = 5_000;
 /** One that got no processor for so long gave up on Redis and the service, though they had answered. */
-const STARVED_MS = 700;
+const STARVED_MS = 400;
 /** And so long after that, somebody may still have waited for it. */
 const AFTERWARDS_MS = 2_000;
 
@@ -20,22 +21,33 @@ export function watchVitals(house, ledger) {
   const samples = new Map();
   const starved = { count: 0 };
   const over = new AbortController();
+  /**
+   * @param {number} lagMs
+   * @param {number} since by performance.now()
+   */
+  const judgeLag = (lagMs, since) => {
+    if (lagMs < STARVED_MS) return;
+    starved.count += 1;
+    const window = ledger.open('a process got no processor', /^50[234]|^half an answer$/, since);
+    window.to = performance.now() + AFTERWARDS_MS;
+  };
+  const own = monitorEventLoopDelay({ resolution: 10 });
+  own.enable();
   const look = async (/** @type {Life} */ life) => {
     const told = /** @type {Omit<Sample, 'at'>} */ (await life.ask());
     const mine = samples.get(life) ?? [];
     samples.set(life, mine);
     const lastAt = mine.at(-1)?.at ?? life.bornAt;
     mine.push({ ...told, at: performance.now() });
-    if (told.lagMs < STARVED_MS) return;
-    starved.count += 1;
-    const window = ledger.open('a process got no processor', /^50[234]|^half an answer$/, lastAt);
-    window.to = performance.now() + AFTERWARDS_MS;
+    judgeLag(told.lagMs, lastAt);
   };
   const watching = (async () => {
     while (!over.signal.aborted) {
-      const living = house.running.filter(({ isEnded }) => !isEnded);
+      const living = house.running.filter(({ isEnded, wasGone }) => !isEnded && !wasGone());
       // One that ends just then says nothing any more.
       await Promise.all(living.map(async (life) => look(life).catch(() => {})));
+      judgeLag(own.max / 1e6, performance.now() - EVERY_MS);
+      own.reset();
       await delay(EVERY_MS);
     }
   })();

@@ -51,7 +51,7 @@ export function startProcess([program = '', ...args], env, { stdout = 'inherit',
     /** Asks for what it tells next. */
     async ask() {
       const answer = this.told();
-      child.send('?');
+      child.send('?', () => {}); // one that has just ended says so by itself
       return answer;
     },
     /** Lets it end by itself: a profile that it was to write is written then. */
