@@ -1,8 +1,6 @@
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { figure, printTable } from '../support/table.mjs';
-import { growthPerMinute, openFiles } from './vitals.mjs';
+import { FILES_LEFT, keysWithoutEnd, openFilesLeft, readLog } from './left-over.mjs';
+import { growthPerMinute } from './vitals.mjs';
 
 /** @typedef {import('./house.mjs').House} House */
 /** @typedef {import('./house.mjs').Life} Life */
@@ -25,10 +23,6 @@ const JUDGED_AFTER_MS = 8 * 60_000;
 /** By the minute, after a full collection. */
 const HEAP_GROWTH_BYTES = 0.25 * MB;
 const RSS_GROWTH_BYTES = 1.5 * MB;
-/** More than at first, once all connections of browsers and of the service have closed. */
-const FILES_LEFT = 4;
-const CLOSED_WITHIN_MS = 90_000;
-
 /**
  * Looks at what is left when everybody has gone, prints all, and says whether every bound has held.
  * @param {Run} run
@@ -75,7 +69,11 @@ export async function judge({ house, ledger, mishaps, vitals, people, filesAtFir
   if (examples.length > 0) console.log(`\nThe first of what is unexplained:\n\n${examples.join('\n')}`);
 
   const bounds = /** @type {const} */ ([
-    ['sessions lost, but for rotated tokens that died on their way', ledger.lost.length - died, 0],
+    [
+      'sessions lost, but for rotated tokens that died on their way',
+      Math.max(0, ledger.lost.length - died),
+      0,
+    ],
     ['answers that were wrong', ledger.wrong.length, 0],
     ['failures that nothing explains', ledger.unexplained, 0],
     ['keys in Redis without an end', immortal, 0],
@@ -147,50 +145,6 @@ async function toProcess(life, house, { samples }) {
             ]),
           ],
   };
-}
-
-/** @param {House} house */
-async function keysWithoutEnd({ redis }) {
-  if (!('scanStream' in redis)) throw new Error('This is for one Redis.');
-  let count = 0;
-  for await (const keys of redis.scanStream({ count: 500 })) {
-    const left = await Promise.all(/** @type {string[]} */ (keys).map(async (key) => redis.ttl(key)));
-    count += left.filter((seconds) => seconds === -1).length;
-  }
-  return count;
-}
-
-/**
- * The most that any process has open beyond what it had when it was new, once that no longer shrinks.
- * @param {House} house
- * @param {ReadonlyMap<Life, number>} filesAtFirst
- */
-async function openFilesLeft({ running }, filesAtFirst) {
-  const atFirst = Math.min(...filesAtFirst.values());
-  const giveUpAt = performance.now() + CLOSED_WITHIN_MS;
-  for (;;) {
-    const most = Math.max(...running.map(({ pid }) => openFiles(pid) - atFirst));
-    if (most <= FILES_LEFT || performance.now() > giveUpAt) return most;
-    await delay(500);
-  }
-}
-
-/**
- * Sessions that ended in the one way that nobody can help, and lines of errors that nobody foresaw, by message.
- * @param {string} file
- */
-async function readLog(file) {
-  let died = 0;
-  /** @type {Map<string, number>} */
-  const errors = new Map();
-  for await (const line of createInterface(createReadStream(file))) {
-    if (line.includes('"session ended"') && line.includes('"attemptBefore"')) died += 1;
-    if (!/^.{0,30}"level":"(?:error|fatal)"/.test(line)) continue;
-    const { msg, code } = /** @type {{ msg: string, code?: string }} */ (JSON.parse(line));
-    if (code !== undefined && code !== 'internal_error') continue; // an outage, as somebody was told
-    errors.set(msg, (errors.get(msg) ?? 0) + 1);
-  }
-  return { died, errors };
 }
 
 /** @param {ReadonlyMap<string, number>} counts */

@@ -1,0 +1,58 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openFiles } from './vitals.mjs';
+
+/** @typedef {import('./house.mjs').House} House */
+/** @typedef {import('./house.mjs').Life} Life */
+
+/** More than at first, once all connections of browsers and of the service have closed. */
+export const FILES_LEFT = 4;
+const CLOSED_WITHIN_MS = 90_000;
+
+/**
+ * Keys of Redis that would stay for ever.
+ * @param {House} house
+ */
+export async function keysWithoutEnd({ redis }) {
+  if (!('scanStream' in redis)) throw new Error('This is for one Redis.');
+  let count = 0;
+  for await (const keys of redis.scanStream({ count: 500 })) {
+    const left = await Promise.all(/** @type {string[]} */ (keys).map(async (key) => redis.ttl(key)));
+    count += left.filter((seconds) => seconds === -1).length;
+  }
+  return count;
+}
+
+/**
+ * The most that any process has open beyond what it had when it was new, once that no longer shrinks.
+ * @param {House} house
+ * @param {ReadonlyMap<Life, number>} filesAtFirst
+ */
+export async function openFilesLeft({ running }, filesAtFirst) {
+  const atFirst = Math.min(...filesAtFirst.values());
+  const giveUpAt = performance.now() + CLOSED_WITHIN_MS;
+  for (;;) {
+    const most = Math.max(...running.map(({ pid }) => openFiles(pid) - atFirst));
+    if (most <= FILES_LEFT || performance.now() > giveUpAt) return most;
+    await delay(500);
+  }
+}
+
+/**
+ * Sessions that ended in the one way that nobody can help, and lines of errors that nobody foresaw, by message.
+ * @param {string} file
+ */
+export async function readLog(file) {
+  let died = 0;
+  /** @type {Map<string, number>} */
+  const errors = new Map();
+  for await (const line of createInterface(createReadStream(file))) {
+    if (line.includes('"session ended"') && line.includes('"attemptBefore"')) died += 1;
+    if (!/^.{0,30}"level":"(?:error|fatal)"/.test(line)) continue;
+    const { msg, code } = /** @type {{ msg: string, code?: string }} */ (JSON.parse(line));
+    if (code !== undefined && code !== 'internal_error') continue; // an outage, as somebody was told
+    errors.set(msg, (errors.get(msg) ?? 0) + 1);
+  }
+  return { died, errors };
+}
