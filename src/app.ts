@@ -33,6 +33,8 @@ export function createApp(
   app.disable('x-powered-by');
   app.disable('etag'); // no page may be kept, and an asset changes with its address
   app.set('trust proxy', config.trustProxy);
+  // RFC 3986 §6.2.2.1. A rule of a proxy's for /auth/login is none for /auth/Login.
+  app.enable('case sensitive routing');
   // What a browser sees is PUBLIC_URL, whatever the last hop before us speaks: or a proxy that is not configured
   // would make express-session withhold the cookie without a word.
   Object.defineProperty(app.request, 'secure', { get: () => https });

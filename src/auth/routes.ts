@@ -37,7 +37,7 @@ export interface AuthDeps {
 
 /** `/auth/*` (contract, section 3). `readSession` puts the session on the request where a route needs it. */
 export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   router.get('/login', createSignInLimit(deps), createSignIn(deps));
   router.get('/callback', readSession, createCallback(deps));
   router.get('/session', createSessionStatus(deps));

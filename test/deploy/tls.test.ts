@@ -170,10 +170,14 @@ describe.each([
     expect(await digest.promise).toBe(createHash('sha256').update(half).update(half).digest('hex'));
   }, 60_000);
 
-  test('an upload that is too large is refused by its head', async () => {
+  test('an upload that is too large is refused by Cloakroom, by its head', async () => {
     const upload = begin('PUT', { 'content-length': MOST_BYTES + 1 }).on('error', () => {});
     upload.write('x');
-    expect((await answerTo(upload)).statusCode).toBe(413);
+    const answer = await answerTo(upload);
+    expect([answer.statusCode, JSON.parse(await text(answer))]).toMatchObject([
+      413,
+      { code: 'body_too_large' },
+    ]);
     upload.destroy();
     expect(house.calls).toEqual([]);
   });

@@ -94,7 +94,7 @@ function headingsOf(text: string): string[] {
 function missingFiles(text: string): string[] {
   return [...withoutFences(text).matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
     .map(([, path = '']) => path)
-    .filter((path) => /^(?:bench|deploy|docs|public|scripts|src|test|views)\//.test(path))
+    .filter((path) => /^(?:audit|bench|deploy|docs|public|scripts|src|test|views)\//.test(path))
     .filter((path) => !existsSync(join(ROOT, path)));
 }
 

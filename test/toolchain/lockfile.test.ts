@@ -7,6 +7,7 @@ const NODES = ['20', '22', '24'].map((major) => `test/nodes/${major}/package-loc
 const lockfiles = [
   'package-lock.json',
   'bench/package-lock.json',
+  'audit/package-lock.json',
   'test/deploy/kubectl/package-lock.json',
   ...NODES,
 ].map((path) => ({

@@ -29,6 +29,7 @@ export async function startCaddy(place: Place, hosts: readonly string[]): Promis
   const program = await startKeptProgram([...command], env, async () => isUp(place));
   return {
     logged: async () => program.printed(),
+    async leaveOut() {}, // it checks, and so is told
     async [Symbol.asyncDispose]() {
       await program[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });

@@ -21,6 +21,8 @@ export interface Place {
 export interface Front extends AsyncDisposable {
   /** All that it has logged so far: of calls, and of what went wrong. */
   logged(): Promise<string>;
+  /** Does what docs/operations.md says is to be done before a process gets its SIGTERM; null puts it in again. */
+  leaveOut(host: string | null): Promise<void>;
 }
 
 /** A place of its own on the loopback interface. */

@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startKeptProgram } from '../kept-program.ts';
+import { eventually } from '../programs.ts';
 import { isUp } from './front.ts';
 import type { Front, Place } from './front.ts';
 import { writeNginxConf } from './nginx-conf.mjs';
@@ -14,12 +15,26 @@ export async function startNginx(place: Place, hosts: readonly string[]): Promis
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-nginx-'));
   const at = (name: string) => join(folder, name);
   const command = await writeNginxConf(folder, place, hosts);
+  const master = async () => Number(await readFile(at('nginx.pid'), 'utf8'));
+  const workers = async () => {
+    const pid = await master();
+    return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ');
+  };
   const program = await startKeptProgram(command, {}, async () => isUp(place));
   return {
     async logged() {
       const names = ['access.log', 'error.log', 'all.log'];
       const logs = await Promise.all(names.map(async (name) => readFile(at(name), 'utf8').catch(() => '')));
       return logs.join('') + program.printed();
+    },
+    async leaveOut(host) {
+      const config = (await readFile(at('cloakroom.conf'), 'utf8')).replaceAll(' down;', ';');
+      const line = `server ${host} fail_timeout=2s`;
+      await writeFile(at('cloakroom.conf'), config.replaceAll(`${line};`, `${line} down;`));
+      const before = await workers();
+      process.kill(await master(), 'SIGHUP');
+      // Old workers go when the calls that they have are over.
+      await eventually(async () => (await workers()).every((pid) => !before.includes(pid)));
     },
     async [Symbol.asyncDispose]() {
       await program[Symbol.asyncDispose]();

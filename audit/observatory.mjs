@@ -1,0 +1,44 @@
+import { fileURLToPath } from 'node:url';
+import { runScanner } from './support/run-scanner.mjs';
+
+const PROCESS = fileURLToPath(new URL('observatory-process.mjs', import.meta.url));
+/** Pages that need a session are looked at with one. */
+const PAGES = [
+  { path: '/', signedIn: false },
+  { path: '/workspaces', signedIn: true },
+  { path: '/console', signedIn: true },
+];
+
+/**
+ * Mozilla's HTTP Observatory: A+ or a finding.
+ * @param {import('./support/stage.mjs').Stage} stage
+ * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
+ */
+export async function observe(stage) {
+  const verdicts = [];
+  for (const { path, signedIn } of PAGES) {
+    const env = {
+      NODE_EXTRA_CA_CERTS: stage.certificate,
+      ...(signedIn && { AUDIT_COOKIE: stage.cookie }),
+    };
+    const address = new URL(path, stage.origin);
+    const { output } = await runScanner(process.execPath, [PROCESS, address.host + path], {
+      seconds: 60,
+      env,
+    });
+    verdicts.push({ scanner: 'http-observatory', target: path, ...judge(output) });
+  }
+  return verdicts;
+}
+
+/** @param {string} output */
+function judge(output) {
+  const line = output.split('\n').find((each) => each.startsWith('{'));
+  if (line === undefined) return { result: 'failed', findings: [output] };
+  const { scan, tests } = /** @type {import('@mdn/mdn-http-observatory').ScanResult} */ (JSON.parse(line));
+  const lost = Object.entries(tests).filter(([, { pass }]) => !pass);
+  return {
+    result: `${scan.grade} (${scan.score}), ${scan.testsPassed} of ${scan.testsQuantity} passed, status ${scan.statusCode}`,
+    findings: scan.grade === 'A+' ? [] : lost.map(([name, { result }]) => `${name}: ${result}`),
+  };
+}

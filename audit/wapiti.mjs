@@ -1,0 +1,76 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runScanner } from './support/run-scanner.mjs';
+
+/** Those that ask what is here. Not nikto and wapp, which download lists, nor ssrf and xxe, which need a server of theirs. */
+const MODULES =
+  'backup,blindsql,cookieflags,crlf,csp,csrf,exec,file,htaccess,http_headers,methods,permanentxss,redirect,shellshock,sql,xss';
+const MOST_SECONDS = 40;
+/** What it says of what is meant to be so, and why. @type {Readonly<Record<string, string>>} */
+const MEANT = {
+  'X-XSS-Protection is not set':
+    'it is 0: the filter that it once steered is gone from browsers, and did harm',
+};
+
+/**
+ * wapiti, which looks for holes by itself, signed out and in.
+ * @param {import('./support/stage.mjs').Stage} stage
+ * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
+ */
+export async function attack(stage) {
+  const verdicts = [];
+  for (const { who, path, as } of [
+    { who: 'signed out', path: '/', as: [] },
+    // It takes no cookie along when it is led elsewhere, so it begins where nobody is.
+    { who: 'signed in', path: '/workspaces', as: ['-H', `Cookie: ${stage.cookie}`] },
+  ]) {
+    const report = join(stage.folder, `wapiti-${who.replace(' ', '-')}.json`);
+    const bounds = [
+      '--max-scan-time',
+      MOST_SECONDS,
+      '--max-attack-time',
+      8,
+      '-d',
+      3,
+      '--max-links-per-page',
+      20,
+    ];
+    const start = ['-u', stage.origin + path, '--scope', 'domain'];
+    const quiet = [
+      '--no-bugreport',
+      '--flush-session',
+      '--verify-ssl',
+      0,
+      '--store-session',
+      join(stage.folder, 'wapiti'),
+      '-v',
+      0,
+    ];
+    const args = [...start, ...bounds, ...quiet, ...as, '-m', MODULES, '-f', 'json', '-o', report];
+    const { output } = await runScanner('wapiti', args.map(String), {
+      seconds: 600,
+      env: { HOME: stage.folder },
+    });
+    await writeFile(report.replace(/json$/, 'log'), output);
+    verdicts.push({ scanner: 'wapiti', target: who, ...judge(await readFile(report, 'utf8')) });
+  }
+  return verdicts;
+}
+
+/** @param {string} report */
+function judge(report) {
+  const { vulnerabilities, anomalies } =
+    /** @type {{ vulnerabilities: Record<string, Fault[]>, anomalies: Record<string, Fault[]> }} */ (
+      JSON.parse(report)
+    );
+  const all = [...Object.entries(vulnerabilities), ...Object.entries(anomalies)];
+  const faults = all.flatMap(([kind, some]) => some.map((fault) => ({ kind, ...fault })));
+  const findings = faults.filter(({ info }) => MEANT[info] === undefined);
+  const notes = [...new Set(faults.filter((fault) => !findings.includes(fault)).map(({ info }) => info))];
+  return {
+    result: notes.length === 0 ? 'nothing' : `nothing but a note: ${notes.join('; ')}`,
+    findings: findings.map(({ kind, method, path, info }) => `${kind}: ${method} ${path} (${info})`),
+  };
+}
+
+/** @typedef {{ method: string, path: string, info: string }} Fault */

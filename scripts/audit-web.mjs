@@ -1,0 +1,34 @@
+import { ensureApp } from './ensure-app.mjs';
+import { ensurePackages } from './ensure-packages.mjs';
+import { ensureFromApt, ensureProgram } from './ensure-programs.mjs';
+import { launch, LaunchError, root, run } from './launch.mjs';
+
+/** By the Debian package that they are in. */
+const PROGRAMS = {
+  'redis-server': 'redis-server',
+  chromium: 'chromium',
+  nginx: 'nginx',
+  openssl: 'openssl',
+  ip: 'iproute2',
+  unshare: 'util-linux',
+  slowhttptest: 'slowhttptest',
+  ffuf: 'ffuf',
+  wapiti: 'wapiti',
+};
+
+/** A network that has no way out: what a scanner would send elsewhere goes nowhere, and the usual ports are free. */
+const ALONE = ['--net', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
+const WITH_LOOPBACK = 'ip link set lo up && exec "$@"';
+
+await launch(async () => {
+  await ensureApp();
+  for (const [program, aptPackage] of Object.entries(PROGRAMS)) await ensureProgram(program, aptPackage);
+  await ensurePackages(`${root}audit`);
+  const { hasWords, WORDS } = await import('../audit/word-list.mjs');
+  await ensureFromApt(WORDS, 'dirb', hasWords);
+  if ((await run('unshare', [...ALONE, 'true'])) !== 0) {
+    throw new LaunchError('The audit needs a network of its own, and may not make one here: run it as root.');
+  }
+  const audit = [process.execPath, 'audit/web.mjs', ...process.argv.slice(2)];
+  process.exitCode = await run('unshare', [...ALONE, 'sh', '-c', WITH_LOOPBACK, 'audit', ...audit]);
+});
