@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { ensureBuild } from './ensure-build.mjs';
+import { ensurePackages } from './ensure-packages.mjs';
+import { runJest } from './jest.mjs';
+import { LaunchError, launch, run } from './launch.mjs';
+
+/** Starts the name of whatever is made here. */
+const RUN = `cloakroom-test-${randomBytes(4).toString('hex')}`;
+const IMAGE = `${RUN}:image`;
+
+// Builds the image and runs test/containers on it, in the Docker engine that `docker` speaks to. Arguments that begin with a dash go to
+// `docker build`, e.g. --network=host where builds reach the packages only so; others choose tests.
+await launch(async () => {
+  requireDocker();
+  await ensurePackages();
+  await ensureBuild(); // some of what the tests work with is run from there
+  const args = process.argv.slice(2);
+  try {
+    await buildImage(args.filter((arg) => arg.startsWith('-')));
+    const chosen = args.filter((arg) => !arg.startsWith('-'));
+    Object.assign(process.env, { CLOAKROOM_IMAGE: IMAGE, CONTAINERS_RUN: RUN });
+    const tests = chosen.length > 0 ? chosen : ['test/containers'];
+    const options = ['--runInBand', '--testTimeout=180000', '--testPathIgnorePatterns', '/node_modules/'];
+    process.exitCode = await runJest([...tests, ...options]);
+  } finally {
+    removeWhatIsLeft();
+  }
+});
+
+function requireDocker() {
+  for (const args of [['version'], ['compose', 'version']]) {
+    const { error, status, stderr } = spawnSync('docker', args, { encoding: 'utf8' });
+    if (error)
+      throw new LaunchError('docker is missing: these tests need Docker 20.10 and Compose 2.20 or newer.');
+    if (status !== 0) throw new LaunchError(`docker ${args.join(' ')} failed: ${stderr.trim()}`);
+  }
+}
+
+/** @param {readonly string[]} options */
+async function buildImage(options) {
+  process.env['DOCKER_BUILDKIT'] = '1';
+  const code = await run('docker', [
+    'build',
+    '--tag',
+    IMAGE,
+    '--build-arg',
+    'REVISION=of-the-test',
+    ...options,
+    '.',
+  ]);
+  if (code !== 0) throw new LaunchError('The image could not be built: see above.');
+}
+
+/** What tests have started they have removed, unless they were killed. */
+function removeWhatIsLeft() {
+  remove(['ps', '--all'], ['rm', '--force', '--volumes']);
+  remove(['network', 'ls'], ['network', 'rm']);
+  remove(['volume', 'ls'], ['volume', 'rm']);
+  spawnSync('docker', ['image', 'rm', IMAGE]);
+}
+
+/**
+ * @param {readonly string[]} list
+ * @param {readonly string[]} command
+ */
+function remove(list, command) {
+  const args = [...list, '--quiet', '--filter', `name=${RUN}`];
+  const left = spawnSync('docker', args, { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter((id) => id !== '');
+  if (left.length > 0) spawnSync('docker', [...command, ...left]);
+}

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { signInAt, startComposition } from '../support/containers/composition.ts';
+import type { Composition } from '../support/containers/composition.ts';
+import { docker, inspect } from '../support/containers/docker.ts';
+import { eventually } from '../support/programs.ts';
+
+const SERVICES = ['app', 'redis', 'local-service', 'local-service-in-app', 'secrets'];
+const LASTING = SERVICES.filter((service) => service !== 'secrets');
+
+interface HostConfig {
+  readonly ReadonlyRootfs: boolean;
+  readonly CapDrop: readonly string[];
+  readonly SecurityOpt: readonly string[];
+  readonly Memory: number;
+  readonly PidsLimit: number;
+  readonly RestartPolicy: { readonly Name: string };
+  readonly LogConfig: { readonly Config: Readonly<Record<string, string>> };
+}
+
+interface Binding {
+  readonly HostIp: string;
+}
+
+// On a fresh clone, without a .env.
+describe('docker compose --profile demo up', () => {
+  let house: Composition;
+  beforeAll(async () => (house = await startComposition()));
+  afterAll(async () => house[Symbol.asyncDispose]());
+
+  test('gives a sign-in that works, as demo', async () => {
+    const { browser, page } = await signInAt(house.url);
+    expect(page).toMatchObject({ status: 200, url: new URL('/workspaces', house.url) });
+    const call = await browser.fetch(`${house.url}/api/public/v1/workspaces?limit=2`);
+    expect(JSON.parse(call.text)).toMatchObject({ value: [expect.anything(), expect.anything()] });
+  });
+
+  test('loses no session when Redis restarts', async () => {
+    const { browser } = await signInAt(house.url);
+    await docker(['restart', house.container('redis')]);
+    await eventually(async () => (await browser.fetch(`${house.url}/readyz`)).status === 200, 60_000);
+    expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
+  });
+
+  test('keeps sessions and secrets when everything is taken down and up again', async () => {
+    const { browser } = await signInAt(house.url);
+    await house.compose(['down']);
+    await house.compose(['up', '--detach', '--no-build', '--wait']);
+    expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
+  });
+
+  test('goes on when the app’s container has started again', async () => {
+    const { browser } = await signInAt(house.url);
+    await docker(['restart', house.container('app')]);
+    // The local service is reached through the app's own network, of which it has a new one now.
+    const list = async () => (await browser.fetch(`${house.url}/workspaces`)).status;
+    await eventually(async () => (await list().catch(() => 0)) === 200, 60_000);
+    expect(await list()).toBe(200);
+  });
+
+  test('publishes the app and the local service on this machine only, and Redis nowhere', async () => {
+    const published = await Promise.all(
+      SERVICES.map(async (service) => {
+        const path = '.NetworkSettings.Ports';
+        const ports = await inspect<Record<string, Binding[] | null>>(house.container(service), path);
+        return Object.values(ports ?? {}).flatMap((bindings) =>
+          (bindings ?? []).map(({ HostIp }) => `${service} ${HostIp}`),
+        );
+      }),
+    );
+    expect(published.flat()).toEqual(['app 127.0.0.1', 'local-service 127.0.0.1']);
+  });
+
+  test('takes rights, memory, processes and logs away from each container', async () => {
+    for (const service of LASTING) {
+      const host = await inspect<HostConfig>(house.container(service), '.HostConfig');
+      expect({ service, ...host }).toMatchObject({
+        service,
+        ReadonlyRootfs: true,
+        CapDrop: ['ALL'],
+        SecurityOpt: ['no-new-privileges:true'],
+        RestartPolicy: { Name: 'unless-stopped' },
+        LogConfig: { Config: { 'max-size': '10m' } },
+      });
+      expect(host.Memory).toBeGreaterThan(0);
+      expect(host.PidsLimit).toBeGreaterThan(0);
+    }
+  });
+
+  test('shows no secret to who inspects or reads logs', async () => {
+    await signInAt(house.url);
+    const secrets = await readSecrets(house);
+    expect(secrets.map(({ length }) => length)).toEqual([43, 43]);
+    const seen = [
+      await house.compose(['logs']),
+      await docker(['inspect', ...SERVICES.map((service) => house.container(service))]),
+    ].join('\n');
+    expect(seen).toContain('cloakroom');
+    for (const secret of secrets) expect(seen).not.toContain(secret);
+  });
+
+  test('gives Redis no password but that of its own, and lets nobody in without one', async () => {
+    const asStranger = async (...args: string[]) =>
+      house.compose(['exec', '-T', 'redis', 'redis-cli', ...args]);
+    const asHealth = async (...args: string[]) => asStranger('--user', 'health', '--pass', 'none', ...args);
+    expect(await asStranger('ping')).toMatch(/^NOAUTH/);
+    expect(await asHealth('ping')).toBe('PONG');
+    expect(await asHealth('keys', '*')).toMatch(/^NOPERM/);
+    await expect(house.compose(['exec', '-T', 'redis', 'cat', '/secrets/session-keys'])).rejects.toThrow(
+      'Permission denied',
+    );
+  });
+
+  test('tells Redis to keep what it has, on the disk and in memory', async () => {
+    const info = await redisInfo(house);
+    expect(info).toMatchObject({ aof_enabled: '1', maxmemory_policy: 'noeviction' });
+    expect(Number(info['maxmemory'])).toBeGreaterThan(0);
+  });
+
+  test('ends the app in time on SIGTERM, with exit code 0', async () => {
+    await house.compose(['stop', 'app']);
+    const state = await inspect<{ ExitCode: number; OOMKilled: boolean }>(house.container('app'), '.State');
+    expect(state).toMatchObject({ ExitCode: 0, OOMKilled: false });
+    await house.compose(['up', '--detach', '--no-build', '--wait']);
+  });
+});
+
+/** The session key and Redis's password, which nobody but the app can read. */
+async function readSecrets(house: Composition): Promise<string[]> {
+  const read = async (name: string) => house.compose(['exec', '-T', 'app', 'cat', `/secrets/${name}`]);
+  return [await read('session-keys'), new URL(await read('redis-url')).password];
+}
+
+async function redisInfo(house: Composition): Promise<Record<string, string | undefined>> {
+  const ask = `
+    import { readFileSync } from 'node:fs';
+    import { Redis } from 'ioredis';
+    const redis = new Redis(readFileSync('/secrets/redis-url', 'utf8').trim());
+    console.log(await redis.info());
+    await redis.quit();`;
+  const said = await house.compose(['exec', '-T', 'app', 'node', '--input-type=module', '--eval', ask]);
+  return Object.fromEntries(said.split(/\r?\n/).map((line) => line.split(':', 2) as [string, string]));
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { LONELY, startContainer } from '../support/containers/container.ts';
+import type { Container } from '../support/containers/container.ts';
+import { docker, IMAGE, inspect, tryDocker } from '../support/containers/docker.ts';
+import { eventually } from '../support/programs.ts';
+
+const HARDENED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
+
+interface ImageConfig {
+  readonly User: string;
+  readonly StopSignal: string;
+  readonly Entrypoint: readonly string[];
+  readonly Env: readonly string[];
+  readonly Healthcheck: { readonly Test: readonly string[] };
+  readonly Labels: Readonly<Record<string, string>>;
+}
+
+interface File {
+  readonly path: string;
+  readonly owner: number;
+  readonly mode: number;
+}
+
+describe('The image', () => {
+  let config: ImageConfig;
+  let files: File[];
+
+  beforeAll(async () => {
+    config = await inspect(IMAGE, '.Config');
+    const list = ['run', '--rm', '--network', 'none', '--entrypoint', 'node', IMAGE, '--eval', LIST_FILES];
+    files = JSON.parse(await docker(list)) as File[];
+  });
+
+  test('runs Node under an init, as a user that Kubernetes can tell from root, and no shell', () => {
+    expect(config).toMatchObject({
+      User: '1000:1000',
+      StopSignal: 'SIGTERM',
+      Entrypoint: expect.arrayContaining(['tini', 'node']),
+      Healthcheck: { Test: ['CMD', 'node', 'dist/cli/health.js'] },
+      Env: expect.arrayContaining(['NODE_ENV=production', 'HOST=0.0.0.0', 'PORT=3000']),
+    });
+    expect(JSON.stringify(config)).not.toMatch(/CMD-SHELL|"(?:\/bin\/)?sh"/);
+  });
+
+  test('says what it is', () => {
+    const label = (name: string) => config.Labels[`org.opencontainers.image.${name}`];
+    expect(label('title')).toBe('Cloakroom');
+    expect(label('revision')).toBe('of-the-test');
+  });
+
+  test('has the app, and nothing of what it was made with', () => {
+    const names = (folder: string) =>
+      new Set(
+        files
+          .filter(({ path }) => path.startsWith(`${folder}/`))
+          .map(({ path }) => path.slice(folder.length + 1).split('/', 1)[0] ?? ''),
+      );
+    expect([...names('/app')].toSorted()).toEqual([
+      'dist',
+      'node_modules',
+      'package.json',
+      'public',
+      'views',
+    ]);
+    const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
+    const forDevelopment = Object.entries(lock.packages).filter(([, { dev }]) => dev === true);
+    const here = forDevelopment.filter(([path]) =>
+      files.some((file) => file.path.startsWith(`/app/${path}/`)),
+    );
+    expect(here).toEqual([]);
+    expect([...names('/usr/local/bin')]).toEqual(['node']);
+    expect([...names('/usr/local/lib')]).toEqual([]);
+  });
+
+  test('has no file that the app could change, and none with a secret’s name', () => {
+    const own = files.filter(({ path }) => path.startsWith('/app/') || path.startsWith('/usr/local/'));
+    expect(own.length).toBeGreaterThan(100);
+    expect(own.filter(({ owner, mode }) => owner !== 0 || (mode & 0o022) !== 0)).toEqual([]);
+    expect(own.filter(({ mode }) => (mode & 0o004) === 0)).toEqual([]); // and it can read them all
+    const ofPackages = (path: string) => path.startsWith('/app/node_modules/');
+    expect(own.filter(({ path }) => !ofPackages(path) && /\/\.|\.(?:pem|key)$/.test(path))).toEqual([]);
+  });
+
+  test('without a configuration names what is missing, and ends', async () => {
+    const { code, output } = await tryDocker(['run', '--rm', '--network', 'none', IMAGE]);
+    expect(code).toBe(1);
+    expect(output).toContain('SESSION_KEYS is required');
+    expect(output).not.toContain('    at '); // no stack
+  });
+});
+
+describe('A container that may do nothing', () => {
+  let container: Container;
+
+  beforeAll(async () => {
+    container = await startContainer([...HARDENED, '--network', 'none', ...LONELY]);
+    await eventually(
+      async () => (await inspect(container.name, '.State.Health.Status')) === 'healthy',
+      60_000,
+    );
+  });
+  afterAll(async () => container[Symbol.asyncDispose]());
+
+  test('is healthy, though Redis and the service are away', async () => {
+    const ask = `fetch('http://127.0.0.1:3000/readyz').then(async (answer) => console.log(answer.status, await answer.text()))`;
+    expect(await container.evaluate(ask)).toBe('503 {"status":"not ready","missing":["redis"]}');
+  });
+
+  test('runs without root, capabilities and new privileges', async () => {
+    const status = await container.evaluate(
+      `console.log(require('node:fs').readFileSync('/proc/1/status', 'utf8'))`,
+    );
+    expect(status).toMatch(/^Name:\ttini$/m);
+    expect(status).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m);
+    expect(status).toMatch(/^CapEff:\t0+$/m);
+    expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+  });
+
+  test('can write nowhere', async () => {
+    const write = `try { require('node:fs').writeFileSync(FILE, ''); } catch (error) { console.log(error.code); }`;
+    for (const file of ['/app/a', '/app/dist/main.js', '/tmp/a']) {
+      expect(await container.evaluate(write.replace('FILE', JSON.stringify(file)))).toMatch(
+        /^(?:EROFS|EACCES)$/,
+      );
+    }
+  });
+
+  test('takes leave of a process whose parent has gone', async () => {
+    await container.evaluate(
+      `require('node:child_process').spawn('sleep', ['0.1'], { detached: true, stdio: 'ignore' }).unref()`,
+    );
+    const sleeping = `const { readdirSync, readFileSync } = require('node:fs');
+      console.log(readdirSync('/proc').filter((id) => /^[0-9]+$/.test(id))
+        .some((id) => { try { return readFileSync('/proc/' + id + '/comm', 'utf8') === 'sleep\\n' } catch { return false } }))`;
+    await eventually(async () => (await container.evaluate(sleeping)) === 'false');
+    expect(await container.evaluate(sleeping)).toBe('false');
+  });
+});
+
+test('a container whose app no longer answers becomes unhealthy', async () => {
+  const often = ['--health-interval', '1s', '--health-retries', '1', '--health-start-period', '0s'];
+  await using container = await startContainer(['--network', 'none', ...often, ...LONELY]);
+  const health = async () => inspect<string>(container.name, '.State.Health.Status');
+  await eventually(async () => (await health()) === 'healthy', 60_000);
+  // tini goes on: only the app stands still.
+  await container.evaluate(`process.kill(APP, 'SIGSTOP')`.replace('APP', APP_PROCESS));
+  await eventually(async () => (await health()) === 'unhealthy', 60_000);
+  expect(await health()).toBe('unhealthy');
+});
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+}
+
+/** Its id, in JavaScript: tini has no other child that it started itself. */
+const APP_PROCESS = `Number(require('node:fs').readFileSync('/proc/1/task/1/children', 'utf8').split(' ', 1)[0])`;
+
+/** Prints all files below the two folders that the Dockerfile fills. */
+const LIST_FILES = `
+  const { readdirSync, lstatSync } = require('node:fs');
+  const files = ['/app', '/usr/local'].flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => folder + '/' + name));
+  const found = files.map((path) => ({ path, stats: lstatSync(path) })).filter(({ stats }) => stats.isFile());
+  console.log(JSON.stringify(found.map(({ path, stats: { uid, mode } }) => ({ path, owner: uid, mode: mode & 0o777 }))));
+`;

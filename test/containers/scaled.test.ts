@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Browser } from '../support/browser.ts';
+import type { Page } from '../support/browser.ts';
+import { signInAt, startComposition } from '../support/containers/composition.ts';
+import type { Composition } from '../support/containers/composition.ts';
+import { docker } from '../support/containers/docker.ts';
+
+const SERVICE = 'http://service.localhost';
+
+/** Takes every name that ends in .localhost for this machine, as browsers do (RFC 6761 §6.3) and not every resolver does. */
+class LocalBrowser extends Browser {
+  override async fetch(url: string | URL, init?: RequestInit): Promise<Page> {
+    const at = new URL(url);
+    if (at.hostname.endsWith('.localhost')) at.hostname = 'localhost';
+    return super.fetch(at, init);
+  }
+}
+
+describe('Three app containers behind a balancer', () => {
+  let house: Composition;
+  beforeAll(async () => {
+    house = await startComposition({
+      files: ['deploy/compose.scaled.yml'],
+      serviceUrl: SERVICE,
+      // Each call renews, but for those within the same second.
+      env: { LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' },
+    });
+  });
+  afterAll(async () => house[Symbol.asyncDispose]());
+
+  test('serve a session in turn', async () => {
+    const { browser } = await signInAt(house.url, new LocalBrowser());
+    for (const _ of [1, 2, 3, 4, 5, 6])
+      expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
+    const lines = (await house.compose(['logs', '--no-log-prefix', 'balancer'])).split('\n');
+    const served = lines
+      .filter((line) => line.includes('GET /workspaces '))
+      .map((line) => / kept\/(\w+) /.exec(line)?.[1]);
+    expect(new Set(served)).toEqual(new Set(['one', 'two', 'three']));
+  });
+
+  test('go on while one is stopped and comes back: no call fails, and tokens are renewed', async () => {
+    const { browser } = await signInAt(house.url, new LocalBrowser());
+    const statuses: number[] = [];
+    const over = new AbortController();
+    const calling = (async () => {
+      while (!over.signal.aborted) {
+        statuses.push((await browser.fetch(`${house.url}/api/public/v1/workspaces?limit=1`)).status);
+        await delay(50);
+      }
+    })();
+    await docker(['stop', house.container('app', 2)]);
+    const renewed = await refreshes(house);
+    const called = statuses.length;
+    await untilLonger(statuses, called + 60); // some three seconds: longer than a token lives
+    expect(await refreshes(house)).toBeGreaterThan(renewed);
+    await docker(['start', house.container('app', 2)]);
+    await untilLonger(statuses, statuses.length + 60);
+    over.abort();
+    await calling;
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+});
+
+async function untilLonger(list: readonly unknown[], length: number): Promise<void> {
+  while (list.length < length) await delay(20);
+}
+
+/** How many calls of its token endpoint the local service has logged. */
+async function refreshes(house: Composition): Promise<number> {
+  const logs = await house.compose(['logs', '--no-log-prefix', 'local-service']);
+  return logs
+    .split('\n')
+    .filter((line) => line.includes('"path":"/api/public/v1/authorization/oauth2/token"')).length;
+}

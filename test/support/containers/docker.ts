@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** The image that `npm run test:containers` has built. */
+export const IMAGE = process.env['CLOAKROOM_IMAGE'] ?? 'cloakroom:local';
+
+/** Starts the name of everything that these tests make, so that what is left of it can be found. */
+export const RUN = process.env['CONTAINERS_RUN'] ?? 'cloakroom-test';
+
+interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** Standard output and standard error. */
+  readonly output: string;
+}
+
+type Env = Readonly<Record<string, string>>;
+
+/** Runs `docker` in the project's folder, with none of the app's variables but `env`; never rejects. */
+export async function tryDocker(args: readonly string[], env: Env = {}): Promise<Outcome> {
+  const ours = Object.entries(process.env).filter(([name]) => /^(?:PATH|HOME|DOCKER_\w+)$/.test(name));
+  const child = spawn('docker', args, {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(ours), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exit = once(child, 'close') as Promise<[number | null]>;
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
+  return { code, stdout, output: stdout + stderr };
+}
+
+/** Runs `docker` and resolves with what it printed; rejects, with all that it said, where it fails. */
+export async function docker(args: readonly string[], env: Env = {}): Promise<string> {
+  const { code, stdout, output } = await tryDocker(args, env);
+  if (code !== 0) throw new Error(`docker ${args.join(' ')} failed (${code}):\n${output}`);
+  return stdout.trim();
+}
+
+/** What `docker inspect` says of one thing. */
+export async function inspect<T>(name: string, format: string): Promise<T> {
+  return JSON.parse(await docker(['inspect', '--format', `{{json ${format}}}`, name])) as T;
+}

@@ -1,0 +1,83 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { variableNames } from '../../src/config.ts';
+import { localServiceVariables } from '../../src/local-service/local-service-config.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+describe('docker-compose.yml', () => {
+  const text = read('docker-compose.yml');
+
+  // HOST and PORT are those of this machine; the others come in files that a service beside the app makes.
+  const otherwise = ['HOST', 'PORT', 'REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS'];
+
+  test('passes every variable on to the app', () => {
+    const passed = variablesOf(text, 'app');
+    expect(variableNames.filter((name) => !otherwise.includes(name) && !passed.includes(name))).toEqual([]);
+    for (const name of ['REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS'])
+      expect(passed).toContain(`${name}_FILE`);
+  });
+
+  test('passes every variable on to the local service', () => {
+    const passed = variablesOf(text, 'local-service');
+    expect(Object.keys(localServiceVariables).filter((name) => !passed.includes(name))).toEqual([]);
+  });
+
+  test('names no variable that nobody reads', () => {
+    const known = new Set([...variableNames, ...Object.keys(localServiceVariables)]);
+    const unread = (service: string) =>
+      variablesOf(text, service).filter((name) => !known.has(name.replace(/_FILE$/, '')));
+    expect([...unread('app'), ...unread('local-service')]).toEqual([]);
+  });
+});
+
+describe('The Dockerfile', () => {
+  const text = read('Dockerfile');
+
+  test('takes along every folder that the app reads beside its code', () => {
+    const folders = filesOf('src').flatMap((file) =>
+      [...read(file).matchAll(/new URL\('(?:\.\.\/)+([\w-]+)/g)].map(([, folder = '']) => folder),
+    );
+    expect(new Set(folders)).toEqual(new Set(['views', 'public']));
+    for (const folder of folders) {
+      expect(text).toContain(`COPY ${folder} ${folder}\n`);
+      expect(read('.dockerignore')).toContain(`\n!${folder}\n`);
+    }
+  });
+
+  test('gives Node the options that npm start gives it', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const options = scripts['start']?.match(/--[\w-]+(?:=\S+)?/g) ?? [];
+    expect(options.length).toBeGreaterThan(0);
+    expect(text).toContain(`"node", ${options.map((option) => JSON.stringify(option)).join(', ')}]`);
+  });
+
+  test('has no command that a shell would read', () => {
+    const commands = text.match(/^(?:RUN|CMD|ENTRYPOINT)\s.*$|\bCMD\s.*$/gm) ?? [];
+    expect(commands.length).toBeGreaterThan(5);
+    expect(commands.filter((command) => !/^[A-Z]+ (?:--mount=\S+ )?\[".*\]$/.test(command))).toEqual([]);
+  });
+});
+
+test('.dockerignore keeps everything out that it does not name', () => {
+  const [first, ...rules] = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  expect(first).toBe('*');
+  expect(rules.filter((rule) => rule.startsWith('!') && !/^![\w.-]+$/.test(rule))).toEqual([]);
+});
+
+/** The names in the `environment` of a service. */
+function variablesOf(compose: string, service: string): string[] {
+  const block = new RegExp(`^ {2}${service}:\\n((?: {4}.*\\n|\\n)*)`, 'm').exec(compose)?.[1] ?? '';
+  const environment = /^ {4}environment:\n((?: {6}.*\n)*)/m.exec(block)?.[1] ?? '';
+  return [...environment.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name = '']) => name);
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+}
