@@ -14,8 +14,8 @@ const SHARED_WITHIN_MS = 200;
 const MOST_LOCAL = 20_000;
 
 /**
- * Counts by key, over windows that begin with the first one counted: in Redis for all processes, or in this process alone
- * where Redis does not count in time or at all. Every key has a time to live. `now` is in ms.
+ * Counts by key, over windows that begin with the first one counted: in Redis for all processes, and in this one beside it, which
+ * holds where Redis does not count in time or at all. Every key has a time to live. `now` is in ms.
  */
 export function createSignInCounts(deps: {
   readonly redis: RedisClient;
@@ -38,9 +38,9 @@ export function createSignInCounts(deps: {
   return {
     init: async (options) => shared.init(options),
     async increment(key) {
-      const counted = shared.increment(key).catch(() => null);
-      const inTime = (await settlesWithin(counted, SHARED_WITHIN_MS)) ? await counted : null;
-      return inTime ?? local.increment(key);
+      const here = local.increment(key);
+      const counted = shared.increment(key).catch(() => here);
+      return (await settlesWithin(counted, SHARED_WITHIN_MS)) ? counted : here;
     },
     decrement: async (key) => shared.decrement(key),
     resetKey: async (key) => shared.resetKey(key),

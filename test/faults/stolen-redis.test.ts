@@ -58,6 +58,7 @@ describe('a thief', () => {
       'cloakroom:lists',
       'cloakroom:pages',
       'cloakroom:session',
+      'cloakroom:sign-ins',
       'cloakroom:signin',
     ]);
   });
