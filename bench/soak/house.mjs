@@ -7,6 +7,7 @@ import { freePort } from '../support/free-port.mjs';
 import { nodeCommand, startProcess } from '../support/start-process.mjs';
 import { silentLog } from '../support/store.mjs';
 import { startBalancer } from './balancer.mjs';
+import { createSessionKeys } from './session-keys.mjs';
 
 const { startPrivateRedis } = /** @type {typeof import('../../src/platform/private-redis.ts')} */ (
   await fromDist('platform/private-redis.js')
@@ -67,6 +68,8 @@ export async function startHouse(log) {
   let service = await startService();
 
   const cloakroom = createCloakroom({ upstream: serviceUrl, redisUrl, redis });
+  const keysFile = join(folder, 'session-keys');
+  const sessionKeys = createSessionKeys(keysFile, cloakroom.env.SESSION_KEYS, log);
   /** @type {Life[]} */
   const lives = [];
   /** @param {number} slot */
@@ -77,6 +80,9 @@ export async function startHouse(log) {
       nodeOptions: ['--expose-gc', '--import', PROBE],
       env: {
         PUBLIC_URL: url,
+        SESSION_KEYS: '',
+        SESSION_KEYS_FILE: keysFile,
+        SIGN_INS_PER_ADDRESS: '0', // all come from this machine
         TRUST_PROXY: '1',
         CLIENT_ID: 'demo-app',
         CLIENT_SECRET: 'demo-secret',
@@ -118,6 +124,7 @@ export async function startHouse(log) {
       running[slot] = await start(slot);
       return code;
     },
+    replaceSessionKeys: async () => sessionKeys.replace(running.map(({ pid }) => pid)),
     pauseStore: () => process.kill(store.pid, 'SIGSTOP'),
     resumeStore: () => process.kill(store.pid, 'SIGCONT'),
     async killStore() {

@@ -18,6 +18,8 @@ import { growthPerMinute } from './vitals.mjs';
  */
 
 const MB = 1_000_000;
+/** Fewer say nothing about growth. */
+const SAMPLES = 12;
 /** A process that is younger still fills its caches: its growth is told, and not judged. */
 const JUDGED_AFTER_MS = 8 * 60_000;
 /** By the minute, after a full collection. */
@@ -112,11 +114,11 @@ async function toProcess(life, house, { samples }) {
   const mine = samples.get(life) ?? [];
   const [first] = mine;
   const last = mine.at(-1);
-  const livedMs = (last?.at ?? 0) - life.bornAt;
+  const livedMs = (last?.at ?? life.bornAt) - life.bornAt;
   const heap = growthPerMinute(mine, 'heapUsed');
   const rss = growthPerMinute(mine, 'rss');
-  const mb = (/** @type {number | undefined} */ bytes) => figure((bytes ?? NaN) / MB);
-  const lag = Math.max(...mine.map(({ lagMs }) => lagMs));
+  const mb = (/** @type {number | undefined} */ bytes) => (bytes === undefined ? '–' : figure(bytes / MB));
+  const grown = (/** @type {number} */ bytes) => (mine.length < SAMPLES ? '–' : mb(bytes));
   const end = house.running.includes(life) ? '' : ', replaced';
   return {
     cells: [
@@ -124,10 +126,10 @@ async function toProcess(life, house, { samples }) {
       figure(livedMs / 60_000),
       mb(first?.heapUsed),
       mb(last?.heapUsed),
-      mb(heap),
+      grown(heap),
       mb(last?.rss),
-      mb(rss),
-      figure(lag),
+      grown(rss),
+      figure(Math.max(0, ...mine.map(({ lagMs }) => lagMs))),
     ],
     judged:
       livedMs < JUDGED_AFTER_MS

@@ -57,6 +57,7 @@ const MISHAPS = [
     lastsMs: LASTS_MS,
     end: async (house) => house.reviveStore(),
   },
+  { name: 'session keys are replaced', allows: NONE, begin: async (house) => house.replaceSessionKeys() },
   // Behind this balancer nobody notices.
   { name: 'a process is replaced', allows: NONE, begin: async (house) => replaceGently(house) },
   {

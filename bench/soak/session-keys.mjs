@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream, statSync, writeFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const WITHIN_MS = 30_000;
+
+/**
+ * The file that `SESSION_KEYS_FILE` names, and the change of its keys while everything goes on.
+ * @param {string} file
+ * @param {string} first key
+ * @param {string} log that the processes write
+ */
+export function createSessionKeys(file, first, log) {
+  // None is ever dropped: some sessions are left alone for the whole run.
+  let keys = [first];
+  writeFileSync(file, first);
+
+  /**
+   * Lets processes read the file again. Resolves once all have said so.
+   * @param {readonly string[]} content
+   * @param {readonly number[]} pids
+   */
+  const tell = async (content, pids) => {
+    writeFileSync(file, content.join(','));
+    const { size } = statSync(log);
+    for (const pid of pids) process.kill(pid, 'SIGHUP');
+    const giveUpAt = performance.now() + WITHIN_MS;
+    for (let said = 0; said < pids.length;) {
+      if (performance.now() > giveUpAt) throw new Error('a process did not read its keys again');
+      await delay(200);
+      const lines = await text(createReadStream(log, { start: size }));
+      said = lines.split('"secrets are read again"').length - 1;
+    }
+  };
+  return {
+    /**
+     * Puts a new key first, in the two steps that operators are told: all know it before anyone seals with it.
+     * @param {readonly number[]} pids
+     */
+    async replace(pids) {
+      const fresh = randomBytes(32).toString('base64url');
+      await tell([...keys, fresh], pids);
+      await tell([fresh, ...keys], pids);
+      keys = [fresh, ...keys];
+    },
+  };
+}
