@@ -10,8 +10,19 @@ import { tryWords } from './word-list.mjs';
 /** Scanners of others, one after another. Their reports stay in .cache/audit; a finding is exit code 1. */
 
 const FOLDER = fileURLToPath(new URL('../.cache/audit', import.meta.url));
-const SCANNERS = { observe, evaluatePolicies, beSlow, tryWords, attack };
+const SCANNERS = {
+  'http-observatory': observe,
+  csp_evaluator: evaluatePolicies,
+  slowhttptest: beSlow,
+  ffuf: tryWords,
+  wapiti: attack,
+};
 const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !Object.hasOwn(SCANNERS, name));
+if (unknown !== undefined) {
+  console.error(`There is no scanner named ${unknown}; there are ${Object.keys(SCANNERS).join(', ')}.`);
+  process.exit(1);
+}
 
 // Whoever ends us ends what we have started: it goes when this process exits.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));

@@ -16,7 +16,7 @@ const ROUTES = new Set(
 const BELOW = ['/', '/auth/', '/console/', '/workspaces/', '/api/', '/api/public/', '/api/public/v1/'];
 /** In these whatever comes next may be somebody's workspace, which the service knows; only a 5xx is wrong. */
 const IDS = new Set(['/workspaces/']);
-const MOST_SECONDS = 120;
+const MOST_SECONDS = 300;
 const ONE_BY_ONE = ['-t', '1']; // with more threads it loses answers on the way into its report
 
 /**

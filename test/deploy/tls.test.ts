@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { connect } from 'node:http2';
 import { request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { once } from 'node:events';
@@ -169,6 +170,28 @@ describe.each([
     expect([answer.statusCode, await text(answer)]).toEqual([200, 'got it']);
     expect(await digest.promise).toBe(createHash('sha256').update(half).update(half).digest('hex'));
   }, 60_000);
+
+  test('HTTP/2 is spoken: a body of no stated length goes to the service as it comes', async () => {
+    const [seen, whole] = [createDeferred<void>(), createDeferred<string>()];
+    house.intercept = (req, res) => {
+      req.once('data', () => seen.resolve());
+      text(req).then(whole.resolve, whole.reject);
+      req.once('end', () => res.end('got it'));
+      return true;
+    };
+    const session = connect(place.origin, { ca: place.certificate.cert });
+    const call = session.request({
+      ':method': 'PUT',
+      ':path': THINGS,
+      cookie,
+      'x-requested-with': 'test',
+    });
+    call.write('half');
+    await seen.promise;
+    call.end(' and half');
+    expect([await text(call), await whole.promise]).toEqual(['got it', 'half and half']);
+    session.close();
+  });
 
   test('an upload that is too large is refused by Cloakroom, by its head', async () => {
     const upload = begin('PUT', { 'content-length': MOST_BYTES + 1 }).on('error', () => {});

@@ -130,10 +130,10 @@ test.each([
 });
 
 test('what only the limit of sign-ins needs is a warning', () => {
-  const refusals: Refusal[] = [{ command: 'EVALSHA', reason: 'right' }];
+  const refusals: Refusal[] = [{ command: 'INCR', reason: 'right' }];
   expect(judgeCommands(refusals).status).toBe('ok');
   expect(judgeLimitCommands(refusals)).toMatchObject({
     status: 'warning',
-    remedy: expect.stringContaining('+evalsha'),
+    remedy: expect.stringContaining('+incr'),
   });
 });

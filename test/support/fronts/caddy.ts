@@ -17,7 +17,7 @@ export async function startCaddy(place: Place, hosts: readonly string[]): Promis
   await writeFile(at('key.pem'), place.certificate.key);
   const env = {
     HOME: folder, // where it keeps its state
-    BIND: '127.0.0.1',
+    BIND: 'default_bind 127.0.0.1',
     HTTP_PORT: String(place.httpPort),
     HTTPS_PORT: String(place.httpsPort),
     PUBLIC_URL: place.origin,

@@ -34,6 +34,7 @@ function remedyOf(name: string, problems: readonly string[], ignoresDotEnv: bool
   if (problems.some((each) => each.includes("can't be read"))) {
     return 'Check the path, and that the user Cloakroom runs as may read the file.';
   }
-  if (name === 'SESSION_KEYS') return 'Make a key with npm run -s keygen (in a container: node dist/cli/keygen.js).';
+  if (name === 'SESSION_KEYS')
+    return 'Make a key with npm run -s keygen (in a container: node dist/cli/keygen.js).';
   return `Set ${name} as .env.example and docs/operations.md explain it.`;
 }

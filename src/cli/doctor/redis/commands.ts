@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { RedisAnswer, RedisLink } from './link.ts';
 
 /** A command that Redis would not carry out, and why. */
@@ -25,7 +25,6 @@ const SCRIPT = `
   try('SET', key, '1', 'EX', seconds)
   try('GET', key)
   try('INCR', key)
-  try('DECR', key)
   try('PTTL', key)
   try('PEXPIRE', key, seconds * 1000)
   if not try('EXPIRE', key, seconds) then return refused end
@@ -43,9 +42,6 @@ const SCRIPT = `
   try('LPOP', key)
   try('DEL', key)
   return refused`;
-
-/** As express-rate-limit's store has it: loaded once, then called by its hash. */
-const LOADED = 'return 1';
 
 /**
  * Does for real, with one key of its own under `prefix`, all that Cloakroom does with Redis; gives what was refused. The
@@ -65,8 +61,6 @@ export async function tryCommands(link: RedisLink, prefix: string): Promise<Refu
     ['HGET', await link.ask('HGET', key, 'field')],
     ['HKEYS', await link.ask('HKEYS', key)],
     ['DEL', await link.ask('DEL', key)],
-    ['SCRIPT', await link.ask('SCRIPT', 'LOAD', LOADED)],
-    ['EVALSHA', await link.ask('EVALSHA', createHash('sha1').update(LOADED).digest('hex'), 1, key)],
   ];
   const direct = steps.flatMap(([command, answer]) =>
     'refusal' in answer ? [[command, answer.refusal]] : [],

@@ -2,8 +2,8 @@ import { ok, problem, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 import type { Refusal } from './commands.ts';
 
-/** The limit of sign-ins alone needs these; without them each process counts for itself. */
-const FOR_LIMIT = new Set(['SCRIPT', 'EVALSHA', 'INCR', 'DECR']);
+/** The limit of sign-ins alone needs it; without it each process counts for itself. */
+const FOR_LIMIT = new Set(['INCR']);
 
 const ALLOW = 'Allow them to the user in REDIS_URL:';
 

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { createSecretFiles } from '../../src/secret-files.ts';
+import { startHouse } from '../support/house.ts';
+import { cloakroomMetrics } from './known-metrics.ts';
+
+/** What prom-client's types leave out. */
+interface Described {
+  readonly name: string;
+  readonly type: string;
+  readonly labelNames: readonly string[];
+}
+
+test('what rules, dashboard and runbooks may ask for is what a process counts', async () => {
+  await using house = await startHouse({ METRICS_PORT: '65000' }); // any port turns them on, and none is opened
+  const { metrics } = house.services;
+  if (metrics === null) throw new Error('no metrics');
+  createSecretFiles({}, house.services); // the process's own, which has a counter
+
+  const counted = metrics
+    .getMetricsAsArray()
+    .filter(({ name }) => name.startsWith('cloakroom_'))
+    .map((metric) => {
+      const { name, type, labelNames } = metric as unknown as Described;
+      return { name, type, labels: labelNames.toSorted() };
+    });
+  const known = Object.entries(cloakroomMetrics).map(([name, { type, labels }]) => ({
+    name,
+    type,
+    labels: Object.keys(labels).toSorted(),
+  }));
+  const byName = (one: { name: string }, other: { name: string }) => one.name.localeCompare(other.name);
+  expect(counted.toSorted(byName)).toEqual(known.toSorted(byName));
+});
