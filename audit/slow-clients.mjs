@@ -5,7 +5,7 @@ import { Agent, request } from 'undici';
 import { runScanner } from './support/run-scanner.mjs';
 
 const SECONDS = 10;
-const COMMON = ['-c', 300, '-r', 60, '-l', SECONDS, '-p', 2, '-g'];
+const COMMON = ['-c', 300, '-r', 60, '-l', SECONDS, '-p', 5, '-g'];
 /** It sends what it is told as Accept: with this, its calls are taken for those of our own pages, and their bodies read. */
 const OWN_PAGE = '*/*\r\nX-Requested-With: slowhttptest';
 const STYLES = 'the stylesheet';
@@ -21,7 +21,7 @@ const WAYS = [
   { name: 'slow reading', args: ['-X', '-w', 10, '-y', 20, '-n', 2, '-z', 32, '-k', 3], path: STYLES },
 ];
 const PROBE_EVERY_MS = 100;
-const SLOWEST_PROBE_MS = 2_000;
+const SLOWEST_PROBE_MS = 5_000;
 
 /**
  * slowhttptest, against Cloakroom itself and against nginx before it: whoever else comes is served all the time.
