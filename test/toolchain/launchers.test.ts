@@ -83,6 +83,15 @@ test('a missing program is named with the command that installs it', async () =>
   });
 });
 
+test('the tests in containers say what they need where there is no Docker', async () => {
+  await using project = await createSmallProject({});
+  expect(await project.run('test-containers.mjs', { env: { PATH: '' } })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'docker is missing: these tests need Docker 20.10 and Compose 2.20 or newer.\n',
+  });
+});
+
 test('a Redis that is given needs no redis-server', async () => {
   await using project = await createSmallProject({ 'dist/local-service/main.js': 'console.log("runs");' });
   const outcome = await project.run('service.mjs', { env: { PATH: '', REDIS_URL: 'redis://localhost' } });
