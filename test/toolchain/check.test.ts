@@ -1,4 +1,4 @@
-import { chmod, mkdir, symlink } from 'node:fs/promises';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
@@ -25,7 +25,8 @@ const otherNode = {
   [OTHER_NODE]: `#!/bin/sh\nON_OTHER=1 exec '${process.execPath}' "$@"\n`,
 };
 
-const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy'];
+const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy', 'nginx', 'caddy', 'promtool'];
+const KUBECTL = `#!/bin/sh\necho '"kustomizeVersion": "v5.0.0"'\n`;
 
 /** Runs the checks of a project whose tools find nothing wrong, but for those that are given. */
 async function check(tools: Readonly<Record<string, string>>, ci = '') {
@@ -39,6 +40,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '') {
   // The programs that must be there, and no apt-get: a test installs nothing.
   const programs = join(project.folder, 'programs');
   await mkdir(programs);
+  await writeFile(join(programs, 'kubectl'), KUBECTL, { mode: 0o755 });
   await Promise.all(PROGRAMS.map((name) => symlink(process.execPath, join(programs, name))));
   const env = { PATH: programs, PYTHONPATH: join(project.folder, 'python'), CI: ci };
   const { code, stdout, stderr } = await project.run('check.mjs', { env });

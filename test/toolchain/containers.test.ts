@@ -38,7 +38,7 @@ describe('The Dockerfile', () => {
 
   test('takes along every folder that the app reads beside its code', () => {
     const folders = filesOf('src').flatMap((file) =>
-      [...read(file).matchAll(/new URL\('(?:\.\.\/)+([\w-]+)/g)].map(([, folder = '']) => folder),
+      [...read(file).matchAll(/new URL\('(?:\.\.\/)+([\w-]+)(?![\w.-])/g)].map(([, folder = '']) => folder),
     );
     expect(new Set(folders)).toEqual(new Set(['views', 'public']));
     for (const folder of folders) {

@@ -99,7 +99,7 @@ function missingFiles(text: string): string[] {
 }
 
 function withoutFences(text: string): string {
-  return text.replaceAll(/^(\s*)(`{3,}|~{3,})[^]*?^\1\2\s*$/gm, '');
+  return text.replaceAll(/^([ \t]*)(`{3,}|~{3,})[^]*?^\1\2[ \t]*$/gm, '');
 }
 
 function withoutCode(text: string): string {
