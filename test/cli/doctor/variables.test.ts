@@ -50,7 +50,7 @@ test.each([
 ])('%s is taken for %s', (name, meant) => {
   expect(checkUnknownVariables({ [name]: 'a value' })).toMatchObject({
     status: 'warning',
-    detail: `Nobody reads ${name} (${meant} is).`,
+    detail: `Nobody reads ${name} (was ${meant} meant?).`,
   });
 });
 

@@ -24,7 +24,7 @@ function hintFor(name: string, env: Env): string | undefined {
   if (plain !== name && variableNames.includes(plain)) return `${name} (${plain} is not read from a file)`;
   const meant = name.startsWith('CLOAKROOM_') ? meantWithPrefix(name) : meantBy(name);
   // The same under two names, as platforms have it, is no slip.
-  return meant === undefined || env[meant] === env[name] ? undefined : `${name} (${meant} is)`;
+  return meant === undefined || env[meant] === env[name] ? undefined : `${name} (was ${meant} meant?)`;
 }
 
 function meantWithPrefix(name: string): string | undefined {
