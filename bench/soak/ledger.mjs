@@ -106,7 +106,7 @@ export function createLedger() {
           ({ name, outcome, began: from, ended }) =>
             `${atSecond(from)} – ${atSecond(ended)} ${name}: ${outcome}, ${before(from)}`,
         );
-      return [...notes, ...lines].slice(0, EXAMPLES);
+      return [...lines.slice(0, EXAMPLES), ...notes.slice(0, EXAMPLES)];
     },
   };
   return ledger;

@@ -17,11 +17,13 @@ import { request } from 'undici';
 
 const LASTS_MS = 3_000;
 /** From the end of a mishap until everything must be as ever. */
-const RECOVERY_MS = 5_000;
+const RECOVERY_MS = 8_000;
 /** Between two mishaps, in ms. */
 const CALM = /** @type {const} */ ([2_000, 6_000]);
 
 const NONE = /^$/;
+/** A call whose repetition was refused as well: passed on, or told on a page. */
+const REFUSED_TWICE = /^(?:401 passed on|502)$/;
 const NO_SERVICE = /^(?:50[0234](?: \w+)?(?: passed on)?|no answer|half an answer|429 \w+)$/;
 const NO_TOKEN = /^(?:503 token_endpoint_unavailable|50[23](?: callback)?)$/;
 const NO_STORE = /^(?:503(?: session_store_unavailable| login| callback)?|half an answer)$/;
@@ -34,7 +36,7 @@ const MISHAPS = [
   ofService('lists hang', NO_SERVICE, { route: 'workspaces', fault: 'latency', latencyMs: 14_000 }),
   ofService('lists are late', NONE, { route: 'workspaces', fault: 'latency', latencyMs: 500 }),
   ofService('too many requests', /^(?:429 passed on|503)$/, { route: 'workspaces', fault: 'rate-limit' }),
-  ofService('access tokens are revoked', NONE, {
+  ofService('access tokens are revoked', REFUSED_TWICE, {
     route: 'workspaces',
     fault: 'access-token-revoked',
     calls: 10,
