@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { signInAt, startComposition } from '../support/containers/composition.ts';
 import type { Composition } from '../support/containers/composition.ts';
@@ -114,6 +115,21 @@ describe('docker compose --profile demo up', () => {
     const info = await redisInfo(house);
     expect(info).toMatchObject({ aof_enabled: '1', maxmemory_policy: 'noeviction' });
     expect(Number(info['maxmemory'])).toBeGreaterThan(0);
+  });
+
+  test('changes session keys while it runs, and signs nobody out who comes in between', async () => {
+    const { browser } = await signInAt(house.url);
+    const [before = ''] = await readSecrets(house);
+    const next = randomBytes(32).toString('base64url');
+    for (const [at, keys] of [`${before},${next}`, `${next},${before}`, next].entries()) {
+      await house.compose(['run', '--rm', '--env', `SESSION_KEYS=${keys}`, 'secrets']);
+      await house.compose(['kill', '--signal', 'HUP', 'app']);
+      const reloads = async () =>
+        (await house.compose(['logs', 'app'])).split('secrets are read again').length;
+      await eventually(async () => (await reloads()) === at + 2, 60_000);
+      expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
+    }
+    expect(await readSecrets(house)).toContain(next);
   });
 
   test('ends the app in time on SIGTERM, with exit code 0', async () => {
