@@ -9,6 +9,8 @@ const agent = new Agent({
   bodyTimeout: PATIENCE_MS,
 });
 
+export const HALF_AN_ANSWER = 'half an answer';
+
 /** No answer, or none that is whole. */
 export class BrokenOff extends Error {}
 
@@ -77,7 +79,7 @@ export function createBrowser() {
  */
 export async function textOf(body) {
   return body.text().catch((/** @type {unknown} */ cause) => {
-    throw new BrokenOff('half an answer', { cause });
+    throw new BrokenOff(HALF_AN_ANSWER, { cause });
   });
 }
 

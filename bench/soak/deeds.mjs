@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BrokenOff } from './browser.mjs';
+import { BrokenOff, HALF_AN_ANSWER } from './browser.mjs';
+import { HALF_AN_EXPORT } from './outcomes.mjs';
 
 /** What people do while they are signed in. */
 
@@ -41,8 +42,14 @@ export const DEEDS = [
   [
     'export',
     3,
-    async (visit, random) =>
-      visit.expectAll((await visit.ask(`/workspaces.${random.pick(['csv', 'ndjson'])}`)).text),
+    async (visit, random) => {
+      const asked = visit.ask(`/workspaces.${random.pick(['csv', 'ndjson'])}`);
+      const { text } = await asked.catch((/** @type {unknown} */ cause) => {
+        if (!(cause instanceof BrokenOff && cause.message === HALF_AN_ANSWER)) throw cause;
+        throw new BrokenOff(HALF_AN_EXPORT, { cause });
+      });
+      visit.expectAll(text);
+    },
   ],
   ['small POST', 10, async (visit, random) => post(visit, 'take', Buffer.from(String(random.between(0, 1))))],
   [
@@ -108,7 +115,7 @@ async function giveUpDownload(visit) {
   try {
     for await (const _chunk of body) break; // which destroys it
   } catch (cause) {
-    throw new BrokenOff('half an answer', { cause });
+    throw new BrokenOff(HALF_AN_ANSWER, { cause });
   }
 }
 
@@ -134,7 +141,7 @@ async function lengthOf(body) {
   try {
     for await (const chunk of body) length += /** @type {Buffer} */ (chunk).length;
   } catch (cause) {
-    throw new BrokenOff('half an answer', { cause });
+    throw new BrokenOff(HALF_AN_ANSWER, { cause });
   }
   return length;
 }

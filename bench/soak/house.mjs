@@ -6,7 +6,7 @@ import { fromDist } from '../support/compiled.mjs';
 import { freePort } from '../support/free-port.mjs';
 import { nodeCommand, startProcess } from '../support/start-process.mjs';
 import { silentLog } from '../support/store.mjs';
-import { startBalancer } from './balancer.mjs';
+import { startHaproxy } from '../../test/support/haproxy.mjs';
 import { createSessionKeys } from './session-keys.mjs';
 
 const { startPrivateRedis } = /** @type {typeof import('../../src/platform/private-redis.ts')} */ (
@@ -22,6 +22,8 @@ const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../
 /** So short that everybody's is renewed all the time. */
 const TOKEN_SECONDS = 6;
 const PROCESSES = 3;
+/** After the last deed; outages and their ends are part of it. */
+const WOKEN_WITHIN_SECONDS = 1_800;
 const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
 
 /** @typedef {ReturnType<typeof toLife>} Life */
@@ -31,8 +33,9 @@ const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
  * Three processes of Cloakroom behind HAProxy as `deploy/haproxy.cfg` sets it up, a Redis that loses nothing by itself, and
  * the local service with a Redis of its own; and what may befall each of them.
  * @param {string} log the file that the processes of Cloakroom write their logs to
+ * @param {number} ms how long a session that is left alone must stand
  */
-export async function startHouse(log) {
+export async function startHouse(log, ms) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-soak-'));
   const [port, redisPort, servicePort, ...ports] = await freePorts(3 + PROCESSES);
   const url = `http://127.0.0.1:${port}`;
@@ -82,7 +85,9 @@ export async function startHouse(log) {
         PUBLIC_URL: url,
         SESSION_KEYS: '',
         SESSION_KEYS_FILE: keysFile,
-        SIGN_INS_PER_ADDRESS: '0', // all come from this machine
+        ...toLifetimes(ms),
+        // All come from this machine's one address: they are counted, and so many are never reached.
+        SIGN_INS_PER_ADDRESS: '1000000',
         TRUST_PROXY: '1',
         CLIENT_ID: 'demo-app',
         CLIENT_SECRET: 'demo-secret',
@@ -97,7 +102,7 @@ export async function startHouse(log) {
     return life;
   };
   const running = await Promise.all(ports.map(async (_port, slot) => start(slot)));
-  const balancer = await startBalancer(
+  const balancer = await startHaproxy(
     port,
     ports.map((each) => `127.0.0.1:${each}`),
   );
@@ -144,7 +149,7 @@ export async function startHouse(log) {
       service = await startService(rotates);
     },
     async stop() {
-      await balancer.stop();
+      await balancer[Symbol.asyncDispose]();
       await Promise.all(running.map(async (life) => life.stop()));
       await service.stop();
       await closeRedis(redis);
@@ -154,6 +159,15 @@ export async function startHouse(log) {
       closeSync(logFile);
     },
   };
+}
+
+/**
+ * No session ends by itself, however long the run: those that are left alone are woken at its end.
+ * @param {number} ms
+ */
+function toLifetimes(ms) {
+  const seconds = Math.max(3_600, Math.ceil(ms / 1_000) + WOKEN_WITHIN_SECONDS);
+  return { SESSION_IDLE_SECONDS: String(seconds), SESSION_MAX_SECONDS: String(Math.max(43_200, seconds)) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { figure, printTable } from '../support/table.mjs';
-import { FILES_LEFT, keysWithoutEnd, openFilesLeft, readLog } from './left-over.mjs';
+import { FILES_LEFT, judgeLosses, keysWithoutEnd, openFilesLeft, readLog } from './left-over.mjs';
 import { growthPerMinute } from './vitals.mjs';
 
 /** @typedef {import('./house.mjs').House} House */
@@ -25,6 +25,10 @@ const JUDGED_AFTER_MS = 8 * 60_000;
 /** By the minute, after a full collection. */
 const HEAP_GROWTH_BYTES = 0.25 * MB;
 const RSS_GROWTH_BYTES = 1.5 * MB;
+const NO_GROWTH_JUDGED = [
+  ['growth of the heap', '–', figure(HEAP_GROWTH_BYTES / MB), 'not judged: no process lived for 8 minutes'],
+  ['growth of the RSS', '–', figure(RSS_GROWTH_BYTES / MB), 'not judged: no process lived for 8 minutes'],
+];
 /**
  * Looks at what is left when everybody has gone, prints all, and says whether every bound has held.
  * @param {Run} run
@@ -35,9 +39,10 @@ export async function judge({ house, ledger, mishaps, vitals, people, filesAtFir
     await visit.try('waking up', async () => visit.ask('/api/public/v1/soak/whose'));
   const immortal = await keysWithoutEnd(house);
   const processes = await Promise.all(house.lives.map(async (life) => toProcess(life, house, vitals)));
-  await house.balancer.stop();
+  await house.balancer[Symbol.asyncDispose]();
   const filesLeft = await openFilesLeft(house, filesAtFirst);
-  const { died, errors } = await readLog(log);
+  const { deaths, errors } = await readLog(log);
+  const { lost, died } = judgeLosses(ledger, deaths);
   const endedByThemselves = house.lives.filter(({ isEnded, wasGone }) => !isEnded && wasGone());
 
   printTable('What people did', [
@@ -45,14 +50,18 @@ export async function judge({ house, ledger, mishaps, vitals, people, filesAtFir
     ...[...ledger.deeds].map(([name, { all, ok }]) => [name, String(all), String(ok)]),
   ]);
   printTable('What came instead', [
-    ['answer', 'explained by a mishap', 'unexplained'],
-    ...[...ledger.sumUp()].map(([name, { explained, unexplained }]) => [
+    ['answer', 'explained by a mishap', 'only by a process without a processor', 'unexplained'],
+    ...[...ledger.sumUp()].map(([name, { explained, excused, unexplained }]) => [
       name,
       String(explained),
+      String(excused),
       String(unexplained),
     ]),
   ]);
-  printTable('Mishaps', [['mishap', 'times'], ...[...mishaps].map(([name, count]) => [name, String(count)])]);
+  printTable(`Mishaps, of ${mishaps.size} kinds`, [
+    ['mishap', 'times'],
+    ...[...mishaps].map(([name, count]) => [name, String(count)]),
+  ]);
   printTable('Processes, after full collections', [
     [
       'process',
@@ -71,13 +80,9 @@ export async function judge({ house, ledger, mishaps, vitals, people, filesAtFir
   if (examples.length > 0) console.log(`\nThe first of what is unexplained:\n\n${examples.join('\n')}`);
 
   const bounds = /** @type {const} */ ([
-    [
-      'sessions lost, but for rotated tokens that died on their way',
-      Math.max(0, ledger.lost.length - died),
-      0,
-    ],
+    ['sessions lost, but for those whose rotated token died on its way', lost.length, 0],
     ['answers that were wrong', ledger.wrong.length, 0],
-    ['failures that nothing explains', ledger.unexplained, 0],
+    ['failures that nothing explains', ledger.count('unexplained'), 0],
     ['keys in Redis without an end', immortal, 0],
     ['processes that ended by themselves', endedByThemselves.length, 0],
     [
@@ -91,18 +96,15 @@ export async function judge({ house, ledger, mishaps, vitals, people, filesAtFir
   printTable('Bounds', [
     ['what', 'is', 'at most', ''],
     ...bounds.map(([what, is, most]) => [what, figure(is), figure(most), is <= most ? '' : 'BROKEN']),
+    ...(processes.some(({ judged }) => judged.length > 0) ? [] : NO_GROWTH_JUDGED),
   ]);
   console.log(
     `\n${ledger.signIns} sign-ins, ${ledger.signOuts} sign-outs, ${asleep.length} sessions left alone and woken at the end; ` +
-      `${died} sessions ended because a rotated token died with its process or on its way. ` +
-      `Of ${samplesOf(vitals)} looks at a process ${vitals.starved.count} found one that had got no processor for over 0.4 s.`,
+      `${died} sessions were lost because their rotated token died with its process or on its way. ` +
+      `${ledger.count('excused')} failures are explained only by a process that got no processor for 1.5 s or longer, ` +
+      `which befell ${vitals.starved.count} times, for ${figure(vitals.starved.ms / 1_000)} s in all.`,
   );
   return bounds.every(([, is, most]) => is <= most);
-}
-
-/** @param {Run['vitals']} vitals */
-function samplesOf({ samples }) {
-  return [...samples.values()].reduce((sum, { length }) => sum + length, 0);
 }
 
 /**

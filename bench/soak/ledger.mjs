@@ -1,15 +1,19 @@
+import { TOO_LARGE_TO_REPEAT } from './outcomes.mjs';
+
 /** What came of everything that anybody did, and whether it had to. */
 
 /**
  * A time in which something is broken on purpose.
  * @typedef {object} Window
  * @property {string} name
- * @property {RegExp} allows The outcomes that it explains.
+ * @property {ReadonlySet<string>} allows The outcomes that it explains.
+ * @property {boolean} losesTokens Whether a renewed token may have died on its way.
+ * @property {boolean} isExcuse Nobody broke anything: the machine was too busy. What only that explains is counted by itself.
  * @property {number} from By performance.now().
  * @property {number} to
  */
 /**
- * What came of one deed: `ok`, or what came instead, e.g. `503 session_store_unavailable`.
+ * What came of one deed: `ok`, or what came instead, see outcomes.mjs.
  * @typedef {object} Deed
  * @property {string} name
  * @property {string} outcome
@@ -20,9 +24,12 @@
 const EXAMPLES = 12;
 
 /**
- * Whatever is no flaw at any time: a token is spent on its way to the service, and its call too large to be repeated.
+ * @typedef {object} Loss
+ * @property {string} session its pseudonym
+ * @property {string} deed at which it was gone, and how that was told
+ * @property {number} at By performance.now().
  */
-const ALWAYS = /^401 passed on, too large to repeat$/;
+/** @typedef {'explained' | 'excused' | 'unexplained'} Verdict */
 
 export function createLedger() {
   /** @type {Window[]} */
@@ -37,14 +44,19 @@ export function createLedger() {
   const atSecond = (/** @type {number} */ at) => `${((at - began) / 1_000).toFixed(1)} s`;
   /** @param {number} at */
   const before = (at) => `after "${windows.findLast(({ from }) => from <= at)?.name ?? 'nothing'}"`;
-  /** @param {Deed} deed */
-  const isExplained = ({ outcome, began: from, ended }) =>
-    ALWAYS.test(outcome) ||
-    windows.some((window) => window.from <= ended && window.to >= from && window.allows.test(outcome));
+  /** @type {(deed: Deed) => Verdict} */
+  const judge = ({ outcome, began: from, ended }) => {
+    if (outcome === TOO_LARGE_TO_REPEAT) return 'explained'; // at any time
+    const reasons = windows.filter(
+      (window) => window.from <= ended && window.to >= from && window.allows.has(outcome),
+    );
+    if (reasons.some(({ isExcuse }) => !isExcuse)) return 'explained';
+    return reasons.length > 0 ? 'excused' : 'unexplained';
+  };
 
   const ledger = {
     deeds,
-    /** Sessions that were signed in and not ended, and are gone: at what. @type {string[]} */
+    /** Sessions that were signed in and not ended, and are gone. @type {Loss[]} */
     lost: [],
     /** Answers with what is another's, that are not whole, or to whom they must not come. @type {string[]} */
     wrong: [],
@@ -53,12 +65,16 @@ export function createLedger() {
     /**
      * Something breaks from now on, until the window is closed.
      * @param {string} name
-     * @param {RegExp} allows
-     * @param {number} [from]
+     * @param {readonly string[]} allows
+     * @param {{ from?: number, to?: number, losesTokens?: boolean | undefined, isExcuse?: boolean }} [more]
      * @returns {Window}
      */
-    open(name, allows, from = performance.now()) {
-      const window = { name, allows, from, to: Infinity };
+    open(
+      name,
+      allows,
+      { from = performance.now(), to = Infinity, losesTokens = false, isExcuse = false } = {},
+    ) {
+      const window = { name, allows: new Set(allows), from, to, losesTokens, isExcuse };
       windows.push(window);
       return window;
     },
@@ -74,34 +90,42 @@ export function createLedger() {
       if (outcome === 'ok') count.ok += 1;
       else troubles.push({ name, outcome, began: from, ended: performance.now() });
     },
-    /** @param {string} deed */
-    noteLost(deed) {
-      ledger.lost.push(deed);
-      notes.push(`${atSecond(performance.now())} session lost at ${deed}, ${before(performance.now())}`);
+    /**
+     * Whether a renewed token may have died on its way in this time.
+     * @param {number} from
+     * @param {number} to
+     */
+    lostTokens: (from, to) =>
+      windows.some((window) => window.losesTokens && window.from <= to && window.to >= from),
+    /** @param {string} session @param {string} deed */
+    noteLost(session, deed) {
+      ledger.lost.push({ session, deed, at: performance.now() });
+      notes.push(
+        `${atSecond(performance.now())} session ${session} lost at ${deed}, ${before(performance.now())}`,
+      );
     },
     /** @param {string} what */
     noteWrong(what) {
       ledger.wrong.push(what);
       notes.push(`${atSecond(performance.now())} wrong: ${what}, ${before(performance.now())}`);
     },
-    /** Troubles by outcome, and whether a mishap explains them. */
+    /** Troubles by outcome, and whether anything explains them. */
     sumUp() {
-      /** @type {Map<string, { explained: number, unexplained: number }>} */
+      /** @type {Map<string, Record<Verdict, number>>} */
       const counts = new Map();
       for (const trouble of troubles) {
-        const count = counts.get(trouble.outcome) ?? { explained: 0, unexplained: 0 };
+        const count = counts.get(trouble.outcome) ?? { explained: 0, excused: 0, unexplained: 0 };
         counts.set(trouble.outcome, count);
-        count[isExplained(trouble) ? 'explained' : 'unexplained'] += 1;
+        count[judge(trouble)] += 1;
       }
       return counts;
     },
-    get unexplained() {
-      return troubles.filter((trouble) => !isExplained(trouble)).length;
-    },
+    /** @param {Verdict} verdict */
+    count: (verdict) => troubles.filter((trouble) => judge(trouble) === verdict).length,
     /** Lines about the first of all that nothing explains. */
     examples() {
       const lines = troubles
-        .filter((trouble) => !isExplained(trouble))
+        .filter((trouble) => judge(trouble) === 'unexplained')
         .map(
           ({ name, outcome, began: from, ended }) =>
             `${atSecond(from)} – ${atSecond(ended)} ${name}: ${outcome}, ${before(from)}`,

@@ -39,20 +39,52 @@ export async function openFilesLeft({ running }, filesAtFirst) {
   }
 }
 
+/** @typedef {{ session: string, begunAt: number, endedAt: number }} Death In ms since the epoch. */
+
 /**
- * Sessions that ended in the one way that nobody can help, and lines of errors that nobody foresaw, by message.
+ * Sessions whose refresh token was used up by an attempt whose answer nobody got, and lines of errors that nobody
+ * foresaw, by message.
  * @param {string} file
  */
 export async function readLog(file) {
-  let died = 0;
+  /** @type {Death[]} */
+  const deaths = [];
   /** @type {Map<string, number>} */
   const errors = new Map();
   for await (const line of createInterface(createReadStream(file))) {
-    if (line.includes('"session ended"') && line.includes('"attemptBefore"')) died += 1;
+    if (line.includes('"session ended"') && line.includes('"attemptBefore"')) deaths.push(toDeath(line));
     if (!/^.{0,30}"level":"(?:error|fatal)"/.test(line)) continue;
     const { msg, code } = /** @type {{ msg: string, code?: string }} */ (JSON.parse(line));
     if (code !== undefined && code !== 'internal_error') continue; // an outage, as somebody was told
     errors.set(msg, (errors.get(msg) ?? 0) + 1);
   }
-  return { died, errors };
+  return { deaths, errors };
+}
+
+/** @param {string} line */
+function toDeath(line) {
+  const { session, attemptBegunAt, time } =
+    /** @type {{ session: string, attemptBegunAt: string, time: number }} */ (JSON.parse(line));
+  return { session, begunAt: Date.parse(attemptBegunAt), endedAt: time };
+}
+
+/**
+ * Tells the sessions that were lost in the one way that nobody can help from all others: the log says of this very session
+ * that an earlier attempt used its token up, and between that and its end something was broken that loses tokens.
+ * @param {import('./ledger.mjs').Ledger} ledger
+ * @param {readonly Death[]} deaths
+ */
+export function judgeLosses(ledger, deaths) {
+  const helpless = new Set(
+    deaths
+      .map(({ session, ...times }) => ({
+        session,
+        begunAt: times.begunAt - performance.timeOrigin,
+        endedAt: times.endedAt - performance.timeOrigin,
+      }))
+      .filter(({ begunAt, endedAt }) => ledger.lostTokens(begunAt, endedAt))
+      .map(({ session }) => session),
+  );
+  const lost = ledger.lost.filter(({ session }) => !helpless.has(session));
+  return { lost, died: ledger.lost.length - lost.length };
 }

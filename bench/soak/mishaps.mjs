@@ -1,53 +1,75 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
+import { HALF_AN_EXPORT } from './outcomes.mjs';
 
-/** What goes wrong on purpose, and which answers that explains. */
+/** What goes wrong on purpose, and exactly which outcomes that explains. */
 
 /** @typedef {import('./house.mjs').House} House */
-/** @typedef {import('./ledger.mjs').Ledger} Ledger */
-/** @typedef {import('./random.mjs').Random} Random */
 /**
  * @typedef {object} Mishap
  * @property {string} name
- * @property {RegExp} allows
+ * @property {readonly string[]} allows Outcomes, word by word.
+ * @property {boolean} [losesTokens] Whether a renewed token may die on its way; where they rotate, its session with it.
+ * @property {number} recoveryMs From its end until everything must be as ever.
  * @property {(house: House) => Promise<unknown> | void} begin
  * @property {number} [lastsMs] without: for as long as `begin` takes
  * @property {(house: House) => Promise<unknown> | void} [end]
  */
 
-const LASTS_MS = 3_000;
-/** From the end of a mishap until everything must be as ever. */
-const RECOVERY_MS = 8_000;
-/** Between two mishaps, in ms. */
-const CALM = /** @type {const} */ ([2_000, 6_000]);
+export const LASTS_MS = 3_000;
+/** For what nobody remembers: what was asked before its end is explained by when it was asked. */
+const SOON_MS = 2_000;
+/** A renewal that was begun at the last moment may take the five seconds of its time-out, and others wait for it. */
+const LATER_MS = 8_000;
 
-const NONE = /^$/;
-/** A call whose repetition was refused as well: passed on, or told on a page. */
-const REFUSED_TWICE = /^(?:401 passed on|502)$/;
-const NO_SERVICE = /^(?:50[0234](?: \w+)?(?: passed on)?|no answer|half an answer|429 \w+)$/;
-const NO_TOKEN = /^(?:503 token_endpoint_unavailable|50[23](?: callback)?)$/;
-const NO_STORE = /^(?:503(?: session_store_unavailable| login| callback)?|half an answer)$/;
+const NO_TOKEN = [
+  '503 token_endpoint_unavailable',
+  '503 “The service can’t renew your access right now”',
+  '502 “Sign-in did not work”',
+  HALF_AN_EXPORT,
+];
+const NO_STORE = [
+  '503 session_store_unavailable',
+  '503 “Cloakroom is briefly unavailable”',
+  '503 “You are not signed out yet”',
+  HALF_AN_EXPORT,
+];
+const UNREACHABLE = ['502 service_unreachable', '502 “The service can’t be reached”', HALF_AN_EXPORT];
 
 /** @type {readonly Mishap[]} */
 const MISHAPS = [
-  ofService('lists answer 500', NO_SERVICE, { route: 'any', fault: 'status', status: 500 }),
-  ofService('lists are reset', NO_SERVICE, { route: 'workspaces', fault: 'reset-before' }),
-  ofService('lists are cut off', NO_SERVICE, { route: 'workspaces', fault: 'cut' }),
-  ofService('lists hang', NO_SERVICE, { route: 'workspaces', fault: 'latency', latencyMs: 14_000 }),
-  ofService('lists are late', NONE, { route: 'workspaces', fault: 'latency', latencyMs: 500 }),
-  ofService('too many requests', /^(?:429 passed on|503)$/, { route: 'workspaces', fault: 'rate-limit' }),
-  ofService('access tokens are revoked', REFUSED_TWICE, {
+  ofService(
+    'the service answers 500',
+    ['500 passed on', '502 “The service could not give this page”', '500 of the service', ...NO_TOKEN],
+    { route: 'any', fault: 'status', status: 500 },
+    { recoveryMs: LATER_MS },
+  ),
+  ofService('lists are reset', UNREACHABLE, { route: 'workspaces', fault: 'reset-before' }),
+  ofService('lists are cut off', [...UNREACHABLE, 'half an answer'], { route: 'workspaces', fault: 'cut' }),
+  ofService('lists hang', ['504 service_timeout', '504 “The service takes too long”', HALF_AN_EXPORT], {
     route: 'workspaces',
-    fault: 'access-token-revoked',
-    calls: 10,
+    fault: 'latency',
+    latencyMs: 14_000,
   }),
-  ofService('token endpoint answers 500', NO_TOKEN, { route: 'token', fault: 'status', status: 500 }),
-  ofService('token endpoint hangs', NO_TOKEN, { route: 'token', fault: 'latency', latencyMs: 9_000 }),
-  ofService('token endpoint is late', NONE, { route: 'token', fault: 'latency', latencyMs: 1_000 }),
-  ofService('token answers are lost', NO_TOKEN, { route: 'token', fault: 'reset-after' }),
+  ofService('lists are late', [], { route: 'workspaces', fault: 'latency', latencyMs: 500 }),
+  ofService(
+    'too many requests',
+    ['429 passed on', '503 “The service asks for a short pause”', HALF_AN_EXPORT],
+    { route: 'workspaces', fault: 'rate-limit' },
+  ),
+  ofService(
+    'access tokens are revoked',
+    // A call whose repetition was refused as well.
+    ['401 passed on', '502 “The service no longer accepts your sign-in”', HALF_AN_EXPORT],
+    { route: 'workspaces', fault: 'access-token-revoked', calls: 10 },
+  ),
+  ofToken('token endpoint answers 500', NO_TOKEN, { fault: 'status', status: 500 }),
+  ofToken('token endpoint hangs', NO_TOKEN, { fault: 'latency', latencyMs: 9_000 }, true),
+  ofToken('token endpoint is late', [], { fault: 'latency', latencyMs: 1_000 }),
+  ofToken('token answers are lost', NO_TOKEN, { fault: 'reset-after' }, true),
   {
     name: 'Redis is stopped',
     allows: NO_STORE,
+    recoveryMs: LATER_MS,
     begin: async (house) => house.pauseStore(),
     lastsMs: LASTS_MS,
     end: async (house) => house.resumeStore(),
@@ -55,69 +77,49 @@ const MISHAPS = [
   {
     name: 'Redis is killed',
     allows: NO_STORE,
+    recoveryMs: LATER_MS,
     begin: async (house) => house.killStore(),
     lastsMs: LASTS_MS,
     end: async (house) => house.reviveStore(),
   },
-  { name: 'session keys are replaced', allows: NONE, begin: async (house) => house.replaceSessionKeys() },
-  // Behind this balancer nobody notices.
-  { name: 'a process is replaced', allows: NONE, begin: async (house) => replaceGently(house) },
+  {
+    name: 'session keys are replaced',
+    allows: [],
+    recoveryMs: SOON_MS,
+    begin: async (house) => house.replaceSessionKeys(),
+  },
+  {
+    name: 'a process is replaced',
+    allows: [], // behind this balancer nobody notices
+    recoveryMs: SOON_MS,
+    begin: async (house) => replaceGently(house),
+  },
   {
     name: 'a process is killed',
-    allows: /^(?:50[23]|no answer|half an answer|50[23] (?:login|callback))$/,
+    allows: ['502 “502 Bad Gateway”', 'no answer', 'half an answer', HALF_AN_EXPORT],
+    losesTokens: true,
+    recoveryMs: LATER_MS,
     begin: async (house) => house.replace(2, 'SIGKILL'),
   },
 ];
 
 /**
- * One mishap after the other, in an order of chance, for so long.
- * @param {House} house
- * @param {Ledger} ledger
- * @param {Random} random
- * @param {number} ms
+ * Every kind there is.
+ * @param {() => boolean} rotates whether refresh tokens work once from the next start of the service on
+ * @returns {readonly Mishap[]}
  */
-export function createMishaps(house, ledger, random, ms) {
-  const half = performance.now() + ms / 2;
-  const end = performance.now() + ms;
-  const all = [...MISHAPS, serviceIsKilled(() => performance.now() > half)];
-  const counts = new Map(all.map(({ name }) => [name, 0]));
-  return {
-    /** How often each has been suffered. */
-    counts,
-    async suffer() {
-      for (;;) {
-        for (const mishap of random.shuffle(all)) {
-          const takes = (mishap.lastsMs ?? LASTS_MS) + RECOVERY_MS;
-          if (performance.now() + takes > end) return;
-          await delay(random.between(...CALM));
-          await suffer(mishap, house, ledger);
-          counts.set(mishap.name, (counts.get(mishap.name) ?? 0) + 1);
-        }
-      }
-    },
-  };
-}
-
-/**
- * @param {Mishap} mishap
- * @param {House} house
- * @param {Ledger} ledger
- */
-async function suffer({ name, allows, begin, lastsMs = 0, end }, house, ledger) {
-  const window = ledger.open(name, allows);
-  await begin(house);
-  await delay(lastsMs);
-  await end?.(house);
-  window.to = performance.now() + RECOVERY_MS;
+export function mishaps(rotates) {
+  return [...MISHAPS, serviceIsKilled(rotates)];
 }
 
 /**
  * @param {string} name
- * @param {RegExp} allows
+ * @param {readonly string[]} allows
  * @param {Record<string, unknown>} fault as the local service's `/_faults` takes it
+ * @param {Partial<Mishap>} [more]
  * @returns {Mishap}
  */
-function ofService(name, allows, fault) {
+function ofService(name, allows, fault, more) {
   /** @param {House} house @param {import('undici').Dispatcher.HttpMethod} method @param {string} [body] */
   const tell = async ({ serviceUrl }, method, body) => {
     const headers = { 'content-type': 'application/json' };
@@ -128,20 +130,37 @@ function ofService(name, allows, fault) {
   return {
     name,
     allows,
+    recoveryMs: SOON_MS,
     begin: async (house) => tell(house, 'POST', JSON.stringify(fault)),
     lastsMs: LASTS_MS,
     end: async (house) => tell(house, 'DELETE'),
+    ...more,
   };
 }
 
-/** @param {() => boolean} rotates whether refresh tokens work once from then on */
+/**
+ * @param {string} name
+ * @param {readonly string[]} allows
+ * @param {Record<string, unknown>} fault
+ * @param {boolean} [losesTokens]
+ */
+function ofToken(name, allows, fault, losesTokens = false) {
+  return ofService(name, allows, { route: 'token', ...fault }, { recoveryMs: LATER_MS, losesTokens });
+}
+
+/**
+ * @param {() => boolean} rotates whether refresh tokens work once from then on
+ * @returns {Mishap}
+ */
 function serviceIsKilled(rotates) {
   return {
-    name: 'service is killed',
-    allows: new RegExp(`${NO_SERVICE.source}|${NO_TOKEN.source}|^502 (?:service|callback)$`),
-    begin: async (/** @type {House} */ house) => house.killService(),
+    name: 'the service is killed',
+    allows: [...UNREACHABLE, ...NO_TOKEN, 'no answer', 'half an answer'],
+    losesTokens: true,
+    recoveryMs: LATER_MS,
+    begin: async (house) => house.killService(),
     lastsMs: LASTS_MS,
-    end: async (/** @type {House} */ house) => house.reviveService(rotates()),
+    end: async (house) => house.reviveService(rotates()),
   };
 }
 

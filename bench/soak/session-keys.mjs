@@ -4,6 +4,27 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const WITHIN_MS = 30_000;
+/** Cloakroom takes eight. */
+const MOST_KEYS = 4;
+
+/**
+ * What the file holds, one content after the other, until another key is the first. No key is ever dropped: some sessions
+ * are left alone for the whole run. So once there are enough, the one that has rested longest is used again.
+ * @param {readonly string[]} keys
+ * @param {() => string} make
+ */
+export function replacement(keys, make) {
+  if (keys.length < MOST_KEYS) {
+    const fresh = make();
+    return [
+      [...keys, fresh],
+      [fresh, ...keys],
+    ];
+  }
+  return [[...keys.slice(-1), ...keys.slice(0, -1)]];
+}
+
+const newKey = () => randomBytes(32).toString('base64url');
 
 /**
  * The file that `SESSION_KEYS_FILE` names, and the change of its keys while everything goes on.
@@ -12,7 +33,7 @@ const WITHIN_MS = 30_000;
  * @param {string} log that the processes write
  */
 export function createSessionKeys(file, first, log) {
-  // None is ever dropped: some sessions are left alone for the whole run.
+  /** @type {readonly string[]} */
   let keys = [first];
   writeFileSync(file, first);
 
@@ -35,14 +56,14 @@ export function createSessionKeys(file, first, log) {
   };
   return {
     /**
-     * Puts a new key first, in the two steps that operators are told: all know it before anyone seals with it.
+     * Puts another key first, in the steps that operators are told: all know it before anyone seals with it.
      * @param {readonly number[]} pids
      */
     async replace(pids) {
-      const fresh = randomBytes(32).toString('base64url');
-      await tell([...keys, fresh], pids);
-      await tell([fresh, ...keys], pids);
-      keys = [fresh, ...keys];
+      for (const content of replacement(keys, newKey)) {
+        await tell(content, pids);
+        keys = content;
+      }
     },
   };
 }

@@ -1,21 +1,23 @@
+import { outcomeOf } from './outcomes.mjs';
+
 /** @typedef {import('./browser.mjs').Browser} Browser */
 /** @typedef {import('./browser.mjs').Answer} Answer */
 
 /**
  * The whole way through the service's own pages, as a person goes it. Resolves with what the way ended with: `ok`, or the
- * first answer that leads nowhere, e.g. `503`.
+ * first answer that leads nowhere.
  * @param {Browser} browser
  * @param {string} url of Cloakroom
  * @param {string} user whose password is the name
  */
 export async function signIn(browser, url, user) {
   const start = await browser.ask(`${url}/auth/login?return_to=/workspaces`);
-  if (start.status !== 302) return outcomeOf('login', start);
+  if (start.status !== 302) return outcomeOf(start);
   const page = locationOf(start, url);
   const { origin } = new URL(page);
 
   const form = await browser.ask(page);
-  if (form.status !== 200) return outcomeOf('service', form);
+  if (form.status !== 200) return ofService(form);
   /**
    * @param {Answer} shown
    * @param {Record<string, string>} fields
@@ -27,16 +29,14 @@ export async function signIn(browser, url, user) {
     return browser.ask(page, { method: 'POST', headers, body });
   };
   const entered = await send(form, { step: 'sign-in', username: user, password: user });
-  if (entered.status !== 303) return outcomeOf('service', entered);
+  if (entered.status !== 303) return ofService(entered);
   const consent = await browser.ask(page);
-  if (consent.status !== 200) return outcomeOf('service', consent);
+  if (consent.status !== 200) return ofService(consent);
   const allowed = await send(consent, { step: 'allow' });
-  if (allowed.status !== 303) return outcomeOf('service', allowed);
+  if (allowed.status !== 303) return ofService(allowed);
 
   const end = await browser.ask(locationOf(allowed, page));
-  return end.status === 303 && locationOf(end, url) === `${url}/workspaces`
-    ? 'ok'
-    : outcomeOf('callback', end);
+  return end.status === 303 && locationOf(end, url) === `${url}/workspaces` ? 'ok' : outcomeOf(end);
 }
 
 /**
@@ -47,10 +47,7 @@ function locationOf({ headers }, from) {
   return new URL(String(headers['location']), from).href;
 }
 
-/**
- * @param {string} step
- * @param {Answer} answer
- */
-function outcomeOf(step, { status }) {
-  return `${status} ${step}`;
+/** @param {Answer} answer */
+function ofService({ status }) {
+  return `${status} of the service`;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { closeBrowsers } from './browser.mjs';
 import { startHouse } from './house.mjs';
 import { judge } from './judge.mjs';
 import { createLedger } from './ledger.mjs';
-import { createMishaps } from './mishaps.mjs';
+import { createMisfortune } from './misfortune.mjs';
 import { readItems, startPeople } from './people.mjs';
 import { createRandom } from './random.mjs';
 import { openFiles, watchVitals } from './vitals.mjs';
@@ -25,7 +25,8 @@ console.log(`${minutes} minutes of everything, seed ${seed}, Node ${process.vers
 
 const folder = mkdtempSync(join(tmpdir(), 'cloakroom-soak-log-'));
 const log = join(folder, 'log');
-const house = await startHouse(log);
+const house = await startHouse(log, ms);
+let isSound = false;
 try {
   const random = createRandom(seed);
   const ledger = createLedger();
@@ -38,10 +39,10 @@ try {
   const began = performance.now();
   const telling = tell(over.signal, ledger, began);
 
-  const mishaps = createMishaps(house, ledger, random.fork(), ms);
+  const misfortune = createMisfortune(house, ledger, random.fork(), ms);
   try {
     // Somebody who falls over is a flaw of this very script: then there is nothing to judge.
-    await Promise.race([mishaps.suffer(), people.gone]);
+    await Promise.race([misfortune.suffer(), people.gone]);
     await delay(Math.max(0, began + ms - performance.now()));
     await people.stop();
   } finally {
@@ -49,12 +50,14 @@ try {
     await telling;
     await vitals.stop();
   }
-  const isSound = await judge({ house, ledger, mishaps: mishaps.counts, vitals, people, filesAtFirst, log });
+  isSound = await judge({ house, ledger, mishaps: misfortune.counts, vitals, people, filesAtFirst, log });
   process.exitCode = isSound ? 0 : 1;
 } finally {
   await closeBrowsers();
+  if (!isSound) writeFileSync(join(folder, 'haproxy'), house.balancer.printed());
   await house.stop();
-  rmSync(folder, { recursive: true });
+  if (isSound) rmSync(folder, { recursive: true });
+  else console.log(`\nThe logs are in ${folder}.`);
 }
 
 /**
@@ -69,7 +72,7 @@ async function tell(signal, ledger, began) {
     const deeds = [...ledger.deeds.values()].reduce((sum, { all }) => sum + all, 0);
     const after = Math.round((performance.now() - began) / 60_000);
     console.log(
-      `after ${after} min: ${deeds} deeds, ${ledger.unexplained} failed without a reason, ${ledger.lost.length} sessions lost`,
+      `after ${after} min: ${deeds} deeds, ${ledger.count('unexplained')} failed without a reason, ${ledger.lost.length} sessions lost`,
     );
   }
 }

@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
 import { BrokenOff, createBrowser, textOf } from './browser.mjs';
+import { sessionOf } from './session-of.mjs';
+import { outcomeOf, TOO_LARGE_TO_REPEAT } from './outcomes.mjs';
 import { signIn } from './sign-in.mjs';
 
 /** @typedef {import('./browser.mjs').Answer} Answer */
@@ -30,6 +32,8 @@ export function createVisit({ url, ledger, itemsOf }, user) {
   /** The one grant that all its tokens come from; known with the first answer of the service. @type {string | undefined} */
   let grant;
   let isLost = false;
+  /** What the logs call it. */
+  let session = 'nobody';
   const mine = itemsOf.get(user) ?? new Set();
   const others = [...itemsOf].flatMap(([name, ids]) => (name === user ? [] : Array.from(ids)));
 
@@ -46,15 +50,12 @@ export function createVisit({ url, ledger, itemsOf }, user) {
       if (owner !== grant) ledger.noteWrong('a call went out with the token of another session');
     }
     if (status === 200) return;
+    const outcome = outcomeOf({ status, headers, text });
     const isPassedOn = headers['via'] !== undefined;
-    const { code = '' } = /** @type {{ code?: string }} */ (
-      headers['content-type'] === 'application/problem+json' ? JSON.parse(text) : {}
-    );
     const isLogin = status === 303 && String(headers['location']).includes('/auth/login');
-    if (isLogin || (status === 401 && !isPassedOn)) throw new Lost(`${status} ${code}`);
+    if (isLogin || (status === 401 && !isPassedOn)) throw new Lost(outcome);
     const isTooLarge = status === 401 && body instanceof Readable;
-    const words = [status, code, isPassedOn && 'passed on', isTooLarge && ', too large to repeat'];
-    throw new Trouble(words.filter(Boolean).join(' ').replace(' ,', ','));
+    throw new Trouble(isTooLarge ? TOO_LARGE_TO_REPEAT : outcome);
   };
 
   const visit = {
@@ -68,8 +69,10 @@ export function createVisit({ url, ledger, itemsOf }, user) {
         const end = await signIn(browser, url, user);
         if (end !== 'ok') throw new Trouble(end);
       });
-      if (outcome === 'ok') ledger.signIns += 1;
-      return outcome === 'ok';
+      if (outcome !== 'ok') return false;
+      ledger.signIns += 1;
+      session = sessionOf(browser.cookieFor(url));
+      return true;
     },
     /**
      * Does something and notes what came of it, which it resolves with.
@@ -83,7 +86,7 @@ export function createVisit({ url, ledger, itemsOf }, user) {
         await deed();
       } catch (error) {
         if (error instanceof Lost) {
-          if (!isLost) ledger.noteLost(`${name}: ${error.message}`);
+          if (!isLost) ledger.noteLost(session, `${name}: ${error.message}`);
           isLost = true;
           return 'lost';
         }
@@ -138,8 +141,8 @@ export function createVisit({ url, ledger, itemsOf }, user) {
     async signOut() {
       const headers = { accept: 'application/json', 'sec-fetch-site': 'same-origin' };
       const outcome = await visit.try('signing out', async () => {
-        const { status } = await browser.ask(`${url}/auth/logout`, { method: 'POST', headers });
-        if (status !== 204) throw new Trouble(String(status));
+        const answer = await browser.ask(`${url}/auth/logout`, { method: 'POST', headers });
+        if (answer.status !== 204) throw new Trouble(outcomeOf(answer));
       });
       if (outcome === 'ok') ledger.signOuts += 1;
       return outcome === 'ok';

@@ -1,15 +1,16 @@
 import { readdirSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** @typedef {import('./house.mjs').Life} Life */
 /** @typedef {{ at: number, rss: number, heapUsed: number, lagMs: number }} Sample `at` by performance.now(), bytes. */
 
+/** @typedef {Omit<Sample, 'at'> & { stalls: import('./stalls.mjs').Stall[] }} Told */
+
 const EVERY_MS = 5_000;
-/** One that got no processor for so long gave up on Redis and the service, though they had answered. */
-const STARVED_MS = 400;
-/** And so long after that, somebody may still have waited for it. */
-const AFTERWARDS_MS = 2_000;
+/** What a process says that gave up on Redis for want of a processor, and nothing else. */
+const WITHOUT_PROCESSOR = ['503 session_store_unavailable', '503 “Cloakroom is briefly unavailable”'];
+/** So long after that it may still connect to Redis again. */
+const AFTERWARDS_MS = 1_500;
 
 /**
  * Looks at every process now and then, as long as it lives. Where the machine was too busy for it, the ledger is told.
@@ -19,41 +20,32 @@ const AFTERWARDS_MS = 2_000;
 export function watchVitals(house, ledger) {
   /** @type {Map<Life, Sample[]>} */
   const samples = new Map();
-  const starved = { count: 0 };
+  const starved = { count: 0, ms: 0 };
   const over = new AbortController();
-  /**
-   * @param {number} lagMs
-   * @param {number} since by performance.now()
-   */
-  const judgeLag = (lagMs, since) => {
-    if (lagMs < STARVED_MS) return;
+  const excuse = (/** @type {import('./stalls.mjs').Stall} */ { from, to }) => {
     starved.count += 1;
-    const window = ledger.open('a process got no processor', /^50[234]|^half an answer$/, since);
-    window.to = performance.now() + AFTERWARDS_MS;
+    starved.ms += to - from;
+    const times = { from: from - performance.timeOrigin, to: to - performance.timeOrigin + AFTERWARDS_MS };
+    ledger.open('a process got no processor', WITHOUT_PROCESSOR, { ...times, isExcuse: true });
   };
-  const own = monitorEventLoopDelay({ resolution: 10 });
-  own.enable();
   const look = async (/** @type {Life} */ life) => {
-    const told = /** @type {Omit<Sample, 'at'>} */ (await life.ask());
+    const { stalls, ...told } = /** @type {Told} */ (await life.ask());
     const mine = samples.get(life) ?? [];
     samples.set(life, mine);
-    const lastAt = mine.at(-1)?.at ?? life.bornAt;
     mine.push({ ...told, at: performance.now() });
-    judgeLag(told.lagMs, lastAt);
+    stalls.forEach(excuse);
   };
   const watching = (async () => {
     while (!over.signal.aborted) {
       const living = house.running.filter(({ isEnded, wasGone }) => !isEnded && !wasGone());
       // One that ends just then says nothing any more.
       await Promise.all(living.map(async (life) => look(life).catch(() => {})));
-      judgeLag(own.max / 1e6, performance.now() - EVERY_MS);
-      own.reset();
       await delay(EVERY_MS);
     }
   })();
   return {
     samples,
-    /** How often a process got no processor for a while. */
+    /** How often a process got no processor for longer than anyone waits for Redis, and for how long in all. */
     starved,
     async stop() {
       over.abort();

@@ -1,32 +1,12 @@
-import { fileURLToPath } from 'node:url';
-import { startKeptProgram } from '../kept-program.ts';
+import { startHaproxy } from '../haproxy.mjs';
 import { startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import { freePort } from './free-port.ts';
-
-/** The very file that operators are given. */
-const CONFIG = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
 
 /** HAProxy as `deploy/haproxy.cfg` sets it up, in a process of its own. */
 interface Balancer extends AsyncDisposable {
   /** What it has logged so far: a line for each call, among others. */
   logged(): string;
-}
-
-/** Starts HAProxy before processes, which it finds at `hosts` (`127.0.0.1:port`), and resolves once it answers. */
-async function startBalancer(port: number, hosts: readonly string[]): Promise<Balancer> {
-  const servers = hosts.map((host, at) => [`CLOAKROOM_${at + 1}`, host]);
-  const env = { BIND: `127.0.0.1:${port}`, ...Object.fromEntries(servers) };
-  const isUp = async () =>
-    fetch(`http://127.0.0.1:${port}/healthz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  const haproxy = await startKeptProgram(['haproxy', '-db', '-f', CONFIG], env, isUp);
-  return {
-    logged: () => haproxy.printed(),
-    [Symbol.asyncDispose]: async () => haproxy[Symbol.asyncDispose](),
-  };
 }
 
 /** A fleet of three behind a balancer. */
@@ -49,14 +29,17 @@ export async function startBalancedFleet(
     env: { PUBLIC_URL: url, TRUST_PROXY: '1', ...env },
     service: { LOCAL_SERVICE_REDIRECT_URIS: `${url}/auth/callback`, ...service },
   });
-  const balancer = await startBalancer(
+  const balancer = await startHaproxy(
     port,
     fleet.processes.map((cloakroom) => new URL(cloakroom.url).host),
   );
   return {
     ...fleet,
     url,
-    balancer,
+    balancer: {
+      logged: () => balancer.printed(),
+      [Symbol.asyncDispose]: async () => balancer[Symbol.asyncDispose](),
+    },
     async [Symbol.asyncDispose]() {
       await balancer[Symbol.asyncDispose]();
       await fleet[Symbol.asyncDispose]();

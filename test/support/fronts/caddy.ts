@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startKeptProgram } from '../kept-program.ts';
+import { startKeptProgram } from '../kept-program.mjs';
 import { isUp } from './front.ts';
 import type { Front, Place } from './front.ts';
 

@@ -1,0 +1,15 @@
+import { fromDist } from '../support/compiled.mjs';
+
+const { pseudonymOf } = /** @type {typeof import('../../src/session/pseudonym.ts')} */ (
+  await fromDist('session/pseudonym.js')
+);
+
+/**
+ * The pseudonym of the session behind a `Cookie` header.
+ * @param {string} cookie
+ */
+export function sessionOf(cookie) {
+  const [, id] = /(?:^|; )cloakroom=s(?::|%3A)([^.]+)\./.exec(cookie) ?? [];
+  if (id === undefined) throw new Error('Whoever signed in got no session cookie.');
+  return pseudonymOf(id);
+}

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** The shell ends the program when the pipe on its standard input closes: because we asked for it, or ended in any way. */
+const KEEPER = `
+  exec 3<&0
+  "$@" </dev/null 3<&- 2>&1 &
+  pid=$!
+  { cat >/dev/null; kill "$pid" 2>/dev/null; } <&3 >/dev/null 2>&1 &
+  exec 3<&-
+  wait "$pid"
+`;
+const UP_WITHIN_MS = 10_000;
+
+/**
+ * A foreign program in a process of its own.
+ * @typedef {object} KeptProgram
+ * @property {() => string} printed What it has printed so far, on either stream.
+ */
+
+/**
+ * Starts a program that ends with us, and resolves once `isUp` is true; rejects where it ends before.
+ * @param {readonly [string, ...string[]]} command
+ * @param {Readonly<Record<string, string>>} env
+ * @param {() => Promise<boolean>} isUp
+ * @returns {Promise<KeptProgram & AsyncDisposable>}
+ */
+export async function startKeptProgram(command, env, isUp) {
+  const keeper = spawn('sh', ['-c', KEEPER, `${command[0]}-keeper`, ...command], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  });
+  let printed = '';
+  keeper.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => (printed += text));
+  const exited = once(keeper, 'close');
+  const stop = async () => {
+    keeper.stdin.end();
+    await exited;
+  };
+  const giveUpAt = performance.now() + UP_WITHIN_MS;
+  try {
+    while (!(await isUp())) {
+      if (keeper.exitCode !== null) throw new Error(`${command[0]} did not start:\n${printed}`);
+      if (performance.now() > giveUpAt) throw new Error(`${command[0]} is not up in time:\n${printed}`);
+      await delay(20);
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { printed: () => printed, [Symbol.asyncDispose]: stop };
+}
