@@ -58,6 +58,7 @@ test('a lost session is only explained by a token of its own that died while som
     losesTokens: true,
     to: performance.now() + 1_000,
   });
+  ledger.open('lists hang', []);
   const at = performance.timeOrigin + from;
   for (const session of ['one', 'two', 'three']) ledger.noteLost(session, 'page: 303');
   const { lost, died } = judgeLosses(ledger, [
