@@ -76,7 +76,7 @@ export async function judge({ house, ledger, mishaps, vitals, people, filesAtFir
     ...processes.map(({ cells }) => cells),
   ]);
   if (errors.size > 0) printTable('Errors in the logs', [['message', 'count'], ...toRows(errors)]);
-  const examples = ledger.examples();
+  const examples = ledger.examples(lost);
   if (examples.length > 0) console.log(`\nThe first of what is unexplained:\n\n${examples.join('\n')}`);
 
   const bounds = /** @type {const} */ ([

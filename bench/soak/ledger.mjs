@@ -100,9 +100,6 @@ export function createLedger() {
     /** @param {string} session @param {string} deed */
     noteLost(session, deed) {
       ledger.lost.push({ session, deed, at: performance.now() });
-      notes.push(
-        `${atSecond(performance.now())} session ${session} lost at ${deed}, ${before(performance.now())}`,
-      );
     },
     /** @param {string} what */
     noteWrong(what) {
@@ -122,15 +119,18 @@ export function createLedger() {
     },
     /** @param {Verdict} verdict */
     count: (verdict) => troubles.filter((trouble) => judge(trouble) === verdict).length,
-    /** Lines about the first of all that nothing explains. */
-    examples() {
+    /** Lines about the first of all that nothing explains. @param {readonly Loss[]} lost */
+    examples(lost) {
       const lines = troubles
         .filter((trouble) => judge(trouble) === 'unexplained')
         .map(
           ({ name, outcome, began: from, ended }) =>
             `${atSecond(from)} – ${atSecond(ended)} ${name}: ${outcome}, ${before(from)}`,
         );
-      return [...lines.slice(0, EXAMPLES), ...notes.slice(0, EXAMPLES)];
+      const losses = lost.map(
+        ({ session, deed, at }) => `${atSecond(at)} session ${session} lost at ${deed}, ${before(at)}`,
+      );
+      return [lines, losses, notes].flatMap((list) => list.slice(0, EXAMPLES));
     },
   };
   return ledger;

@@ -25,7 +25,7 @@ test('a failure is explained by what is broken at the time, and only where that 
       ['500 internal_error', { explained: 0, excused: 0, unexplained: 1 }],
     ]),
   );
-  expect(ledger.examples()).toEqual([
+  expect(ledger.examples([])).toEqual([
     expect.stringMatching(/call: 503 session_store_unavailable, after "Redis is away"$/),
     expect.stringMatching(/call: 500 internal_error, after "Redis is away"$/),
   ]);
