@@ -9,7 +9,7 @@ import { createLog } from './platform/log.ts';
 import { startMetricsServer } from './platform/metrics-server.ts';
 import { exitCodeOf, untilSignal } from './platform/program.ts';
 import { redisReady } from './platform/redis.ts';
-import { createSecretFiles } from './secret-files.ts';
+import { createSecretFiles } from './secrets-reload.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createSecretFiles } from '../../src/secret-files.ts';
+import { createSecretFiles } from '../../src/secrets-reload.ts';
 import { startHouse } from '../support/house.ts';
 import { cloakroomMetrics } from './known-metrics.ts';
 

@@ -8,7 +8,7 @@ import { checkMetrics } from './configuration/metrics.ts';
 import { checkMode } from './configuration/mode.ts';
 import { checkNodeVersion } from './configuration/node-version.ts';
 import { checkProxies } from './configuration/proxies.ts';
-import { checkSecretFiles } from './configuration/secret-files.ts';
+import { checkSecretFiles } from './configuration/file-modes.ts';
 import { checkSessionKeys } from './configuration/session-keys.ts';
 import { checkTimes } from './configuration/times.ts';
 import { checkUnknownVariables } from './configuration/unknown-variables.ts';

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { checkSecretFiles } from '../../../src/cli/doctor/configuration/secret-files.ts';
+import { checkSecretFiles } from '../../../src/cli/doctor/configuration/file-modes.ts';
 import { checkUnknownVariables } from '../../../src/cli/doctor/configuration/unknown-variables.ts';
 import { checkVariables } from '../../../src/cli/doctor/configuration/variables.ts';
 import { readSettings } from '../../../src/cli/doctor/settings.ts';
