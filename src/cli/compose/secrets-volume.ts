@@ -1,15 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { variables } from '../config-variables.ts';
-import { ConfigError, readVariables } from '../platform/env-variables.ts';
-import type { Env } from '../platform/env-variables.ts';
-import { exitCodeOf } from '../platform/program.ts';
+import { variables } from '../../config-variables.ts';
+import { ConfigError, readVariables } from '../../platform/env-variables.ts';
+import type { Env } from '../../platform/env-variables.ts';
+import { exitCodeOf } from '../../platform/program.ts';
 
 // For docker-compose.yml: puts what is secret into a folder that the containers share, each in a file that only those who need it can
 // read. What is given in CLIENT_SECRET and SESSION_KEYS, or in files that CLIENT_SECRET_FILE and SESSION_KEYS_FILE name, takes the place
 // of what is there; what is neither given nor there is made.
-//   secret-files.js FOLDER
+//   secrets-volume.js FOLDER
 
 /** What the image runs as. */
 const APP = 1000;

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../../src/platform/private-redis.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -19,7 +19,7 @@ async function createFolder() {
     read: async (name: string) => (await readFile(join(folder, name), 'utf8')).trim(),
     names: async () => (await readdir(folder)).toSorted(),
     async put(env: Env = {}) {
-      const child = execFile(process.execPath, ['dist/cli/secret-files.js', folder], { env });
+      const child = execFile(process.execPath, ['dist/cli/compose/secrets-volume.js', folder], { env });
       let words = '';
       child.stderr?.setEncoding('utf8').on('data', (text: string) => (words += text));
       const [code] = (await once(child, 'close')) as [number | null];
