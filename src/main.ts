@@ -9,7 +9,7 @@ import { createLog } from './platform/log.ts';
 import { startMetricsServer } from './platform/metrics-server.ts';
 import { exitCodeOf, untilSignal } from './platform/program.ts';
 import { redisReady } from './platform/redis.ts';
-import { createSecretFiles } from './secrets-reload.ts';
+import { createSecretsReload } from './secrets-reload.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
 
@@ -33,7 +33,7 @@ async function main(): Promise<number> {
     log.warn({ node: process.version }, 'Node 20 gets no more fixes: use Node 24');
   }
   const services = createServices(config, log);
-  hangUps.answer(createSecretFiles(process.env, services));
+  hangUps.answer(createSecretsReload(process.env, services));
   // The port holds who comes early. Without Redis we start all the same: an outage has its answers.
   const redisTried = redisReady(services.redis).catch(() => {});
   await settlesWithin(redisTried, REDIS_WITHIN_MS);

@@ -23,7 +23,7 @@ const SECRETS = Object.keys(VARIABLES) as (keyof Secrets)[];
  * or, where anything is wrong with one of them, nothing. Never rejects: the log tells what came of it, by the names of
  * variables and without a value.
  */
-export function createSecretFiles(
+export function createSecretsReload(
   env: Env,
   { log, metrics, secrets, useSecrets }: Pick<Services, 'log' | 'metrics' | 'secrets' | 'useSecrets'>,
 ): () => Promise<void> {

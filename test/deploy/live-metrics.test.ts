@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createSecretFiles } from '../../src/secrets-reload.ts';
+import { createSecretsReload } from '../../src/secrets-reload.ts';
 import { startHouse } from '../support/house.ts';
 import { cloakroomMetrics } from './known-metrics.ts';
 
@@ -14,7 +14,7 @@ test('what rules, dashboard and runbooks may ask for is what a process counts', 
   await using house = await startHouse({ METRICS_PORT: '65000' }); // any port turns them on, and none is opened
   const { metrics } = house.services;
   if (metrics === null) throw new Error('no metrics');
-  createSecretFiles({}, house.services); // the process's own, which has a counter
+  createSecretsReload({}, house.services); // the process's own, which has a counter
 
   const counted = metrics
     .getMetricsAsArray()

@@ -8,7 +8,7 @@ import { checkMetrics } from './configuration/metrics.ts';
 import { checkMode } from './configuration/mode.ts';
 import { checkNodeVersion } from './configuration/node-version.ts';
 import { checkProxies } from './configuration/proxies.ts';
-import { checkSecretFiles } from './configuration/file-modes.ts';
+import { checkFileModes } from './configuration/file-modes.ts';
 import { checkSessionKeys } from './configuration/session-keys.ts';
 import { checkTimes } from './configuration/times.ts';
 import { checkUnknownVariables } from './configuration/unknown-variables.ts';
@@ -66,7 +66,7 @@ function checkConfiguration(settings: Settings, nodeVersion: string): Record<Con
     'unknown-variables': checkUnknownVariables(settings.env),
     'demo-values': checkDemoValues(settings),
     'session-keys': checkSessionKeys(settings),
-    'secret-files': checkSecretFiles(settings.env),
+    'secret-files': checkFileModes(settings.env),
     cookies: checkCookies(settings),
     proxies: checkProxies(settings),
     ...checkTimes(settings),

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { checkSecretFiles } from '../../../src/cli/doctor/configuration/file-modes.ts';
+import { checkFileModes } from '../../../src/cli/doctor/configuration/file-modes.ts';
 import { checkUnknownVariables } from '../../../src/cli/doctor/configuration/unknown-variables.ts';
 import { checkVariables } from '../../../src/cli/doctor/configuration/variables.ts';
 import { readSettings } from '../../../src/cli/doctor/settings.ts';
@@ -113,7 +113,7 @@ test.each([
   const path = join(folder, 'secret');
   await writeFile(path, 'a secret');
   await chmod(path, mode);
-  const verdict = checkSecretFiles({ CLIENT_SECRET_FILE: path });
+  const verdict = checkFileModes({ CLIENT_SECRET_FILE: path });
   expect(verdict.status).toBe(status);
   expect(verdict.detail).toContain('CLIENT_SECRET_FILE');
   expect(verdict.detail).not.toContain(path);

@@ -8,7 +8,7 @@ import type { Verdict } from '../verdict.ts';
 const TOO_OPEN = 0o027;
 
 /** Who else may open the files that secrets come from. Their paths are not told: a secret may stand in their place. */
-export function checkSecretFiles(env: Env): Verdict {
+export function checkFileModes(env: Env): Verdict {
   const given = fileVariableNames.map((name) => `${name}_FILE`).filter((name) => env[name]);
   if (given.length === 0) return ok('No secret comes from a file.');
   const open = given.filter((name) => isTooOpen(env[name] ?? ''));
