@@ -22,7 +22,7 @@ export async function observe(stage) {
       ...(signedIn && { AUDIT_COOKIE: stage.cookie }),
     };
     const address = new URL(path, stage.origin);
-    const { output } = await runScanner(process.execPath, [PROCESS, address.host + path], {
+    const output = await runScanner(process.execPath, [PROCESS, address.host + path], {
       seconds: 60,
       env,
     });

@@ -47,7 +47,7 @@ export async function attack(stage) {
       0,
     ];
     const args = [...start, ...bounds, ...quiet, ...as, '-m', MODULES, '-f', 'json', '-o', report];
-    const { output } = await runScanner('wapiti', args.map(String), {
+    const output = await runScanner('wapiti', args.map(String), {
       seconds: 600,
       env: { HOME: stage.folder },
     });

@@ -10,20 +10,19 @@ import { once } from 'node:events';
  * Runs a scanner to its end, within bounds, and gives what it printed. Rejects where it had to be ended.
  * @param {string} program
  * @param {readonly string[]} args
- * @param {{ seconds: number, env?: NodeJS.ProcessEnv, cwd?: string }} options
- * @returns {Promise<{ code: number | null, output: string }>}
+ * @param {{ seconds: number, env?: NodeJS.ProcessEnv }} options
+ * @returns {Promise<string>}
  */
-export async function runScanner(program, args, { seconds, env, cwd }) {
+export async function runScanner(program, args, { seconds, env }) {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     signal: AbortSignal.timeout(seconds * 1_000),
     ...(env && { env: { ...process.env, ...env } }),
-    ...(cwd && { cwd }),
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (/** @type {string} */ text) => (output += text));
   }
-  const [code] = /** @type {[number | null]} */ (await once(child, 'close'));
-  return { code, output };
+  await once(child, 'close');
+  return output;
 }

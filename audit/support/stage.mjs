@@ -11,6 +11,7 @@ import { startStore } from '../../bench/support/store.mjs';
 import { startChromium } from '../../scripts/chromium.mjs';
 import { signIn } from '../../scripts/running-demo.mjs';
 import { writeNginxConf } from '../../test/support/fronts/nginx-conf.mjs';
+import { errorsIn } from './own-log.mjs';
 
 /** Ports are free: the audit has a network of its own. */
 const PORTS = { service: 4000, cloakroom: 3000, https: 443, http: 80 };
@@ -25,7 +26,7 @@ const START_WITHIN_MS = 20_000;
  * @property {string} otherCookie And that of somebody who is here beside them.
  * @property {string} certificate Path of the certificate, which is its own authority.
  * @property {string} folder For reports.
- * @property {() => Promise<string[]>} errors Lines of Cloakroom's log at level error and above.
+ * @property {() => Promise<string[]>} errors What Cloakroom's own log holds against it.
  * @property {() => Promise<void>} end
  */
 
@@ -83,10 +84,7 @@ export async function startStage(folder) {
     cookie,
     otherCookie,
     folder,
-    async errors() {
-      const lines = (await readFile(logFile, 'utf8')).split('\n').filter((line) => line.startsWith('{'));
-      return lines.filter((line) => /** @type {{ level: number }} */ (JSON.parse(line)).level >= 50);
-    },
+    errors: async () => errorsIn(await readFile(logFile, 'utf8')),
     async end() {
       const ended = once(nginx, 'exit');
       nginx.kill();
