@@ -90,7 +90,8 @@ async function countTests(args = [], programs) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-check-'));
   try {
     const file = join(folder, 'jest.json');
-    const { code, audit } = await runJest([...args, '--json', `--outputFile=${file}`], programs);
+    const command = [...args, '--json', `--outputFile=${file}`];
+    const { code, audit } = await runJest(command, { areAll: true, ...(programs && { programs }) });
     const result = /** @type {Result} */ (JSON.parse(readFileSync(file, 'utf8')));
     return toCount(result, code, audit);
   } finally {

@@ -5,7 +5,7 @@ import { ensureBuild } from './ensure-build.mjs';
 import { ensureKubectl } from './ensure-kubectl.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { run } from './launch.mjs';
-import { auditLogs, countAudit, tellAudit } from './log-audit.mjs';
+import { auditLogs, countAudit, ofAllTests, tellAudit } from './log-audit.mjs';
 
 /** What the tests run beside the packages: programs, and the app as it is shipped. */
 export async function prepareTests() {
@@ -27,9 +27,11 @@ const NODE_OPTIONS = ['--experimental-vm-modules', '--disable-warning=Experiment
  * Runs jest, and then looks through all that was logged meanwhile, as one test more. Resolves with jest's exit code, or with 1 where
  * only that test has failed, and with its count.
  * @param {readonly string[]} args
- * @param {string} [programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.
+ * @param {object} [options]
+ * @param {string} [options.programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.
+ * @param {boolean} [options.areAll] Whether these are all tests: then something must have been logged.
  */
-export async function runJest(args, programs) {
+export async function runJest(args, { programs, areAll = false } = {}) {
   const node = programs === undefined ? process.execPath : join(programs, 'node');
   const PATH = [programs, process.env['PATH']].filter(Boolean).join(delimiter);
   const command = [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', ...args];
@@ -37,7 +39,7 @@ export async function runJest(args, programs) {
   const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder }; // test/support/log-audit.ts
   try {
     const code = await run(node, command, { env });
-    const found = auditLogs(folder);
+    const found = areAll ? ofAllTests(auditLogs(folder)) : auditLogs(folder);
     tellAudit(found);
     const audit = countAudit(found);
     return { code: code || audit.failed, audit };

@@ -41,22 +41,35 @@ export function auditLogs(folder) {
 }
 
 /**
+ * The same where all tests have run, which log, and handle secrets: that nothing was there to look through, or to look for, is a finding, too.
+ * @param {Audit} audit
+ * @returns {Audit}
+ */
+export function ofAllTests({ lines, secrets, findings }) {
+  const missing = [
+    ...(lines === 0 ? ['no line was kept to look through'] : []),
+    ...(secrets === 0 ? ['no secret was noted to look for'] : []),
+  ];
+  return { lines, secrets, findings: [...missing, ...findings] };
+}
+
+/**
  * Says what was found.
  * @param {Audit} audit
  */
 export function tellAudit({ lines, secrets, findings }) {
-  if (lines === 0) return;
+  if (lines === 0 && findings.length === 0) return;
   console.log(`Logs: ${lines} lines, ${secrets} secrets to look for, ${findings.length} findings.`);
   for (const finding of findings.slice(0, MOST_TOLD)) console.error(`  ${finding}`);
 }
 
 /**
- * As how many tests it counts: as none where nothing was logged.
+ * As how many tests it counts: as none where nothing was found because there was nothing to look through, or to look for.
  * @param {Audit} audit
  */
-export function countAudit({ lines, findings }) {
-  if (lines === 0) return { passed: 0, failed: 0 };
-  return findings.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+export function countAudit({ lines, secrets, findings }) {
+  if (findings.length > 0) return { passed: 0, failed: 1 };
+  return { passed: lines > 0 && secrets > 0 ? 1 : 0, failed: 0 };
 }
 
 /**

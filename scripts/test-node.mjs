@@ -9,5 +9,5 @@ await launch(async () => {
   const programs = await ensureNode(major);
   await ensurePackages();
   await prepareTests();
-  ({ code: process.exitCode } = await runJest(args, programs));
+  ({ code: process.exitCode } = await runJest(args, { programs }));
 });

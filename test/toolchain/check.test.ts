@@ -3,9 +3,17 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-/** A stand-in for jest that leaves a result behind. */
-function jest(passed: number, failed: number, suitesThatDidNotRun = 0): string {
+/** What the tests leave behind for the look through the logs, which counts as a test. */
+const LOGS = {
+  '1.lines': '{"level":"info","time":1,"msg":"request"}',
+  '1.secrets': '{"kind":"access token","value":"q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA"}',
+};
+
+/** A stand-in for jest that leaves a result behind, and logs. */
+function jest(passed: number, failed: number, suitesThatDidNotRun = 0, logs: object = LOGS): string {
   return `
+    for (const [name, text] of Object.entries(${JSON.stringify(logs)}))
+      require('fs').writeFileSync(require('path').join(process.env.LOG_AUDIT_FOLDER, name), text);
     const [file] = process.argv.flatMap((arg) => arg.startsWith('--outputFile=') ? [arg.slice(13)] : []);
     require('fs').writeFileSync(file, JSON.stringify({
       numPassedTests: ${passed}, numFailedTests: ${failed}, numRuntimeErrorTestSuites: ${suitesThatDidNotRun},
@@ -50,7 +58,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '') {
 test('a check that finds nothing ends with the number of tests', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(12, 0) })).toMatchObject({
     code: 0,
-    lines: ['All checks passed.', 'tests: 24 passed, 0 failed'],
+    lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
   });
 });
 
@@ -58,21 +66,21 @@ test('a check goes on after a failure, and names what failed', async () => {
   const tools = { 'jest/bin/jest.js': jest(12, 0), 'knip/bin/knip.js': 'process.exit(1)' };
   expect(await check({ ...tools, 'prettier/bin/prettier.cjs': 'process.exit(2)' })).toMatchObject({
     code: 1,
-    lines: ['Failed: format, dead code.', 'tests: 24 passed, 0 failed'],
+    lines: ['Failed: format, dead code.', 'tests: 26 passed, 0 failed'],
   });
 });
 
 test('a check counts tests that failed', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(10, 2) })).toMatchObject({
     code: 1,
-    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 20 passed, 4 failed'],
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 22 passed, 4 failed'],
   });
 });
 
 test('a check counts a suite that did not run as a failure', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(10, 0, 1) })).toMatchObject({
     code: 1,
-    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 20 passed, 2 failed'],
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 22 passed, 2 failed'],
   });
 });
 
@@ -83,11 +91,21 @@ test('a check whose tests could not run at all has failed', async () => {
   });
 });
 
+test('a check whose tests have left no log behind has failed', async () => {
+  const tools = { 'jest/bin/jest.js': jest(12, 0, 0, { '1.secrets': LOGS['1.secrets'] }) };
+  const { code, lines, stderr } = await check(tools);
+  expect({ code, lines }).toEqual({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed'],
+  });
+  expect(stderr).toContain('no line was kept to look through');
+});
+
 test('a check whose tests fail on another Node alone has failed', async () => {
   const both = `if (process.env.ON_OTHER) { ${jest(10, 2)} } else { ${jest(12, 0)} }`;
   expect(await check({ 'jest/bin/jest.js': both })).toMatchObject({
     code: 1,
-    lines: [`Failed: tests on Node ${OTHER}.`, 'tests: 22 passed, 2 failed'],
+    lines: [`Failed: tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed'],
   });
 });
 
@@ -102,7 +120,7 @@ test('a check leaves what Chromium judges out where the Node is another', async 
 test('a check without requests-oauthlib says that its tests are skipped, and goes on', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(12, 0) })).toMatchObject({
     code: 0,
-    lines: ['All checks passed.', 'tests: 24 passed, 0 failed'],
+    lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
     stderr:
       'Its tests are skipped: requests-oauthlib is missing: install it, e.g. on Debian or Ubuntu: ' +
       'sudo apt-get install python3-requests-oauthlib\n',
@@ -112,6 +130,6 @@ test('a check without requests-oauthlib says that its tests are skipped, and goe
 test('in CI, where nobody would see them missing, a check without requests-oauthlib has failed', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true')).toMatchObject({
     code: 1,
-    lines: ['Failed: requests-oauthlib.', 'tests: 24 passed, 0 failed'],
+    lines: ['Failed: requests-oauthlib.', 'tests: 26 passed, 0 failed'],
   });
 });

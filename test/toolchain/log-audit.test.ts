@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { auditLogs, countAudit } from '../../scripts/log-audit.mjs';
+import { auditLogs, countAudit, ofAllTests } from '../../scripts/log-audit.mjs';
 
 const TOKEN = 'q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA';
 const PASSWORD = 's3cret-of-redis';
@@ -96,8 +96,22 @@ test('a line that is cut off is found', async () => {
   expect(await findingsIn('{"level":"info","time":1')).toHaveLength(1);
 });
 
-test('what is found counts as a test that failed, what is clean as one that passed, and nothing as none', () => {
+test('what is found counts as a test that failed, what is clean as one that passed', () => {
   expect(countAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
   expect(countAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
-  expect(countAudit({ lines: 0, secrets: 0, findings: [] })).toEqual({ passed: 0, failed: 0 });
+});
+
+test.each([
+  ['no line', { lines: 0, secrets: 1, findings: [] }],
+  ['no secret', { lines: 1, secrets: 0, findings: [] }],
+])(
+  'where there was %s nothing was looked at: of some tests that counts as none, of all as one that failed',
+  (_what, audit) => {
+    expect(countAudit(audit)).toEqual({ passed: 0, failed: 0 });
+    expect(countAudit(ofAllTests(audit))).toEqual({ passed: 0, failed: 1 });
+  },
+);
+
+test('the look through the logs of all tests passes where it had something to look at', () => {
+  expect(countAudit(ofAllTests({ lines: 1, secrets: 1, findings: [] }))).toEqual({ passed: 1, failed: 0 });
 });
