@@ -1,7 +1,7 @@
 import type { CustomFetch } from 'openid-client';
 
 /** RFC 6749 §5.1 leaves the lifetime open; the service's documented default is 15 minutes. */
-const DEFAULT_EXPIRES_IN_SECONDS = 900;
+export const DEFAULT_EXPIRES_IN_SECONDS = 900;
 /** No token answer is larger; a hostile one shall not fill the memory. */
 const MOST_ANSWER_BYTES = 256 * 1024;
 

@@ -9,6 +9,7 @@ import type { OwnAttempt } from './renewal-attempts.ts';
 import type { HeldLock, RenewalLocks } from './renewal-lock.ts';
 import type { RenewalMetrics } from './renewal-metrics.ts';
 import type { RenewalStep } from './renewal-step.ts';
+import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from './renewal-times.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
 
 export interface RenewalOptions {
@@ -44,8 +45,6 @@ export interface Renewals {
   settled(): Promise<void>;
 }
 
-/** Another process may hold the lock for one call of the token endpoint, its own waits and a crash in between. */
-const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 /** Each wait for another's result is longer than the one before, and at most as long as somebody will hardly notice. */
 const LOOK_AGAIN_MS = 40;
 const LOOK_AGAIN_AT_MOST_MS = 250;

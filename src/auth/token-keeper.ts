@@ -11,6 +11,7 @@ import type { RenewalAttempts } from './renewal-attempts.ts';
 import type { RenewalLocks } from './renewal-lock.ts';
 import type { RenewalMetrics, RenewalTrigger } from './renewal-metrics.ts';
 import { PACE_MS, createRenewalStep } from './renewal-step.ts';
+import { longestAhead } from './renewal-times.ts';
 import { createRenewals, isNewer } from './renewal.ts';
 import type { Renewed, Unwanted } from './renewal.ts';
 import { createRenewedGrants } from './renewed-grants.ts';
@@ -94,7 +95,7 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   };
 
   const isSoonSpent = ({ grant, renewedAt = -Infinity }: SessionRecord) => {
-    const ahead = Math.min(options.refreshAheadSeconds * 1_000, grant.lifetimeMs / 3);
+    const ahead = Math.min(options.refreshAheadSeconds * 1_000, longestAhead(grant.lifetimeMs));
     return grant.expiresAt - now() <= ahead && now() - renewedAt >= PACE_MS;
   };
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ConfigError, readVariables } from '../platform/env-variables.ts';
 import type { Env } from '../platform/env-variables.ts';
 import { boolean, host, integer, list } from '../platform/variable-schemas.ts';
+import { DEMO_APP } from './demo-app.ts';
 
 /** The whole configuration of the local service, checked. */
 export interface LocalServiceConfig {
@@ -32,8 +33,8 @@ const MONTH_SECONDS = 30 * 86_400;
 export const localServiceVariables = {
   LOCAL_SERVICE_HOST: host().default('127.0.0.1'),
   LOCAL_SERVICE_PORT: integer(0, 65_535).default(4000),
-  LOCAL_SERVICE_CLIENT_ID: printable().default('demo-app'),
-  LOCAL_SERVICE_CLIENT_SECRET: printable().default('demo-secret'),
+  LOCAL_SERVICE_CLIENT_ID: printable().default(DEMO_APP.id),
+  LOCAL_SERVICE_CLIENT_SECRET: printable().default(DEMO_APP.secret),
   LOCAL_SERVICE_REDIRECT_URIS: redirectUris().default(['http://localhost:3000/auth/callback']),
   LOCAL_SERVICE_SCOPES: scopes().default(['room:read', 'room:write', 'workspace:read']),
   LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: integer(1, MONTH_SECONDS).default(900),

@@ -79,6 +79,7 @@ const OPEN: [string, string][] = [
   ['src/main.ts', `process.once('SIGTERM', () => {});\n`],
   ['src/demo.ts', value('./local-service/local-service.ts')],
   ['src/cli/a.ts', value('../config.ts')],
+  ['src/cli/compose/a.ts', value('../../local-service/demo-app.ts')],
   ['test/support/a.ts', value('../../src/local-service/local-service.ts')],
 ];
 

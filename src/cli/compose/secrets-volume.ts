@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { variables } from '../../config-variables.ts';
+import { DEMO_APP } from '../../local-service/demo-app.ts';
 import { ConfigError, readVariables } from '../../platform/env-variables.ts';
 import type { Env } from '../../platform/env-variables.ts';
 import { exitCodeOf } from '../../platform/program.ts';
@@ -20,9 +21,6 @@ const ALL = 0o444;
 const REDIS_USER = 'cloakroom';
 const REDIS_HOST = 'redis:6379';
 
-/** As the local service has it, which is what CLIENT_ID is without a word from the operator. */
-const DEMO_SECRET = 'demo-secret';
-
 const given = {
   CLIENT_ID: variables.CLIENT_ID.optional(),
   CLIENT_SECRET: variables.CLIENT_SECRET.optional(),
@@ -38,7 +36,8 @@ function putSecrets(folder: string, env: Env): void {
   const all = [...problems, ...(missing ? ['CLIENT_SECRET is required where CLIENT_ID is set'] : [])];
   if (all.length > 0) throw new ConfigError(all);
 
-  const demoSecret = values.LOCAL_SERVICE_CLIENT_SECRET ?? DEMO_SECRET;
+  // Without a word from the operator CLIENT_ID is the local service's.
+  const demoSecret = values.LOCAL_SERVICE_CLIENT_SECRET ?? DEMO_APP.secret;
   put('client-secret', values.CLIENT_SECRET ?? demoSecret, APP_ONLY);
   const keys = values.SESSION_KEYS?.map((key) => key.toString('base64url')).join(',');
   if (keys !== undefined) put('session-keys', keys, APP_ONLY);

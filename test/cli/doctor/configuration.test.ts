@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { checkCookies } from '../../../src/cli/doctor/configuration/cookies.ts';
 import { checkDemoValues } from '../../../src/cli/doctor/configuration/demo-values.ts';
@@ -7,7 +8,7 @@ import { checkMode } from '../../../src/cli/doctor/configuration/mode.ts';
 import { checkNodeVersion } from '../../../src/cli/doctor/configuration/node-version.ts';
 import { checkProxies } from '../../../src/cli/doctor/configuration/proxies.ts';
 import { checkSessionKeys } from '../../../src/cli/doctor/configuration/session-keys.ts';
-import { checkTimes } from '../../../src/cli/doctor/configuration/times.ts';
+import { BALANCER_SECONDS, checkTimes } from '../../../src/cli/doctor/configuration/times.ts';
 import { readSettings } from '../../../src/cli/doctor/settings.ts';
 import { soundEnv } from '../../support/doctor/examined.ts';
 
@@ -98,6 +99,14 @@ test.each([
   ['shutdown-time', { SHUTDOWN_SECONDS: 'soon' }, 'skipped'],
 ] as const)('%s of %j: %s', (id, env, status) => {
   expect(checkTimes(settings(env))[id].status).toBe(status);
+});
+
+test('the time that balancers give is what deploy/haproxy.cfg gives', async () => {
+  const config = await readFile(new URL('../../../deploy/haproxy.cfg', import.meta.url), 'utf8');
+  const seconds = [...config.matchAll(/^\s*timeout (?:client|server) +(\d+)s$/gm)].map(([, each]) =>
+    Number(each),
+  );
+  expect(seconds).toEqual([BALANCER_SECONDS, BALANCER_SECONDS]);
 });
 
 test.each([

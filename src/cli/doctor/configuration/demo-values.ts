@@ -1,10 +1,11 @@
+import { DEMO_APP } from '../../../local-service/demo-app.ts';
 import { isLoopback } from '../../../platform/loopback.ts';
 import type { Settings } from '../settings.ts';
 import { ok, problem } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 
-/** What `.env.example` and the local service begin with: anybody can read them. */
-const DEMO = { CLIENT_ID: 'demo-app', CLIENT_SECRET: 'demo-secret' } as const;
+/** What `.env.example` begins with, too. */
+const DEMO = { CLIENT_ID: DEMO_APP.id, CLIENT_SECRET: DEMO_APP.secret } as const;
 
 /** The demo's app and secret, in production or before a service on another host. */
 export function checkDemoValues({ values, isProduction }: Settings): Verdict {

@@ -1,15 +1,12 @@
+import { DEFAULT_EXPIRES_IN_SECONDS } from '../../../auth/dialect.ts';
+import { WAIT_BEYOND_TOKEN_TIMEOUT_MS, longestAhead } from '../../../auth/renewal-times.ts';
 import type { Settings } from '../settings.ts';
 import { ok, skipped, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 
-/** What the service's tokens live by default, and the share of it within which one is renewed at most. */
-const TOKEN_SECONDS = 900;
-const SHARE = 3;
-/** What deploy/haproxy.cfg and docs/operations.md give an answer, and what many balancers give an idle connection. */
-const BALANCER_SECONDS = 120;
+/** What deploy/haproxy.cfg and docs/operations.md give an answer (seconds), and what many balancers give an idle connection. */
+export const BALANCER_SECONDS = 120;
 const BALANCER_IDLE_SECONDS = 60;
-/** What a renewal may wait for beside the token endpoint. */
-const RENEWAL_SECONDS = 12;
 /** How long Kubernetes waits before it kills. */
 const KILLED_AFTER_SECONDS = 30;
 
@@ -47,7 +44,7 @@ function judgeSession(idle = 0, max = 0): Verdict {
 }
 
 function judgeRenewal(ahead = 0): Verdict {
-  const most = TOKEN_SECONDS / SHARE;
+  const most = longestAhead(DEFAULT_EXPIRES_IN_SECONDS);
   if (ahead === 0) {
     return warning(
       'REFRESH_AHEAD_SECONDS is 0: no token is renewed before it is spent, so that somebody waits for each renewal.',
@@ -56,13 +53,13 @@ function judgeRenewal(ahead = 0): Verdict {
   }
   if (ahead <= most) return ok(`In the background, ${ahead} s before a token is spent.`);
   return warning(
-    `REFRESH_AHEAD_SECONDS is ${ahead}, but never more than a third of a token's life counts: ${most} s of the ${TOKEN_SECONDS} s that the service gives by default.`,
+    `REFRESH_AHEAD_SECONDS is ${ahead}, but never more than a third of a token's life counts: ${most} s of the ${DEFAULT_EXPIRES_IN_SECONDS} s that the service gives by default.`,
     `Set it to ${most} or less, unless the service's tokens live longer.`,
   );
 }
 
 function judgeBalancer(service = 0, token = 0, idle = 0, proxies = 0): Verdict {
-  const longest = 2 * (token + RENEWAL_SECONDS + service);
+  const longest = 2 * (token + WAIT_BEYOND_TOKEN_TIMEOUT_MS / 1_000 + service);
   const detail = `An answer may take ${longest} s (a renewal and the service, twice), and an idle connection is kept for ${idle} s.`;
   if (longest > BALANCER_SECONDS) {
     return warning(

@@ -1,4 +1,5 @@
 import type { RedisOptions } from 'ioredis';
+import type { RedisLogin } from '../../../platform/redis-login.ts';
 
 /** Where a Redis is, how to log in, and how to call it in a report. */
 export interface Place {
@@ -10,14 +11,8 @@ export interface Place {
 type Address =
   { readonly host: string; readonly port: number; readonly tls?: boolean } | { readonly path: string };
 
-/** What is sent at the door. */
-interface Login {
-  readonly username?: string;
-  readonly password?: string;
-}
-
 /** A place by its address. Its name says nothing of the login. */
-export function toPlace(address: Address, { username, password }: Login, db = 0): Place {
+export function toPlace(address: Address, { username, password }: RedisLogin, db = 0): Place {
   const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
   if ('path' in address) return { name: 'its socket', options: { path: address.path, ...login }, db };
   const { host, port, tls = false } = address;

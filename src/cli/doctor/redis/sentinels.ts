@@ -1,3 +1,4 @@
+import { toSentinelLogin } from '../../../platform/redis-login.ts';
 import { warning } from '../verdict.ts';
 import type { RedisAnswer } from './link.ts';
 import { distinct, toPlace } from './place.ts';
@@ -20,8 +21,7 @@ const UNKNOWN_NAME = warning(
 
 /** Asks every Sentinel who the master is, and whether they could agree on another one. Never rejects with a Failure. */
 export async function askSentinels(target: SentinelTarget): Promise<Survey> {
-  // As Cloakroom does: Sentinels don't know the users of their Redis.
-  const login = target.username === undefined ? target : {};
+  const login = toSentinelLogin(target);
   const sentinels = target.sentinels.map((address) => toPlace(address, login));
   const { said, remarks } = await askEach(sentinels, 'Sentinel', async (link) => ({
     master: toMaster(await link.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.master), target),
