@@ -26,6 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
     nodeVersion: process.versions.node,
     ignoresDotEnv: hasDotEnv && !readsDotEnv,
     now: Date.now,
+    tellFlaw: (words) => console.error(words),
   });
   await print(args.length > 0 ? toJson(findings) : toText(findings));
   return isWell(findings) ? 0 : 1;

@@ -13,6 +13,7 @@ import { checkSessionKeys } from './configuration/session-keys.ts';
 import { checkTimes } from './configuration/times.ts';
 import { checkUnknownVariables } from './configuration/unknown-variables.ts';
 import { checkVariables } from './configuration/variables.ts';
+import { whereFrom } from './flaw.ts';
 import { checkPublicUrl } from './public-url.ts';
 import { checkRedis } from './redis/check-redis.ts';
 import { checkService } from './service/check-service.ts';
@@ -30,6 +31,8 @@ export interface Surroundings {
   readonly ignoresDotEnv: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Takes what those who make Cloakroom must know of a check that broke: no secret, and nothing for a report. */
+  readonly tellFlaw: (words: string) => void;
   /** For all of it; what is not known by then is told as that. */
   readonly withinMs?: number;
 }
@@ -38,13 +41,14 @@ const WITHIN_MS = 18_000;
 
 /** Looks at everything, side by side, within 18 s unless told otherwise. Leaves nothing behind, at Redis or at the service. */
 export async function diagnose(surroundings: Surroundings): Promise<Finding[]> {
-  const { env, now, withinMs = WITHIN_MS } = surroundings;
+  const { env, now, tellFlaw, withinMs = WITHIN_MS } = surroundings;
+  const bounds = { withinMs, tellFlaw };
   const settings = readSettings(env);
   const [redis, service, publicUrl] = await Promise.all([
-    inTime(withinMs, redisChecks, 'redis-reachable', checkRedis(settings, now)),
-    inTime(withinMs, serviceChecks, 'service-reachable', checkService(settings, now)),
+    inTime(bounds, redisChecks, 'redis-reachable', checkRedis(settings, now)),
+    inTime(bounds, serviceChecks, 'service-reachable', checkService(settings, now)),
     inTime(
-      withinMs,
+      bounds,
       publicUrlChecks,
       'public-url',
       checkPublicUrl(settings, now).then((verdict) => ({ 'public-url': verdict })),
@@ -76,7 +80,7 @@ function checkConfiguration(settings: Settings, nodeVersion: string): Record<Con
 
 /** A check that takes too long, or has a flaw itself, is a finding, too, and the others are told. */
 async function inTime<Id extends string>(
-  withinMs: number,
+  { withinMs, tellFlaw }: { readonly withinMs: number } & Pick<Surroundings, 'tellFlaw'>,
   titles: Readonly<Record<Id, string>>,
   first: NoInfer<Id>,
   check: Promise<Record<Id, Verdict>>,
@@ -91,10 +95,13 @@ async function inTime<Id extends string>(
     return insteadOf(
       problem(`Not all was answered within ${seconds} s.`, 'Check the way there, and the load of both ends.'),
     );
-  } catch {
-    // What the error says may hold what was sent.
+  } catch (error) {
+    tellFlaw(`The check ${first} broke: ${whereFrom(error)}`);
     return insteadOf(
-      problem('An answer came that this check has no words for.', 'Tell those who make Cloakroom.'),
+      problem(
+        'An answer came that this check has no words for.',
+        'Tell those who make Cloakroom, with what stands on standard error: no secret is in it.',
+      ),
     );
   }
 }

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 /** All that is said, to people and to programs. */
-async function said(changes: Record<string, string>): Promise<string> {
+async function said(changes: Record<string, string>, now = Date.now): Promise<string> {
   const env = {
     ...soundEnv,
     PUBLIC_URL: house.origin,
@@ -31,8 +31,10 @@ async function said(changes: Record<string, string>): Promise<string> {
     REDIS_URL: house.privateRedis.url,
     ...changes,
   };
-  const findings = await diagnose({ env, nodeVersion: '24.11.0', ignoresDotEnv: false, now: Date.now });
-  return toText(findings) + toJson(findings);
+  let flaws = '';
+  const tellFlaw = (words: string) => void (flaws += words);
+  const findings = await diagnose({ env, nodeVersion: '24.11.0', ignoresDotEnv: false, now, tellFlaw });
+  return toText(findings) + toJson(findings) + flaws;
 }
 
 test.each([
@@ -87,4 +89,14 @@ test('nothing secret is said of a Redis that says back what it is told', async (
   const output = await said({ REDIS_URL: `redis://:${secret}@127.0.0.1:${server.port}` });
   expect(output).toMatch(/^PROBLEM {2}Redis at /m);
   expect(output).not.toContain(secret);
+});
+
+test('a check that breaks tells where, and not with which words', async () => {
+  const words = await said({}, () => {
+    throw new RangeError(`${secret}\n    at ${secret} (${secret}:1:1)`, { cause: new TypeError(secret) });
+  });
+  expect(words).toMatch(
+    /The check service-reachable broke: RangeError\n {4}at .*src\/cli\/doctor\/.*\n {2}because of TypeError\n {4}at /s,
+  );
+  expect(words).not.toContain('hunter2');
 });

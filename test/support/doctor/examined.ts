@@ -30,6 +30,9 @@ export async function examined(
     nodeVersion: '24.11.0',
     ignoresDotEnv: false,
     now: Date.now,
+    tellFlaw(words) {
+      throw new Error(words); // no test expects one unless it takes it itself
+    },
     ...surroundings,
   });
   return (id) => {
