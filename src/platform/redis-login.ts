@@ -26,13 +26,19 @@ export function useLogin(options: RedisOptions, login: RedisLogin): void {
 
 /**
  * Signs in anew over every connection that stands, without a pause for what is sent over it, and with every one from
- * now on. Rejects with a ConfigError where Redis says no: then each goes on as it was. A Redis that is away is not asked;
- * it is when it is back.
+ * now on. Rejects with a ConfigError where Redis says no: then each goes on as it was, those nodes of a cluster, too, that
+ * had said yes by then. A Redis that is away is not asked; it is when it is back.
  */
 export async function changeLogin(client: Redis | Cluster, login: RedisLogin): Promise<void> {
   const connections = () => (client instanceof Cluster ? client.nodes() : [client]);
   const standing = connections().filter(({ status }) => status === 'ready');
-  await Promise.all(standing.map(async (connection) => signIn(connection, login)));
+  const answers = await Promise.allSettled(standing.map(async (connection) => signIn(connection, login)));
+  const refusal = answers.find((answer) => answer.status === 'rejected');
+  if (refusal !== undefined) {
+    const changed = standing.filter((_, at) => answers[at]?.status === 'fulfilled');
+    await Promise.all(changed.map(signInAsBefore));
+    throw refusal.reason;
+  }
   for (const { options } of connections()) useLogin(options, login);
   client.emit(LOGIN, login);
 }
@@ -46,6 +52,14 @@ async function signIn(connection: Redis, { username, password }: RedisLogin): Pr
     if (error instanceof Error && error.name === 'ReplyError')
       throw new ConfigError(['REDIS_URL has a user or password that Redis refuses']);
   }
+}
+
+/** A node that does not take the login from before any more goes on with the new one. */
+async function signInAsBefore(connection: Redis): Promise<void> {
+  const { username, password } = connection.options;
+  // Who gave no password was let in as the default user, who then takes any.
+  const login = { username: username ?? 'default', password: password ?? '' };
+  await signIn(connection, login).catch(() => {});
 }
 
 /** The same over a connection that we speak on ourselves: AUTH as RESP has it, each byte a character. */

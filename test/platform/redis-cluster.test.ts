@@ -61,6 +61,32 @@ test('a changed password is used at every node, and by whatever connects again',
   );
 });
 
+test.each([
+  ['with a password', 'guest:one', 'guest'],
+  ['with that of the default user', `:${encodeURIComponent(PASSWORD)}`, 'default'],
+])('where one node refuses a login the others go on as before, who came %s', async (_how, before, user) => {
+  const [{ master: first }, ...others] = topology.shards;
+  for (const { master } of topology.shards)
+    await master.ask('ACL', 'SETUSER', 'guest', 'on', '>one', '~*', '&*', '+@all');
+  for (const { master } of others)
+    await master.ask('ACL', 'SETUSER', 'next', 'on', '>two', '~*', '&*', '+@all');
+  const app = createRedis(parseRedisUrl(topology.url.replace(/:[^/]+@/, `${before}@`)), createLog('silent'));
+  await using _app = { [Symbol.asyncDispose]: async () => closeRedis(app) };
+  await redisReady(app);
+  const usersAt = async (node: RedisNode) => {
+    const lines = String(await node.ask('CLIENT', 'LIST')).split('\n');
+    return new Set(lines.flatMap((line) => /\buser=(guest|next)\b/.exec(line)?.[1] ?? []));
+  };
+
+  await expect(changeLogin(app, { username: 'next', password: 'two' })).rejects.toThrow('Redis refuses');
+  const left = user === 'guest' ? new Set(['guest']) : new Set();
+  expect(await Promise.all([first, ...others.map(({ master }) => master)].map(usersAt))).toEqual([
+    left,
+    left,
+    left,
+  ]);
+});
+
 test('while a slot moves to another master, each key is found where it is', async () => {
   const keys = ['{moving}:gone', '{moving}:going'];
   for (const key of keys) await client.set(key, key, 'EX', SECONDS);
