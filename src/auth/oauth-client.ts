@@ -113,12 +113,12 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
   };
 
   /** Counts the lifetime from before the question, so that a slow answer shortens it. */
-  const askAt = async (call: () => Promise<openid.TokenEndpointResponse>, before: Grant | undefined) => {
-    const askedAt = options.now();
+  const ask = async (call: () => Promise<openid.TokenEndpointResponse>, before: Grant | undefined) => {
+    const livesFrom = options.now();
     try {
       return toGrant(
         await call(),
-        askedAt,
+        livesFrom,
         before?.scopes ?? options.scopes.split(' '),
         before?.refreshToken,
       );
@@ -127,16 +127,16 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       throw new TokenEndpointError(error);
     }
   };
-  const ask = async (
+  const askCounted = async (
     grantType: GrantType,
     call: () => Promise<openid.TokenEndpointResponse>,
     before?: Grant,
   ) => {
-    const askedAt = performance.now();
+    const began = performance.now();
     const answered = (outcome: TokenEndpointOutcome) =>
-      options.metrics?.answered(grantType, outcome, performance.now() - askedAt);
+      options.metrics?.answered(grantType, outcome, performance.now() - began);
     try {
-      const grant = await askAt(call, before);
+      const grant = await ask(call, before);
       answered('granted');
       return grant;
     } catch (error) {
@@ -156,14 +156,18 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       });
     },
     exchangeCode: async (query, state, verifier, trace) =>
-      ask('authorization_code', async () =>
+      askCounted('authorization_code', async () =>
         openid.authorizationCodeGrant(configure(trace), new URL(`${callback}?${query.toString()}`), {
           expectedState: state,
           pkceCodeVerifier: verifier,
         }),
       ),
     renew: async (grant, refreshToken, trace) =>
-      ask('refresh_token', async () => openid.refreshTokenGrant(configure(trace), refreshToken), grant),
+      askCounted(
+        'refresh_token',
+        async () => openid.refreshTokenGrant(configure(trace), refreshToken),
+        grant,
+      ),
   };
 }
 
@@ -174,7 +178,7 @@ function toOutcome(error: unknown): TokenEndpointOutcome {
 
 function toGrant(
   answer: openid.TokenEndpointResponse,
-  askedAt: number,
+  livesFrom: number,
   scopesBefore: readonly string[],
   refreshTokenBefore: string | undefined,
 ): Grant {
@@ -185,7 +189,7 @@ function toGrant(
   const lifetimeMs = Math.min(expiresIn, LONGEST_LIFE_SECONDS) * 1_000;
   return {
     accessToken,
-    expiresAt: askedAt + lifetimeMs,
+    expiresAt: livesFrom + lifetimeMs,
     lifetimeMs,
     ...(refreshToken !== undefined && { refreshToken }),
     scopes: answer.scope?.split(' ').filter(Boolean) ?? [...scopesBefore],

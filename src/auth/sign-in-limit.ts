@@ -21,16 +21,13 @@ const IPV6_PREFIX = 56;
  * a 429. Each request that gets here counts, whatever its method: each would write to Redis. Redis is told no address, but a
  * name made of it with the first session key. The log tells once for an address and a window.
  */
-export function createSignInLimit(
-  deps: {
-    readonly config: Pick<Config, 'signInsPerAddress' | 'trustProxy' | 'redisPrefix'>;
-    readonly redis: RedisClient;
-    readonly secrets: Changing<Pick<Secrets, 'sessionKeys'>>;
-    readonly log: Logger;
-    readonly now: () => number;
-  },
-  windowMs = WINDOW_MS,
-): RequestHandler {
+export function createSignInLimit(deps: {
+  readonly config: Pick<Config, 'signInsPerAddress' | 'trustProxy' | 'redisPrefix'>;
+  readonly redis: RedisClient;
+  readonly secrets: Changing<Pick<Secrets, 'sessionKeys'>>;
+  readonly log: Logger;
+  readonly now: () => number;
+}): RequestHandler {
   const { config, log } = deps;
   if (config.signInsPerAddress === 0) return (_req, _res, next) => next();
 
@@ -40,9 +37,13 @@ export function createSignInLimit(
   const addressOf = (req: Request) => clientAddress(req, config.trustProxy);
 
   return rateLimit({
-    windowMs,
+    windowMs: WINDOW_MS,
     limit: config.signInsPerAddress,
-    store: createSignInCounts({ ...deps, windowMs, prefix: `${config.redisPrefix}sign-ins:` }),
+    store: createSignInCounts({
+      ...deps,
+      windowMs: WINDOW_MS,
+      prefix: `${config.redisPrefix}sign-in-counts:`,
+    }),
     keyGenerator: (req) =>
       createHmac('sha256', namingKey.current)
         .update(ipKeyGenerator(addressOf(req), IPV6_PREFIX))

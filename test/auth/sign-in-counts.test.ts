@@ -10,7 +10,7 @@ const WINDOW_MS = 60_000;
 
 /** What one process counts with. */
 async function createCounts(redis: RedisClient) {
-  const counts = createSignInCounts({ redis, prefix: 'sign-ins:', windowMs: WINDOW_MS, now: Date.now });
+  const counts = createSignInCounts({ redis, prefix: 'sign-in-counts:', windowMs: WINDOW_MS, now: Date.now });
   await counts.init?.({ windowMs: WINDOW_MS } as Parameters<NonNullable<typeof counts.init>>[0]);
   return async (key: string) => (await counts.increment(key)).totalHits;
 }

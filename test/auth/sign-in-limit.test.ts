@@ -55,14 +55,14 @@ test('the log tells once in a window, and Redis holds no address', async () => {
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
   ]);
-  const keys = await house.redis.keys('cloakroom:sign-ins:*');
-  expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-ins:[\w-]{43}$/)]);
+  const keys = await house.redis.keys('cloakroom:sign-in-counts:*');
+  expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-in-counts:[\w-]{43}$/)]);
 });
 
 test('the window is ten minutes from the first sign-in, and then it is open again', async () => {
   await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
   expect(await statuses(house, [undefined, undefined])).toEqual([302, 429]);
-  const [key = ''] = await house.redis.keys('cloakroom:sign-ins:*');
+  const [key = ''] = await house.redis.keys('cloakroom:sign-in-counts:*');
   const left = await house.redis.pttl(key);
   expect(left).toBeGreaterThan(590_000);
   expect(left).toBeLessThanOrEqual(600_000);
@@ -88,7 +88,7 @@ test('0 is no limit', async () => {
       Array.from({ length: 5 }, () => undefined),
     ),
   ).toEqual(Array.from({ length: 5 }, () => 302));
-  expect(await house.redis.keys('cloakroom:sign-ins:*')).toEqual([]);
+  expect(await house.redis.keys('cloakroom:sign-in-counts:*')).toEqual([]);
 });
 
 test('without proxies of ours X-Forwarded-For changes nothing', async () => {

@@ -58,7 +58,7 @@ describe('a thief', () => {
       'cloakroom:lists',
       'cloakroom:pages',
       'cloakroom:session',
-      'cloakroom:sign-ins',
+      'cloakroom:sign-in-counts',
       'cloakroom:signin',
     ]);
   });

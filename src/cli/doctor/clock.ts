@@ -15,7 +15,7 @@ export function aheadBy({ theirs, exactToMs, askedAt, toldAt }: ClockReading): n
 }
 
 /** “12 s ahead of”, “3 min behind”. */
-export function inWords(aheadMs: number): string {
+export function aheadInWords(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / 1_000);
   const time = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
   return `${time} ${aheadMs < 0 ? 'behind' : 'ahead of'}`;

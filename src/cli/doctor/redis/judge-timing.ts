@@ -1,4 +1,4 @@
-import { aheadBy, inWords } from '../clock.ts';
+import { aheadBy, aheadInWords } from '../clock.ts';
 import { ok, problem, skipped, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 import type { Examination } from './examination.ts';
@@ -23,7 +23,7 @@ export function judgeRedisClock({ clock }: Examination): Verdict {
   const ahead = aheadBy(clock);
   if (Math.abs(ahead) <= CLOCK_OFF_MS) return ok('As ours.');
   return warning(
-    `Ours is ${inWords(ahead)} its clock. Sessions end by their age by our clock, and for want of use by that of Redis.`,
+    `Ours is ${aheadInWords(ahead)} its clock. Sessions end by their age by our clock, and for want of use by that of Redis.`,
     'Let every machine keep its time by NTP.',
   );
 }

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../../platform/loopback.ts';
 import { serviceChecks } from '../checks.ts';
 import type { ServiceCheck } from '../checks.ts';
-import { aheadBy, inWords } from '../clock.ts';
+import { aheadBy, aheadInWords } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import type { Settings } from '../settings.ts';
 import { ok, problem, skipped, verdictForAll, warning } from '../verdict.ts';
@@ -84,7 +84,7 @@ function judgeClock({ renewal, strangersRenewal }: Answers): Verdict {
   if (Math.abs(ahead) <= CLOCK_OFF_MS) return ok('As ours.');
   const judge = Math.abs(ahead) > CLOCK_WRONG_MS ? problem : warning;
   return judge(
-    `Ours is ${inWords(ahead)} that of the service. Certificates, the age of sessions and times in logs are judged by it.`,
+    `Ours is ${aheadInWords(ahead)} that of the service. Certificates, the age of sessions and times in logs are judged by it.`,
     'Let this machine keep its time by NTP.',
   );
 }
