@@ -1,7 +1,7 @@
 # Cloakroom's image: Node, tini, the compiled app and the packages that it needs at run time; no npm, no compiler, no tests.
 # docs/operations.md tells how to run it, and how to pin what it is made from.
-ARG NODE_IMAGE=node:24-bookworm-slim
-ARG DEBIAN_IMAGE=debian:bookworm-slim
+ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
+ARG DEBIAN_IMAGE=docker.io/library/debian:bookworm-slim
 
 FROM ${NODE_IMAGE} AS node
 
@@ -54,12 +54,13 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["nod
 ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
 CMD ["dist/main.js"]
 
-# Last, so that a new version makes no layer anew.
-ARG VERSION=0.0.0
+# Last, so that a new version makes no layer anew. It is that of package.json.
+ARG VERSION=0.1.0
 ARG REVISION=unknown
+ARG DEBIAN_IMAGE
 LABEL org.opencontainers.image.title="Cloakroom" \
       org.opencontainers.image.description="A Backend-for-Frontend that keeps OAuth tokens out of the browser" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
-      org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
+      org.opencontainers.image.base.name="${DEBIAN_IMAGE}"

@@ -47,6 +47,9 @@ describe('The image', () => {
     const label = (name: string) => config.Labels[`org.opencontainers.image.${name}`];
     expect(label('title')).toBe('Cloakroom');
     expect(label('revision')).toBe('of-the-test');
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(label('version')).toBe(version);
+    expect(label('base.name')).toMatch(/^docker\.io\/library\/debian:/);
   });
 
   test('has the app, and nothing of what it was made with', () => {

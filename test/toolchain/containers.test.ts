@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config.ts';
@@ -35,6 +35,18 @@ describe('docker-compose.yml', () => {
 
 describe('The Dockerfile', () => {
   const text = read('Dockerfile');
+
+  test('says the version of package.json, unless another is given', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(text).toContain(`\nARG VERSION=${version}\n`);
+  });
+
+  test('and docker-compose.yml start no program that is not there', () => {
+    const programs = [...`${text}${read('docker-compose.yml')}`.matchAll(/dist\/([\w/-]+)\.js/g)];
+    const sources = programs.map(([, name = '']) => `src/${name}.ts`);
+    expect(sources).toContain('src/cli/compose/relay.ts');
+    expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
 
   test('takes along every folder that the app reads beside its code', () => {
     const folders = filesOf('src').flatMap((file) =>
