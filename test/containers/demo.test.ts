@@ -38,8 +38,14 @@ describe('docker compose --profile demo up', () => {
   test('loses no session when Redis restarts', async () => {
     const { browser } = await signInAt(house.url);
     await docker(['restart', house.container('redis')]);
-    await eventually(async () => (await browser.fetch(`${house.url}/readyz`)).status === 200, 60_000);
-    expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
+    // The local service has lost its Redis, too, and may need a moment more than the app.
+    const statuses = new Set<number>();
+    await eventually(async () => {
+      const { status } = await browser.fetch(`${house.url}/workspaces`);
+      statuses.add(status);
+      return status === 200;
+    }, 60_000);
+    expect([...statuses].filter((status) => status < 500)).toEqual([200]); // signed out, it would be a redirect
   });
 
   test('keeps sessions and secrets when everything is taken down and up again', async () => {
