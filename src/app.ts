@@ -50,7 +50,7 @@ export function createApp(
   });
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
-  app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining, services.metrics));
+  app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining, services.meters?.health));
   app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {
     if (ticketOf(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));

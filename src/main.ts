@@ -38,7 +38,7 @@ async function main(): Promise<number> {
   const redisTried = redisReady(services.redis).catch(() => {});
   await settlesWithin(redisTried, REDIS_WITHIN_MS);
   await using metrics =
-    services.metrics && (await startMetricsServer(services.metrics, config.host, config.metricsPort));
+    services.meters && (await startMetricsServer(services.meters.registry, config.host, config.metricsPort));
   if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
   const running = await startServer(services, bound);
   log.info({ url: toBrowse(config, running.url), publicUrl: config.publicOrigin }, 'listening');

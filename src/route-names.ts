@@ -1,5 +1,5 @@
 /** Addresses of one page each. */
-const PAGES = new Set([
+const PAGES = [
   '/',
   '/auth/login',
   '/auth/callback',
@@ -13,8 +13,22 @@ const PAGES = new Set([
   '/workspaces',
   '/workspaces.csv',
   '/workspaces.ndjson',
-]);
+];
 const INSIDE = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?$/;
+
+/** All that toRouteName() ever says. A test holds them to the routes of the app and to openapi.json. */
+export const ROUTE_NAMES: readonly string[] = [
+  ...PAGES,
+  '/workspaces/{id}',
+  '/workspaces/{id}/{kind}',
+  '/workspaces/{id}/{kind}.csv',
+  '/workspaces/{id}/{kind}.ndjson',
+  '/api/*',
+  '/assets/*',
+  'none',
+];
+
+const IS_PAGE: ReadonlySet<string> = new Set(PAGES);
 
 /**
  * Which of the app’s addresses a target is one of, as Express matches them: a template such as `/workspaces/{id}`, of which there
@@ -22,8 +36,8 @@ const INSIDE = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?
  */
 export function toRouteName(target: string): string {
   const end = target.search(/[?#]/);
-  const path = (end < 0 ? target : target.slice(0, end)).toLowerCase().replace(/(?<=[^/])\/$/, '');
-  if (PAGES.has(path)) return path;
+  const path = (end < 0 ? target : target.slice(0, end)).replace(/(?<=[^/])\/$/, '');
+  if (IS_PAGE.has(path)) return path;
   if (path === '/api' || path.startsWith('/api/')) return '/api/*';
   if (path.startsWith('/assets/')) return '/assets/*';
   const { kind, format = '' } = INSIDE.exec(path)?.groups ?? {};

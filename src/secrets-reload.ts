@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Counter } from 'prom-client';
-import type { Registry } from 'prom-client';
 import { fileVariables } from './config-variables.ts';
 import { loadConfig } from './config.ts';
 import type { Secrets } from './config.ts';
@@ -25,9 +23,8 @@ const SECRETS = Object.keys(VARIABLES) as (keyof Secrets)[];
  */
 export function createSecretsReload(
   env: Env,
-  { log, metrics, secrets, useSecrets }: Pick<Services, 'log' | 'metrics' | 'secrets' | 'useSecrets'>,
+  { log, meters, secrets, useSecrets }: Pick<Services, 'log' | 'meters' | 'secrets' | 'useSecrets'>,
 ): () => Promise<void> {
-  const count = countReloads(metrics);
   const isFromFile = fileVariables.some((name) => env[`${name}_FILE`]);
 
   return async () => {
@@ -45,25 +42,11 @@ export function createSecretsReload(
       const changed = SECRETS.filter((name) => !isDeepStrictEqual(read[name], current[name]));
       await useSecrets({ ...current, ...Object.fromEntries(changed.map((name) => [name, read[name]])) });
       log.info({ changed: changed.map((name) => VARIABLES[name]) }, 'secrets are read again');
-      count('done');
+      meters?.countReload('done');
     } catch (error) {
       const why = error instanceof ConfigError ? { problems: error.problems } : { err: error };
       log.error(why, 'secrets are not read again: those from before stay');
-      count('failed');
+      meters?.countReload('failed');
     }
   };
-}
-
-type Outcome = 'done' | 'failed';
-
-function countReloads(registry: Registry | null): (outcome: Outcome) => void {
-  if (registry === null) return () => {};
-  const reloads = new Counter({
-    name: 'cloakroom_secrets_reloads_total',
-    help: 'Times that the files of secrets were read again, by outcome: done, or failed and nothing changed.',
-    labelNames: ['outcome'],
-    registers: [registry],
-  });
-  for (const outcome of ['done', 'failed'] satisfies Outcome[]) reloads.inc({ outcome }, 0);
-  return (outcome) => reloads.inc({ outcome });
 }

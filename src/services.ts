@@ -1,17 +1,14 @@
-import type { Registry } from 'prom-client';
 import { createOAuthClient } from './auth/oauth-client.ts';
 import type { OAuthClient } from './auth/oauth-client.ts';
 import { createRenewalAttempts } from './auth/renewal-attempts.ts';
 import { createRenewalLocks } from './auth/renewal-lock.ts';
-import { createRenewalMetrics } from './auth/renewal-metrics.ts';
 import { createSignInAttempts } from './auth/sign-in-attempts.ts';
 import type { SignInAttempts } from './auth/sign-in-attempts.ts';
-import { createSignInMetrics } from './auth/sign-in-metrics.ts';
-import type { CountSignIn } from './auth/sign-in-metrics.ts';
-import { createTokenEndpointMetrics } from './auth/token-endpoint-metrics.ts';
 import { createTokenKeeper } from './auth/token-keeper.ts';
 import type { TokenKeeper } from './auth/token-keeper.ts';
 import type { Config, Secrets } from './config.ts';
+import { createMeters } from './meters.ts';
+import type { Meters } from './meters.ts';
 import type { Logger } from './platform/log.ts';
 import { createAssets } from './platform/assets.ts';
 import type { Assets } from './platform/assets.ts';
@@ -19,18 +16,13 @@ import { derive } from './platform/changing.ts';
 import type { Changing } from './platform/changing.ts';
 import { createGetex } from './platform/getex.ts';
 import type { Getex } from './platform/getex.ts';
-import { createMetrics } from './platform/metrics.ts';
-import { createRedisMetrics } from './platform/redis-metrics.ts';
 import { closeRedis, createRedis } from './platform/redis.ts';
 import type { RedisClient } from './platform/redis.ts';
 import { changeLogin } from './platform/redis-login.ts';
 import { createRequestLog } from './platform/request-log.ts';
 import type { RequestLog } from './platform/request-log.ts';
-import { createRequestMetrics } from './platform/request-metrics.ts';
 import { createServiceClient } from './platform/service-client.ts';
 import type { ServiceClient } from './platform/service-client.ts';
-import { createServiceMetrics } from './platform/service-metrics.ts';
-import type { ServiceMetrics } from './platform/service-metrics.ts';
 import { createRender } from './platform/templates.ts';
 import type { Render } from './platform/templates.ts';
 import { toRouteName } from './route-names.ts';
@@ -38,7 +30,6 @@ import { createSealer } from './session/sealing.ts';
 import type { Sealer } from './session/sealing.ts';
 import { createSessionLife } from './session/session-life.ts';
 import type { SessionLife } from './session/session-life.ts';
-import { createSessionMetrics } from './session/session-metrics.ts';
 import { createSessionRecords } from './session/session-records.ts';
 import type { SessionRecords } from './session/session-records.ts';
 import { createTicketCookie } from './session/ticket-cookie.ts';
@@ -66,8 +57,8 @@ export interface Services extends AsyncDisposable {
   readonly workspaces: Workspaces;
   readonly assets: Assets;
   readonly render: Render;
-  /** What the process counts; null where nobody reads it, as the next ones. */
-  readonly metrics: Registry | null;
+  /** What the process counts; null where nobody reads it. */
+  readonly meters: Meters | null;
   /** Those in use: `config` holds the ones that the process began with. */
   readonly secrets: Changing<Secrets>;
   /**
@@ -75,8 +66,6 @@ export interface Services extends AsyncDisposable {
    * stays. Rejects with a ConfigError where Redis refuses another login: then nothing has changed.
    */
   useSecrets(replaced: Secrets): Promise<void>;
-  readonly serviceMetrics: ServiceMetrics | null;
-  readonly countSignIn: CountSignIn | null;
 }
 
 /**
@@ -95,18 +84,16 @@ export function createServices(
   const sessionKeys = derive(secrets, (current) => current.sessionKeys);
   const clientSecret = derive(secrets, (current) => current.clientSecret);
   const assets = createAssets();
-  const metrics = config.metricsPort === 0 ? null : createMetrics();
-  const redisMetrics = metrics && createRedisMetrics(metrics);
-  const serviceMetrics = metrics && createServiceMetrics(metrics);
-  const life = createSessionLife(log, metrics && createSessionMetrics(metrics));
-  const redis = createRedis(config.redis, log, redisMetrics);
+  const meters = config.metricsPort === 0 ? null : createMeters();
+  const life = createSessionLife(log, meters?.sessions ?? null);
+  const redis = createRedis(config.redis, log, meters?.redis);
   const client = createServiceClient({
     origin: config.serviceOrigin,
     connections: config.serviceConnections,
     timeoutSeconds: config.serviceTimeoutSeconds,
   });
   const sealer = createSealer(sessionKeys);
-  const getex = createGetex(redis, log, redisMetrics);
+  const getex = createGetex(redis, log, meters?.redis);
   const records = createSessionRecords({
     redis,
     getex,
@@ -122,14 +109,14 @@ export function createServices(
     ...config,
     clientSecret,
     timeoutSeconds: config.tokenTimeoutSeconds,
-    metrics: metrics && createTokenEndpointMetrics(metrics),
+    metrics: meters?.tokenEndpoint ?? null,
     now,
   });
   const tokens = createTokenKeeper({
     records,
     oauth,
     life,
-    metrics: metrics && createRenewalMetrics(metrics),
+    metrics: meters?.renewals ?? null,
     log,
     now,
     locks: createRenewalLocks(redis, config.redisPrefix),
@@ -151,7 +138,7 @@ export function createServices(
       log,
       proxies: config.trustProxy,
       toRoute: toRouteName,
-      metrics: metrics && createRequestMetrics(metrics),
+      metrics: meters?.requests ?? null,
     }),
     now,
     redis,
@@ -164,7 +151,7 @@ export function createServices(
     tokens,
     workspaces: createWorkspaces({
       service: client,
-      answered: serviceMetrics?.pages ?? null,
+      answered: meters?.service.pages ?? null,
       tokens,
       sessions: records,
       redis,
@@ -181,9 +168,7 @@ export function createServices(
     attempts: createSignInAttempts({ redis, sealer, https, prefix: config.redisPrefix }),
     assets,
     render: createRender({ asset: assets.address }),
-    metrics,
-    serviceMetrics,
-    countSignIn: metrics && createSignInMetrics(metrics),
+    meters,
     secrets,
     async useSecrets(replaced) {
       if (replaced.redis !== secrets.current.redis) await changeLogin(redis, replaced.redis);

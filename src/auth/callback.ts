@@ -20,7 +20,7 @@ import {
  * under a new id and ends the one before it.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
-  const { config, attempts, life, countSignIn, render, now } = deps;
+  const { config, attempts, life, meters, render, now } = deps;
   return async (req, res) => {
     const query = queryOf(req);
     const state = query.get('state') ?? '';
@@ -38,7 +38,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
     await startSession(req, { grant, createdAt: now() });
     notes.session = pseudonymOf(req.sessionID);
     life.started(req.sessionID, notes);
-    countSignIn?.('signed_in');
+    meters?.countSignIn('signed_in');
     for (const id of new Set([before?.id, attempt.sessionBefore]))
       if (id !== undefined) await endForSure(deps, id, notes);
 

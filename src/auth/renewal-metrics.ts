@@ -3,14 +3,18 @@ import { createCounter } from '../platform/counter.ts';
 import { createDurationHistogram } from '../platform/duration-histogram.ts';
 
 /** Why somebody asks for a renewal: the token is spent; it soon will be; the service has refused it (401). */
-export type RenewalTrigger = 'spent' | 'ahead' | 'refused';
+export const RENEWAL_TRIGGERS = ['spent', 'ahead', 'refused'] as const;
 /** Whether this process asked the token endpoint, found the result of another renewal, or found none. */
-type RenewalOutcome = 'led' | 'joined' | 'failed';
+export const RENEWAL_OUTCOMES = ['led', 'joined', 'failed'] as const;
 /**
  * Why a renewal failed: the token endpoint said `invalid_grant`, or refused in another way, or could not be asked; Redis was
  * away; another process’s renewal did not come to an end.
  */
-type RenewalFailure = 'invalid_grant' | 'refused' | 'token_endpoint' | 'redis' | 'lock';
+export const RENEWAL_FAILURES = ['invalid_grant', 'refused', 'token_endpoint', 'redis', 'lock'] as const;
+
+export type RenewalTrigger = (typeof RENEWAL_TRIGGERS)[number];
+type RenewalOutcome = (typeof RENEWAL_OUTCOMES)[number];
+type RenewalFailure = (typeof RENEWAL_FAILURES)[number];
 
 /** Counts renewals. */
 export interface RenewalMetrics {
@@ -26,12 +30,12 @@ export function createRenewalMetrics(registry: Registry): RenewalMetrics {
   const asked = createCounter(registry, {
     name: 'cloakroom_renewals_total',
     help: 'Renewals that somebody asked for, by why and by what came of it.',
-    values: { trigger: ['spent', 'ahead', 'refused'], outcome: ['led', 'joined', 'failed'] },
+    values: { trigger: RENEWAL_TRIGGERS, outcome: RENEWAL_OUTCOMES },
   });
   const failed = createCounter(registry, {
     name: 'cloakroom_renewal_failures_total',
     help: 'Renewals that failed, by cause.',
-    values: { cause: ['invalid_grant', 'refused', 'token_endpoint', 'redis', 'lock'] },
+    values: { cause: RENEWAL_FAILURES },
   });
   const waits = createDurationHistogram(registry, {
     name: 'cloakroom_renewal_lock_wait_seconds',

@@ -28,7 +28,7 @@ export interface AuthDeps {
   readonly records: SessionRecords;
   readonly life: SessionLife;
   /** Null where nobody reads metrics. */
-  readonly countSignIn: CountSignIn | null;
+  readonly meters: { readonly countSignIn: CountSignIn } | null;
   readonly cookie: TicketCookie;
   readonly render: Render;
   readonly log: Logger;
@@ -44,12 +44,12 @@ export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]):
   router.post('/session', createSessionExtension(deps));
   router.post('/logout', createSignOut(deps));
   router.all('/logout', refuseOtherMethods);
-  router.use(['/login', '/callback'], createFailureCount(deps.countSignIn));
+  router.use(['/login', '/callback'], createFailureCount(deps.meters?.countSignIn));
   return router;
 }
 
 /** Counts what made a sign-in fail, and leaves it to whoever answers. */
-function createFailureCount(count: CountSignIn | null): ErrorRequestHandler {
+function createFailureCount(count: CountSignIn | undefined): ErrorRequestHandler {
   return (error: unknown, _req, _res, next) => {
     const outcome = toSignInOutcome(error);
     if (outcome !== null) count?.(outcome);

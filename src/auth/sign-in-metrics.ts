@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { createCounter } from '../platform/counter.ts';
 import { toAppError } from '../platform/errors.ts';
 
-const OUTCOMES = [
+export const SIGN_IN_OUTCOMES = [
   'started',
   'signed_in',
   'denied',
@@ -14,7 +14,7 @@ const OUTCOMES = [
 ] as const;
 
 /** What became of a sign-in, or of a step of it. */
-export type SignInOutcome = (typeof OUTCOMES)[number];
+export type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number];
 
 /** Counts sign-ins. */
 export type CountSignIn = (outcome: SignInOutcome) => void;
@@ -23,7 +23,7 @@ export function createSignInMetrics(registry: Registry): CountSignIn {
   const count = createCounter(registry, {
     name: 'cloakroom_sign_ins_total',
     help: 'Steps of signing in: begun, done, or why they failed.',
-    values: { outcome: OUTCOMES },
+    values: { outcome: SIGN_IN_OUTCOMES },
   });
   return (outcome) => count({ outcome });
 }

@@ -4,7 +4,7 @@ import { toReturnPath } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
 
 /** `GET /auth/login`: remembers the attempt and sends the browser to the service. */
-export function createSignIn({ config, oauth, attempts, cookie, countSignIn }: AuthDeps): RequestHandler {
+export function createSignIn({ config, oauth, attempts, cookie, meters }: AuthDeps): RequestHandler {
   return async (req, res) => {
     const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin);
     const state = randomState();
@@ -13,7 +13,7 @@ export function createSignIn({ config, oauth, attempts, cookie, countSignIn }: A
     const sessionBefore = cookie.read(req.headers.cookie)?.id;
     const attempt = { verifier, returnTo, ...(sessionBefore !== undefined && { sessionBefore }) };
     res.append('Set-Cookie', await attempts.begin(state, attempt, req.headers.cookie));
-    countSignIn?.('started');
+    meters?.countSignIn('started');
     res.redirect(302, url.href);
   };
 }

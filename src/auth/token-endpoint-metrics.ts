@@ -1,12 +1,12 @@
 import type { Registry } from 'prom-client';
 import { createDurationHistogram } from '../platform/duration-histogram.ts';
 
-const GRANTS = ['authorization_code', 'refresh_token'] as const;
-const OUTCOMES = ['granted', 'invalid_grant', 'refused', 'unavailable'] as const;
+export const GRANTS = ['authorization_code', 'refresh_token'] as const;
+export const TOKEN_ENDPOINT_OUTCOMES = ['granted', 'invalid_grant', 'refused', 'unavailable'] as const;
 
 /** What a call of the token endpoint is for (RFC 6749 §4.1.3, §6). */
 export type GrantType = (typeof GRANTS)[number];
-export type TokenEndpointOutcome = (typeof OUTCOMES)[number];
+export type TokenEndpointOutcome = (typeof TOKEN_ENDPOINT_OUTCOMES)[number];
 
 /** Counts calls of the token endpoint. */
 export interface TokenEndpointMetrics {
@@ -21,7 +21,9 @@ export function createTokenEndpointMetrics(registry: Registry): TokenEndpointMet
   });
   const all = new Map(
     GRANTS.flatMap((grant) =>
-      OUTCOMES.map((outcome) => [`${grant} ${outcome}`, calls.series({ grant, outcome })] as const),
+      TOKEN_ENDPOINT_OUTCOMES.map(
+        (outcome) => [`${grant} ${outcome}`, calls.series({ grant, outcome })] as const,
+      ),
     ),
   );
   return {

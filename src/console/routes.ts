@@ -24,7 +24,7 @@ export function createConsoleRouter(deps: {
   const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${PATH}?limit=10'`;
   const guide = readGuide();
   const problems = loadGatewayProblems(); // a rejection that nobody awaits yet ends the process at its start
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   router.all(['/console', '/console/guide'], signedIn);
   router.get('/console', (req, res) => {
     const view = { title: 'Console', signedIn: true, room: 'console', path: PATH, methods: METHODS };

@@ -22,6 +22,8 @@ export interface Call extends RequestToLog {
   underWay: ServiceCall | null;
   /** Of the service’s answer, once there is one. */
   serviceStatus: number | undefined;
+  /** Why it came to no answer of the service’s, or to half of one. */
+  failure: unknown;
 }
 
 /** `client` is who asks. */
@@ -45,6 +47,7 @@ export function createCall(req: IncomingMessage, res: ServerResponse, client: st
     body: null,
     underWay: null,
     serviceStatus: undefined,
+    failure: undefined,
   };
   keepNotes(res, call);
   return call;

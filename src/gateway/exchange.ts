@@ -59,6 +59,7 @@ async function renewAndRepeat(
   refused.discard();
   if (call.res.destroyed) throw new CallAbortedError();
   call.times.replayed = true;
+  call.serviceStatus = undefined; // what counts is what it says to the second one
   call.token = 'replayed';
   call.partBeganAt = performance.now(); // what the browser took to send the rest is in no part
   send(deps, call, renewed, again, null);

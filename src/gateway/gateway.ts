@@ -1,5 +1,4 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { Registry } from 'prom-client';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import type { Config } from '../config.ts';
 import { cutOff } from '../platform/cut-off.ts';
@@ -9,20 +8,20 @@ import { sendProblem } from '../platform/problem.ts';
 import type { RequestLog } from '../platform/request-log.ts';
 import { toStrictTransport } from '../platform/security-headers.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
-import type { ServiceMetrics } from '../platform/service-metrics.ts';
+import type { ServiceAnswered } from '../platform/service-metrics.ts';
 import { pseudonymOf } from '../session/pseudonym.ts';
 import type { Ticket } from '../session/record.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import type { TicketCookie } from '../session/ticket-cookie.ts';
 import type { CallBounds } from './call-bounds.ts';
 import { createCallBounds } from './call-bounds.ts';
-import { createCallMetrics } from './call-metrics.ts';
+import type { CallMetrics } from './call-metrics.ts';
 import { countTo, createCall, endCall } from './call.ts';
 import type { Call } from './call.ts';
 import { startExchange } from './exchange.ts';
 import type { ExchangeDeps } from './exchange.ts';
 import { judgeHead } from './head.ts';
-import { CutOffError, toAnswer } from './outcome.ts';
+import { CutOffError, toAnswer, toServiceStatus } from './outcome.ts';
 import { draining, sessionExpired, signInRequired } from './problems.ts';
 import { toServerTiming } from './server-timing.ts';
 import { CallAbortedError } from './service-call-errors.ts';
@@ -36,9 +35,11 @@ export interface GatewayDeps {
   readonly tokens: TokenKeeper;
   readonly log: Logger;
   readonly requests: RequestLog;
-  /** Null where nobody reads metrics, as the next one. */
-  readonly metrics: Registry | null;
-  readonly serviceMetrics: ServiceMetrics | null;
+  /** Null where nobody reads metrics. */
+  readonly meters: {
+    readonly calls: CallMetrics;
+    readonly service: { readonly gateway: ServiceAnswered };
+  } | null;
 }
 
 /**
@@ -50,7 +51,7 @@ export function createGateway(
   deps: GatewayDeps,
   isRefused: (req: IncomingMessage) => boolean = () => false,
 ): RequestListener {
-  const { config, log, requests } = deps;
+  const { config, log, requests, meters } = deps;
   const bounds = createCallBounds({
     mostCalls: config.maxCalls,
     mostCallsPerSession: config.maxCallsPerSession,
@@ -66,7 +67,7 @@ export function createGateway(
     sendProblem(res, error);
   };
 
-  const metrics = deps.metrics && createCallMetrics(deps.metrics, () => bounds.inFlight);
+  meters?.calls.watchInFlight(async () => bounds.inFlight);
   const exchange = {
     client: deps.client,
     tokens: deps.tokens,
@@ -74,6 +75,7 @@ export function createGateway(
     maxBodyBytes: config.maxBodyBytes,
     timeoutMs: config.serviceTimeoutSeconds * 1_000,
     fail(call: Call, error: unknown) {
+      call.failure = error;
       const answer = toAnswer(error);
       if (answer === null) {
         logCutOff(log, call, error);
@@ -81,7 +83,7 @@ export function createGateway(
         return;
       }
       logFailure(log, call, answer);
-      metrics?.refused(answer.code);
+      meters?.calls.refused(answer.code);
       refuse(call, answer);
     },
   };
@@ -90,12 +92,12 @@ export function createGateway(
     const call = createCall(req, res, requests.clientOf(req));
     res.on('close', () => {
       endCall(call);
-      const { times, serviceStatus } = call;
-      if (times.service > 0) deps.serviceMetrics?.gateway(serviceStatus, times.service);
+      const { service } = call.times;
+      if (service > 0) meters?.service.gateway(toServiceStatus(call), service);
       requests.ended(call);
     });
     if (isRefused(req)) {
-      metrics?.refused('draining');
+      meters?.calls.refused('draining');
       refuse(call, draining());
     } else void forward(deps, exchange, bounds, call);
   };

@@ -2,6 +2,7 @@ import type { AppError } from '../platform/errors.ts';
 import { toAppError } from '../platform/errors.ts';
 import { isTimeout } from '../platform/service-client.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
+import type { Call } from './call.ts';
 import { bodyTooLarge, serviceTimeout, serviceUnreachable, sessionExpired } from './problems.ts';
 import { BodyStalledError, BodyTooLargeError } from './request-body.ts';
 import { CallAbortedError, ServiceCallError, ServiceTimeoutError } from './service-call-errors.ts';
@@ -27,4 +28,16 @@ export function toAnswer(error: unknown): AppError | null {
     return isTimeout(error.cause) ? serviceTimeout({ cause: error }) : serviceUnreachable({ cause: error });
   }
   return toAppError(error);
+}
+
+/**
+ * What the service’s part in a call counts as: the status that it answered with; undefined where it failed; `left` where it is not to
+ * blame, since the browser left, stopped sending, or sent too much.
+ */
+export function toServiceStatus({
+  serviceStatus,
+  failure,
+}: Pick<Call, 'serviceStatus' | 'failure'>): number | 'left' | undefined {
+  if (serviceStatus !== undefined) return serviceStatus;
+  return failure instanceof ServiceCallError || failure instanceof ServiceTimeoutError ? undefined : 'left';
 }

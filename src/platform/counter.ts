@@ -16,21 +16,34 @@ export function createCounter<const V extends Values>(
   return (labels) => counter.inc({ ...labels });
 }
 
-/** A gauge in `registry` that is asked for its value whenever it is read. */
+/** Adds to what a gauge tells, from now on. */
+export type Watch = (read: () => Promise<number>) => void;
+
+/**
+ * A gauge in `registry` that asks for its value whenever it is read: all that watch it, as there may be several apps in a
+ * process, and `together` makes one number of theirs.
+ */
 export function createGauge(
   registry: Registry,
   {
     name,
     help,
-    read,
-  }: { readonly name: string; readonly help: string; readonly read: () => number | Promise<number> },
-): void {
+    together,
+  }: {
+    readonly name: string;
+    readonly help: string;
+    readonly together: (values: readonly number[]) => number;
+  },
+): Watch {
+  const reads: Parameters<Watch>[0][] = [];
   const gauge: Gauge = new Gauge({
     name,
     help,
     registers: [registry],
-    collect: async (): Promise<void> => gauge.set(await read()),
+    collect: async (): Promise<void> =>
+      gauge.set(together(await Promise.all(reads.map(async (read) => read())))),
   });
+  return (read) => void reads.push(read);
 }
 
 function combinations(

@@ -1,9 +1,8 @@
 import { Router } from 'express';
 import { Cluster } from 'ioredis';
-import type { Registry } from 'prom-client';
-import { createGauge } from './counter.ts';
 import { settlesWithin } from './durations.ts';
 import type { Getex } from './getex.ts';
+import type { HealthMetrics } from './health-metrics.ts';
 import type { RedisClient } from './redis.ts';
 
 /** So many names fall on all masters of a usual cluster. */
@@ -22,26 +21,16 @@ export function createHealthRouter(
   getex: Getex,
   prefix: string,
   isDraining: () => boolean = () => false,
-  metrics: Registry | null = null,
+  metrics: HealthMetrics | null = null,
 ): Router {
   const look = async () => {
     const [serves, full] = await Promise.all([servesSessions(redis, getex, prefix), isFull(redis)]);
     return { missing: [...(serves ? [] : ['redis']), ...(isDraining() ? ['draining'] : [])], full };
   };
-  if (metrics !== null) {
-    createGauge(metrics, {
-      name: 'cloakroom_ready',
-      help: '1 while /readyz would say so, 0 otherwise.',
-      read: async () => ((await look()).missing.length === 0 ? 1 : 0),
-    });
-    createGauge(metrics, {
-      name: 'cloakroom_draining',
-      help: '1 from the signal on that ends this process.',
-      read: () => (isDraining() ? 1 : 0),
-    });
-  }
+  metrics?.watchReady(async () => ((await look()).missing.length === 0 ? 1 : 0));
+  metrics?.watchDraining(async () => (isDraining() ? 1 : 0));
 
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   router.get('/healthz', (_req, res) => {
     res.json({ status: 'ok' });
   });

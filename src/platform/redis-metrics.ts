@@ -3,10 +3,15 @@ import { createCounter } from './counter.ts';
 import { createDurationHistogram } from './duration-histogram.ts';
 import { COMMAND_TIMEOUT_MS } from './redis-silence.ts';
 
-/** Counts commands of Redis: `read` is the one that reads a session with each request. */
+/** `read` is the one that reads a session with each request. */
+export const REDIS_COMMANDS = ['read', 'other'] as const;
+/** No connection, no reply in time, no memory left, other refusals. */
+export const REDIS_ERRORS = ['away', 'timeout', 'full', 'other'] as const;
+
+/** Counts commands of Redis. */
 export interface RedisMetrics {
   /** One was answered, or has failed with `error`. `askedAt` is by performance.now(). */
-  settled(command: 'read' | 'other', askedAt: number, error?: unknown): void;
+  settled(command: (typeof REDIS_COMMANDS)[number], askedAt: number, error?: unknown): void;
 }
 
 /** From what a Redis nearby takes to what nobody waits for. */
@@ -24,7 +29,7 @@ export function createRedisMetrics(registry: Registry): RedisMetrics {
   const countError = createCounter(registry, {
     name: 'cloakroom_redis_errors_total',
     help: 'Commands of Redis that brought nothing, by kind: no connection, no reply in time, no memory left, other refusals.',
-    values: { kind: ['away', 'timeout', 'full', 'other'] },
+    values: { kind: REDIS_ERRORS },
   });
   const series = {
     read: commands.series({ command: 'read' }),

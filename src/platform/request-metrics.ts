@@ -10,7 +10,8 @@ export interface RequestMetrics {
 }
 
 /** Methods with a series of their own; all others share one. */
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+export const COUNTED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'];
+const METHODS: ReadonlySet<string> = new Set(COUNTED_METHODS);
 
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const requests = createDurationHistogram(registry, {

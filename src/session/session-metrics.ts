@@ -4,8 +4,14 @@ import { createCounter } from '../platform/counter.ts';
 /**
  * Why a session ended. One that runs out unused ends in Redis alone: nobody is told.
  */
-const ENDS = ['signed_out', 'signed_in_again', 'invalid_grant', 'no_refresh_token', 'age'] as const;
-export type EndOfSession = (typeof ENDS)[number];
+export const ENDS_OF_SESSION = [
+  'signed_out',
+  'signed_in_again',
+  'invalid_grant',
+  'no_refresh_token',
+  'age',
+] as const;
+export type EndOfSession = (typeof ENDS_OF_SESSION)[number];
 
 /** Counts sessions. */
 export interface SessionMetrics {
@@ -22,7 +28,7 @@ export function createSessionMetrics(registry: Registry): SessionMetrics {
   const ended = createCounter(registry, {
     name: 'cloakroom_sessions_ended_total',
     help: 'Sessions that were ended, by cause; those that run out unused are not among them.',
-    values: { cause: ENDS },
+    values: { cause: ENDS_OF_SESSION },
   });
   return { started: () => started({}), ended: (cause) => ended({ cause }) };
 }

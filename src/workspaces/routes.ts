@@ -38,7 +38,7 @@ const INSIDE = `${WORKSPACES.address}/:id{/:kind}` as const;
  */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   const { pageByNumber, findItems, readItem, render, signedIn, sessionOf, ticketOf, kinds, pageSize } = deps;
-  const router = Router();
+  const router = Router({ caseSensitive: true });
 
   /** Calls end when nobody waits for the page any more. */
   const toSource = (req: Request, res: Response, path: string): ServiceSource => {

@@ -1,3 +1,17 @@
+import { RENEWAL_FAILURES, RENEWAL_OUTCOMES, RENEWAL_TRIGGERS } from '../../src/auth/renewal-metrics.ts';
+import { SIGN_IN_OUTCOMES } from '../../src/auth/sign-in-metrics.ts';
+import { GRANTS, TOKEN_ENDPOINT_OUTCOMES } from '../../src/auth/token-endpoint-metrics.ts';
+import { REFUSAL_CODES } from '../../src/gateway/call-metrics.ts';
+import { CALLERS } from '../../src/meters.ts';
+import { REDIS_COMMANDS, REDIS_ERRORS } from '../../src/platform/redis-metrics.ts';
+import { COUNTED_METHODS } from '../../src/platform/request-metrics.ts';
+import { SERVICE_STATUSES } from '../../src/platform/service-metrics.ts';
+import { STATUSES } from '../../src/platform/status-kinds.ts';
+import { ROUTE_NAMES } from '../../src/route-names.ts';
+import { RELOAD_OUTCOMES } from '../../src/secrets-reload-metrics.ts';
+import { ENDS_OF_SESSION } from '../../src/session/session-metrics.ts';
+import { packageVersion } from '../support/package-version.ts';
+
 /** A metric, as the registry of a process has it. */
 interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -5,74 +19,37 @@ interface Metric {
   readonly labels: Readonly<Record<string, readonly string[] | null>>;
 }
 
-const STATUS = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'];
-const ROUTES = [
-  '/',
-  '/api/*',
-  '/assets/*',
-  '/auth/callback',
-  '/auth/login',
-  '/auth/logout',
-  '/auth/session',
-  '/healthz',
-  '/readyz',
-  'none',
-];
-
-/** What Cloakroom counts, and what is asked of it from outside of the code: by rules, a dashboard and runbooks. */
+/** What Cloakroom counts, and all that its labels may be: for rules, a dashboard and runbooks, and for who looks for more. */
 export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_request_duration_seconds: {
     type: 'histogram',
-    labels: { route: ROUTES, method: null, status: STATUS },
+    labels: { route: ROUTE_NAMES, method: COUNTED_METHODS, status: STATUSES },
   },
   cloakroom_service_duration_seconds: {
     type: 'histogram',
-    labels: { caller: ['gateway', 'pages'], status: STATUS },
+    labels: { caller: CALLERS, status: SERVICE_STATUSES },
   },
   cloakroom_token_endpoint_duration_seconds: {
     type: 'histogram',
-    labels: {
-      grant: ['authorization_code', 'refresh_token'],
-      outcome: ['granted', 'invalid_grant', 'refused', 'unavailable'],
-    },
+    labels: { grant: GRANTS, outcome: TOKEN_ENDPOINT_OUTCOMES },
   },
-  cloakroom_refusals_total: { type: 'counter', labels: { code: null } },
+  cloakroom_refusals_total: { type: 'counter', labels: { code: REFUSAL_CODES } },
   cloakroom_calls_in_flight: { type: 'gauge', labels: {} },
   cloakroom_renewals_total: {
     type: 'counter',
-    labels: { trigger: ['spent', 'ahead', 'refused'], outcome: ['led', 'joined', 'failed'] },
+    labels: { trigger: RENEWAL_TRIGGERS, outcome: RENEWAL_OUTCOMES },
   },
-  cloakroom_renewal_failures_total: {
-    type: 'counter',
-    labels: { cause: ['invalid_grant', 'refused', 'token_endpoint', 'redis', 'lock'] },
-  },
+  cloakroom_renewal_failures_total: { type: 'counter', labels: { cause: RENEWAL_FAILURES } },
   cloakroom_renewal_lock_wait_seconds: { type: 'histogram', labels: {} },
-  cloakroom_sign_ins_total: {
-    type: 'counter',
-    labels: {
-      outcome: [
-        'started',
-        'signed_in',
-        'denied',
-        'refused',
-        'unknown_state',
-        'token_endpoint',
-        'redis',
-        'too_many',
-      ],
-    },
-  },
+  cloakroom_sign_ins_total: { type: 'counter', labels: { outcome: SIGN_IN_OUTCOMES } },
   cloakroom_sessions_started_total: { type: 'counter', labels: {} },
-  cloakroom_sessions_ended_total: {
-    type: 'counter',
-    labels: { cause: ['signed_out', 'signed_in_again', 'invalid_grant', 'no_refresh_token', 'age'] },
-  },
-  cloakroom_redis_command_duration_seconds: { type: 'histogram', labels: { command: ['read', 'other'] } },
-  cloakroom_redis_errors_total: { type: 'counter', labels: { kind: ['away', 'timeout', 'full', 'other'] } },
+  cloakroom_sessions_ended_total: { type: 'counter', labels: { cause: ENDS_OF_SESSION } },
+  cloakroom_redis_command_duration_seconds: { type: 'histogram', labels: { command: REDIS_COMMANDS } },
+  cloakroom_redis_errors_total: { type: 'counter', labels: { kind: REDIS_ERRORS } },
   cloakroom_ready: { type: 'gauge', labels: {} },
   cloakroom_draining: { type: 'gauge', labels: {} },
-  cloakroom_secrets_reloads_total: { type: 'counter', labels: { outcome: ['done', 'failed'] } },
-  cloakroom_build_info: { type: 'gauge', labels: { version: null, node: null } },
+  cloakroom_secrets_reloads_total: { type: 'counter', labels: { outcome: RELOAD_OUTCOMES } },
+  cloakroom_build_info: { type: 'gauge', labels: { version: [packageVersion], node: [process.version] } },
 };
 
 /** prom-client's own, and those that Prometheus makes. */

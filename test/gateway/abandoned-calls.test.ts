@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 async function callsInFlight(): Promise<number | undefined> {
-  const gauge = await house.services.metrics?.getSingleMetric('cloakroom_calls_in_flight')?.get();
+  const gauge = await house.services.meters?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
   return gauge?.values[0]?.value;
 }
 const expectInFlight = async (count: number) => eventually(async () => (await callsInFlight()) === count);

@@ -60,7 +60,7 @@ function stick(cookie: string, count: number): Promise<Answer>[] {
 }
 
 async function callsInFlight(): Promise<number | undefined> {
-  const gauge = await house.services.metrics?.getSingleMetric('cloakroom_calls_in_flight')?.get();
+  const gauge = await house.services.meters?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
   return gauge?.values[0]?.value;
 }
 

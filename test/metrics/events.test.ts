@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { redisReady } from '../../src/platform/redis.ts';
 import { createServices } from '../../src/services.ts';
 import { Browser } from '../support/browser.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
+import { packageVersion } from '../support/package-version.ts';
 import { eventually } from '../support/programs.ts';
 
 let metrics: MetricsHouse;
@@ -108,7 +110,7 @@ describe('a renewal', () => {
 
   test('counts as joined by who waits for it, and how long another process was waited for', async () => {
     const { house } = metrics;
-    const other = createServices({ ...house.config, metricsPort: 0 }, house.services.log);
+    const other = createServices({ ...house.config, metricsPort: 0 }, house.services.log, house.services.now);
     await redisReady(other.redis);
     try {
       const { id, cookie } = await house.enter({ expiresAt: 0 });
@@ -125,10 +127,17 @@ describe('a renewal', () => {
       if (ticket === null) throw new Error('no session');
       const elsewhere = other.tokens.accessToken(ticket);
       await asked;
+      if (!(house.redis instanceof Redis)) throw new Error('a cluster has no monitor');
+      const monitor = await house.redis.monitor();
+      const seen: string[] = [];
+      monitor.on('monitor', (_time: string, [command = '', key = '']: string[], source: string) => {
+        if (source !== 'lua' && key.startsWith('cloakroom:session:')) seen.push(command.toLowerCase());
+      });
       const here = [call(cookie), call(cookie)];
-      // Both wait once they have looked at the lock.
-      await eventually(async () => ((await all()).get('cloakroom_calls_in_flight') ?? 0) === 2);
-      setTimeout(answer, 200);
+      // Both have read the session (GETEX), and found its lock taken: only who has looks at the record again (GET).
+      const isWaitedFor = () => seen.filter((one) => one === 'getex').length === 2 && seen.includes('get');
+      await eventually(async () => isWaitedFor()).finally(() => monitor.disconnect());
+      answer();
       expect(await Promise.all(here)).toEqual([200, 200]);
       await elsewhere;
       await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="joined"}', 2);
@@ -196,5 +205,7 @@ test('commands of Redis are counted, and the reading of sessions by itself', asy
 });
 
 test('the build and its Node are told', async () => {
-  expect(await metrics.text()).toContain(`cloakroom_build_info{version="0.1.0",node="${process.version}"} 1`);
+  expect(await metrics.text()).toContain(
+    `cloakroom_build_info{version="${packageVersion}",node="${process.version}"} 1`,
+  );
 });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
@@ -36,11 +36,64 @@ test('calls are counted by method and kind of status, with what they took', asyn
 });
 
 test('a service that gives no answer is counted as one', async () => {
-  const { house, expectCount } = metrics;
+  const { house, expectCount, valueOf } = metrics;
   const { cookie } = await house.enter();
+  const none = 'cloakroom_service_duration_seconds_count{caller="gateway",status="none"}';
+  const before = await valueOf(none);
   house.intercept = (req) => Boolean(req.socket.destroy());
   await call(cookie);
-  await expectCount('cloakroom_service_duration_seconds_count{caller="gateway",status="none"}', 1);
+  await expectCount(none, before + 1);
+});
+
+describe('who leaves', () => {
+  /** Asks, and leaves once the service was asked. */
+  const leave = async (path: string, init: RequestInit, cookie: string) => {
+    const asked = createDeferred<void>();
+    metrics.house.intercept = () => {
+      asked.resolve();
+      return true;
+    };
+    const leaving = new AbortController();
+    const headers = { cookie, 'x-requested-with': 'test' };
+    const signal = leaving.signal;
+    const left = fetch(metrics.house.origin + path, { headers, signal, ...init }).catch(() => 'left');
+    await asked.promise;
+    leaving.abort();
+    expect(await left).toBe('left');
+  };
+  const endless = () => new ReadableStream({ start: (body) => body.enqueue(Buffer.alloc(1_000)) });
+  const upload = { method: 'POST', duplex: 'half' } as RequestInit;
+
+  test.each([
+    ['while the service thinks', 'gateway', PATH, () => ({})],
+    ['in the middle of an upload', 'gateway', PATH, () => ({ ...upload, body: endless() })],
+    ['while a page is made', 'pages', '/workspaces', () => ({})],
+  ])('%s is not the service’s fault', async (_when, caller, path, init) => {
+    const { cookie } = await metrics.house.enter();
+    const series = (status: string) =>
+      `cloakroom_service_duration_seconds_count{caller="${caller}",status="${status}"}`;
+    const [left, none] = [await metrics.valueOf(series('left')), await metrics.valueOf(series('none'))];
+    await leave(path, init(), cookie);
+    await metrics.expectCount(series('left'), left + 1);
+    expect(await metrics.valueOf(series('none'))).toBe(none);
+  });
+});
+
+test('a call that is sent again counts as what came of that', async () => {
+  const { house, expectCount, valueOf } = metrics;
+  const { cookie } = await house.enter();
+  const series = (status: string) =>
+    `cloakroom_service_duration_seconds_count{caller="gateway",status="${status}"}`;
+  const [refused, none] = [await valueOf(series('4xx')), await valueOf(series('none'))];
+  house.intercept = (req, res) => {
+    if (req.url?.endsWith('/token') === true)
+      return Boolean(res.end('{"access_token":"new","expires_in":900}'));
+    if (req.headers.authorization === 'Bearer new') return Boolean(req.socket.destroy());
+    return Boolean(res.writeHead(401).end());
+  };
+  await call(cookie);
+  await expectCount(series('none'), none + 1);
+  expect(await valueOf(series('4xx'))).toBe(refused);
 });
 
 test('what the gateway answers itself is counted by its code', async () => {

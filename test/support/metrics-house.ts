@@ -17,8 +17,8 @@ export interface MetricsHouse extends AsyncDisposable {
 
 export async function startMetricsHouse(env: Readonly<Record<string, string>> = {}): Promise<MetricsHouse> {
   const house = await startHouse({ METRICS_PORT: '65000', ...env }); // not 0 turns them on; here they get a free port
-  if (house.services.metrics === null) throw new Error('no metrics');
-  const server = await startMetricsServer(house.services.metrics, '127.0.0.1', 0);
+  if (house.services.meters === null) throw new Error('no metrics');
+  const server = await startMetricsServer(house.services.meters.registry, '127.0.0.1', 0);
   const text = async () => (await fetch(server.url)).text();
   const valueOf = async (series: string) => {
     const lines = (await text()).split('\n');

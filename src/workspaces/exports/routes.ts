@@ -36,7 +36,7 @@ export function createExportsRouter(deps: {
   readonly now: () => number;
 }): Router {
   const { signedIn, ticketOf, kinds, now } = deps;
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   const sendExport = createSendExport(deps);
   const enter = createAtOnce(MOST_AT_ONCE);
 
