@@ -1,6 +1,5 @@
 import { StoreUnavailableError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { noteLiving, noteToken } from '../platform/request-notes.ts';
 import type { RequestNotes } from '../platform/request-notes.ts';
 import type { Grant, SessionRecord, Ticket } from '../session/record.ts';
 import type { SessionLife } from '../session/session-life.ts';
@@ -15,6 +14,7 @@ import { longestAhead } from './renewal-times.ts';
 import { createRenewals, isNewer } from './renewal.ts';
 import type { Renewed, Unwanted } from './renewal.ts';
 import { createRenewedGrants } from './renewed-grants.ts';
+import { noteLiving, noteToken } from './token-use.ts';
 
 /** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
 export interface TokenKeeper extends AsyncDisposable {

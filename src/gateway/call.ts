@@ -1,8 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { requestId } from '../platform/request-id.ts';
 import type { RequestToLog } from '../platform/request-log.ts';
-import { keepNotes } from '../platform/request-notes.ts';
-import { readTraceContext } from '../platform/trace-context.ts';
 import type { CallSlot } from './call-bounds.ts';
 import type { RequestBody } from './request-body.ts';
 import { countTimes } from './server-timing.ts';
@@ -26,31 +22,17 @@ export interface Call extends RequestToLog {
   failure: unknown;
 }
 
-/** `client` is who asks. */
-export function createCall(req: IncomingMessage, res: ServerResponse, client: string): Call {
-  const startedAt = performance.now();
-  const call: Call = {
-    req,
-    res,
-    target: originalTarget(req),
-    client,
-    route: '/api/*',
-    startedAt,
-    requestId: requestId(res),
-    trace: readTraceContext(req.headers),
-    session: undefined,
-    token: undefined,
-    bytes: 0,
-    times: countTimes(res),
-    partBeganAt: startedAt,
+/** Makes a call of a request, in place: so that its notes are the call’s. */
+export function createCall(request: RequestToLog): Call {
+  return Object.assign(request, {
+    times: countTimes(request.res),
+    partBeganAt: request.startedAt,
     slot: null,
     body: null,
     underWay: null,
     serviceStatus: undefined,
     failure: undefined,
-  };
-  keepNotes(res, call);
-  return call;
+  });
 }
 
 /** Ends whatever of a call is still going on, once its answer is closed. */
@@ -68,10 +50,4 @@ export function countTo(call: Call, part: CallPart): void {
   const now = performance.now();
   call.times[part] += now - call.partBeganAt;
   call.partBeganAt = now;
-}
-
-/** Express takes the path that it mounts at off `url` and keeps the whole one here. */
-function originalTarget(req: IncomingMessage): string {
-  const { originalUrl } = req as { originalUrl?: unknown };
-  return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }

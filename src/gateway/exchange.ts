@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
+import { noteToken } from '../auth/token-use.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { Ticket } from '../session/record.ts';
 import type { Call } from './call.ts';
@@ -60,7 +61,7 @@ async function renewAndRepeat(
   if (call.res.destroyed) throw new CallAbortedError();
   call.times.replayed = true;
   call.serviceStatus = undefined; // what counts is what it says to the second one
-  call.token = 'replayed';
+  noteToken(call, 'replayed');
   call.partBeganAt = performance.now(); // what the browser took to send the rest is in no part
   send(deps, call, renewed, again, null);
 }

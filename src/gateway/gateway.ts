@@ -89,7 +89,7 @@ export function createGateway(
   };
 
   return (req, res) => {
-    const call = createCall(req, res, requests.clientOf(req));
+    const call = createCall(requests.takeDown(req, res, originalTarget(req), '/api/*'));
     res.on('close', () => {
       endCall(call);
       const { service } = call.times;
@@ -101,6 +101,12 @@ export function createGateway(
       refuse(call, draining());
     } else void forward(deps, exchange, bounds, call);
   };
+}
+
+/** Express takes the path that it mounts at off `url` and keeps the whole one here. */
+function originalTarget(req: IncomingMessage): string {
+  const { originalUrl } = req as { originalUrl?: unknown };
+  return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }
 
 /** Judges in the order of contract section 4, and sends the call on its way or fails it. */

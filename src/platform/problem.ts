@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { cutOff } from './cut-off.ts';
 import type { AppError } from './errors.ts';
 import { requestId } from './request-id.ts';
-import { notesOf } from './request-notes.ts';
+import { noteBytes } from './request-notes.ts';
 
 /**
  * Answers with `application/problem+json` (RFC 9457). `type` is `about:blank`-like: the stable name is `code`.
@@ -35,6 +35,6 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
   if (res.req.method === 'HEAD') res.end();
   else {
     res.end(body);
-    notesOf(res).bytes = Buffer.byteLength(body);
+    noteBytes(res, Buffer.byteLength(body));
   }
 }

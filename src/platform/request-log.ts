@@ -30,9 +30,9 @@ export interface RequestToLog extends RequestNotes {
 export interface RequestLog {
   /** Names a request to whoever asks, and tells of it when it has ended; `target` is the whole one. */
   begin(req: IncomingMessage, res: ServerResponse, target: string): RequestToLog;
-  /** Who asks. */
-  clientOf(req: IncomingMessage): string;
-  /** Tells of one that has ended: for who has begun it alone. */
+  /** Takes down what is known of one, where notesOf() finds it: for who counts its bytes and tells of its end himself. */
+  takeDown(req: IncomingMessage, res: ServerResponse, target: string, route?: string): RequestToLog;
+  /** Tells of one that has ended: for who took it down. */
   ended(request: RequestToLog): void;
 }
 
@@ -56,27 +56,29 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     metrics?.ended(route, req.method, res.headersSent ? res.statusCode : undefined, ms);
     if (log.isLevelEnabled('info')) writeInfoLine(log, toRequestLine(request, ms));
   };
-  // A connection that was cut off has no address any more.
-  const clientOf = (req: IncomingMessage) => clientAddress(req, proxies);
+  const takeDown = (req: IncomingMessage, res: ServerResponse, target: string, route?: string) => {
+    const request: RequestToLog = {
+      req,
+      res,
+      target,
+      client: clientAddress(req, proxies), // a connection that was cut off has none any more
+      route,
+      startedAt: performance.now(),
+      requestId: requestId(res),
+      trace: readTraceContext(req.headers),
+      session: undefined,
+      token: undefined,
+      bytes: 0,
+    };
+    keepNotes(res, request);
+    return request;
+  };
 
   return {
     ended,
-    clientOf,
+    takeDown,
     begin(req, res, target) {
-      const request: RequestToLog = {
-        req,
-        res,
-        target,
-        client: clientOf(req),
-        route: toRoute?.(target),
-        startedAt: performance.now(),
-        requestId: requestId(res),
-        trace: readTraceContext(req.headers),
-        session: undefined,
-        token: undefined,
-        bytes: 0,
-      };
-      keepNotes(res, request);
+      const request = takeDown(req, res, target, toRoute?.(target));
       countBody(request);
       res.setHeader('x-request-id', request.requestId);
       res.once('close', () => ended(request));

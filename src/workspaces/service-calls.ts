@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
+import { noteToken } from '../auth/token-use.ts';
 import { createDeferred } from '../platform/deferred.ts';
-import { noteToken } from '../platform/request-notes.ts';
 import type { RequestNotes } from '../platform/request-notes.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
 import type { ServiceAnswered } from '../platform/service-metrics.ts';
