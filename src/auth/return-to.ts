@@ -3,20 +3,23 @@ export const HOME = '/workspaces';
 
 /** Characters: a page deep in what was found leads back to it, and each letter of its words may take nine. */
 const LONGEST = 8_192;
+/** Of somebody whom we have never signed in: each takes room in Redis for ten minutes. */
+export const LONGEST_OF_STRANGERS = 2_048;
 
 /**
  * The path on this site that a `return_to` means, with its query and fragment; HOME where it is missing, malformed or
- * leads off the site or back into sign-in. What it returns is safe in a `Location` header.
+ * leads off the site or back into sign-in, or is longer than `longest`. What it returns is safe in a `Location` header.
  */
-export function toReturnPath(value: unknown, publicOrigin: string): string {
-  if (typeof value !== 'string' || value.length > LONGEST || !/^\/(?![/\\])[^\p{Cc}\\]*$/u.test(value))
+export function toReturnPath(value: unknown, publicOrigin: string, longest = LONGEST): string {
+  if (typeof value !== 'string' || value.length > longest || !/^\/(?![/\\])[^\p{Cc}\\]*$/u.test(value))
     return HOME;
   if (!URL.canParse(value, publicOrigin)) return HOME;
   const url = new URL(value, publicOrigin);
   // "/.//other.example" resolves to a path that a browser would take for another host.
   if (url.origin !== publicOrigin || url.pathname.startsWith('//')) return HOME;
   if (/^\/auth(?:\/|$)/i.test(url.pathname)) return HOME;
-  return url.pathname + url.search + url.hash;
+  const path = url.pathname + url.search + url.hash;
+  return path.length > longest ? HOME : path; // what was one character may be three now
 }
 
 /** The address that begins sign-in and comes back to a path on this site. */

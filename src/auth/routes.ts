@@ -2,6 +2,7 @@ import { Router } from 'express';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Config, Secrets } from '../config.ts';
 import type { Changing } from '../platform/changing.ts';
+import { refuseLoading } from '../platform/fetch-metadata.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import type { Render } from '../platform/templates.ts';
@@ -38,7 +39,7 @@ export interface AuthDeps {
 /** `/auth/*` (contract, section 3). `readSession` puts the session on the request where a route needs it. */
 export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]): Router {
   const router = Router({ caseSensitive: true });
-  router.get('/login', createSignInLimit(deps), createSignIn(deps));
+  router.get('/login', refuseLoading, createSignInLimit(deps), createSignIn(deps));
   router.get('/callback', readSession, createCallback(deps));
   router.get('/session', createSessionStatus(deps));
   router.post('/session', createSessionExtension(deps));

@@ -1,16 +1,17 @@
 import type { RequestHandler } from 'express';
 import { randomPKCECodeVerifier, randomState } from 'openid-client';
-import { toReturnPath } from './return-to.ts';
+import { LONGEST_OF_STRANGERS, toReturnPath } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
 
 /** `GET /auth/login`: remembers the attempt and sends the browser to the service. */
 export function createSignIn({ config, oauth, attempts, cookie, meters }: AuthDeps): RequestHandler {
   return async (req, res) => {
-    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin);
     const state = randomState();
     const verifier = randomPKCECodeVerifier();
     const url = await oauth.authorizationUrl(state, verifier);
     const sessionBefore = cookie.read(req.headers.cookie)?.id;
+    const longest = sessionBefore === undefined ? LONGEST_OF_STRANGERS : undefined;
+    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin, longest);
     const attempt = { verifier, returnTo, ...(sessionBefore !== undefined && { sessionBefore }) };
     res.append('Set-Cookie', await attempts.begin(state, attempt, req.headers.cookie));
     meters?.countSignIn('started');

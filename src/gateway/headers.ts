@@ -23,7 +23,7 @@ export function toServiceHeaders(
     if (isForwarded(name) && named?.has(toPlainName(name)) !== true) kept.push(name, raw[index + 1] ?? '');
   }
   kept.push('authorization', `Bearer ${accessToken}`, 'x-request-id', requestId, 'via', VIA);
-  if (trace !== null && named?.has('traceparent') !== true) {
+  if (trace !== null) {
     kept.push('traceparent', trace.traceparent);
     if (trace.tracestate !== undefined) kept.push('tracestate', trace.tracestate);
   }

@@ -44,10 +44,30 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   return {
     type: error.name,
-    // The parser's message quotes what it could not read.
-    message: error instanceof SyntaxError ? 'malformed input' : error.message,
+    message: toLoggedMessage(error),
     ...(code !== undefined && { code }),
-    ...(error.stack !== undefined && depth === 0 && { stack: error.stack }),
+    ...(error.stack !== undefined && depth === 0 && { stack: framesOf(error) }),
     ...(error.cause !== undefined && depth < 3 && { cause: toLoggedError(error.cause, depth + 1) }),
   };
+}
+
+/**
+ * What may be told of an error. Parsers quote what they could not read, and Redis the command that it refused: `AUTH` with its
+ * password, too. Of its answers only the word at the beginning is told, e.g. `WRONGPASS`.
+ */
+export function toLoggedMessage(error: Error): string {
+  if (error instanceof SyntaxError) return 'malformed input';
+  if (error.name === 'ReplyError')
+    return `Redis answered ${/^[A-Z]+\b/.exec(error.message)?.[0] ?? 'an error'}`;
+  return error.message.replace(/Last error: .*/s, 'Last error: see the log of the Sentinels');
+}
+
+/** Where it came from: a stack begins with the message, of however many lines. */
+function framesOf({ message, stack = '' }: Error): string {
+  const at = stack.indexOf(message);
+  const behind = at < 0 ? stack : stack.slice(at + message.length);
+  return behind
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');
 }

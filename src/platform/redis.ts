@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import { Cluster } from 'ioredis';
 import type { Command, Redis } from 'ioredis';
 import { StoreUnavailableError } from './errors.ts';
+import { toLoggedMessage } from './log.ts';
 import type { Logger } from './log.ts';
 import { StartupError } from './program.ts';
 import { CLOSING, connectRedis } from './redis-connection.ts';
@@ -111,8 +112,9 @@ export async function redisReady(client: RedisClient): Promise<void> {
     await connected(client);
     if (client instanceof Cluster) await Promise.allSettled(client.nodes('master').map(connected));
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    throw new RedisUnreachableError(`Redis can't be used: ${code ?? message}. Check REDIS_URL.`, { cause });
+    const { code } = cause as NodeJS.ErrnoException;
+    const why = code ?? (cause instanceof Error ? toLoggedMessage(cause) : 'it does not answer');
+    throw new RedisUnreachableError(`Redis can't be used: ${why}. Check REDIS_URL.`, { cause });
   }
 }
 

@@ -39,6 +39,7 @@ describe('return_to', () => {
     '/AUTH/callback?code=x',
     '/a/../auth/login',
     `/${'a'.repeat(9_000)}`,
+    `/${'+'.repeat(10)}?${'\u00e9'.repeat(3_000)}`, // short as it came, and long as it would be kept
   ])('%j leads home', (given) => {
     expect(toReturnPath(given, ORIGIN)).toBe('/workspaces');
   });

@@ -152,6 +152,31 @@ test('a slow Redis delays a sign-in by one of its answers, not by two', async ()
   expect(ms).toBeLessThan(2_000);
 });
 
+test('another site can’t use up the sign-ins of its visitors’ network: what it loads is refused, and counts for nothing', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
+  const picture = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
+  const load = async () => (await call(house.origin, '', { path: '/auth/login', headers: picture })).status;
+  expect([await load(), await load()]).toEqual([403, 403]);
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+  expect((await call(house.origin, '', { path: '/auth/login', headers: link })).status).toBe(302);
+});
+
+test('a stranger’s sign-in takes little room in Redis, however long the way back that it asks for', async () => {
+  await using house = await startHouse();
+  const room = async (search: string, headers: Readonly<Record<string, string>> = {}) => {
+    await house.redis.flushall();
+    await call(house.origin, '', { path: `/auth/login?return_to=${encodeURIComponent(search)}`, headers });
+    const [key = ''] = await house.redis.keys('cloakroom:signin:*');
+    return house.redis.strlen(key);
+  };
+  expect(await room(`/workspaces?find=${'+'.repeat(8_000)}`)).toBeLessThan(4_096);
+  expect(await room(`/workspaces?find=${'a'.repeat(8_000)}`)).toBeLessThan(4_096);
+  // Who was signed in comes back to where they were.
+  const deep = `/workspaces?find=${'a'.repeat(8_000)}`;
+  const cookie = house.services.cookie.write('an-id-of-before').split(';', 1)[0] ?? '';
+  expect(await room(deep, { cookie })).toBeGreaterThan(8_192);
+});
+
 test('counts of this process end with their window', () => {
   let clock = 0;
   const counts = createLocalCounts({ windowMs: 1_000, now: () => clock });

@@ -64,3 +64,17 @@ test.each(['', 'a=\u00e9', 'a=\u0001'])('a tracestate that is no text is dropped
     traceparent: VALID,
   });
 });
+
+test('of what Connection names nothing goes on, in whatever letters it does', () => {
+  const headers = { traceparent: VALID, tracestate: 'a=b' };
+  expect(readTraceContext({ ...headers, connection: 'close, TraceParent' })).toBeNull();
+  expect(toTraceHeaders(readTraceContext({ ...headers, connection: 'Tracestate' }))).toEqual({
+    traceparent: VALID,
+  });
+});
+
+test('a tracestate that is longer than all must take is dropped', () => {
+  const longest = `a=${'b'.repeat(510)}`;
+  expect(readTraceContext({ traceparent: VALID, tracestate: longest })?.tracestate).toBe(longest);
+  expect(readTraceContext({ traceparent: VALID, tracestate: `${longest}b` })?.tracestate).toBeUndefined();
+});
