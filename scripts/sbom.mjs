@@ -3,4 +3,6 @@ import { readLock } from './lock-file.mjs';
 
 /** Prints the software bill of materials: `npm run -s sbom > sbom.json`. */
 
+// Who has read enough, such as `head`, closes the pipe.
+process.stdout.on('error', () => process.exit());
 process.stdout.write(`${JSON.stringify(toBillOfMaterials(readLock()), null, 2)}\n`);

@@ -80,7 +80,7 @@ function sessionKeys() {
     for (const [index, key] of keys.entries()) {
       if (key.length !== 32 || key.toString('base64url') !== parts[index]) {
         context.addIssue(
-          `has a key (number ${index + 1}) that is not 32 bytes in base64url: run npm run keygen`,
+          `has a key (number ${index + 1}) that is not 32 bytes in base64url: run npm run -s keygen`,
         );
       } else if (parts.indexOf(parts[index]) < index) {
         context.addIssue(`has the same key twice (number ${index + 1})`);

@@ -3,7 +3,7 @@ import { diagnose } from './doctor/diagnosis.ts';
 import { isWell, toJson, toText } from './doctor/report.ts';
 
 const USAGE = `Usage: npm run doctor              says in words what is wrong with the configuration
-       npm run -s doctor -- --json says it as one JSON object
+       npm run -s doctor -- --json says it as one JSON object (--json without -- is npm's own)
 
 Reads the environment as npm start does. Exits with 1 if anything is wrong, and otherwise with 0.
 `;

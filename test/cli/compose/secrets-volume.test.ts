@@ -87,7 +87,7 @@ test('everything that is wrong is said at once, without the value of a secret', 
   expect(code).toBe(1);
   expect(words.split('\n')).toEqual([
     'CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one',
-    'SESSION_KEYS has a key (number 1) that is not 32 bytes in base64url: run npm run keygen',
+    'SESSION_KEYS has a key (number 1) that is not 32 bytes in base64url: run npm run -s keygen',
     '',
   ]);
   expect(await folder.names()).toEqual([]);
