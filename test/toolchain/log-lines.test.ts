@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+
+const ROOT = join(import.meta.dirname, '../..');
+const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+
+/** Where Cloakroom’s own lines come from: all of it but the local service, which is no part of a deployment. */
+const SOURCES = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('local-service/'))
+  .map((file) => readFileSync(join(ROOT, 'src', file), 'utf8'));
+
+const CALL = /\blog\??(?:\.(?:trace|debug|info|warn|error|fatal)|\[level\])\(/g;
+
+/** The messages of all lines that a source logs, as far as they stand there. */
+function messagesOf(source: string): string[] {
+  return [...source.matchAll(CALL)].flatMap((call) => {
+    const last = /'([^'\n]+)'\s*,?\s*$/.exec(argumentsAt(source, call.index + call[0].length));
+    return last?.[1] === undefined ? [] : [last[1]];
+  });
+}
+
+/** What stands between the parenthesis before `start` and the one that closes it. */
+function argumentsAt(source: string, start: number): string {
+  let depth = 1;
+  let end = start;
+  for (; depth > 0 && end < source.length; end += 1) {
+    if (source[end] === '(') depth += 1;
+    else if (source[end] === ')') depth -= 1;
+  }
+  return source.slice(start, end - 1);
+}
+
+test('docs/operations.md says what each line of the log means', () => {
+  const unexplained = SOURCES.flatMap(messagesOf).filter((message) => !guide.includes(`\`${message}\``));
+  expect(unexplained).toEqual([]);
+});
+
+describe('These tests see', () => {
+  test.each([
+    ['a message alone', "log.error('a fault')"],
+    ['one behind members', "options.log.warn({ err: error, of: toName(list) }, 'a fault');"],
+    ['one over several lines', "log.info(\n  { ...toLog(by) },\n  'a fault',\n);"],
+    ['one of a level that is chosen', "deps.log[level]({ code }, 'a fault')"],
+  ])('%s', (_what, source) => {
+    expect(messagesOf(source)).toEqual(['a fault']);
+  });
+
+  test('more than thirty', () => {
+    expect(new Set(SOURCES.flatMap(messagesOf)).size).toBeGreaterThan(30);
+  });
+});
