@@ -112,6 +112,12 @@ describe.each([
     expect(answer.headers.get('strict-transport-security')).toBeNull();
   });
 
+  test.each(['GET', 'POST'])('http does not lead calls to https: %s', async (method) => {
+    const call = `http://localhost:${place.httpPort}${THINGS}?limit=5`;
+    const answer = await fetch(call, { method, redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([404, null]);
+  });
+
   test('what a browser claims of its address is not believed', async () => {
     const path = '/claimed-address';
     const claims = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9' };

@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Certificate } from '../certificate.ts';
 import { startKeptProgram } from '../kept-program.mjs';
 import { isUp } from './front.ts';
 import type { Front, Place } from './front.ts';
@@ -13,8 +16,11 @@ const CONFIG = fileURLToPath(new URL('../../../deploy/Caddyfile', import.meta.ur
 export async function startCaddy(place: Place, hosts: readonly string[]): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-caddy-'));
   const at = (name: string) => join(folder, name);
-  await writeFile(at('cert.pem'), place.certificate.cert);
-  await writeFile(at('key.pem'), place.certificate.key);
+  const writeCertificate = async ({ cert, key }: Certificate) => {
+    await writeFile(at('cert.pem'), cert);
+    await writeFile(at('key.pem'), key);
+  };
+  await writeCertificate(place.certificate);
   const env = {
     HOME: folder, // where it keeps its state
     BIND: 'default_bind 127.0.0.1',
@@ -24,12 +30,20 @@ export async function startCaddy(place: Place, hosts: readonly string[]): Promis
     CERTIFICATE: at('cert.pem'),
     CERTIFICATE_KEY: at('key.pem'),
     CLOAKROOM: hosts.join(' '),
+    ADMIN: `unix/${at('admin.sock')}`,
   };
-  const command = ['caddy', 'run', '--config', CONFIG, '--adapter', 'caddyfile'] as const;
-  const program = await startKeptProgram([...command], env, async () => isUp(place));
+  const config = ['--config', CONFIG, '--adapter', 'caddyfile'];
+  const program = await startKeptProgram(['caddy', 'run', ...config], env, async () => isUp(place));
   return {
     logged: async () => program.printed(),
     async leaveOut() {}, // it checks, and so is told
+    async changeCertificate(certificate) {
+      await writeCertificate(certificate);
+      // With the same variables, since it reads the file anew.
+      await promisify(execFile)('caddy', ['reload', '--force', ...config], {
+        env: { PATH: process.env['PATH'], ...env },
+      });
+    },
     async [Symbol.asyncDispose]() {
       await program[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });

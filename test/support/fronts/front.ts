@@ -23,6 +23,8 @@ export interface Front extends AsyncDisposable {
   logged(): Promise<string>;
   /** Does what docs/operations.md says is to be done before a process gets its SIGTERM; null puts it in again. */
   leaveOut(host: string | null): Promise<void>;
+  /** Puts another certificate in the place of its own, and does what docs/operations.md says is to be done then. */
+  changeCertificate(certificate: Certificate): Promise<void>;
 }
 
 /** A place of its own on the loopback interface. */

@@ -36,6 +36,11 @@ export async function startNginx(place: Place, hosts: readonly string[]): Promis
       // Old workers go when the calls that they have are over.
       await eventually(async () => (await workers()).every((pid) => !before.includes(pid)));
     },
+    async changeCertificate({ cert, key }) {
+      await writeFile(at('cert.pem'), cert);
+      await writeFile(at('key.pem'), key);
+      process.kill(await master(), 'SIGHUP');
+    },
     async [Symbol.asyncDispose]() {
       await program[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
