@@ -9,6 +9,8 @@ const WORDS: Readonly<Record<Status, string>> = {
   problem: 'PROBLEM',
 };
 const INDENT = '         ';
+/** What a terminal would obey, or show as something else than it is: others may have put it there. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
 
 /** Whether nothing is wrong; warnings don't count. */
 export function isWell(findings: readonly Finding[]): boolean {
@@ -70,7 +72,7 @@ function toCount(number: number, word: string): string {
 
 function wrap(text: string): string[] {
   const lines = [''];
-  for (const word of text.split(' ')) {
+  for (const word of text.replaceAll(UNPRINTABLE, '\uFFFD').split(' ')) {
     const line = lines.at(-1) ?? '';
     if (line !== '' && INDENT.length + line.length + 1 + word.length > WIDTH) lines.push(word);
     else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
