@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { StartupError } from './program.ts';
 
@@ -29,7 +29,8 @@ export interface EnvReading<S extends Schemas> {
 
 /**
  * Reads each variable by its own schema, so that a problem of one never hides those of another. An empty variable
- * counts as unset. A name in `files` may also be given as `NAME_FILE`: the path of a file with the value.
+ * counts as unset. A name in `files` may also be given as `NAME_FILE`: the path of a regular file with the value, of 64 KiB
+ * at most. It never waits for what is at that path.
  */
 export function readVariables<S extends Schemas>(
   schemas: S,
@@ -71,12 +72,38 @@ function valueOrFile(name: string, env: Env): Source {
     return { ...plain, problem: `${name} and ${fileVariable} are both set: set only one` };
   }
   try {
-    const text = readFileSync(path, 'utf8').trim();
+    const text = readSmallFile(path).trim();
     return text === ''
       ? { text, label, problem: `${fileVariable} names a file that is empty` }
       : { text, label };
   } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    return { text: undefined, label, problem: `${fileVariable} names a file that can't be read (${code})` };
+    const why =
+      error instanceof UnfitFileError
+        ? error.message
+        : ((error as NodeJS.ErrnoException).code ?? 'unknown error');
+    return { text: undefined, label, problem: `${fileVariable} names a file that can't be read (${why})` };
+  }
+}
+
+/** Nobody wrote a secret into it. */
+class UnfitFileError extends Error {
+  override readonly name = 'UnfitFileError';
+}
+
+const MOST_BYTES = 65_536;
+
+/**
+ * The process serves while it reads: a pipe would hold all of it up until somebody writes, and not even be opened; a device
+ * may have no end. Links are followed. What was opened is what is judged, whatever stands at the path by then.
+ */
+function readSmallFile(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new UnfitFileError('it is no regular file');
+    if (stats.size > MOST_BYTES) throw new UnfitFileError('it is larger than 64 KiB');
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
   }
 }

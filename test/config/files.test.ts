@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -44,10 +45,34 @@ test('a file that does not exist is named by its variable', () => {
   ]);
 });
 
-test('a folder in place of a file is a problem', () => {
+test.each(['folder', 'pipe', 'device', 'link to a pipe'])('a %s in place of a file is a problem', (what) => {
   const { REDIS_URL: _, ...others } = minimalEnv;
-  expect(problemsOf({ ...others, REDIS_URL_FILE: folder })).toEqual([
-    "REDIS_URL_FILE names a file that can't be read (EISDIR)",
+  const pipe = join(folder, 'pipe');
+  const link = join(folder, 'link');
+  const paths: Record<string, string> = { folder, pipe, device: '/dev/zero', 'link to a pipe': link };
+  execFileSync('mkfifo', [pipe]);
+  symlinkSync(pipe, link);
+  try {
+    expect(problemsOf({ ...others, REDIS_URL_FILE: paths[what] ?? '' })).toEqual([
+      "REDIS_URL_FILE names a file that can't be read (it is no regular file)",
+    ]);
+  } finally {
+    for (const path of [pipe, link]) rmSync(path);
+  }
+});
+
+test('a file may be reached by a link', () => {
+  const env = withFile('CLIENT_SECRET', minimalEnv.CLIENT_SECRET);
+  const link = join(folder, 'linked');
+  symlinkSync(join(folder, 'CLIENT_SECRET'), link);
+  expect(loadConfig({ ...env, CLIENT_SECRET_FILE: link })).toEqual(loadConfig(minimalEnv));
+});
+
+test('a file has 64 KiB at most', () => {
+  const padded = minimalEnv.CLIENT_SECRET.padEnd(65_536);
+  expect(loadConfig(withFile('CLIENT_SECRET', padded))).toEqual(loadConfig(minimalEnv));
+  expect(problemsOf(withFile('CLIENT_SECRET', `${padded} `))).toEqual([
+    "CLIENT_SECRET_FILE names a file that can't be read (it is larger than 64 KiB)",
   ]);
 });
 

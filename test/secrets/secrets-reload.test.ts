@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
@@ -49,6 +50,18 @@ test('a file that is gone changes nothing; once it is back it is read', async ()
   const metrics = (await call(`http://127.0.0.1:${metricsPort}`, '', { path: '/metrics' })).body;
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="done"} 2');
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="failed"} 1');
+});
+
+test('a pipe in the place of a file holds nothing up', async () => {
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
+  await using fleet = await startFleet({ env: folder.env });
+  const { cookie } = await fleet.enter();
+  await folder.remove('SESSION_KEYS');
+  execFileSync('mkfifo', [folder.env['SESSION_KEYS_FILE'] ?? '']);
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
+    problems: ["SESSION_KEYS_FILE names a file that can't be read (it is no regular file)"],
+  });
+  expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
 });
 
 test('an answer that is under way goes on, whatever secrets change', async () => {
