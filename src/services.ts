@@ -19,6 +19,7 @@ import type { Getex } from './platform/getex.ts';
 import { closeRedis, createRedis } from './platform/redis.ts';
 import type { RedisClient } from './platform/redis.ts';
 import { changeLogin } from './platform/redis-login.ts';
+import { tryLogin } from './platform/redis-trial.ts';
 import { createRequestLog } from './platform/request-log.ts';
 import type { RequestLog } from './platform/request-log.ts';
 import { createServiceClient } from './platform/service-client.ts';
@@ -171,7 +172,10 @@ export function createServices(
     meters,
     secrets,
     async useSecrets(replaced) {
-      if (replaced.redis !== secrets.current.redis) await changeLogin(redis, replaced.redis);
+      if (replaced.redis !== secrets.current.redis) {
+        await tryLogin(redis, replaced.redis, config.redisPrefix);
+        await changeLogin(redis, replaced.redis);
+      }
       secrets.current = replaced;
     },
     async [Symbol.asyncDispose]() {

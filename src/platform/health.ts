@@ -3,10 +3,9 @@ import { Cluster } from 'ioredis';
 import { settlesWithin } from './durations.ts';
 import type { Getex } from './getex.ts';
 import type { HealthMetrics } from './health-metrics.ts';
+import { probeKeys } from './probe-keys.ts';
 import type { RedisClient } from './redis.ts';
 
-/** So many names fall on all masters of a usual cluster. */
-const CLUSTER_PROBES = 16;
 /** Balancers often give an answer no more than a second. */
 const TELL_WITHIN_MS = 500;
 
@@ -48,8 +47,7 @@ export function createHealthRouter(
  * of another must not take every process out of the balancer.
  */
 async function servesSessions(redis: RedisClient, getex: Getex, prefix: string): Promise<boolean> {
-  const probes = redis instanceof Cluster ? CLUSTER_PROBES : 1;
-  const asked = Array.from({ length: probes }, async (_, at) => getex(`${prefix}readyz:${at}`, 1));
+  const asked = probeKeys(redis, prefix).map(async (key) => getex(key, 1));
   return Promise.any(asked).then(
     () => true,
     () => false,

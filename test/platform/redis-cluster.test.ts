@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLog } from '../../src/platform/log.ts';
 import { changeLogin } from '../../src/platform/redis-login.ts';
+import { tryLogin } from '../../src/platform/redis-trial.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
@@ -82,6 +83,19 @@ test.each([
   await expect(changeLogin(app, { username: 'next', password: 'two' })).rejects.toThrow('Redis refuses');
   const left = new Set(user === 'guest' ? ['guest'] : []);
   expect(await Promise.all(shards.map(usersAt))).toEqual([left, left, left]);
+});
+
+test('another login is tried at each node, wherever the key lives', async () => {
+  const nodes = topology.shards.flatMap(({ master, replica }) => [master, replica]);
+  const rules = ['reset', 'on', '>one', '~cloakroom:*', '+@all'];
+  await Promise.all(nodes.map(async (node) => node.ask('ACL', 'SETUSER', 'tried', ...rules)));
+  const login = { username: 'tried', password: 'one' };
+  await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
+  for (const { master } of topology.shards) {
+    await master.ask('ACL', 'SETUSER', 'tried', '-getex');
+    await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow('REDIS_URL has a user who may not');
+    await master.ask('ACL', 'SETUSER', 'tried', '+getex');
+  }
 });
 
 test('while a slot moves to another master, each key is found where it is', async () => {

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { once } from 'node:events';
 import { createLog } from '../../src/platform/log.ts';
 import { changeLogin } from '../../src/platform/redis-login.ts';
+import { tryLogin } from '../../src/platform/redis-trial.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
 import { eventually } from '../support/programs.ts';
@@ -69,6 +70,18 @@ test('closing takes no longer than a command, though the master hangs', async ()
   } finally {
     master.resume();
   }
+});
+
+test('another login is tried at the master', async () => {
+  await topology.settled();
+  await using client = connect();
+  await redisReady(client);
+  const master = await topology.master();
+  await master.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>one', '~*', '+@all', '-getex');
+  const login = { username: 'app', password: 'one' };
+  await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow('REDIS_URL has a user who may not');
+  await master.ask('ACL', 'SETUSER', 'app', '+getex');
+  await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
 });
 
 test('a changed password is used with Sentinels, too, and by whatever connects again', async () => {

@@ -79,6 +79,38 @@ test('a password that Redis refuses changes nothing, and one line says so', asyn
   expect((await call(fleet.at(0).url, spent.cookie)).status).toBe(200);
 });
 
+test.each([
+  ['that has no password where one is asked for', '', 'REDIS_URL has no password, and Redis asks for one'],
+  [
+    'of a user who may not read',
+    'next:one@',
+    'REDIS_URL has a user who may not do at Redis what Cloakroom does',
+  ],
+])(
+  'a login %s changes nothing, and whatever connects again does so as before',
+  async (_what, login, problem) => {
+    await using server = await startRedisServer();
+    await using admin = Object.assign(new Redis(server.port), {
+      [Symbol.asyncDispose]: async () => void (await admin.quit()),
+    });
+    const urlWith = (user: string) => server.url.replace('://', `://${user}`);
+    const rights = ['on', '>one', '~cloakroom:*', '+@all'];
+    await admin.call('ACL', 'SETUSER', 'app', ...rights);
+    await admin.call('ACL', 'SETUSER', 'next', ...rights, '-getex');
+    await using folder = await createSecretFolder({ REDIS_URL: urlWith('app:one@') });
+    await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
+    const { cookie } = await fleet.enter();
+    const { url } = fleet.at(0);
+    await admin.config('SET', 'requirepass', 'theirs');
+
+    await folder.write('REDIS_URL', urlWith(login));
+    expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems: [problem] });
+    expect((await call(url, cookie)).status).toBe(200);
+    await admin.call('CLIENT', 'KILL', 'USER', 'app');
+    await eventually(async () => (await call(url, cookie)).status === 200);
+  },
+);
+
 test('another host, database or kind of Redis needs a restart', async () => {
   await using folder = await createSecretFolder({ REDIS_URL: '' });
   await using server = await startRedisServer();

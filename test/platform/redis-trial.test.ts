@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { ConfigError } from '../../src/platform/env-variables.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import type { RedisLogin } from '../../src/platform/redis-login.ts';
+import { tryLogin } from '../../src/platform/redis-trial.ts';
+import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
+import type { RedisClient } from '../../src/platform/redis.ts';
+
+const PREFIX = 'cloakroom:';
+const REFUSED = 'REDIS_URL has a user or password that Redis refuses';
+const NO_RIGHT = 'REDIS_URL has a user who may not do at Redis what Cloakroom does';
+const RIGHTS: Readonly<Record<string, readonly string[]>> = {
+  sound: ['~cloakroom:*', '+@all'],
+  unreading: ['~cloakroom:*', '+@all', '-getex'],
+  elsewhere: ['~another:*', '+@all'],
+  unselecting: ['~cloakroom:*', '+@all', '-select'],
+  modest: ['~cloakroom:*', '-@all', '+getex', '+select'],
+};
+
+let server: PrivateRedis;
+let admin: Redis;
+/** In a database of its own. */
+let client: RedisClient;
+
+beforeAll(async () => {
+  server = await startPrivateRedis(['requirepass secret']);
+  admin = new Redis({ path: server.url.slice('redis+unix://'.length), password: 'secret' });
+  for (const [user, rights] of Object.entries(RIGHTS))
+    await admin.call('ACL', 'SETUSER', user, 'on', '>one', ...rights);
+  client = createRedis(
+    parseRedisUrl(`${server.url.replace('://', '://:secret@')}?db=1`),
+    createLog('silent'),
+  );
+  await redisReady(client);
+});
+afterAll(async () => {
+  await closeRedis(client);
+  await admin.quit();
+  await server[Symbol.asyncDispose]();
+});
+
+test.each<[what: string, login: RedisLogin, problem: string]>([
+  ['no password', {}, 'REDIS_URL has no password, and Redis asks for one'],
+  ['a wrong password', { password: 'another' }, REFUSED],
+  ['an unknown user', { username: 'nobody', password: 'one' }, REFUSED],
+  ['a user who may not read', { username: 'unreading', password: 'one' }, NO_RIGHT],
+  ['a user of other keys', { username: 'elsewhere', password: 'one' }, NO_RIGHT],
+  ['a user who may not use this database', { username: 'unselecting', password: 'one' }, NO_RIGHT],
+])('%s is refused', async (_what, login, problem) => {
+  await expect(tryLogin(client, login, PREFIX)).rejects.toThrow(new ConfigError([problem]));
+});
+
+test.each<RedisLogin>([
+  { password: 'secret' },
+  { username: 'sound', password: 'one' },
+  { username: 'modest', password: 'one' },
+])('with %p one can read, and nothing of the trial is left', async (login) => {
+  const connected = async () => String(await admin.client('LIST')).match(/^id=\d+/gm);
+  const before = await connected();
+  await tryLogin(client, login, PREFIX);
+  expect(await connected()).toEqual(before);
+  expect(await client.ping()).toBe('PONG');
+});
+
+test('a Redis that is away is not asked', async () => {
+  const away = await startPrivateRedis();
+  const left = createRedis(parseRedisUrl(away.url), createLog('silent'));
+  await redisReady(left);
+  const asked = tryLogin(left, { password: 'another' }, PREFIX);
+  await away[Symbol.asyncDispose]();
+  await asked.catch(() => {}); // it may have answered before it went
+  await expect(tryLogin(left, { password: 'another' }, PREFIX)).resolves.toBeUndefined();
+  left.disconnect();
+});
