@@ -42,6 +42,8 @@ export function createSecretsReload(
       const changed = SECRETS.filter((name) => !isDeepStrictEqual(read[name], current[name]));
       await useSecrets({ ...current, ...Object.fromEntries(changed.map((name) => [name, read[name]])) });
       log.info({ changed: changed.map((name) => VARIABLES[name]) }, 'secrets are read again');
+      if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))
+        log.warn('the session key that sealed until now is gone: what it sealed opens no more');
       meters?.countReload('done');
     } catch (error) {
       const why = error instanceof ConfigError ? { problems: error.problems } : { err: error };

@@ -60,6 +60,24 @@ test('session keys go from A to B in two processes under load, and nobody is sig
   expect(tally(answers)).toEqual({ 200: answers.length });
 }, 60_000);
 
+test.each([
+  { from: [A], to: [B], warns: true },
+  { from: [A, B], to: [B], warns: true }, // half of what was to be B,A
+  { from: [A, B], to: [A], warns: false },
+  { from: [A, B], to: [B, A], warns: false },
+])('the log warns, and names no key, when the one that sealed is gone (%#)', async ({ from, to, warns }) => {
+  await using folder = await createSecretFolder({ SESSION_KEYS: from.join() });
+  await using fleet = await startFleet({ env: folder.env });
+  const process = fleet.at(0);
+  const ofKeys = () => process.logged().filter(({ msg }) => msg.startsWith('the session key'));
+  await folder.write('SESSION_KEYS', to.join());
+  await process.rereadSecrets();
+  // Said by now: what comes of the next signal is said later.
+  await process.rereadSecrets();
+  expect(ofKeys().map(({ level }) => level)).toEqual(warns ? ['warn'] : []);
+  for (const key of [A, B]) expect(JSON.stringify(process.logged())).not.toContain(key);
+});
+
 test('a key that was taken away opens nothing any more, not even what was remembered', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: `${A},${B}` });
   await using fleet = await startFleet({ env: folder.env });
