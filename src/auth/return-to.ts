@@ -4,7 +4,7 @@ export const HOME = '/workspaces';
 /** Characters: a page deep in what was found leads back to it, and each letter of its words may take nine. */
 const LONGEST = 8_192;
 /** Of somebody whom we have never signed in: each takes room in Redis for ten minutes. */
-export const LONGEST_OF_STRANGERS = 2_048;
+export const LONGEST_OF_STRANGERS = 4_096;
 
 /**
  * The path on this site that a `return_to` means, with its query and fragment; HOME where it is missing, malformed or
