@@ -10,7 +10,9 @@ import { createGateway } from './gateway/gateway.ts';
 import { createErrorPages, pageNotFound, refuseTrace } from './platform/error-pages.ts';
 import { refuseLoading } from './platform/fetch-metadata.ts';
 import { createHealthRouter } from './platform/health.ts';
+import { createOneSpelling } from './platform/one-spelling.ts';
 import { createSecurityHeaders } from './platform/security-headers.ts';
+import { toRouteName } from './route-names.ts';
 import type { Services } from './services.ts';
 import { pseudonymOf } from './session/pseudonym.ts';
 import { endOfSession } from './session/record.ts';
@@ -33,8 +35,7 @@ export function createApp(
   app.disable('x-powered-by');
   app.disable('etag'); // no page may be kept, and an asset changes with its address
   app.set('trust proxy', config.trustProxy);
-  // RFC 3986 §6.2.2.1. A rule of a proxy's for /auth/login is none for /auth/Login.
-  app.enable('case sensitive routing');
+  app.enable('case sensitive routing'); // RFC 3986 §6.2.2.1
   // What a browser sees is PUBLIC_URL, whatever the last hop before us speaks: or a proxy that is not configured
   // would make express-session withhold the cookie without a word.
   Object.defineProperty(app.request, 'secure', { get: () => https });
@@ -50,6 +51,7 @@ export function createApp(
   });
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
+  app.use(createOneSpelling(toRouteName));
   app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining, services.meters?.health));
   app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {

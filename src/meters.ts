@@ -16,6 +16,7 @@ import { createRequestMetrics } from './platform/request-metrics.ts';
 import type { RequestMetrics } from './platform/request-metrics.ts';
 import { createServiceMetrics } from './platform/service-metrics.ts';
 import type { ServiceAnswered } from './platform/service-metrics.ts';
+import { ROUTES } from './route-names.ts';
 import { createReloadMetrics } from './secrets-reload-metrics.ts';
 import type { CountReload } from './secrets-reload-metrics.ts';
 import { createSessionMetrics } from './session/session-metrics.ts';
@@ -45,7 +46,7 @@ export function createMeters(): Meters {
   const registry = createMetrics();
   return {
     registry,
-    requests: createRequestMetrics(registry),
+    requests: createRequestMetrics(registry, ROUTES),
     calls: createCallMetrics(registry),
     service: createServiceMetrics(registry, CALLERS),
     tokenEndpoint: createTokenEndpointMetrics(registry),

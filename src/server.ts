@@ -2,6 +2,7 @@ import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createApp } from './app.ts';
 import { createGateway } from './gateway/gateway.ts';
+import { badRequestTarget } from './gateway/problems.ts';
 import { serverTimingOf } from './gateway/server-timing.ts';
 import { createDrain } from './platform/draining.ts';
 import type { Drain } from './platform/draining.ts';
@@ -26,6 +27,11 @@ export interface RunningServer extends Pick<Drain, 'drain'> {
 const LOOK_FOR_SLOW_MS = 500;
 /** In a drain nobody is waited for longer whose answer is written, but who does not close the connection. */
 const LINGER_IN_DRAIN_MS = 2_000;
+/**
+ * A path, or what asks of the server as a whole (RFC 9112 §3.2). All else Express would have read by url.parse(), which finds
+ * pages in it, and may print the whole of it as a warning.
+ */
+const NAMES_A_PATH = /^(?:\/[^#]*|\*)$/;
 /** How a balancer asks whether it may send calls. */
 const READY = /^\/readyz(?:\?|$)/;
 
@@ -57,6 +63,8 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     isWaiting: (socket) => lastDue(socket) !== undefined,
   });
   const strictTransport = toStrictTransport(config.publicOrigin.startsWith('https:'));
+  // Nobody knows what it was that could not be read: it may have been a call.
+  const headersOf = (res: ServerResponse) => ({ ...strictTransport, 'server-timing': serverTimingOf(res) });
   const gateway = createGateway(services, ({ socket }) => refuses(socket));
   const app = createApp(services, gateway, isDraining);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
@@ -70,18 +78,19 @@ export async function startServer(services: Services, bound: BoundPort): Promise
       gateway(req, res); // judges the framing itself
       return;
     }
+    const target = req.url ?? '';
     const fault = judgeFraming(req);
-    if (fault === null) app(req, res);
-    else {
-      endWithThisAnswer(req.socket);
-      requests.begin(req, res, req.url ?? '');
-      res.setHeaders(new Map(Object.entries(strictTransport)));
-      sendProblem(res, fault);
+    if (fault !== null) endWithThisAnswer(req.socket);
+    const refusal = fault ?? (NAMES_A_PATH.test(target) ? null : badRequestTarget());
+    if (refusal === null) {
+      app(req, res);
+      return;
     }
+    requests.begin(req, res, target);
+    res.setHeaders(new Map(Object.entries(headersOf(res))));
+    sendProblem(res, refusal);
   });
   continueWhenRead(server);
-  // Nobody knows what it was: it may have been a call.
-  const headersOf = (res: ServerResponse) => ({ ...strictTransport, 'server-timing': serverTimingOf(res) });
   answerUnreadable(server, { requests, lastDue, headersOf });
 
   await bound.handOver(server);

@@ -5,6 +5,7 @@ import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
 import { eventually, startProgram } from './support/programs.ts';
 import type { Program } from './support/programs.ts';
+import { exchangeBytes } from './support/raw.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64url');
 
@@ -81,6 +82,18 @@ describe('npm start', () => {
       .filter((text) => text !== 'Building …')) {
       expect(() => JSON.parse(entry) as unknown).not.toThrow();
     }
+  });
+
+  test('prints nothing of a target that is no path, not even as a warning of Node’s', async () => {
+    await using house = await startHouse();
+    await using program = await start(house);
+    const port = Number(new URL(await readyUrl(program)).port);
+    const head = 'GET http://host:a-password/?code=a-code HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    expect((await exchangeBytes(port, Buffer.from(head))).toString()).toMatch(/^HTTP\/1\.1 400 /);
+    program.child.kill('SIGTERM');
+    const { output } = await program.ended();
+    expect(output).toContain('"path":"not a path"');
+    expect(output).not.toMatch(/a-password|a-code/);
   });
 
   test('is production: it takes no http but on a loopback host, and no default origin', async () => {

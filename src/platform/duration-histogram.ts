@@ -78,11 +78,11 @@ function toValues<L extends string>(
   let count = 0;
   const buckets = [...bounds, '+Inf'].map((le, at) => {
     count += counts[at] ?? 0;
-    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+    return { metricName: `${name}_bucket`, labels: { le }, sharedLabels: labels, value: count };
   });
   return [
     ...buckets,
-    { metricName: `${name}_sum`, labels, value: sum },
-    { metricName: `${name}_count`, labels, value: count },
+    { metricName: `${name}_sum`, labels: {}, sharedLabels: labels, value: sum },
+    { metricName: `${name}_count`, labels: {}, sharedLabels: labels, value: count },
   ];
 }

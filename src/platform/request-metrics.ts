@@ -9,32 +9,34 @@ export interface RequestMetrics {
   ended(route: string, method: string | undefined, status: number | undefined, ms: number): void;
 }
 
-/** Methods with a series of their own; all others share one. */
-export const COUNTED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'];
-const METHODS: ReadonlySet<string> = new Set(COUNTED_METHODS);
+/** Of a route: all methods that it does not know. */
+export const OTHER_METHODS = 'other';
 
-export function createRequestMetrics(registry: Registry): RequestMetrics {
+/**
+ * Counts by `routes`, which gives the methods that each of them knows. All series are there from the beginning, so that the first
+ * failure of a route is seen as one; none comes later, whatever strangers ask for.
+ */
+export function createRequestMetrics(
+  registry: Registry,
+  routes: Readonly<Record<string, readonly string[]>>,
+): RequestMetrics {
   const requests = createDurationHistogram(registry, {
     name: 'cloakroom_request_duration_seconds',
     help: 'Requests, from their head to the end of their answer, by route, method and kind of status.',
     labelNames: ['route', 'method', 'status'],
   });
-  /** By route and method; each has one for every kind of status. Made when they are first needed. */
-  const all = new Map<string, Map<string, DurationSeries[]>>();
-
-  const seriesOf = (route: string, method: string) => {
-    const ofRoute = all.get(route) ?? new Map<string, DurationSeries[]>();
-    all.set(route, ofRoute);
-    const series = STATUSES.map((status) => requests.series({ route, method, status }));
-    ofRoute.set(method, series);
-    return series;
-  };
+  const seriesOf = (route: string, method: string) =>
+    STATUSES.map((status) => requests.series({ route, method, status }));
+  /** By route and method; each has one for every kind of status. */
+  const all = new Map<string, ReadonlyMap<string, DurationSeries[]>>();
+  for (const [route, methods] of Object.entries(routes))
+    all.set(route, new Map([...methods, OTHER_METHODS].map((method) => [method, seriesOf(route, method)])));
 
   return {
-    ended(route, asked = '', status, ms) {
-      const method = METHODS.has(asked) ? asked : 'other';
-      const series = all.get(route)?.get(method) ?? seriesOf(route, method);
-      series[kindOfStatus(status)]?.observe(ms / 1_000);
+    ended(route, method = OTHER_METHODS, status, ms) {
+      const ofRoute = all.get(route);
+      const series = ofRoute?.get(method) ?? ofRoute?.get(OTHER_METHODS);
+      series?.[kindOfStatus(status)]?.observe(ms / 1_000);
     },
   };
 }

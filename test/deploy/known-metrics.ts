@@ -4,10 +4,10 @@ import { GRANTS, TOKEN_ENDPOINT_OUTCOMES } from '../../src/auth/token-endpoint-m
 import { REFUSAL_CODES } from '../../src/gateway/call-metrics.ts';
 import { CALLERS } from '../../src/meters.ts';
 import { REDIS_COMMANDS, REDIS_ERRORS } from '../../src/platform/redis-metrics.ts';
-import { COUNTED_METHODS } from '../../src/platform/request-metrics.ts';
+import { OTHER_METHODS } from '../../src/platform/request-metrics.ts';
 import { SERVICE_STATUSES } from '../../src/platform/service-metrics.ts';
 import { STATUSES } from '../../src/platform/status-kinds.ts';
-import { ROUTE_NAMES } from '../../src/route-names.ts';
+import { ROUTES } from '../../src/route-names.ts';
 import { RELOAD_OUTCOMES } from '../../src/secrets-reload-metrics.ts';
 import { ENDS_OF_SESSION } from '../../src/session/session-metrics.ts';
 import { packageVersion } from '../support/package-version.ts';
@@ -23,7 +23,11 @@ interface Metric {
 export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_request_duration_seconds: {
     type: 'histogram',
-    labels: { route: ROUTE_NAMES, method: COUNTED_METHODS, status: STATUSES },
+    labels: {
+      route: Object.keys(ROUTES),
+      method: [...new Set([...Object.values(ROUTES).flat(), OTHER_METHODS])],
+      status: STATUSES,
+    },
   },
   cloakroom_service_duration_seconds: {
     type: 'histogram',

@@ -15,6 +15,15 @@ beforeAll(async () => {
 });
 afterAll(async () => metrics[Symbol.asyncDispose]());
 
+/** What docs/operations.md says: how much a process tells, whatever it is asked for. */
+const MOST_LINES = 6_000;
+
+/** All of our own series, without their values. */
+async function allSeries(): Promise<string[]> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
+  return lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
+}
+
 /** All values that a label of a metric may ever have; what is not here, somebody has written there. */
 function isForeseen(series: string, label: string, value: string): boolean {
   const metric = cloakroomMetrics[series] ?? cloakroomMetrics[series.replace(/_(?:bucket|sum|count)$/, '')];
@@ -50,7 +59,8 @@ const path = fc
   .map((segments) => `/${segments.join('/')}`);
 const method = fc.constantFrom('GET', 'PUT', 'PROPFIND', 'M-SEARCH', 'PURGE', 'TRACE', 'HEAD', 'OPTIONS');
 
-test('no path, method, query or header of a stranger becomes a label', async () => {
+test('no path, method, query or header of a stranger becomes a label, and none makes a series', async () => {
+  const before = await allSeries();
   const { cookie } = await metrics.house.enter();
   const hostile = fc.record({ method, path, query: fc.stringMatching(/^[\w=&%]{0,20}$/), own: fc.boolean() });
   await fc.assert(
@@ -62,6 +72,26 @@ test('no path, method, query or header of a stranger becomes a label', async () 
     { numRuns: 150 },
   );
   expect(await strangers()).toEqual([]);
+  expect(await allSeries()).toEqual(before);
+});
+
+test('there are few enough of them', async () => {
+  const count = (await allSeries()).length;
+  expect([count <= MOST_LINES, count > 0.9 * MOST_LINES]).toEqual([true, true]);
+});
+
+test('the first failure of a route is not the first that is heard of it', async () => {
+  const failures = 'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="5xx"}';
+  expect(await metrics.valueOf(failures)).toBe(0);
+});
+
+test('a method that a route does not know counts among the others', async () => {
+  const refused =
+    'cloakroom_request_duration_seconds_count{route="/auth/logout",method="other",status="4xx"}';
+  const before = await metrics.valueOf(refused);
+  await ask('GET', '/auth/logout', {});
+  await metrics.expectCount(refused, before + 1);
+  expect(await allSeries()).not.toContain(refused.replace('other', 'GET'));
 });
 
 test('no strange method and no unreadable request becomes a label', async () => {

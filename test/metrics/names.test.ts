@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GATEWAY_PROBLEMS } from '../../public/console/gateway-problems.js';
 import { createApp } from '../../src/app.ts';
 import { REFUSAL_CODES } from '../../src/gateway/call-metrics.ts';
-import { ROUTE_NAMES, toRouteName } from '../../src/route-names.ts';
+import { ROUTES, toRouteName } from '../../src/route-names.ts';
 import { routes } from '../console/openapi-document.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
@@ -17,15 +17,25 @@ afterAll(async () => house[Symbol.asyncDispose]());
 
 /** What Express keeps of its routes, as far as it is looked at here. */
 interface Layer {
-  readonly route?: { readonly path: string | readonly string[] };
+  readonly route?: {
+    readonly path: string | readonly string[];
+    /** `_all` for those of `router.all()`. */
+    readonly methods: Readonly<Record<string, boolean>>;
+  };
   readonly handle: { readonly stack?: readonly Layer[] };
 }
 
-/** As the routers write them: without the path that a router is mounted at. */
-function pathsIn(stack: readonly Layer[]): string[] {
-  return stack.flatMap(({ route, handle }) =>
-    route === undefined ? pathsIn(handle.stack ?? []) : [route.path].flat(),
-  );
+/** Templates as the routers write them, without the path that a router is mounted at, and the methods of each. */
+function routesIn(stack: readonly Layer[]): (readonly [path: string, methods: readonly string[]])[] {
+  return stack.flatMap(({ route, handle }) => {
+    if (route === undefined) return routesIn(handle.stack ?? []);
+    const named = Object.keys(route.methods).filter((method) => method !== '_all');
+    const methods = named.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+    return [route.path]
+      .flat()
+      .flatMap(toTemplates)
+      .map((path) => [path, methods] as const);
+  });
 }
 
 /** `/a{/:b}` is two. */
@@ -37,15 +47,23 @@ function toTemplates(path: string): string[] {
 describe('the routes of the metrics', () => {
   /** Those that no router has: one matches by hand, one is the gateway's, and one is for what there is not. */
   const others = new Set(['/assets/*', '/api/*', 'none']);
-  const names = ROUTE_NAMES.filter((name) => !others.has(name));
+  const names = Object.keys(ROUTES).filter((name) => !others.has(name));
+  const appRoutes = () => routesIn(createApp(house.services).router.stack as unknown as Layer[]);
   const isFor = (name: string, path: string) => name === path || (path !== '/' && name.endsWith(path));
 
   test('are those of the app', () => {
-    const app = createApp(house.services);
-    const written = pathsIn(app.router.stack as unknown as Layer[]).flatMap(toTemplates);
+    const written = appRoutes().map(([path]) => path);
     expect(written.length).toBeGreaterThan(10);
     expect(written.filter((path) => !names.some((name) => isFor(name, path)))).toEqual([]);
     expect(names.filter((name) => !written.some((path) => isFor(name, path)))).toEqual([]);
+  });
+
+  test('have the methods of the app', () => {
+    const taken = names.map((name) => {
+      const methods = appRoutes().flatMap(([path, some]) => (isFor(name, path) ? some : []));
+      return [name, [...new Set(methods)].toSorted()];
+    });
+    expect(taken).toEqual(names.map((name) => [name, ROUTES[name]?.toSorted()]));
   });
 
   test('are those of openapi.json, and a path of each has its name', () => {
