@@ -9,7 +9,7 @@ export const hasWords = () => existsSync(WORDS);
 
 /** What may answer with a 2xx or 3xx: routes that are meant to be there. */
 const ROUTES = new Set(
-  '/ /console /console/ /console/guide /workspaces /auth/login /auth/callback /auth/session /healthz /readyz'.split(
+  '/ /console /console/ /console/guide /workspaces /auth/login /auth/callback /auth/session /healthz'.split(
     ' ',
   ),
 );

@@ -74,7 +74,7 @@ export async function startStage(folder) {
   ]);
   const nginx = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   process.once('exit', () => nginx.kill());
-  await ready(certificate.cert);
+  await ready(direct, certificate.cert);
   const [cookie, otherCookie] = await sessionCookies(origin);
 
   return {
@@ -108,10 +108,19 @@ async function createCertificate(folder) {
   return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
 }
 
-/** @param {string} ca */
-async function ready(ca) {
+/**
+ * nginx shows nobody whether a process is ready.
+ * @param {string} direct
+ * @param {string} ca
+ */
+async function ready(direct, ca) {
   const giveUpAt = performance.now() + START_WITHIN_MS;
-  while ((await statusOf(ca)) !== 200) {
+  const isReady = async () =>
+    fetch(`${direct}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await isReady()) || (await statusOf(ca)) !== 200) {
     if (performance.now() > giveUpAt) throw new Error('Cloakroom is not ready behind nginx.');
     await delay(50);
   }
@@ -120,7 +129,7 @@ async function ready(ca) {
 /** @param {string} ca */
 async function statusOf(ca) {
   try {
-    const asked = request({ host: 'localhost', path: '/readyz', ca, agent: false }).end();
+    const asked = request({ host: 'localhost', path: '/healthz', ca, agent: false }).end();
     const [answer] = /** @type {[import('node:http').IncomingMessage]} */ (await once(asked, 'response'));
     answer.resume();
     return answer.statusCode;

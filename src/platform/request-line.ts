@@ -31,9 +31,12 @@ export function toRequestLine(request: RequestToLog, ms: number): string {
   return `${line},"msg":"request"}\n`;
 }
 
+/** Where a query or a fragment begins, or would, had a client or a proxy not encoded it. */
+const END_OF_PATH = /[?#]|%(?:23|3f)/i;
+
 /** A target that is no path may hold a password; a fragment has no place in one, and may hold anything. */
 function toLoggedPath(target: string): string {
   if (!target.startsWith('/')) return 'not a path';
-  const end = target.search(/[?#]/);
+  const end = target.search(END_OF_PATH);
   return target.slice(0, end < 0 ? LONGEST_LOGGED_PATH : Math.min(end, LONGEST_LOGGED_PATH));
 }

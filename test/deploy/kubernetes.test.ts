@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Container, PodSpec } from 'kubernetes-types/core/v1.js';
+import type { HTTPIngressPath } from 'kubernetes-types/networking/v1.js';
+import { ROUTES } from '../../src/route-names.ts';
 import { buildManifests, ofKind, theOne, toClaim } from './manifests.ts';
 import type { Manifest } from './manifests.ts';
 import { typeErrors } from './type-errors.ts';
@@ -12,6 +14,13 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
 /** Past SHUTDOWN_SECONDS renewals get two seconds; the rest is for a slow end of the process. */
 const SECONDS_TO_SPARE = 5;
+
+/** As the API of Kubernetes defines it: a prefix is one of whole segments. */
+function isFor({ path = '', pathType }: HTTPIngressPath, address: string): boolean {
+  return (
+    address === path || (pathType === 'Prefix' && address.startsWith(path.endsWith('/') ? path : `${path}/`))
+  );
+}
 
 describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
   let manifests: Manifest[];
@@ -134,9 +143,20 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
       expect(has('Deployment', spec?.scaleTargetRef.name)).toBe(true);
     }
     for (const { spec } of ofKind(manifests, 'Ingress')) {
-      const backend = spec?.rules?.[0]?.http?.paths[0]?.backend.service;
-      expect(has('Service', backend?.name)).toBe(true);
-      expect(service.map(({ name }) => name)).toContain(backend?.port?.name);
+      for (const { backend } of spec?.rules?.[0]?.http?.paths ?? []) {
+        expect(has('Service', backend.service?.name)).toBe(true);
+        expect(service.map(({ name }) => name)).toContain(backend.service?.port?.name);
+      }
+    }
+  });
+
+  test('shows the world all pages and calls, and not whether a pod is ready', () => {
+    const addresses = Object.keys(ROUTES).filter((name) => name !== 'none');
+    for (const { spec } of ofKind(manifests, 'Ingress')) {
+      const rules = spec?.rules?.[0]?.http?.paths ?? [];
+      const hidden = addresses.filter((address) => !rules.some((rule) => isFor(rule, address)));
+      expect(hidden).toEqual(['/readyz']);
+      expect(rules.filter((rule) => !addresses.some((address) => isFor(rule, address)))).toEqual([]);
     }
   });
 

@@ -50,6 +50,15 @@ async function call({ port, server }: Started, target: string): Promise<string> 
 }
 
 describe('the line of a request', () => {
+  test.each(['/a/b?c=d', '/a/b#c', '/a/b%3Fc=d', '/a/b%3fc=d', '/a/b%23c', '/a/b%23c?d'])(
+    'ends its path where a query or a fragment begins, encoded or not: %s',
+    async (target) => {
+      await using started = await startServer('info', (_req, res) => res.end());
+      await call(started, target);
+      expect(started.lines.map((line): unknown => JSON.parse(line))).toMatchObject([{ path: '/a/b' }]);
+    },
+  );
+
   test('has these members, in this order, and is one line of JSON', async () => {
     await using started = await startServer('info', (_req, res) => res.writeHead(204).end());
     const id = await call(started, '/a/b?secret=1');
