@@ -11,14 +11,13 @@ const OPENED = /^\/(?:console|workspaces)/;
  */
 export function createOneSpelling(toRoute: (target: string) => string): RequestHandler {
   return (req, res, next) => {
-    const target = req.originalUrl;
-    if (toRoute(target) !== 'none') {
+    if (toRoute(req.url) !== 'none') {
       next();
       return;
     }
-    const plain = target.replace(/\/(?=\?|$)/, '');
+    const plain = req.url.replace(/\/(?=\?|$)/, '');
     const isRead = req.method === 'GET' || req.method === 'HEAD';
-    if (isRead && OPENED.test(toRoute(plain))) res.redirect(308, plain);
+    if (isRead && OPENED.test(toRoute(plain))) res.redirect(308, req.baseUrl + plain);
     else pageNotFound(req, res, next);
   };
 }

@@ -171,6 +171,16 @@ describe('HAProxy', () => {
     expect([400, 404]).toContain(statusOf(await send(head(target))));
   });
 
+  test('asks for no upgrade, whatever a browser asks for', async () => {
+    const upgrades: unknown[] = [];
+    house.running.server.on('request', ({ headers, url }) => {
+      if (url === '/upgraded') upgrades.push(headers.upgrade);
+    });
+    const fields = 'Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk';
+    const answer = await send(head('/upgraded').replace('Connection: close', fields));
+    expect([statusOf(answer), upgrades]).toEqual([404, [undefined]]);
+  });
+
   test('no query, fragment or user of an address gets into its log', async () => {
     const targets = [
       `/seen?a=${SECRET}`,
