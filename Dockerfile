@@ -58,6 +58,8 @@ CMD ["dist/main.js"]
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG DEBIAN_IMAGE
+# What the log and the metrics say of it.
+ENV BUILD_VERSION=${VERSION} BUILD_REVISION=${REVISION}
 LABEL org.opencontainers.image.title="Cloakroom" \
       org.opencontainers.image.description="A Backend-for-Frontend that keeps OAuth tokens out of the browser" \
       org.opencontainers.image.licenses="MIT" \

@@ -1,4 +1,6 @@
 import { fileVariables, variables } from './config-variables.ts';
+import { readBuild } from './platform/build.ts';
+import type { Build } from './platform/build.ts';
 import { ConfigError, readVariables } from './platform/env-variables.ts';
 import type { Env, EnvReading } from './platform/env-variables.ts';
 import type { RedisTarget } from './platform/redis-url.ts';
@@ -6,6 +8,8 @@ import { isLoopback } from './platform/loopback.ts';
 
 /** The whole configuration, checked and frozen. See `.env.example` for each variable. */
 export interface Config {
+  /** Nothing that anybody sets but who makes an image. */
+  readonly build: Build;
   /** Origin a browser sees, e.g. `https://app.example.com`; no trailing slash. */
   readonly publicOrigin: string;
   /** Whether `PUBLIC_URL` was not given: then `publicOrigin` follows the port. */
@@ -67,7 +71,7 @@ export function loadConfig(env: Env): Config {
   const { values, problems } = readConfig(env);
   if (problems.length > 0) throw new ConfigError(problems);
   // Without a problem none is missing.
-  return toConfig(values as Required<Values>);
+  return toConfig(values as Required<Values>, readBuild(env));
 }
 
 /** What can be read of a configuration, whatever is wrong with the rest of it. Each problem starts with a variable's name. */
@@ -121,8 +125,9 @@ function localOrigin(port: number): string {
   return new URL(`http://localhost:${port}`).origin;
 }
 
-function toConfig(values: Required<Values>): Config {
+function toConfig(values: Required<Values>, build: Build): Config {
   return deepFreeze({
+    build,
     publicOrigin: values.PUBLIC_URL ?? localOrigin(values.PORT),
     publicUrlIsDefault: values.PUBLIC_URL === undefined,
     host: values.HOST,

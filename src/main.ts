@@ -41,7 +41,8 @@ async function main(): Promise<number> {
     services.meters && (await startMetricsServer(services.meters.registry, config.host, config.metricsPort));
   if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
   const running = await startServer(services, bound);
-  log.info({ url: toBrowse(config, running.url), publicUrl: config.publicOrigin }, 'listening');
+  const addresses = { url: toBrowse(config, running.url), publicUrl: config.publicOrigin };
+  log.info({ ...addresses, ...config.build }, 'listening');
 
   const signal = await untilSignal(process, ['SIGTERM', 'SIGINT']);
   hangUps.ignore();

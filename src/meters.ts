@@ -7,6 +7,7 @@ import { createTokenEndpointMetrics } from './auth/token-endpoint-metrics.ts';
 import type { TokenEndpointMetrics } from './auth/token-endpoint-metrics.ts';
 import { createCallMetrics } from './gateway/call-metrics.ts';
 import type { CallMetrics } from './gateway/call-metrics.ts';
+import type { Build } from './platform/build.ts';
 import { createHealthMetrics } from './platform/health-metrics.ts';
 import type { HealthMetrics } from './platform/health-metrics.ts';
 import { createMetrics } from './platform/metrics.ts';
@@ -42,8 +43,8 @@ export interface Meters {
 }
 
 /** Makes them, once for a process: a registry takes each name a single time, however many apps count in it. */
-export function createMeters(): Meters {
-  const registry = createMetrics();
+export function createMeters(build: Build): Meters {
+  const registry = createMetrics(build);
   return {
     registry,
     requests: createRequestMetrics(registry, ROUTES),

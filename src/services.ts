@@ -85,7 +85,7 @@ export function createServices(
   const sessionKeys = derive(secrets, (current) => current.sessionKeys);
   const clientSecret = derive(secrets, (current) => current.clientSecret);
   const assets = createAssets();
-  const meters = config.metricsPort === 0 ? null : createMeters();
+  const meters = config.metricsPort === 0 ? null : createMeters(config.build);
   const life = createSessionLife(log, meters?.sessions ?? null);
   const redis = createRedis(config.redis, log, meters?.redis);
   const client = createServiceClient({

@@ -96,6 +96,13 @@ describe('npm start', () => {
     expect(output).not.toMatch(/a-password|a-code/);
   });
 
+  test('says with where it listens which build it is', async () => {
+    await using house = await startHouse();
+    await using program = await start(house, { BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' });
+    const [line] = await program.prints(/^.*"msg":"listening".*$/m);
+    expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
+  });
+
   test('is production: it takes no http but on a loopback host, and no default origin', async () => {
     await using house = await startHouse();
     await using program = await start(house, { PUBLIC_URL: 'http://app.example' });

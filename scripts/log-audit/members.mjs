@@ -3,7 +3,7 @@ const MEMBERS = new Set(
   `level time msg err requestId traceId session
   client method path route status ms sessionMs tokenMs serviceMs bytes bytesIn token cutOff
   code detail reason attemptBefore attemptBegunAt key node fault
-  url publicUrl signal withinSeconds inTime changed variable variables problems`
+  url publicUrl version revision signal withinSeconds inTime changed variable variables problems`
     .trim()
     .split(/\s+/),
 );

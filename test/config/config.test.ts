@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { loadConfig, withPort } from '../../src/config.ts';
 import { ConfigError } from '../../src/platform/env-variables.ts';
+import { packageVersion } from '../support/package-version.ts';
 import { minimalEnv } from './minimal-env.ts';
 import { problemsOf } from './problems-of.ts';
 
 test('what is not given has the default of the contract', () => {
   expect(loadConfig(minimalEnv)).toEqual({
+    build: { version: packageVersion, revision: 'unknown' },
     publicOrigin: 'http://localhost:3000',
     publicUrlIsDefault: true,
     host: '127.0.0.1',
@@ -80,6 +82,7 @@ test('every variable is taken up', () => {
     LOG_LEVEL: 'silent',
   });
   expect(config).toEqual({
+    build: { version: packageVersion, revision: 'unknown' },
     publicOrigin: 'https://app.example.com',
     publicUrlIsDefault: false,
     host: '::',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { LONELY, startContainer } from '../support/containers/container.ts';
 import type { Container } from '../support/containers/container.ts';
 import { docker, IMAGE, inspect, tryDocker } from '../support/containers/docker.ts';
+import { packageVersion } from '../support/package-version.ts';
 import { eventually } from '../support/programs.ts';
 
 const HARDENED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
@@ -47,8 +48,7 @@ describe('The image', () => {
     const label = (name: string) => config.Labels[`org.opencontainers.image.${name}`];
     expect(label('title')).toBe('Cloakroom');
     expect(label('revision')).toBe('of-the-test');
-    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-    expect(label('version')).toBe(version);
+    expect(label('version')).toBe(packageVersion);
     expect(label('base.name')).toMatch(/^docker\.io\/library\/debian:/);
   });
 
@@ -104,6 +104,12 @@ describe('A container that may do nothing', () => {
     );
   });
   afterAll(async () => container[Symbol.asyncDispose]());
+
+  test('says in its log which build it is', async () => {
+    const log = await docker(['logs', container.name]);
+    const line = log.split('\n').find((each) => each.includes('"msg":"listening"')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ version: packageVersion, revision: 'of-the-test' });
+  });
 
   test('is healthy, though Redis and the service are away', async () => {
     const ask = `fetch('http://127.0.0.1:3000/readyz').then(async (answer) => console.log(answer.status, await answer.text()))`;

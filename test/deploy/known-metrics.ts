@@ -53,7 +53,10 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_ready: { type: 'gauge', labels: {} },
   cloakroom_draining: { type: 'gauge', labels: {} },
   cloakroom_secrets_reloads_total: { type: 'counter', labels: { outcome: RELOAD_OUTCOMES } },
-  cloakroom_build_info: { type: 'gauge', labels: { version: [packageVersion], node: [process.version] } },
+  cloakroom_build_info: {
+    type: 'gauge',
+    labels: { version: [packageVersion], revision: ['unknown'], node: [process.version] },
+  },
 };
 
 /** prom-client's own, and those that Prometheus makes. */

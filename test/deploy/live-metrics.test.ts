@@ -10,7 +10,7 @@ interface Described {
 }
 
 test('what rules, dashboard and runbooks may ask for is what a process counts', () => {
-  const counted = createMeters()
+  const counted = createMeters({ version: '1', revision: 'unknown' })
     .registry.getMetricsAsArray()
     .filter(({ name }) => name.startsWith('cloakroom_'))
     .map((metric) => {

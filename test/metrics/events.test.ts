@@ -206,6 +206,6 @@ test('commands of Redis are counted, and the reading of sessions by itself', asy
 
 test('the build and its Node are told', async () => {
   expect(await metrics.text()).toContain(
-    `cloakroom_build_info{version="${packageVersion}",node="${process.version}"} 1`,
+    `cloakroom_build_info{version="${packageVersion}",revision="unknown",node="${process.version}"} 1`,
   );
 });
