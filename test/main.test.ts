@@ -103,6 +103,19 @@ describe('npm start', () => {
     expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
   });
 
+  test('logs no probe that went as the one before it, and each that did not', async () => {
+    await using house = await startHouse();
+    await using program = await start(house);
+    const url = await readyUrl(program);
+    for (const path of ['/readyz', '/healthz', '/readyz', '/healthz']) await fetch(url + path);
+    await fetch(`${url}/healthz/none`);
+    program.child.kill('SIGTERM');
+    const { output } = await program.ended();
+    expect(output.match(/"path":"\/readyz".*"status":200/g)).toHaveLength(1);
+    expect(output.match(/"path":"\/healthz"/g)).toHaveLength(1);
+    expect(output.match(/"path":"\/healthz\/none"/g)).toHaveLength(1);
+  });
+
   test('is production: it takes no http but on a loopback host, and no default origin', async () => {
     await using house = await startHouse();
     await using program = await start(house, { PUBLIC_URL: 'http://app.example' });

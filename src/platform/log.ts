@@ -18,15 +18,18 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
+/** Of lines that are written as they stand. */
+export type LineLevel = 'debug' | 'info';
+
 /**
- * Writes a line that is as `log.info()` would have made it, for what is logged with each request: pino takes several times as
- * long to make one (docs/decisions/0023). For a log of createLog() that is enabled for `info`.
+ * Writes a line that is as the log itself would have made it, for what is logged with each request: pino takes several times as
+ * long to make one (docs/decisions/0023). For a log of createLog() that is enabled for the line's level.
  */
-export function writeInfoLine(log: Logger, line: string): void {
+export function writeLine(log: Logger, line: string): void {
   const { [pino.symbols.streamSym]: lines } = log as unknown as Record<symbol, DestinationStream>;
   if (lines === undefined) {
-    const { level: _level, time: _time, msg, ...members } = JSON.parse(line) as Record<string, unknown>;
-    log.info(members, String(msg));
+    const { level, time: _time, msg, ...members } = JSON.parse(line) as Record<string, unknown>;
+    log[level as LineLevel](members, String(msg));
   } else lines.write(line);
 }
 

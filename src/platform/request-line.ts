@@ -1,4 +1,5 @@
 import { tenths } from './durations.ts';
+import type { LineLevel } from './log.ts';
 import type { RequestToLog } from './request-log.ts';
 
 const LONGEST_LOGGED_PATH = 256;
@@ -8,10 +9,10 @@ const LONGEST_LOGGED_PATH = 256;
  * one, and JSON.stringify() takes five times as long: only the path can hold what JSON has to escape
  * (docs/decisions/0023).
  */
-export function toRequestLine(request: RequestToLog, ms: number): string {
+export function toRequestLine(request: RequestToLog, ms: number, level: LineLevel): string {
   const { requestId, trace, session, client, route, times, bytes, bytesIn, token, req, res } = request;
   const { method } = req as { method?: string | null };
-  let line = `{"level":"info","time":${Date.now()},"requestId":"${requestId}"`;
+  let line = `{"level":"${level}","time":${Date.now()},"requestId":"${requestId}"`;
   if (trace !== null) line += `,"traceId":"${trace.traceId}"`;
   if (session !== undefined) line += `,"session":"${session}"`;
   line += `,"client":"${client}","method":${typeof method === 'string' ? `"${method}"` : 'null'}`;

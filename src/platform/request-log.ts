@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress } from './client-address.ts';
-import { writeInfoLine } from './log.ts';
+import { writeLine } from './log.ts';
 import type { Logger } from './log.ts';
+import { createProbeWatch } from './probe-lines.ts';
 import { requestId } from './request-id.ts';
 import { toRequestLine } from './request-line.ts';
 import type { RequestMetrics } from './request-metrics.ts';
@@ -46,15 +47,21 @@ export interface RequestLogOptions {
   readonly metrics?: RequestMetrics | null;
 }
 
-/** A line in the log for each request, and a number in the metrics. */
+/**
+ * A line in the log for each request, and a number in the metrics. Probes that say nothing new have a line where the log is for
+ * debugging alone: there are more of them than of anything else.
+ */
 export function createRequestLog(options: RequestLogOptions): RequestLog {
   const { log, proxies = 0, toRoute, metrics = null } = options;
+
+  const saysNothingNew = createProbeWatch();
 
   const ended = (request: RequestToLog) => {
     const ms = performance.now() - request.startedAt;
     const { req, res, route = 'none' } = request;
     metrics?.ended(route, req.method, res.headersSent ? res.statusCode : undefined, ms);
-    if (log.isLevelEnabled('info')) writeInfoLine(log, toRequestLine(request, ms));
+    const level = saysNothingNew(request) ? 'debug' : 'info';
+    if (log.isLevelEnabled(level)) writeLine(log, toRequestLine(request, ms, level));
   };
   const takeDown = (req: IncomingMessage, res: ServerResponse, target: string, route?: string) => {
     const request: RequestToLog = {
