@@ -117,6 +117,30 @@ describe('docker compose --profile demo up', () => {
     );
   });
 
+  test('keeps the app’s secrets and keys from the local service', async () => {
+    const inService = async (...command: string[]) =>
+      house.compose(['exec', '-T', 'local-service', ...command]);
+    const names = (await inService('ls', '/secrets')).split('\n');
+    expect(names).toEqual(expect.arrayContaining(['client-secret', 'redis-url', 'session-keys']));
+    const readable = await Promise.all(
+      names.map(async (name) =>
+        inService('cat', `/secrets/${name}`).then(
+          () => [name],
+          (error: unknown) => (String(error).includes('Permission denied') ? [] : [String(error)]),
+        ),
+      ),
+    );
+    // The former is its own; of the latter Redis takes the hashes of passwords.
+    expect(readable.flat()).toEqual(['local-service-redis-url', 'users.acl']);
+    const ask = `
+      import { readFileSync } from 'node:fs';
+      import { Redis } from 'ioredis';
+      const redis = new Redis(readFileSync('/secrets/local-service-redis-url', 'utf8').trim());
+      console.log(await redis.get('cloakroom:session:a').catch(({ message }) => message));
+      redis.disconnect();`;
+    expect(await inService('node', '--input-type=module', '--eval', ask)).toMatch(/^NOPERM/);
+  });
+
   test('tells Redis to keep what it has, on the disk and in memory', async () => {
     const info = await redisInfo(house);
     expect(info).toMatchObject({ aof_enabled: '1', maxmemory_policy: 'noeviction' });

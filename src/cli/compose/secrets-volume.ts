@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { variables } from '../../config-variables.ts';
 import { DEMO_APP } from '../../local-service/demo-app.ts';
@@ -12,13 +12,16 @@ import { exitCodeOf } from '../../platform/program.ts';
 // of what is there; what is neither given nor there is made.
 //   secrets-volume.js FOLDER
 
-/** What the image runs as. */
+/** What the image runs as, and what docker-compose.yml has the local service run as: of the other's files neither can read one. */
 const APP = 1000;
-const APP_ONLY = 0o400;
+const LOCAL_SERVICE = 1001;
+const OWNER_ONLY = 0o400;
 const ALL = 0o444;
 
-/** The user of the Redis in docker-compose.yml, and where it is found. */
-const REDIS_USER = 'cloakroom';
+/** How its keys in Redis begin. */
+const LOCAL_SERVICE_KEYS = 'local-service:';
+
+/** Where the Redis of docker-compose.yml is found. */
 const REDIS_HOST = 'redis:6379';
 
 const given = {
@@ -38,27 +41,39 @@ function putSecrets(folder: string, env: Env): void {
 
   // Without a word from the operator CLIENT_ID is the local service's.
   const demoSecret = values.LOCAL_SERVICE_CLIENT_SECRET ?? DEMO_APP.secret;
-  put('client-secret', values.CLIENT_SECRET ?? demoSecret, APP_ONLY);
+  put('client-secret', values.CLIENT_SECRET ?? demoSecret, OWNER_ONLY);
   const keys = values.SESSION_KEYS?.map((key) => key.toString('base64url')).join(',');
-  if (keys !== undefined) put('session-keys', keys, APP_ONLY);
-  else if (!isThere('session-keys')) put('session-keys', randomBytes(32).toString('base64url'), APP_ONLY);
-  if (!isThere('redis-url') || !isThere('users.acl')) {
-    const password = randomBytes(32).toString('base64url');
-    put('users.acl', redisUsers(password), ALL);
-    put('redis-url', `redis://${REDIS_USER}:${password}@${REDIS_HOST}`, APP_ONLY);
+  if (keys !== undefined) put('session-keys', keys, OWNER_ONLY);
+  else if (!isThere('session-keys')) put('session-keys', newSecret(), OWNER_ONLY);
+  const isComplete = ['redis-url', 'local-service-redis-url', 'users.acl'].every(isThere);
+  if (!isComplete) {
+    const passwords = { app: passwordIn('redis-url'), localService: passwordIn('local-service-redis-url') };
+    put('users.acl', redisUsers(passwords), ALL);
+    put('redis-url', redisUrl('cloakroom', passwords.app), OWNER_ONLY);
+    put(
+      'local-service-redis-url',
+      redisUrl('local-service', passwords.localService),
+      OWNER_ONLY,
+      LOCAL_SERVICE,
+    );
   }
 
   function isThere(name: string): boolean {
     return existsSync(join(folder, name));
   }
 
+  /** The one that is in use, or else a new one. */
+  function passwordIn(name: string): string {
+    return isThere(name) ? new URL(readFileSync(join(folder, name), 'utf8')).password : newSecret();
+  }
+
   /** Whole or not at all: whoever reads meanwhile, or after we were killed, finds what was there before. */
-  function put(name: string, content: string, mode: number): void {
+  function put(name: string, content: string, mode: number, owner = APP): void {
     const file = join(folder, name);
     const next = `${file}.next`;
     writeFileSync(next, `${content}\n`, { mode: 0o600 });
     chmodSync(next, mode); // while it is ours
-    if (process.getuid?.() === 0) chownSync(next, APP, APP);
+    if (process.getuid?.() === 0) chownSync(next, owner, owner);
     renameSync(next, file);
   }
 }
@@ -67,16 +82,27 @@ function hasProblem(problems: readonly string[]): boolean {
   return problems.some((problem) => problem.startsWith('CLIENT_SECRET'));
 }
 
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function redisUrl(user: string, password: string): string {
+  return `redis://${user}:${password}@${REDIS_HOST}`;
+}
+
 /**
- * Redis's own list of users. The password is random enough for its hash to be read by anybody. With it one may do everything but
- * administer Redis (INFO tells whether it is full), and as `health` say PING.
+ * Redis's own list of users. The passwords are random enough for their hashes to be read by anybody. With its one the app may do
+ * everything but administer Redis (INFO tells whether it is full); with the other one the local service may, to keys of its own;
+ * and as `health` one may say PING.
  */
-function redisUsers(password: string): string {
-  const hash = createHash('sha256').update(password).digest('hex');
+function redisUsers({ app, localService }: Readonly<Record<'app' | 'localService', string>>): string {
+  const hash = (password: string) => createHash('sha256').update(password).digest('hex');
+  const rights = 'resetchannels +@all -@admin -@dangerous +info';
   return [
     // Nobody can be it, but Redis is, when it reads its append-only file: what this user may not do is left out then, and lost.
     'user default off ~* &* +@all',
-    `user ${REDIS_USER} on #${hash} ~* resetchannels +@all -@admin -@dangerous +info`,
+    `user cloakroom on #${hash(app)} ~* ${rights}`,
+    `user local-service on #${hash(localService)} ~${LOCAL_SERVICE_KEYS}* ${rights}`,
     'user health on nopass resetkeys resetchannels -@all +ping',
   ].join('\n');
 }

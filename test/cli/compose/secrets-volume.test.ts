@@ -31,13 +31,22 @@ async function createFolder() {
 
 const newKey = () => randomBytes(32).toString('base64url');
 
-test('what is missing is made, and only the app can read it', async () => {
+test('what is missing is made, and only who it is for can read it', async () => {
   await using folder = await createFolder();
   expect(await folder.put()).toEqual({ code: 0, words: '' });
-  expect(await folder.names()).toEqual(['client-secret', 'redis-url', 'session-keys', 'users.acl']);
+  expect(await folder.names()).toEqual([
+    'client-secret',
+    'local-service-redis-url',
+    'redis-url',
+    'session-keys',
+    'users.acl',
+  ]);
   expect(await folder.read('session-keys')).toMatch(/^[\w-]{43}$/);
   expect(await folder.read('redis-url')).toMatch(/^redis:\/\/cloakroom:[\w-]{43}@redis:6379$/);
-  for (const name of ['client-secret', 'redis-url', 'session-keys']) {
+  expect(await folder.read('local-service-redis-url')).toMatch(
+    /^redis:\/\/local-service:[\w-]{43}@redis:6379$/,
+  );
+  for (const name of ['client-secret', 'local-service-redis-url', 'redis-url', 'session-keys']) {
     expect((await stat(folder.path(name))).mode & 0o777).toBe(0o400);
   }
 });
@@ -52,6 +61,24 @@ test('what is there stays, and what is given takes its place', async () => {
   await folder.put({ SESSION_KEYS: keys });
   expect(await folder.read('session-keys')).toBe(keys);
   expect(await folder.read('redis-url')).toBe(before.redis);
+});
+
+test('a password that was taken away is made anew, and no other', async () => {
+  await using folder = await createFolder();
+  await folder.put();
+  const app = await folder.read('redis-url');
+  const localService = await folder.read('local-service-redis-url');
+  for (const name of ['redis-url', 'users.acl']) await rm(folder.path(name));
+  await folder.put();
+  expect(await folder.read('redis-url')).not.toBe(app);
+  expect(await folder.read('local-service-redis-url')).toBe(localService);
+  await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
+  for (const name of ['redis-url', 'local-service-redis-url']) {
+    const { username, password } = new URL(await folder.read(name));
+    const client = connect(redis, username, password);
+    expect(await client.ping()).toBe('PONG');
+    client.disconnect();
+  }
 });
 
 test('secrets may be given in files', async () => {
@@ -101,7 +128,7 @@ test('a write is never half done: a reader finds the secret as it was, or as it 
   expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // another file, put in its place
 });
 
-test('Redis takes the list of users: the app may work with it, others may only ask whether it is there', async () => {
+test('Redis takes the list of users: the app may work with it, the local service with its own keys, others may only ask whether it is there', async () => {
   await using folder = await createFolder();
   await folder.put();
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
@@ -114,6 +141,17 @@ test('Redis takes the list of users: the app may work with it, others may only a
   await expect(app.flushall()).rejects.toThrow('NOPERM');
   await expect(app.config('GET', '*')).rejects.toThrow('NOPERM');
   app.disconnect();
+
+  const localService = connect(
+    redis,
+    'local-service',
+    new URL(await folder.read('local-service-redis-url')).password,
+  );
+  expect(await localService.set('local-service:a', 'b', 'EX', 60)).toBe('OK');
+  await expect(localService.get('a')).rejects.toThrow('NOPERM');
+  await expect(localService.set('a', 'b')).rejects.toThrow('NOPERM');
+  await expect(localService.keys('*')).rejects.toThrow('NOPERM');
+  localService.disconnect();
 
   const health = connect(redis, 'health', 'none');
   expect(await health.call('PING')).toBe('PONG');
