@@ -4,7 +4,8 @@ import { Browser } from '../support/browser.ts';
 import type { Page } from '../support/browser.ts';
 import { signInAt, startComposition } from '../support/containers/composition.ts';
 import type { Composition } from '../support/containers/composition.ts';
-import { docker } from '../support/containers/docker.ts';
+import { docker, inspect } from '../support/containers/docker.ts';
+import { eventually } from '../support/programs.ts';
 
 const SERVICE = 'http://service.localhost';
 
@@ -40,6 +41,35 @@ describe('Three app containers behind a balancer', () => {
     expect(new Set(served)).toEqual(new Set(['one', 'two', 'three']));
   });
 
+  test('are all ready before the balancer begins, which has nothing to warn of', async () => {
+    await house.compose(['rm', '--stop', '--force', 'balancer', 'ready']);
+    await signalApp(house, 'SIGSTOP'); // Docker takes some time to see that
+    const stateOf = async (service: string) => inspect<string>(house.container(service), '.State.Status');
+    const goOn = async () => {
+      try {
+        await eventually(async () => (await stateOf('ready').catch(() => '')) === 'running', 60_000);
+        const health = async () => inspect<string>(house.container('app', 2), '.State.Health.Status');
+        await eventually(async () => (await health()) === 'unhealthy', 60_000);
+        return [await stateOf('ready'), await stateOf('balancer')];
+      } finally {
+        await signalApp(house, 'SIGCONT');
+      }
+    };
+    const up = house.compose(['up', '--detach', '--no-build', '--no-recreate', 'balancer']);
+    const [before] = await Promise.all([goOn(), up]);
+    expect(before).toEqual(['running', 'created']);
+    const ask = async () => fetch(`${house.url}/readyz`);
+    await eventually(
+      async () =>
+        ask().then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      60_000,
+    );
+    expect(await house.compose(['logs', 'balancer'])).not.toMatch(/WARNING|ALERT|DOWN|no server available/);
+  });
+
   test('go on while one is stopped and comes back: no call fails, and tokens are renewed', async () => {
     const { browser } = await signInAt(house.url, new LocalBrowser());
     const statuses: number[] = [];
@@ -62,6 +92,12 @@ describe('Three app containers behind a balancer', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 });
+
+/** Sends a signal to the app in one of the containers; tini is its first process. */
+async function signalApp(house: Composition, signal: NodeJS.Signals): Promise<void> {
+  const script = `process.kill(Number(require('node:fs').readFileSync('/proc/1/task/1/children', 'utf8').split(' ', 1)[0]), '${signal}')`;
+  await docker(['exec', house.container('app', 2), 'node', '--eval', script]);
+}
 
 async function untilLonger(list: readonly unknown[], length: number): Promise<void> {
   while (list.length < length) await delay(20);
