@@ -6,15 +6,19 @@ import { LaunchError, root } from './launch.mjs';
 
 /**
  * Sees to it that the compiled app can run. A production install (no TypeScript) or a container (no src) that has a
- * build runs it as it is, and nothing is installed there.
+ * build runs it as it is, and nothing is installed there. One without a build gets what it takes to make it, and is told so.
  */
 export async function ensureApp() {
   const built = existsSync(join(root, 'dist'));
   const canBuild = existsSync(join(root, 'src'));
   if (!canBuild && !built) throw new LaunchError('There is neither src nor dist: nothing to run.');
   const hasCompiler = existsSync(join(root, 'node_modules', 'typescript'));
-  const runnable = built && packagesAreCurrent({ production: true });
+  const hasPackages = packagesAreCurrent({ production: true });
+  const runnable = built && hasPackages;
   if (!canBuild || (runnable && (buildIsCurrent() || !hasCompiler))) return;
+  if (!built && hasPackages && !hasCompiler) {
+    console.error('There is no dist, nor what makes it: the packages for development are installed, too.');
+  }
   await ensurePackages();
   await ensureBuild();
 }

@@ -29,6 +29,27 @@ test('a production install runs the build that it has, and installs nothing', as
   });
 });
 
+test('a production install without a build says that it needs more to make one', async () => {
+  const lock = (...names: string[]) =>
+    JSON.stringify({
+      packages: Object.fromEntries(names.map((name) => [`node_modules/${name}`, { dev: name !== 'a' }])),
+    });
+  await using project = await createSmallProject({
+    'src/main.ts': '',
+    'package-lock.json': lock('a', 'typescript'),
+    'node_modules/.package-lock.json': lock('a'),
+  });
+  // Without npm on the PATH it comes no further.
+  expect(await project.run('start.mjs', { env: { PATH: '' } })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `There is no dist, nor what makes it: the packages for development are installed, too.
+Installing packages …
+npm could not be started (ENOENT).
+`,
+  });
+});
+
 test('a container without src and without npm’s notes runs the build that it has', async () => {
   await using project = await createSmallProject({
     'dist/main.js': PRINT_MODE,
