@@ -14,7 +14,8 @@ export interface OAuthClient {
   authorizationUrl(state: string, verifier: string): Promise<URL>;
   /**
    * Exchanges the code in a callback's query (RFC 6749 §4.1.3). Rejects with GrantRefusedError or
-   * TokenEndpointError. `trace` is that of the request that it is for.
+   * TokenEndpointError, or, where the query is none to ask with, with ForeignAnswerError. `trace` is that of the request
+   * that it is for.
    */
   exchangeCode(
     query: URLSearchParams,
@@ -68,6 +69,14 @@ export class TokenEndpointError extends AppError {
   }
 }
 
+/**
+ * What came with the browser is no answer of the service to an authorization request: its `iss` is another one (RFC 9207
+ * §2.4), say. The token endpoint was not asked.
+ */
+export class ForeignAnswerError extends Error {
+  override readonly name = 'ForeignAnswerError';
+}
+
 /** Beyond any session, and still a number that a clock can be set to. */
 const LONGEST_LIFE_SECONDS = 10 * 365 * 86_400;
 
@@ -90,8 +99,11 @@ export interface OAuthClientOptions {
 export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
   const endpoint = `${options.serviceOrigin}${AUTHORIZATION_PATH}`;
   const callback = `${options.publicOrigin}/auth/callback`;
-  /** Made for each call: openid-client has no headers for a single one, and the secret may change between two. */
-  const configure = (trace: TraceContext | null = null) => {
+  /**
+   * Made for each call: openid-client has no headers for a single one, and the secret may change between two. `onAsk` hears
+   * that the token endpoint is asked.
+   */
+  const configure = (trace: TraceContext | null = null, onAsk: () => void = () => {}) => {
     const configuration = new openid.Configuration(
       {
         issuer: options.serviceOrigin,
@@ -103,9 +115,10 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       openid.ClientSecretPost(options.clientSecret.current),
     );
     configuration.timeout = options.timeoutSeconds;
-    configuration[openid.customFetch] = speakDialect(async (url, init) =>
-      fetch(url, { ...init, headers: { ...init.headers, ...toTraceHeaders(trace) } } as RequestInit),
-    );
+    configuration[openid.customFetch] = speakDialect(async (url, init) => {
+      onAsk();
+      return fetch(url, { ...init, headers: { ...init.headers, ...toTraceHeaders(trace) } } as RequestInit);
+    });
     // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
     // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
     if (options.serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
@@ -127,20 +140,29 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       throw new TokenEndpointError(error);
     }
   };
+  /** What goes wrong before the token endpoint is asked is no answer of its, and counts as none. */
   const askCounted = async (
     grantType: GrantType,
-    call: () => Promise<openid.TokenEndpointResponse>,
+    trace: TraceContext | null | undefined,
+    call: (configuration: openid.Configuration) => Promise<openid.TokenEndpointResponse>,
     before?: Grant,
   ) => {
+    let isAsked = false;
+    const configuration = configure(trace, () => {
+      isAsked = true;
+    });
     const began = performance.now();
-    const answered = (outcome: TokenEndpointOutcome) =>
-      options.metrics?.answered(grantType, outcome, performance.now() - began);
+    const answered = (outcome: TokenEndpointOutcome) => {
+      if (isAsked) options.metrics?.answered(grantType, outcome, performance.now() - began);
+    };
     try {
-      const grant = await ask(call, before);
+      const grant = await ask(async () => call(configuration), before);
       answered('granted');
       return grant;
     } catch (error) {
       answered(toOutcome(error));
+      if (!isAsked && grantType === 'authorization_code')
+        throw new ForeignAnswerError('no answer of the service to a sign-in', { cause: error });
       throw error;
     }
   };
@@ -156,8 +178,8 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       });
     },
     exchangeCode: async (query, state, verifier, trace) =>
-      askCounted('authorization_code', async () =>
-        openid.authorizationCodeGrant(configure(trace), new URL(`${callback}?${query.toString()}`), {
+      askCounted('authorization_code', trace, async (configuration) =>
+        openid.authorizationCodeGrant(configuration, new URL(`${callback}?${query.toString()}`), {
           expectedState: state,
           pkceCodeVerifier: verifier,
         }),
@@ -165,7 +187,8 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
     renew: async (grant, refreshToken, trace) =>
       askCounted(
         'refresh_token',
-        async () => openid.refreshTokenGrant(configure(trace), refreshToken),
+        trace,
+        async (configuration) => openid.refreshTokenGrant(configuration, refreshToken),
         grant,
       ),
   };

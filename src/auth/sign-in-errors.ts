@@ -1,5 +1,5 @@
 import { AppError, StoreUnavailableError } from '../platform/errors.ts';
-import { GrantRefusedError } from './oauth-client.ts';
+import { ForeignAnswerError, GrantRefusedError } from './oauth-client.ts';
 import { loginUrl } from './return-to.ts';
 
 const TRY_AGAIN = 'Try again';
@@ -47,9 +47,19 @@ export function codeMissing(returnTo: string): AppError {
   });
 }
 
-/** The exchange of the code failed, for whatever reason: the code is spent, so only a new sign-in helps. */
+/** What sent the browser back was no answer of the service; anybody can write such an address. */
+function answerForeign(cause: ForeignAnswerError, returnTo: string): AppError {
+  return new AppError(502, 'authorization_failed', 'Sign-in did not work', {
+    detail: 'What sent you back here was not an answer that the service gives. Nothing is lost: try again.',
+    action: { href: loginUrl(returnTo), label: TRY_AGAIN },
+    cause,
+  });
+}
+
+/** The exchange of the code failed, for whatever reason: the code may be spent, so only a new sign-in helps. */
 export function exchangeFailed(cause: unknown, returnTo: string): AppError {
   if (cause instanceof StoreUnavailableError) return cause;
+  if (cause instanceof ForeignAnswerError) return answerForeign(cause, returnTo);
   const refused = cause instanceof GrantRefusedError;
   return new AppError(502, refused ? 'code_refused' : 'token_endpoint_unavailable', 'Sign-in did not work', {
     detail: refused

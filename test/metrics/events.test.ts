@@ -91,6 +91,25 @@ describe('signing in and out', () => {
     await browser.fetch(`${house.origin}/auth/callback?${back}`);
     await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
   });
+
+  test.each([
+    ['another service’s `iss`', 'code=a-code&iss=https%3A%2F%2Fanother.example'],
+    ['two codes', 'code=a-code&code=another-code'],
+    ['a token', 'code=a-code&token=a-token'],
+    ['an answer in a JWT', 'code=a-code&response=a-jwt'],
+    ['an error', 'error=server_error'],
+    ['no code', 'iss=https%3A%2F%2Fanother.example'],
+  ])('counts a callback with %s as refused, and as no call of the token endpoint', async (_what, query) => {
+    const { house } = metrics;
+    const browser = new Browser();
+    const begun = await browser.fetch(`${house.origin}/auth/login`);
+    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+    await browser.fetch(`${house.origin}/auth/callback?${query}&state=${state}`);
+    await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
+    const calls = [...(await all())].filter(([series]) => series.includes('_token_endpoint_duration_'));
+    expect(calls.length).toBeGreaterThan(0);
+    for (const [series, value] of calls) expect([series, value]).toEqual([series, before.get(series)]);
+  });
 });
 
 describe('a renewal', () => {
