@@ -26,7 +26,19 @@ export function toJson(findings: readonly Finding[]): string {
     detail,
     remedy,
   }));
-  return `${JSON.stringify({ ok: isWell(findings), checks }, null, 2)}\n`;
+  return `${escapeUnprintable(JSON.stringify({ ok: isWell(findings), checks }, null, 2))}\n`;
+}
+
+/** A terminal shows JSON, too. JSON.stringify leaves C1 and format characters as they are; lines end only where it has ended them. */
+function escapeUnprintable(json: string): string {
+  return json.replaceAll(UNPRINTABLE, (character) =>
+    character === '\n' ? character : character.split('').map(toEscape).join(''),
+  );
+}
+
+/** Of one UTF-16 code unit (RFC 8259 §7). */
+function toEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** For people. */
