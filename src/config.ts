@@ -1,7 +1,8 @@
 import { fileVariables, variables } from './config-variables.ts';
 import { readBuild } from './platform/build.ts';
 import type { Build } from './platform/build.ts';
-import { ConfigError, readVariables } from './platform/env-variables.ts';
+import { DOT_ENV_IGNORED } from './platform/dot-env.ts';
+import { ConfigError, isMissing, readVariables } from './platform/env-variables.ts';
 import type { Env, EnvReading } from './platform/env-variables.ts';
 import type { RedisTarget } from './platform/redis-url.ts';
 import { isLoopback } from './platform/loopback.ts';
@@ -65,11 +66,15 @@ export const fileVariableNames: readonly string[] = fileVariables;
 
 /**
  * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem
- * at once; none repeats a value. The result is frozen throughout, but for the bytes of the keys.
+ * at once; none repeats a value. The result is frozen throughout, but for the bytes of the keys. `ignoresDotEnv`: a `.env`
+ * stands here that is not read, which is said where a variable is missing.
  */
-export function loadConfig(env: Env): Config {
+export function loadConfig(env: Env, ignoresDotEnv = false): Config {
   const { values, problems } = readConfig(env);
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) {
+    const hint = ignoresDotEnv && problems.some(isMissing) ? DOT_ENV_IGNORED : undefined;
+    throw new ConfigError(problems, hint);
+  }
   // Without a problem none is missing.
   return toConfig(values as Required<Values>, readBuild(env));
 }

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { loadConfig, withPort } from './config.ts';
 import type { Config } from './config.ts';
+import { readDotEnv } from './platform/dot-env.ts';
 import { settlesWithin } from './platform/durations.ts';
 import { takeHangUps } from './platform/hang-ups.ts';
 import { bindPort } from './platform/listening.ts';
@@ -21,8 +21,8 @@ const RENEWALS_WITHIN_MS = 2_000;
 /** Starts, serves until a signal, drains. Resolves with the exit code. */
 async function main(): Promise<number> {
   const hangUps = takeHangUps(process);
-  if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
-  const loaded = loadConfig(process.env);
+  const dotEnv = readDotEnv(process);
+  const loaded = loadConfig(process.env, dotEnv.isIgnored);
   const bound = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, bound.port);
 

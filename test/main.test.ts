@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { createDotEnvFolder } from './support/dot-env-folder.ts';
 import { freePort } from './support/fleet/free-port.ts';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
@@ -122,6 +123,43 @@ describe('npm start', () => {
     const { code, output } = await program.ended();
     expect(code).toBe(1);
     expect(output).toContain('PUBLIC_URL must be https in production');
+  });
+
+  test.each([
+    ['production', 'CLIENT_ID', true],
+    ['production', 'PUBLIC_URL', true],
+    ['production', 'none', false],
+    ['development', 'CLIENT_ID', false],
+  ])(
+    'in %s says of a .env that it does not read it, where %s is missing: %s',
+    async (mode, missing, says) => {
+      await using folder = await createDotEnvFolder('PORT=http\n');
+      const env: Record<string, string> = {
+        NODE_ENV: mode,
+        PUBLIC_URL: 'http://localhost:3000',
+        SERVICE_URL: 'http://localhost:1',
+        CLIENT_ID: 'demo-app',
+        CLIENT_SECRET: 'a-client-secret',
+        SCOPES: 'room:read',
+        REDIS_URL: 'redis://localhost:1',
+        SESSION_KEYS: KEY,
+        PAGE_SIZE: 'a problem in any case',
+        [missing]: '',
+      };
+      const { code, output } = await folder.start('dist/main.js', env);
+      expect(code).toBe(1);
+      expect(output).toContain('PAGE_SIZE must be');
+      expect(output.includes('The .env in this folder is not read in production')).toBe(says);
+      expect(output.includes('PORT must be')).toBe(mode === 'development');
+    },
+  );
+
+  test('says that a .env can’t be read, and ends with 1', async () => {
+    await using folder = await createDotEnvFolder(null);
+    for (const entry of ['dist/main.js', 'dist/cli/doctor.js']) {
+      const { code, output } = await folder.start(entry, { NODE_ENV: 'development' });
+      expect([code, output]).toEqual([1, expect.stringMatching(/^\.env can't be read \(\w+\)\n$/)]);
+    }
   });
 
   test('names every problem at once, and no secret', async () => {

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
 import { diagnose } from './doctor/diagnosis.ts';
 import { isWell, toJson, toText } from './doctor/report.ts';
+import { readDotEnv } from '../platform/dot-env.ts';
+import { exitCodeOf } from '../platform/program.ts';
 
 const USAGE = `Usage: npm run doctor              says in words what is wrong with the configuration
        npm run -s doctor -- --json says it as one JSON object (--json without -- is npm's own)
@@ -18,13 +19,11 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(USAGE);
     return 2;
   }
-  const hasDotEnv = existsSync('.env');
-  const readsDotEnv = process.env['NODE_ENV'] !== 'production' && hasDotEnv;
-  if (readsDotEnv) process.loadEnvFile('.env');
+  const dotEnv = readDotEnv(process);
   const findings = await diagnose({
     env: process.env,
     nodeVersion: process.versions.node,
-    ignoresDotEnv: hasDotEnv && !readsDotEnv,
+    ignoresDotEnv: dotEnv.isIgnored,
     now: Date.now,
     tellFlaw: (words) => console.error(words),
   });
@@ -40,4 +39,4 @@ async function print(text: string): Promise<void> {
 }
 
 // Connections may still be idle, and a Redis that was given up may still be on its way.
-process.exit(await main(process.argv.slice(2)));
+process.exit(await exitCodeOf(async () => main(process.argv.slice(2))));

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { readDotEnv } from '../platform/dot-env.ts';
 import type { Env } from '../platform/env-variables.ts';
 import { bindPort } from '../platform/listening.ts';
 import { createLog } from '../platform/log.ts';
@@ -27,7 +27,7 @@ async function run(env: Env, ended: Promise<unknown>): Promise<void> {
 }
 
 process.exitCode = await exitCodeOf(async () => {
-  if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
+  readDotEnv(process);
   await run(process.env, untilSignal(process, ['SIGINT', 'SIGTERM', 'SIGHUP']));
   return 0;
 });

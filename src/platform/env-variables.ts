@@ -11,10 +11,16 @@ export class ConfigError extends StartupError {
   /** One for each thing that is wrong; each starts with the name of the variable. */
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
+  /** `hint` goes last, in the words on standard error alone. */
+  constructor(problems: readonly string[], hint?: string) {
+    super([...problems, ...(hint === undefined ? [] : [hint])].join('\n'));
     this.problems = problems;
   }
+}
+
+/** Whether a problem is that a variable is not set at all. */
+export function isMissing(problem: string): boolean {
+  return / is required(?: in production)?$/.test(problem);
 }
 
 type Schemas = Readonly<Record<string, z.ZodType<unknown, string | undefined>>>;

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createCertificate } from '../../support/certificate.ts';
 import type { Certificate } from '../../support/certificate.ts';
 import { soundEnv } from '../../support/doctor/examined.ts';
+import { createDotEnvFolder } from '../../support/dot-env-folder.ts';
 import { startHouse } from '../../support/house.ts';
 import type { House } from '../../support/house.ts';
 import { startProgram } from '../../support/programs.ts';
@@ -111,17 +112,11 @@ describe('npm run doctor', () => {
   });
 
   test('runs from dist alone, and reads .env outside of production', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'cloakroom-doctor-'));
-    await writeFile(join(folder, '.env'), 'PUBLIC_URL=http://localhost:6000\n');
-    const entry = new URL('../../../dist/cli/doctor.js', import.meta.url).pathname;
-    const run = `cd ${folder} && exec ${process.execPath} ${entry} --json`;
-    const ask = async (mode: string) => {
-      await using program = await startProgram('sh', ['-c', run], { NODE_ENV: mode });
-      return (await program.ended()).output;
-    };
+    await using folder = await createDotEnvFolder('PUBLIC_URL=http://localhost:6000\n');
+    const ask = async (mode: string) =>
+      (await folder.start('dist/cli/doctor.js', { NODE_ENV: mode }, '--json')).output;
     expect(find(await ask('development'), 'public-url')?.detail).toContain('http://localhost:6000');
-    expect(find(await ask('production'), 'variable:PUBLIC_URL')?.remedy).toContain('.env');
-    await rm(folder, { recursive: true });
+    expect(find(await ask('production'), 'dot-env')?.detail).toContain('PUBLIC_URL');
   });
 });
 

@@ -24,9 +24,18 @@ test('variables in order are one finding', () => {
   ]);
 });
 
-test('a .env that production does not read is told where a variable is missing', () => {
-  const [finding] = checkVariables(readSettings({ ...soundEnv, CLIENT_ID: '' }), true);
-  expect(finding?.remedy).toContain('The .env that stands here is not read in production');
+test('a .env that production does not read is one finding, with all that is missing', () => {
+  const env = { ...soundEnv, PUBLIC_URL: '', CLIENT_ID: '', PORT: 'http' };
+  const findings = checkVariables(readSettings(env), true);
+  expect(findings.map(({ id }) => id)).toEqual(['dot-env', 'variable:PORT']);
+  expect(findings[0]?.detail).toBe(
+    'The .env in this folder is not read in production, and nothing else sets CLIENT_ID, PUBLIC_URL.',
+  );
+});
+
+test('a .env that production does not read is no matter where nothing is missing', () => {
+  const findings = checkVariables(readSettings({ ...soundEnv, PORT: 'http' }), true);
+  expect(findings.map(({ id }) => id)).toEqual(['variable:PORT']);
 });
 
 test('what needs a variable with a problem is skipped, and the rest goes on', async () => {

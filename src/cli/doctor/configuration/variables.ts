@@ -1,14 +1,15 @@
 import { variableNames } from '../../../config.ts';
+import { isMissing } from '../../../platform/env-variables.ts';
 import type { Finding } from '../checks.ts';
 import type { Settings } from '../settings.ts';
-import { ok } from '../verdict.ts';
+import { ok, problem } from '../verdict.ts';
 
 /**
  * What `loadConfig` would refuse: a finding for each variable, or one where all are in order. `ignoresDotEnv`: a `.env`
- * stands here that is not read.
+ * stands here that is not read; then those that are missing are one finding.
  */
-export function checkVariables(settings: Settings, ignoresDotEnv: boolean): Finding[] {
-  if (settings.problems.size === 0) {
+export function checkVariables({ problems }: Settings, ignoresDotEnv: boolean): Finding[] {
+  if (problems.size === 0) {
     return [
       {
         id: 'variables',
@@ -17,20 +18,35 @@ export function checkVariables(settings: Settings, ignoresDotEnv: boolean): Find
       },
     ];
   }
-  return [...settings.problems].map(([name, problems]) => ({
-    id: `variable:${name}`,
-    status: 'problem',
-    title: name,
-    detail: `${problems.join('. ')}.`,
-    remedy: remedyOf(name, problems, ignoresDotEnv),
-  }));
+  const isInDotEnv = (of: readonly string[]) => ignoresDotEnv && of.every(isMissing);
+  const missing = [...problems].filter(([, of]) => isInDotEnv(of)).map(([name]) => name);
+  const others = [...problems].filter(([, of]) => !isInDotEnv(of));
+  return [
+    ...(missing.length > 0 ? [toDotEnvFinding(missing)] : []),
+    ...others.map(([name, of]) => toFinding(name, of)),
+  ];
 }
 
-function remedyOf(name: string, problems: readonly string[], ignoresDotEnv: boolean): string {
-  const isMissing = problems.some((each) => each.includes('is required'));
-  if (isMissing && ignoresDotEnv) {
-    return `Set ${name}. The .env that stands here is not read in production: NODE_ENV=development reads it.`;
-  }
+function toFinding(name: string, problems: readonly string[]): Finding {
+  return {
+    id: `variable:${name}`,
+    title: name,
+    ...problem(`${problems.join('. ')}.`, remedyOf(name, problems)),
+  };
+}
+
+function toDotEnvFinding(missing: readonly string[]): Finding {
+  return {
+    id: 'dot-env',
+    title: '.env',
+    ...problem(
+      `The .env in this folder is not read in production, and nothing else sets ${missing.join(', ')}.`,
+      'Set them in the environment of Cloakroom, or, to try things out, NODE_ENV=development, which reads .env.',
+    ),
+  };
+}
+
+function remedyOf(name: string, problems: readonly string[]): string {
   if (problems.some((each) => each.includes("can't be read"))) {
     return 'Check the path, and that the user Cloakroom runs as may read the file.';
   }
