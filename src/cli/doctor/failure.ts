@@ -24,7 +24,10 @@ const WORDS: Readonly<Record<string, readonly [what: string, remedy: string]>> =
     'can’t be found: no DNS entry for its name',
     'Check the name, and the DNS server of this machine.',
   ],
-  EAI_AGAIN: ['can’t be looked up: the DNS server does not answer', 'Check the DNS server of this machine.'],
+  EAI_AGAIN: [
+    'can’t be looked up: no DNS server answers for its name',
+    'Check the DNS server of this machine (/etc/resolv.conf), and the way to it.',
+  ],
   ECONNREFUSED: ['refuses connections: nothing listens there', CHECK_ADDRESS],
   ECONNRESET: ['cuts the connection off', 'Check that the port is the right one, and whether it speaks TLS.'],
   UND_ERR_SOCKET: [

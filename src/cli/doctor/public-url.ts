@@ -1,4 +1,5 @@
 import { Failure } from './failure.ts';
+import { requireName } from './names.ts';
 import { ask } from './service/ask.ts';
 import type { Settings } from './settings.ts';
 import { ok, skipped, warning } from './verdict.ts';
@@ -8,6 +9,7 @@ import type { Verdict } from './verdict.ts';
 export async function checkPublicUrl({ publicOrigin }: Settings, now: () => number): Promise<Verdict> {
   if (publicOrigin === undefined) return skipped('PUBLIC_URL, or PORT, must be right first.');
   try {
+    await requireName(new URL(publicOrigin).hostname);
     const { status, headers, text } = await ask(`${publicOrigin}/healthz`, now);
     if (headers.has('x-request-id') && text.includes('"status":"ok"'))
       return ok(`Cloakroom answers at ${publicOrigin}.`);
@@ -21,7 +23,7 @@ export async function checkPublicUrl({ publicOrigin }: Settings, now: () => numb
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return skipped(
-      `${publicOrigin} ${error.what}, as seen from here. That is as it should be where Cloakroom does not run yet.`,
+      `${publicOrigin} ${error.what}, as seen from here. That is no fault where Cloakroom does not run yet, or where this machine can’t go its browsers’ way.`,
     );
   }
 }

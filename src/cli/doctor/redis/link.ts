@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { Failure, failureOf } from '../failure.ts';
+import { requireName } from '../names.ts';
 import type { Place } from './place.ts';
 
 const CONNECT_WITHIN_MS = 3_000;
@@ -15,8 +16,9 @@ export interface RedisLink {
 /** `refusal`: the message of an error reply. It may quote what was sent, so that it is judged and never shown. */
 export type RedisAnswer = { readonly value: unknown } | { readonly refusal: string };
 
-/** Opens one. Rejects with a Failure within 6 s. */
+/** Opens one. Rejects with a Failure within 9 s. */
 export async function openLink({ options, db }: Place): Promise<RedisLink> {
+  if (options.host !== undefined) await requireName(options.host);
   const client = new Redis({
     ...options,
     lazyConnect: true,

@@ -13,7 +13,7 @@ export interface Answer {
 const WITHIN_MS = 5_000;
 const MOST_BYTES = 65_536;
 
-/** Asks once, follows no redirect, waits for 5 s. Rejects with a Failure. */
+/** Asks once, follows no redirect, waits for 5 s. Rejects with a Failure. To have its name looked up first is up to the caller. */
 export async function ask(
   url: string,
   now: () => number,

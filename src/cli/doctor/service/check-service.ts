@@ -9,6 +9,7 @@ import type { Verdict } from '../verdict.ts';
 import type { Answer } from './ask.ts';
 import { judgeRedirectUri, judgeSignIn } from './judge-sign-in.ts';
 import { judgeCredentials, judgeTokenEndpoint } from './judge-token-endpoint.ts';
+import { requireName } from '../names.ts';
 import { askService } from './questions.ts';
 import type { Answers } from './questions.ts';
 
@@ -26,6 +27,8 @@ export async function checkService(
   if (origin === undefined) {
     return verdictForAll(serviceChecks, skipped('SERVICE_URL must be right first.'));
   }
+  const nameless = await failureOfName(origin);
+  if (nameless !== undefined) return unreachable(origin, nameless);
   const redirectUri = publicOrigin === undefined ? undefined : `${publicOrigin}/auth/callback`;
   const answers = await askService(
     {
@@ -37,23 +40,34 @@ export async function checkService(
     },
     now,
   );
-  const encryption = { 'service-encryption': judgeEncryption(origin) };
   const failure = failureOfAll(answers);
-  if (failure !== undefined) {
-    return {
-      ...verdictForAll(serviceChecks, skipped('The service can’t be asked.')),
-      ...encryption,
-      'service-reachable': problem(`${origin} ${failure.what}.`, failure.remedy),
-    };
-  }
+  if (failure !== undefined) return unreachable(origin, failure);
   return {
-    ...encryption,
+    'service-encryption': judgeEncryption(origin),
     'service-reachable': ok(`Answers at ${origin}.`),
     'service-token-endpoint': judgeTokenEndpoint(answers),
     'service-credentials': judgeCredentials(answers),
     'service-sign-in': judgeSignIn(answers, redirectUri),
     'service-redirect-uri': judgeRedirectUri(answers, redirectUri),
     'service-clock': judgeClock(answers),
+  };
+}
+
+async function failureOfName(origin: string): Promise<Failure | undefined> {
+  try {
+    await requireName(new URL(origin).hostname);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+function unreachable(origin: string, { what, remedy }: Failure): Record<ServiceCheck, Verdict> {
+  return {
+    ...verdictForAll(serviceChecks, skipped('The service can’t be asked.')),
+    'service-encryption': judgeEncryption(origin),
+    'service-reachable': problem(`${origin} ${what}.`, remedy),
   };
 }
 
