@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import { examined } from '../support/doctor/examined.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 
@@ -41,6 +42,13 @@ test('the user of Redis that the guide makes may do all that a session needs, fr
   await browser.press(await browser.fetch(`${house.origin}/workspaces`), 'Sign out');
   expect(await call()).toBe(401);
   expect(await refusedCommands()).toEqual([]);
+  expect(await redis.keys('cloakroom:sign-in-counts:*')).toHaveLength(1);
+});
+
+test('the doctor finds nothing wrong with that user', async () => {
+  const said = await examined({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
+  for (const id of ['reachable', 'info', 'role', 'commands', 'sign-in-limit', 'latency'])
+    expect(said(`redis-${id}`)).toMatchObject({ status: 'ok', id: `redis-${id}` });
 });
 
 test('it may neither administer Redis nor touch what is another’s', async () => {

@@ -17,6 +17,7 @@ function examination(info: Record<string, string>, more: Partial<Examination> = 
   return {
     name: 'a-redis:6379',
     info: parseInfo(['# Server', ...lines, ''].join('\r\n')),
+    isInfoForbidden: false,
     save: null,
     clock: null,
     pings: [],

@@ -58,6 +58,42 @@ test('a Sentinel in the place of a Redis is told', async () => {
   });
 });
 
+test.each(['cluster|slots', 'cluster|info'])(
+  'in a cluster a user who may not run %s is told which commands to allow',
+  async (command) => {
+    const nodes = cluster.shards.flatMap(({ master, replica }) => [master, replica]);
+    const rights = ['on', '>a-password', '~cloakroom:*', '+@all', `-${command}`];
+    for (const node of nodes) await node.ask('ACL', 'SETUSER', 'cloakroom', 'reset', ...rights);
+    const said = await examined({ REDIS_URL: cluster.url.replace(/:[^/]+@/, 'cloakroom:a-password@') });
+    expect(said('redis-reachable')).toMatchObject({
+      status: 'problem',
+      detail: expect.stringContaining('may not run CLUSTER SLOTS and CLUSTER INFO'),
+      remedy: expect.stringContaining(`+${command}`),
+    });
+    expect(said('redis-reachable').detail).not.toContain('no cluster');
+  },
+);
+
+test('Sentinels that can’t be asked for the master are told as that; what Cloakroom never asks them is of no account', async () => {
+  const { sentinels: all } = sentinels;
+  const allow = async (right: string) =>
+    Promise.all(all.map(async (sentinel) => sentinel.ask('ACL', 'SETUSER', 'default', right)));
+  try {
+    await allow('-sentinel|ckquorum');
+    const withoutQuorum = await examined({ REDIS_URL: sentinels.url });
+    expect(withoutQuorum('redis-reachable').status).toBe('ok');
+    await allow('-sentinel|get-master-addr-by-name');
+    const withoutMaster = await examined({ REDIS_URL: sentinels.url });
+    expect(withoutMaster('redis-reachable')).toMatchObject({
+      status: 'problem',
+      detail: 'Who asks Sentinels for the master may not.',
+      remedy: expect.stringContaining('+sentinel|get-master-addr-by-name'),
+    });
+  } finally {
+    await allow('+@all');
+  }
+});
+
 test('in a cluster each master is looked at, with keys of its own', async () => {
   const said = await examined({ REDIS_URL: cluster.url });
   const { detail } = said('redis-reachable');

@@ -122,7 +122,7 @@ test.each(['expire', 'pexpire', 'hset', 'hstrlen', 'hdel', 'rpush', 'lrem', 'lpo
 );
 
 test('the rights that are told in the end are enough', async () => {
-  const rights = ['~cloakroom:*', '+ping', '+info'];
+  const rights = ['~cloakroom:*', '+info'];
   const examine = async () => {
     const said = await examined({ REDIS_URL: await withUser(rights) });
     return [said('redis-commands'), said('redis-sign-in-limit')];
@@ -152,10 +152,48 @@ test('without INFO and CONFIG, what can be told is told', async () => {
   const said = await examined({
     REDIS_URL: await withUser(['~cloakroom:*', '+@all', '-info', '-config', '-time']),
   });
-  expect(said('redis-info').status).toBe('warning');
+  expect(said('redis-info')).toMatchObject({
+    status: 'warning',
+    remedy: 'Allow it: ACL SETUSER <user> +info',
+  });
   expect(said('redis-version').status).toBe('skipped');
-  expect(said('redis-clock').status).toBe('skipped');
+  expect(said('redis-clock')).toMatchObject({
+    status: 'skipped',
+    remedy: expect.stringMatching(/ \+time$/),
+  });
   expect(said('redis-commands').status).toBe('ok');
+});
+
+test('without CONFIG alone, it says that whether Redis saves from time to time is not known', async () => {
+  const said = await examined({ REDIS_URL: await withUser(['~cloakroom:*', '+@all', '-config']) });
+  expect(said('redis-persistence')).toMatchObject({
+    status: 'skipped',
+    remedy: expect.stringMatching(/ \+config\|get$/),
+  });
+});
+
+test('a user who may not run PING, which Cloakroom never does, is well', async () => {
+  const said = await examined({ REDIS_URL: await withUser(['~cloakroom:*', '+@all', '-ping']) });
+  for (const id of ['reachable', 'commands', 'latency']) expect(said(`redis-${id}`).status).toBe('ok');
+});
+
+test('a user who may not go to the database of REDIS_URL is told which command to allow', async () => {
+  const REDIS_URL = `${await withUser(['~cloakroom:*', '+@all', '-select'])}/1`;
+  const said = await examined({ REDIS_URL });
+  expect(said('redis-reachable')).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining('SELECT'),
+    remedy: expect.stringContaining('+select'),
+  });
+});
+
+test('a Redis whose INFO was renamed is a problem: Cloakroom never takes it for ready', async () => {
+  await using renamed = await startRedisNode(() => ['rename-command INFO ""']);
+  const said = await examined({ REDIS_URL: `redis://127.0.0.1:${renamed.port}` });
+  expect(said('redis-info')).toMatchObject({
+    status: 'problem',
+    remedy: expect.stringContaining('rename-command'),
+  });
 });
 
 test('without a command of its own the limit of sign-ins is a warning', async () => {

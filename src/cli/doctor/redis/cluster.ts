@@ -1,4 +1,5 @@
 import { problem } from '../verdict.ts';
+import { isForbidden } from './link.ts';
 import type { RedisAnswer } from './link.ts';
 import { distinct, toPlace } from './place.ts';
 import type { Place } from './place.ts';
@@ -14,19 +15,31 @@ const DOWN = problem(
   'Look at CLUSTER NODES, and bring its masters back.',
 );
 
+const FORBIDDEN = problem(
+  'Its user may not run CLUSTER SLOTS and CLUSTER INFO: without either Cloakroom does not find its way.',
+  'Allow them to the user in REDIS_URL, on every node: ACL SETUSER <user> +cluster|slots +cluster|info',
+);
+
 /** Asks every node in REDIS_URL who the masters are. Never rejects with a Failure. */
 export async function askCluster(target: ClusterTarget): Promise<Survey> {
   const nodes = target.nodes.map((address) => toPlace(address, target));
-  const { said, remarks } = await askEach(nodes, 'Node', async (link, node) => ({
-    masters: toMasters(await link.ask('CLUSTER', 'SLOTS'), node, target),
-    isDown: saysDown(await link.ask('CLUSTER', 'INFO')),
-  }));
+  const { said, remarks } = await askEach(nodes, 'Node', async (link, node) => {
+    const slots = await link.ask('CLUSTER', 'SLOTS');
+    const info = await link.ask('CLUSTER', 'INFO');
+    return {
+      masters: toMasters(slots, node, target),
+      isForbidden: isForbidden(slots) || isForbidden(info),
+      isDown: saysDown(info),
+    };
+  });
+  const forbidden = said.some((each) => each.isForbidden) ? [FORBIDDEN] : [];
   const found = said.find(({ masters }) => masters.length > 0);
-  if (found === undefined) return lost([...(said.length > 0 ? [NO_CLUSTER] : []), ...remarks]);
-  return {
-    masters: found.masters,
-    remarks: [...remarks, ...(said.some(({ isDown }) => isDown) ? [DOWN] : [])],
-  };
+  if (found === undefined) {
+    const noCluster = said.length > 0 && forbidden.length === 0 ? [NO_CLUSTER] : [];
+    return lost([...noCluster, ...forbidden, ...remarks]);
+  }
+  const down = said.some(({ isDown }) => isDown) ? [DOWN] : [];
+  return { masters: found.masters, remarks: [...remarks, ...forbidden, ...down] };
 }
 
 /** The master of each range of slots, each once. A node that does not know its own address says null, "" or "?". */

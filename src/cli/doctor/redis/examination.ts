@@ -3,7 +3,7 @@ import { tryCommands } from './commands.ts';
 import type { Refusal } from './commands.ts';
 import { parseInfo } from './info.ts';
 import type { Info } from './info.ts';
-import { openLink } from './link.ts';
+import { isForbidden, openLink } from './link.ts';
 import type { RedisAnswer, RedisLink } from './link.ts';
 import type { Place } from './place.ts';
 
@@ -11,6 +11,8 @@ import type { Place } from './place.ts';
 export interface Examination {
   readonly name: string;
   readonly info: Info | null;
+  /** An ACL is why it does not give INFO. */
+  readonly isInfoForbidden: boolean;
   /** The setting `save`: when it writes all of its data to disk. */
   readonly save: string | null;
   readonly clock: ClockReading | null;
@@ -29,6 +31,7 @@ export async function examine(place: Place, prefix: string, now: () => number): 
     const info = await link.ask('INFO');
     return {
       name: place.name,
+      isInfoForbidden: isForbidden(info),
       info: 'value' in info ? parseInfo(String(info.value)) : null,
       save: toSave(await link.ask('CONFIG', 'GET', 'save')),
       clock: await readClock(link, now),

@@ -21,5 +21,5 @@ export function byInfo(
   judge: (info: Info, examination: Examination) => Verdict,
 ): (examination: Examination) => Verdict {
   return (examination) =>
-    examination.info === null ? skipped('INFO is refused.') : judge(examination.info, examination);
+    examination.info === null ? skipped('Only INFO would tell.') : judge(examination.info, examination);
 }

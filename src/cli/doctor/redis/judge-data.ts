@@ -42,8 +42,12 @@ export const judgePersistence = byInfo((info, { save }) => {
   );
   if (failed) return problem('Its last write to disk failed.', 'Look at its log, and at its disk.');
   if (info.get('aof_enabled') === '1') return ok('Each write goes to an append-only file.');
-  if (save === null)
-    return skipped('No append-only file; whether it saves from time to time, it won’t tell.');
+  if (save === null) {
+    return skipped(
+      'No append-only file. Whether it saves from time to time only CONFIG GET would tell, which it refuses, and Cloakroom does without.',
+      'To have it looked at here: ACL SETUSER <user> +config|get',
+    );
+  }
   if (save !== '') {
     return ok(
       'Saves to disk from time to time: a crash loses the sessions since (appendonly yes would keep them).',

@@ -7,11 +7,17 @@ import { byInfo, numberIn } from './info.ts';
 const MANY_CLIENTS = 0.8;
 
 /** Whether it says how it is. */
-export function judgeInfo({ info }: Examination): Verdict {
+export function judgeInfo({ info, isInfoForbidden }: Examination): Verdict {
   if (info !== null) return ok('Tells how it is.');
-  return warning(
-    'It refuses INFO: half of what is to be known of it can’t be told, and each call costs Cloakroom more (decision 21).',
-    'Allow it: ACL SETUSER <user> +info',
+  if (isInfoForbidden) {
+    return warning(
+      'Its user may not run INFO: it works, but each call costs Cloakroom more, and half of what is to be known of Redis can’t be told here.',
+      'Allow it: ACL SETUSER <user> +info',
+    );
+  }
+  return problem(
+    'It does not know INFO, which every connection begins with: to Cloakroom it is away.',
+    'Let it have INFO by that name: look for rename-command in its configuration.',
   );
 }
 

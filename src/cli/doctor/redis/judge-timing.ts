@@ -19,7 +19,12 @@ export function judgeLatency({ pings }: Examination): Verdict {
 
 /** What lives in Redis ends by its clock. */
 export function judgeRedisClock({ clock }: Examination): Verdict {
-  if (clock === null) return skipped('TIME is refused.');
+  if (clock === null) {
+    return skipped(
+      'It refuses TIME, which Cloakroom does without.',
+      'To have it compared here: ACL SETUSER <user> +time',
+    );
+  }
   const ahead = aheadBy(clock);
   if (Math.abs(ahead) <= CLOCK_OFF_MS) return ok('As ours.');
   return warning(

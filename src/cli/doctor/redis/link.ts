@@ -16,6 +16,11 @@ export interface RedisLink {
 /** `refusal`: the message of an error reply. It may quote what was sent, so that it is judged and never shown. */
 export type RedisAnswer = { readonly value: unknown } | { readonly refusal: string };
 
+/** An ACL keeps its user from it. */
+export function isForbidden(answer: RedisAnswer): boolean {
+  return 'refusal' in answer && answer.refusal.startsWith('NOPERM');
+}
+
 /** Opens one. Rejects with a Failure within 9 s. */
 export async function openLink({ options, db }: Place): Promise<RedisLink> {
   if (options.host !== undefined) await requireName(options.host);
@@ -47,9 +52,12 @@ export async function openLink({ options, db }: Place): Promise<RedisLink> {
     await client.connect();
     // Where the log-in failed it is connected all the same, or a moment later is not.
     const answer = await link.ask('PING');
-    if ('refusal' in answer) throw toFailure(new Error(answer.refusal));
+    // Who may not even say that is logged in all the same; Cloakroom never says it.
+    if ('refusal' in answer && !isForbidden(answer)) throw toFailure(new Error(answer.refusal));
     const selected = db === 0 ? null : await link.ask('SELECT', db);
-    if (selected !== null && 'refusal' in selected) throw refusedDatabase();
+    if (selected !== null && 'refusal' in selected) {
+      throw isForbidden(selected) ? forbiddenDatabase() : missingDatabase();
+    }
     return link;
   } catch (error) {
     link.close();
@@ -57,7 +65,14 @@ export async function openLink({ options, db }: Place): Promise<RedisLink> {
   }
 }
 
-function refusedDatabase(): Failure {
+function forbiddenDatabase(): Failure {
+  return new Failure(
+    'does not let its user go to the database that REDIS_URL names (SELECT)',
+    'Allow it: ACL SETUSER <user> +select. Or leave the database out.',
+  );
+}
+
+function missingDatabase(): Failure {
   return new Failure(
     'does not have the database that REDIS_URL names',
     'Leave it out, or name one that it has.',
@@ -76,7 +91,6 @@ const AT_THE_DOOR: readonly (readonly [RegExp, what: string, remedy: string])[] 
     'asks for a password, and none was sent',
     'Put it into REDIS_URL: redis://:password@host. A user in REDIS_URL is for Redis only, and not for Sentinels.',
   ],
-  [/^NOPERM/, 'knows the user, who may do nothing there', 'Give the user its rights with ACL SETUSER.'],
   [/^LOADING/, 'is still loading its data', 'Wait until it has, and try again.'],
   [
     /max number of clients/,

@@ -1,5 +1,6 @@
 import { toSentinelLogin } from '../../../platform/redis-login.ts';
 import { warning } from '../verdict.ts';
+import { isForbidden } from './link.ts';
 import type { RedisAnswer } from './link.ts';
 import { distinct, toPlace } from './place.ts';
 import type { Place } from './place.ts';
@@ -19,21 +20,37 @@ const UNKNOWN_NAME = warning(
   'Compare the name after the last / of REDIS_URL with “sentinel monitor” in their configuration.',
 );
 
+const FORBIDDEN = warning(
+  'Who asks Sentinels for the master may not.',
+  'Allow it at each of them: ACL SETUSER default +info +subscribe &+switch-master +sentinel|get-master-addr-by-name +sentinel|sentinels',
+);
+
 /** Asks every Sentinel who the master is, and whether they could agree on another one. Never rejects with a Failure. */
 export async function askSentinels(target: SentinelTarget): Promise<Survey> {
   const login = toSentinelLogin(target);
   const sentinels = target.sentinels.map((address) => toPlace(address, login));
-  const { said, remarks } = await askEach(sentinels, 'Sentinel', async (link) => ({
-    master: toMaster(await link.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.master), target),
-    hasQuorum: 'value' in (await link.ask('SENTINEL', 'CKQUORUM', target.master)),
-  }));
+  const { said, remarks } = await askEach(sentinels, 'Sentinel', async (link) => {
+    const master = await link.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.master);
+    const quorum = await link.ask('SENTINEL', 'CKQUORUM', target.master);
+    return {
+      master: toMaster(master, target),
+      isForbidden: isForbidden(master),
+      // Only we ask that: who may not know nothing of it.
+      hasQuorum: 'value' in quorum || isForbidden(quorum),
+    };
+  });
   const masters = distinct(said.flatMap(({ master }) => master ?? []));
   const [first] = masters;
-  if (first === undefined) return lost([...(said.length > 0 ? [UNKNOWN_NAME] : []), ...remarks]);
+  const forbidden = said.some((each) => each.isForbidden) ? [FORBIDDEN] : [];
+  if (first === undefined) {
+    const unknown = said.some((each) => !each.isForbidden) ? [UNKNOWN_NAME] : [];
+    return lost([...unknown, ...forbidden, ...remarks]);
+  }
   return {
     masters: [first],
     remarks: [
       ...remarks,
+      ...forbidden,
       ...(masters.length > 1 ? [DISAGREE] : []),
       ...(said.some(({ hasQuorum }) => hasQuorum) ? [] : [TOO_FEW]),
     ],
