@@ -48,6 +48,14 @@ const renewsTo = (answer: object | null) => {
 };
 const GRANTED = { access_token: 'fresh', expires_in: 900 };
 
+/** A browser that was sent to the service, and the `state` that it should come back with. */
+const begin = async () => {
+  const browser = new Browser();
+  const begun = await browser.fetch(`${metrics.house.origin}/auth/login`);
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+  return { browser, state };
+};
+
 describe('signing in and out', () => {
   test('counts what began and what was done, and the session', async () => {
     const { browser } = await metrics.house.signIn();
@@ -78,9 +86,7 @@ describe('signing in and out', () => {
     ['token_endpoint', 'no token endpoint'],
   ])('counts one that comes to %s', async (outcome, how) => {
     const { house } = metrics;
-    const browser = new Browser();
-    const begun = await browser.fetch(`${house.origin}/auth/login`);
-    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+    const { browser, state } = await begin();
     const back = {
       Deny: `error=access_denied&state=${state}`,
       'error=server_error': `error=server_error&state=${state}`,
@@ -100,11 +106,8 @@ describe('signing in and out', () => {
     ['an error', 'error=server_error'],
     ['no code', 'iss=https%3A%2F%2Fanother.example'],
   ])('counts a callback with %s as refused, and as no call of the token endpoint', async (_what, query) => {
-    const { house } = metrics;
-    const browser = new Browser();
-    const begun = await browser.fetch(`${house.origin}/auth/login`);
-    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
-    await browser.fetch(`${house.origin}/auth/callback?${query}&state=${state}`);
+    const { browser, state } = await begin();
+    await browser.fetch(`${metrics.house.origin}/auth/callback?${query}&state=${state}`);
     await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
     const calls = [...(await all())].filter(([series]) => series.includes('_token_endpoint_duration_'));
     expect(calls.length).toBeGreaterThan(0);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { once } from 'node:events';
@@ -8,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createCertificate } from '../../support/certificate.ts';
 import type { Certificate } from '../../support/certificate.ts';
-import { soundEnv } from '../../support/doctor/examined.ts';
+import { envOf, soundEnv } from '../../support/doctor/examined.ts';
 import { createDotEnvFolder } from '../../support/dot-env-folder.ts';
 import { startHouse } from '../../support/house.ts';
 import type { House } from '../../support/house.ts';
@@ -30,15 +29,7 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   house = await startHouse();
-  env = {
-    PUBLIC_URL: house.origin,
-    SERVICE_URL: house.serviceOrigin,
-    CLIENT_ID: 'demo-app',
-    CLIENT_SECRET: 'demo-secret',
-    SCOPES: 'room:read',
-    REDIS_URL: house.privateRedis.url,
-    SESSION_KEYS: randomBytes(32).toString('base64url'),
-  };
+  env = envOf(house);
 });
 
 afterAll(async () => {

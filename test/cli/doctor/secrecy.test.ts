@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { diagnose } from '../../../src/cli/doctor/diagnosis.ts';
 import { toJson, toText } from '../../../src/cli/doctor/report.ts';
-import { soundEnv } from '../../support/doctor/examined.ts';
+import { envOf, soundEnv } from '../../support/doctor/examined.ts';
 import { startHouse } from '../../support/house.ts';
 import type { House } from '../../support/house.ts';
 import { startTcpServer } from '../../support/tcp-server.ts';
@@ -24,13 +24,7 @@ afterAll(async () => {
 
 /** All that is said, to people and to programs. */
 async function said(changes: Record<string, string>, now = Date.now): Promise<string> {
-  const env = {
-    ...soundEnv,
-    PUBLIC_URL: house.origin,
-    SERVICE_URL: house.serviceOrigin,
-    REDIS_URL: house.privateRedis.url,
-    ...changes,
-  };
+  const env = { ...envOf(house), ...changes };
   let flaws = '';
   const tellFlaw = (words: string) => void (flaws += words);
   const findings = await diagnose({ env, nodeVersion: '24.11.0', ignoresDotEnv: false, now, tellFlaw });

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { examined } from '../../support/doctor/examined.ts';
+import { envOf, examined } from '../../support/doctor/examined.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { startDeafPort } from '../../support/deaf-port.ts';
 import { startHouse } from '../../support/house.ts';
@@ -12,13 +12,7 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   house = await startHouse();
-  env = {
-    PUBLIC_URL: house.origin,
-    SERVICE_URL: house.serviceOrigin,
-    CLIENT_ID: 'demo-app',
-    CLIENT_SECRET: 'demo-secret',
-    REDIS_URL: house.privateRedis.url,
-  };
+  env = envOf(house);
 });
 
 beforeEach(() => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Finding } from '../../../src/cli/doctor/checks.ts';
 import { diagnose } from '../../../src/cli/doctor/diagnosis.ts';
 import type { Surroundings } from '../../../src/cli/doctor/diagnosis.ts';
+import type { House } from '../house.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -19,6 +20,18 @@ export const soundEnv = {
   REDIS_URL: `redis://${NOBODY}`,
   SESSION_KEYS: randomBytes(32).toString('base64url'),
 };
+
+/** A configuration in which nothing is wrong: that of a house, whose service knows the demo's app. */
+export function envOf(house: House): Record<string, string> {
+  return {
+    ...soundEnv,
+    PUBLIC_URL: house.origin,
+    SERVICE_URL: house.serviceOrigin,
+    CLIENT_ID: 'demo-app',
+    CLIENT_SECRET: 'demo-secret',
+    REDIS_URL: house.privateRedis.url,
+  };
+}
 
 /** What the doctor says of a sound configuration with changes, by id. */
 export async function examined(
