@@ -34,7 +34,7 @@ const WORDS: Readonly<Record<string, readonly [what: string, remedy: string]>> =
     'cuts the connection off',
     'Check that the port is the right one, and whether it speaks TLS.',
   ],
-  EPIPE: ['cuts the connection off', CHECK_ADDRESS],
+  EPIPE: ['cuts the connection off', 'Check that the port is the right one, and whether it speaks TLS.'],
   EHOSTUNREACH: ['can’t be reached: there is no way to its network', CHECK_WAY],
   ENETUNREACH: ['can’t be reached: there is no way to its network', CHECK_WAY],
   ETIMEDOUT: ['does not answer: what is sent to it gets lost', CHECK_WAY],

@@ -23,7 +23,7 @@ export async function checkPublicUrl({ publicOrigin }: Settings, now: () => numb
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return skipped(
-      `${publicOrigin} ${error.what}, as seen from here. That is no fault where Cloakroom does not run yet, or where this machine can’t go its browsers’ way.`,
+      `${publicOrigin} ${error.what}, as seen from here. That is no fault where Cloakroom does not run yet, or where only browsers reach it that way.`,
     );
   }
 }

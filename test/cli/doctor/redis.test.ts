@@ -274,6 +274,17 @@ test('TLS to a Redis that speaks none is told', async () => {
   expect(said('redis-reachable').detail).toContain('does not speak TLS');
 });
 
+test('TLS to a Redis that goes on waiting for the end of a command is told, too', async () => {
+  const said = await examined({ REDIS_URL: url.replace('redis:', 'rediss:') });
+  expect(said('redis-reachable').detail).toContain('no TLS comes about');
+});
+
+test('a port for TLS that lets nobody in is no Redis without TLS', async () => {
+  await using deaf = await startDeafPort();
+  const said = await examined({ REDIS_URL: `rediss://127.0.0.1:${deaf.port}` });
+  expect(said('redis-reachable').detail).toContain('gets lost');
+});
+
 test('a Redis on another host is to be encrypted and to ask for a password', async () => {
   const said = await examined({ REDIS_URL: 'redis://redis.invalid' });
   expect(said('redis-encryption').status).toBe('warning');

@@ -14,8 +14,8 @@ export function checkFileModes(env: Env): Verdict {
   const open = given.filter((name) => isTooOpen(env[name] ?? ''));
   if (open.length === 0) return ok(`${given.join(', ')}: for Cloakroom only.`);
   return warning(
-    `${open.join(', ')}: every user of this machine, or its group, may do more with the file than it should.`,
-    'Give it to the user Cloakroom runs as, and chmod 400 it. In a container nobody else is in, it does no harm.',
+    `${open.join(', ')}: others on this machine may read or write the file, or its group may write it.`,
+    'Give it to the user Cloakroom runs as, and chmod 400 it. In a container that nobody else is in it does no harm.',
   );
 }
 

@@ -1,10 +1,14 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Redis } from 'ioredis';
-import { Failure, failureOf } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { requireName } from '../names.ts';
+import { deafToTls, forbiddenDatabase, missingDatabase, toFailure } from './door.ts';
 import type { Place } from './place.ts';
 
 const CONNECT_WITHIN_MS = 3_000;
 const COMMAND_WITHIN_MS = 2_000;
+const SEEN_WITHIN_MS = 1_000;
 
 /** One connection, opened for a few questions. */
 export interface RedisLink {
@@ -21,8 +25,9 @@ export function isForbidden(answer: RedisAnswer): boolean {
   return 'refusal' in answer && answer.refusal.startsWith('NOPERM');
 }
 
-/** Opens one. Rejects with a Failure within 9 s. */
-export async function openLink({ options, db }: Place): Promise<RedisLink> {
+/** Opens one. Rejects with a Failure within 10 s. */
+export async function openLink(place: Place): Promise<RedisLink> {
+  const { options, db } = place;
   if (options.host !== undefined) await requireName(options.host);
   const client = new Redis({
     ...options,
@@ -61,63 +66,23 @@ export async function openLink({ options, db }: Place): Promise<RedisLink> {
     return link;
   } catch (error) {
     link.close();
-    throw error instanceof Failure ? error : toFailure(first ?? error);
+    if (error instanceof Failure) throw error;
+    throw (await isDeafToTls(place, first)) ? deafToTls() : toFailure(first ?? error);
   }
 }
 
-function forbiddenDatabase(): Failure {
-  return new Failure(
-    'does not let its user go to the database that REDIS_URL names (SELECT)',
-    'Allow it: ACL SETUSER <user> +select. Or leave the database out.',
-  );
-}
-
-function missingDatabase(): Failure {
-  return new Failure(
-    'does not have the database that REDIS_URL names',
-    'Leave it out, or name one that it has.',
-  );
-}
-
-/** What Redis says at the door, by how it begins. */
-const AT_THE_DOOR: readonly (readonly [RegExp, what: string, remedy: string])[] = [
-  [
-    /^WRONGPASS|invalid password/,
-    'refuses the user or the password',
-    'Check both in REDIS_URL; special characters in them must be percent-encoded.',
-  ],
-  [
-    /^NOAUTH/,
-    'asks for a password, and none was sent',
-    'Put it into REDIS_URL: redis://:password@host. A user in REDIS_URL is for Redis only, and not for Sentinels.',
-  ],
-  [/^LOADING/, 'is still loading its data', 'Wait until it has, and try again.'],
-  [
-    /max number of clients/,
-    'takes no more clients',
-    'Raise its maxclients, or find out who holds so many connections.',
-  ],
-  [
-    /^DENIED/,
-    'takes nobody from outside (protected mode)',
-    'Give it a password, or bind it to the right address.',
-  ],
-  [/RESP/, 'answers, but not as Redis does', 'Check the port, and whether it speaks TLS there (rediss://).'],
-  [
-    /timed out/,
-    'takes the connection and says nothing',
-    'Look at its log. It may hang, be paused, or speak TLS there (rediss://).',
-  ],
-];
-
-function toFailure(error: unknown): Failure {
-  const known = failureOf(error);
-  if (known !== undefined) return known;
-  const message = error instanceof Error ? error.message : '';
-  const [, ...words] = AT_THE_DOOR.find(([pattern]) => pattern.test(message)) ?? [];
-  if (words.length === 2) return new Failure(...words);
-  return new Failure(
-    'closes the connection',
-    'Look at its log, and check whether it speaks TLS there (rediss://).',
-  );
+/** A Redis without TLS takes our first words for a command that has no end yet, and waits: as if they were lost. */
+async function isDeafToTls({ options }: Place, error: NodeJS.ErrnoException | undefined): Promise<boolean> {
+  const { host, port, tls } = options;
+  if (tls === undefined || host === undefined || port === undefined || error?.code !== 'ETIMEDOUT')
+    return false;
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(SEEN_WITHIN_MS) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
