@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { variables } from '../../config-variables.ts';
-import { DEMO_APP } from '../../local-service/demo-app.ts';
+import { DEMO_APP } from '../../platform/demo-app.ts';
 import { ConfigError, readVariables } from '../../platform/env-variables.ts';
 import type { Env } from '../../platform/env-variables.ts';
 import { exitCodeOf } from '../../platform/program.ts';

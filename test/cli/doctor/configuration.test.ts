@@ -94,8 +94,8 @@ test.each([
   ['balancer-times', { SERVICE_TIMEOUT_SECONDS: '60' }, 'warning'],
   ['balancer-times', { CLIENT_IDLE_SECONDS: '60', TRUST_PROXY: '1' }, 'warning'],
   ['balancer-times', { CLIENT_IDLE_SECONDS: '60' }, 'ok'],
-  ['shutdown-time', { SHUTDOWN_SECONDS: '29' }, 'ok'],
-  ['shutdown-time', { SHUTDOWN_SECONDS: '30' }, 'warning'],
+  ['shutdown-time', { SHUTDOWN_SECONDS: '27' }, 'ok'],
+  ['shutdown-time', { SHUTDOWN_SECONDS: '28' }, 'warning'],
   ['shutdown-time', { SHUTDOWN_SECONDS: 'soon' }, 'skipped'],
 ] as const)('%s of %j: %s', (id, env, status) => {
   expect(checkTimes(settings(env))[id].status).toBe(status);

@@ -1,4 +1,4 @@
-import { DEMO_APP } from '../../../local-service/demo-app.ts';
+import { DEMO_APP } from '../../../platform/demo-app.ts';
 import { isLoopback } from '../../../platform/loopback.ts';
 import type { Settings } from '../settings.ts';
 import { ok, problem } from '../verdict.ts';

@@ -7,8 +7,9 @@ import type { Verdict } from '../verdict.ts';
 /** What deploy/haproxy.cfg and docs/operations.md give an answer (seconds), and what many balancers give an idle connection. */
 export const BALANCER_SECONDS = 120;
 const BALANCER_IDLE_SECONDS = 60;
-/** How long Kubernetes waits before it kills. */
+/** How long Kubernetes waits before it kills; and what renewals under way get past SHUTDOWN_SECONDS (main.ts). */
 const KILLED_AFTER_SECONDS = 30;
+const RENEWALS_SECONDS = 2;
 
 /** Times that are fine by themselves and don't fit one another, or those of what stands around us. */
 export function checkTimes({ values }: Settings) {
@@ -77,10 +78,11 @@ function judgeBalancer(service = 0, token = 0, idle = 0, proxies = 0): Verdict {
 }
 
 function judgeShutdown(seconds = 0): Verdict {
-  const detail = `${seconds} s after SIGTERM at the longest; whoever kills must wait longer (Docker by default 10 s, Kubernetes 30 s).`;
-  if (seconds < KILLED_AFTER_SECONDS) return ok(detail);
+  const longest = seconds + RENEWALS_SECONDS;
+  const detail = `${longest} s after SIGTERM at the longest, with ${RENEWALS_SECONDS} s for renewals under way; whoever kills must wait longer (Docker by default 10 s, Kubernetes 30 s).`;
+  if (longest < KILLED_AFTER_SECONDS) return ok(detail);
   return warning(
     detail,
-    'Lower SHUTDOWN_SECONDS, or raise terminationGracePeriodSeconds or stop_grace_period above it.',
+    'Lower SHUTDOWN_SECONDS, or raise terminationGracePeriodSeconds or stop_grace_period above that.',
   );
 }
