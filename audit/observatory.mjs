@@ -10,7 +10,7 @@ const PAGES = [
 ];
 
 /**
- * Mozilla's HTTP Observatory: A+ or a finding.
+ * Mozilla's HTTP Observatory: A+ for the very page, or a finding.
  * @param {import('./support/stage.mjs').Stage} stage
  * @returns {Promise<import('./support/run-scanner.mjs').Verdict[]>}
  */
@@ -31,14 +31,22 @@ export async function observe(stage) {
   return verdicts;
 }
 
-/** @param {string} output */
-function judge(output) {
+/**
+ * What is held against a page: no A+, any test that it has not passed, and that it was not the page that was looked at.
+ * @param {string} output of observatory-process.mjs
+ */
+export function judge(output) {
   const line = output.split('\n').find((each) => each.startsWith('{'));
   if (line === undefined) return { result: 'failed', findings: [output] };
-  const { scan, tests } = /** @type {import('@mdn/mdn-http-observatory').ScanResult} */ (JSON.parse(line));
+  const { scan, tests, status } =
+    /** @type {import('@mdn/mdn-http-observatory').ScanResult & { status: number }} */ (JSON.parse(line));
   const lost = Object.entries(tests).filter(([, { pass }]) => !pass);
   return {
-    result: `${scan.grade} (${scan.score}), ${scan.testsPassed} of ${scan.testsQuantity} passed, status ${scan.statusCode}`,
-    findings: scan.grade === 'A+' ? [] : lost.map(([name, { result }]) => `${name}: ${result}`),
+    result: `${scan.grade} (${scan.score}), ${scan.testsPassed} of ${scan.testsQuantity} passed, status ${status}`,
+    findings: [
+      ...(status === 200 ? [] : [`status ${status}: it is another page that was looked at`]),
+      ...(scan.grade === 'A+' ? [] : [`its grade is ${scan.grade}`]),
+      ...lost.map(([name, { result }]) => `${name}: ${result}`),
+    ],
   };
 }

@@ -5,7 +5,6 @@ declare module '@mdn/mdn-http-observatory' {
     readonly scan: {
       readonly grade: string;
       readonly score: number;
-      readonly statusCode: number;
       readonly testsPassed: number;
       readonly testsQuantity: number;
     };
@@ -15,7 +14,13 @@ declare module '@mdn/mdn-http-observatory' {
 }
 
 declare module 'axios' {
-  const axios: { readonly defaults: { readonly headers: { readonly common: Record<string, string> } } };
+  const axios: {
+    readonly defaults: { readonly headers: { readonly common: Record<string, string> } };
+    get(
+      url: string,
+      options: { readonly maxRedirects: number; readonly validateStatus: () => boolean },
+    ): Promise<{ readonly status: number }>;
+  };
   export default axios;
 }
 

@@ -1,11 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { request } from 'undici';
 import { runScanner } from './support/run-scanner.mjs';
+import { judgeLog } from './support/wapiti-log.mjs';
 
 /** Those that ask what is here. Not nikto and wapp, which download lists, nor ssrf and xxe, which need a server of theirs. */
 const MODULES =
   'backup,blindsql,cookieflags,crlf,csp,csrf,exec,file,htaccess,http_headers,methods,permanentxss,redirect,shellshock,sql,xss';
 const MOST_SECONDS = 40;
+/** A module that tries every address with everything takes as long as one lets it: what it had no time for is told. */
+const MOST_SECONDS_EACH = 12;
 /** What it says of what is meant to be so, and why. @type {Readonly<Record<string, string>>} */
 const MEANT = {
   'X-XSS-Protection is not set':
@@ -19,17 +23,17 @@ const MEANT = {
  */
 export async function attack(stage) {
   const verdicts = [];
-  for (const { who, path, as } of [
-    { who: 'signed out', path: '/', as: [] },
+  for (const { who, path, as, fewest } of [
+    { who: 'signed out', path: '/', as: [], fewest: 3 },
     // It takes no cookie along when it is led elsewhere, so it begins where nobody is.
-    { who: 'signed in', path: '/workspaces', as: ['-H', `Cookie: ${stage.cookie}`] },
+    { who: 'signed in', path: '/workspaces', as: ['-H', `Cookie: ${stage.cookie}`], fewest: 10 },
   ]) {
     const report = join(stage.folder, `wapiti-${who.replace(' ', '-')}.json`);
     const bounds = [
       '--max-scan-time',
       MOST_SECONDS,
       '--max-attack-time',
-      8,
+      MOST_SECONDS_EACH,
       '-d',
       3,
       '--max-links-per-page',
@@ -52,9 +56,25 @@ export async function attack(stage) {
       env: { HOME: stage.folder },
     });
     await writeFile(report.replace(/json$/, 'log'), output);
-    verdicts.push({ scanner: 'wapiti', target: who, ...judge(await readFile(report, 'utf8')) });
+    const { result, findings } = judge(await readFile(report, 'utf8'));
+    const log = judgeLog(output, MODULES.split(','), fewest);
+    const cut = log.bounds.length === 0 ? '' : `; out of time: ${log.bounds.join(', ')}`;
+    const out = as.length > 0 && !(await isSignedIn(stage)) ? ['it was not signed in to the end'] : [];
+    verdicts.push({
+      scanner: 'wapiti',
+      target: who,
+      result: result + cut,
+      findings: [...findings, ...log.findings, ...out],
+    });
   }
   return verdicts;
+}
+
+/** @param {import('./support/stage.mjs').Stage} stage */
+async function isSignedIn({ direct, cookie }) {
+  const { statusCode, body } = await request(`${direct}/workspaces`, { headers: { cookie } });
+  await body.dump();
+  return statusCode === 200;
 }
 
 /** @param {string} report */
