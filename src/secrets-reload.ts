@@ -41,7 +41,9 @@ export function createSecretsReload(
         ]);
       const changed = SECRETS.filter((name) => !isDeepStrictEqual(read[name], current[name]));
       await useSecrets({ ...current, ...Object.fromEntries(changed.map((name) => [name, read[name]])) });
-      log.info({ changed: changed.map((name) => VARIABLES[name]) }, 'secrets are read again');
+      // Whoever changes a secret waits for this line: files that nobody has put there yet must not be taken for the new ones.
+      if (changed.length === 0) log.info('secrets are read again: nothing has changed');
+      else log.info({ changed: changed.map((name) => VARIABLES[name]) }, 'secrets are read again');
       if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))
         log.warn('the session key that sealed until now is gone: what it sealed opens no more');
       meters?.countReload('done');

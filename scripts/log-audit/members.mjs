@@ -1,12 +1,14 @@
-/** What a line may have, of requests, sessions, Redis and the process itself: docs/operations.md tells of each. */
-const MEMBERS = new Set(
+/** What a line may have, of requests, sessions, Redis and the process itself; docs/operations.md tells of each, under Logs. */
+export const MEMBERS = new Set(
   `level time msg err requestId traceId session
   client method path route status ms sessionMs tokenMs serviceMs bytes bytesIn token cutOff
-  code detail reason attemptBefore attemptBegunAt key node fault
-  url publicUrl version revision signal withinSeconds inTime changed variable variables problems`
+  code detail reason attemptBefore attemptBegunAt key node
+  url publicUrl version revision signal withinSeconds inTime changed problems`
     .trim()
     .split(/\s+/),
 );
+/** The local service, which is no part of a deployment, names a fault that it was told to have. */
+const OF_SERVICE = 'fault';
 const OF_ERRORS = new Set(['type', 'message', 'code', 'stack', 'cause']);
 
 /**
@@ -22,7 +24,7 @@ export function strangeMembers(line) {
   } catch {
     return ['(it is cut off)'];
   }
-  const strange = Object.keys(members).filter((name) => !MEMBERS.has(name));
+  const strange = Object.keys(members).filter((name) => !MEMBERS.has(name) && name !== OF_SERVICE);
   for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err))
     strange.push(...Object.keys(err).filter((name) => !OF_ERRORS.has(name)));
   return strange;

@@ -155,7 +155,7 @@ describe('docker compose --profile demo up', () => {
       await house.compose(['run', '--rm', '--env', `SESSION_KEYS=${keys}`, 'secrets']);
       await house.compose(['kill', '--signal', 'HUP', 'app']);
       const reloads = async () =>
-        (await house.compose(['logs', 'app'])).split('secrets are read again').length;
+        (await house.compose(['logs', 'app'])).split('"changed":["SESSION_KEYS"]').length;
       await eventually(async () => (await reloads()) === at + 2, 60_000);
       expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
     }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { MEMBERS } from '../../scripts/log-audit/members.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
@@ -34,6 +35,14 @@ function argumentsAt(source: string, start: number): string {
 test('docs/operations.md says what each line of the log means', () => {
   const unexplained = SOURCES.flatMap(messagesOf).filter((message) => !guide.includes(`\`${message}\``));
   expect(unexplained).toEqual([]);
+});
+
+/** What stands as code in its section on logs: the example, and what is in backticks. */
+const [, logs = ''] = /\n## Logs\n([^]*?)\n## /.exec(guide) ?? [];
+const codeOfLogs = [...logs.matchAll(/```json\n([^]*?)```|`([^`\n]+)`/g)].map(([code]) => code).join('\n');
+
+test.each([...MEMBERS])('and what its member %s is', (member) => {
+  expect(codeOfLogs).toMatch(new RegExp(`["\`]${member}["\`:]`));
 });
 
 describe('These tests see', () => {
