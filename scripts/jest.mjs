@@ -20,6 +20,9 @@ export async function prepareTests() {
   await ensureBuild();
 }
 
+/** Of all that is drawn by lot, unless `--seed` says otherwise: a change is judged by what it changes (docs/decisions/0039). */
+const SEED = '--seed=1';
+
 // jest can't load ES modules otherwise, and says that this is an experiment once for each worker.
 const NODE_OPTIONS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 
@@ -34,7 +37,8 @@ const NODE_OPTIONS = ['--experimental-vm-modules', '--disable-warning=Experiment
 export async function runJest(args, { programs, areAll = false } = {}) {
   const node = programs === undefined ? process.execPath : join(programs, 'node');
   const PATH = [programs, process.env['PATH']].filter(Boolean).join(delimiter);
-  const command = [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', ...args];
+  const seed = args.some((arg) => arg.startsWith('--seed')) ? [] : [SEED];
+  const command = [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', ...seed, ...args];
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-logs-'));
   const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder }; // test/support/log-audit.ts
   try {

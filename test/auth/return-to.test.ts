@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { loginUrl, toReturnPath } from '../../src/auth/return-to.ts';
+import { fc, times } from '../support/properties.ts';
 
 const ORIGIN = 'https://app.example';
 
@@ -67,7 +67,7 @@ describe('return_to', () => {
         expect(new URL(path, ORIGIN).origin).toBe(ORIGIN);
         expect(path).toMatch(/^\/(?![/\\])/);
       }),
-      { numRuns: 5_000 },
+      { numRuns: times(5_000) },
     );
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { judgeTarget } from '../../src/auth/target.ts';
 import type { TargetVerdict } from '../../src/auth/target.ts';
+import { fc, times } from '../support/properties.ts';
 
 const PREFIX = '/api/public/v1/';
 const AUTHORIZATION = '/api/public/v1/authorization/oauth2';
@@ -521,7 +521,7 @@ describe('the verdict', () => {
         expect(host).toBe('service.test');
         expectAllowed(pathname);
       }),
-      { numRuns: 5_000 },
+      { numRuns: times(5_000) },
     );
   });
 
@@ -533,7 +533,7 @@ describe('the verdict', () => {
         const path = target.split('?', 1)[0] ?? '';
         expectAllowed(order.reduce((read, habit) => habit(read), path));
       }),
-      { numRuns: 20_000 },
+      { numRuns: times(20_000) },
     );
   });
 
@@ -547,7 +547,7 @@ describe('the verdict', () => {
         const encoded = pieces.map(([text, isEncoded]) => (isEncoded ? encode(text) : text)).join('');
         expect(judge(PREFIX + encoded)).toBe(judge(PREFIX + plain));
       }),
-      { numRuns: 5_000 },
+      { numRuns: times(5_000) },
     );
   });
 
@@ -558,7 +558,7 @@ describe('the verdict', () => {
         const target = PREFIX + names.join('/') + (slash && names.length > 0 ? '/' : '');
         expect(judge(target)).toBe('forward');
       }),
-      { numRuns: 5_000 },
+      { numRuns: times(5_000) },
     );
   });
 
@@ -571,7 +571,7 @@ describe('the verdict', () => {
       fc.property(letter, (text) => {
         expect(judge(`${PREFIX}rooms/${encodeURIComponent(text)}`)).toBe('forward');
       }),
-      { numRuns: 1_000 },
+      { numRuns: times(1_000) },
     );
   });
 });

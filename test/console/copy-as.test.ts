@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { toCurlCommand, toFetchCode } from '../../public/console/copy-as.js';
+import { fc, times } from '../support/properties.ts';
 import { ORIGIN, usual } from './usual-request.ts';
 
 type Request = typeof usual;
@@ -63,7 +63,7 @@ test('So does any text', () => {
   const text = fc
     .string({ unit: 'grapheme' })
     .filter((value) => value !== '' && !/[\0\ud800-\udfff]/u.test(value));
-  fc.assert(fc.property(text, expectBodyKept), { numRuns: 60 });
+  fc.assert(fc.property(text, expectBodyKept), { numRuns: times(60) });
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { layOutJson } from '../../public/console/json-text.js';
+import { fc } from '../support/properties.ts';
 
 const layOut = (text: string) => layOutJson(text, 1_000_000).text;
 

@@ -32,5 +32,4 @@ test.each([
     socket.write(ok('still here'));
     expect(await (await call).text()).toBe('still here');
   },
-  30_000,
 );

@@ -40,7 +40,7 @@ describe.each([
     front = await startFront(place, [`127.0.0.1:${house.config.port}`]);
     send = createFetch(place);
     ({ cookie } = await house.enter());
-  }, 30_000);
+  });
   afterEach(() => {
     house.intercept = () => false;
     house.calls.length = 0;
@@ -175,7 +175,7 @@ describe.each([
     const answer = await answerTo(upload);
     expect([answer.statusCode, await text(answer)]).toEqual([200, 'got it']);
     expect(await digest.promise).toBe(createHash('sha256').update(half).update(half).digest('hex'));
-  }, 60_000);
+  });
 
   test('HTTP/2 is spoken: a body of no stated length goes to the service as it comes', async () => {
     const [seen, whole] = [createDeferred<void>(), createDeferred<string>()];

@@ -104,4 +104,4 @@ test('while Redis is away it is Cloakroom that says so, not the balancer', async
     expect(code).toBe('session_store_unavailable');
     return fleet.balancer.logged().includes(' unready/');
   });
-}, 30_000);
+});

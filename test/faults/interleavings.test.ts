@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { closeCalls } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { reportFault } from '../support/fleet/report.ts';
+import { fc, times } from '../support/properties.ts';
 import { COMMANDS } from './interleavings/commands.ts';
 import { enter } from './interleavings/deeds.ts';
 import { cleanUp, look, settle, useAll } from './interleavings/ending.ts';
@@ -13,11 +13,11 @@ import { LIFETIME_MS, createModel } from './interleavings/model.ts';
 import type { Model } from './interleavings/model.ts';
 
 /**
- * INTERLEAVINGS_RUNS sets how many runs there are with rotation, the hard case; without it there are a third of that.
+ * How many runs there are with rotation, the hard case; without it there are a third of that.
  * A failure prints its seed, its path and the replayPath of its commands: given to `fc.assert` (seed, path) and to
  * `fc.commands` (replayPath), they bring it back.
  */
-const RUNS = Number(process.env['INTERLEAVINGS_RUNS'] ?? 40);
+const RUNS = times(40);
 
 /** On average: a slow machine is done with fewer runs, and the report says with how many. */
 const MOST_MS_PER_RUN = 500;

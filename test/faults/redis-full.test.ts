@@ -35,7 +35,7 @@ beforeAll(async () => {
       await redis.makeRoom();
     },
   });
-}, 30_000);
+});
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await redis[Symbol.asyncDispose]();

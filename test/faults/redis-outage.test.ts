@@ -48,7 +48,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
   let seen: SeenFault;
   beforeAll(async () => {
     seen = await sufferFault(fleet, fault);
-  }, 30_000);
+  });
 
   test.each(['api', 'spent'] as const)('%s calls are a 503 problem that keeps the cookie', (errand) => {
     expect(Object.keys(tally(seen.during[errand]))).toEqual(['503 session_store_unavailable']);

@@ -56,7 +56,7 @@ test('no call fails while one process after another is replaced', async () => {
   expect(exitCodes).toEqual([0, 0, 0]);
   expect([...calls.posts.values()].filter((times) => times !== 1)).toEqual([]);
   expect(sessionsLost).toBe(0);
-}, 60_000);
+});
 
 test('of the calls that a killed process had, every read is answered by another, and no write is repeated', async () => {
   await using fleet = await startBalancedFleet();
@@ -91,4 +91,4 @@ test('of the calls that a killed process had, every read is answered by another,
   expect(unknown).toBeGreaterThan(0);
   expect(taken + unknown).toBe(6);
   expect([...calls.posts.values()]).toEqual([1, 1, 1, 1, 1, 1]);
-}, 60_000);
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { toBrowserHeaders, toServiceHeaders } from '../../src/gateway/headers.ts';
+import { fc } from '../support/properties.ts';
 
 const forwarded = (...raw: string[]) => toServiceHeaders(raw, 'token', { requestId: 'id', trace: null });
 const returned = (...raw: string[]) => toBrowserHeaders(raw, 'id', 'session;dur=1');

@@ -65,11 +65,11 @@ async function stopped(progress: () => number): Promise<number> {
 describe('a body of 1 GiB comes whole in constant memory', () => {
   test('from the service', async () => {
     expect(await growthDuring(async () => download(url, cookie, GIB))).toBeLessThan(GROWTH);
-  }, 60_000);
+  });
 
   test('to the service', async () => {
     expect(await growthDuring(async () => upload(url, cookie, GIB))).toBeLessThan(GROWTH);
-  }, 60_000);
+  });
 });
 
 describe('whoever sends faster than the other side reads is stopped, and then goes on:', () => {

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { DESCRIPTION } from '../support/local-service/answers.ts';
 import { expectPage } from '../support/local-service/clean-answers.ts';
 import {
@@ -15,6 +14,7 @@ import type { Answer } from '../support/local-service/raw-call.ts';
 import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { CHALLENGE, PKCE } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { BASE64URL, TARGET_BYTE, mangled } from './mangling.ts';
 
 const OTHER_CALLBACK = 'https://app.example/callback?tenant=a%20b';
@@ -74,7 +74,7 @@ test.each([
     fc.asyncProperty(METHOD, mangled(valid), async (method, text) => {
       expectPage(await ask(method, authorizationUrl({ ...PKCE, [name]: text })), 400);
     }),
-    { numRuns: 100 },
+    { numRuns: times(100) },
   );
 });
 
@@ -92,7 +92,7 @@ describe('any other mangled parameter is told to the app, with its state', () =>
         const answer = await ask(method, authorizationUrl({ ...PKCE, [name]: text }));
         expectToldToApp(answer, text === '' ? 'invalid_request' : error, STATE);
       }),
-      { numRuns: 60 },
+      { numRuns: times(60) },
     );
   });
 });
@@ -109,7 +109,7 @@ test('a query with any one place mangled is judged by what it says', async () =>
       } else if (isInOrder(said)) expectPage(answer, method === 'GET' ? 200 : 403);
       else expectToldToApp(answer, ANY_ERROR, states.length === 1 ? states[0] : undefined);
     }),
-    { numRuns: 200 },
+    { numRuns: times(200) },
   );
 });
 
@@ -120,7 +120,7 @@ describe('any state comes back unchanged', () => {
         const answer = await ask(method, authorizationUrl({ scope: undefined, state }));
         expectToldToApp(answer, 'invalid_request', state);
       }),
-      { numRuns: 100 },
+      { numRuns: times(100) },
     );
   });
 
@@ -133,7 +133,7 @@ describe('any state comes back unchanged', () => {
         const { searchParams } = new URL(locationOf(await browser.submit(url, await browser.get(url), step)));
         expect(searchParams.get('state') ?? '').toBe(state);
       }),
-      { numRuns: 40 },
+      { numRuns: times(40) },
     );
   });
 

@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectTokenError } from '../support/local-service/clean-answers.ts';
 import { FORM, postRaw } from '../support/local-service/raw-call.ts';
 import type { Answer } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { TOKEN, newTokens, refreshFields, without } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { BASE64, credentialsIn } from './credentials-header.ts';
 import { BYTE, HEADER_BYTE, mangled } from './mangling.ts';
 
@@ -51,7 +51,7 @@ describe('HTTP Basic', () => {
     const isGood = (header: string) =>
       Buffer.from(credentialsIn(header, 'Basic', BASE64) ?? '', 'base64').toString() === APP;
     const header = mangled(toBasic(APP), HEADER_BYTE).filter((text) => !isGood(text));
-    await fc.assert(fc.asyncProperty(header, expectRefused), { numRuns: 100 });
+    await fc.assert(fc.asyncProperty(header, expectRefused), { numRuns: times(100) });
   });
 
   test('with a mangled id or secret is refused, whatever it decodes to', async () => {
@@ -59,7 +59,7 @@ describe('HTTP Basic', () => {
     const text = fc.oneof(mangled(APP), mangled(APP, escape)).filter((other) => percentDecode(other) !== APP);
     await fc.assert(
       fc.asyncProperty(text, (other) => expectRefused(toBasic(other))),
-      { numRuns: 100 },
+      { numRuns: times(100) },
     );
   });
 
@@ -68,7 +68,7 @@ describe('HTTP Basic', () => {
       fc.asyncProperty(fc.string({ unit: BYTE, maxLength: 200 }), (text) =>
         expectRefused(toBasic(text, 'latin1')),
       ),
-      { numRuns: 75 },
+      { numRuns: times(75) },
     );
   });
 });

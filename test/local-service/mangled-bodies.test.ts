@@ -1,13 +1,13 @@
 import type { Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectStatus, expectTokenError } from '../support/local-service/clean-answers.ts';
 import { FORM, postRaw } from '../support/local-service/raw-call.ts';
 import type { Answer } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { TOKEN, newTokens, refreshFields } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { BYTE, mangled } from './mangling.ts';
 
 const LARGEST = 16_384;
@@ -53,7 +53,7 @@ describe.each(['strict', 'compat'] as const)('%s', (mode) => {
         if (isGood(body)) expectStatus(answer, 200);
         else expectTokenError(answer);
       }),
-      { numRuns: 150 },
+      { numRuns: times(150) },
     );
   });
 
@@ -92,7 +92,7 @@ describe.each(['strict', 'compat'] as const)('%s', (mode) => {
       fc.asyncProperty(fc.oneof(pieces, fc.string({ unit: BYTE, maxLength: 500 })), async (body) => {
         expectTokenError(await post(toBytes(body)), ['invalid_request', 'invalid_client']);
       }),
-      { numRuns: 150 },
+      { numRuns: times(150) },
     );
   });
 
@@ -109,7 +109,7 @@ describe.each(['strict', 'compat'] as const)('%s', (mode) => {
         expect((await post(toBytes(`${field}&${valid}`))).status).toBe(200);
         expectTokenError(await post(toBytes(`${field}&${valid}&${field}`)), INVALID_REQUEST);
       }),
-      { numRuns: 50 },
+      { numRuns: times(50) },
     );
   });
 
@@ -124,7 +124,7 @@ describe.each(['strict', 'compat'] as const)('%s', (mode) => {
           else expectTokenError(answer, INVALID_REQUEST);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: times(20) },
     );
   });
 });

@@ -1,13 +1,13 @@
 import type { Server } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectTokenError } from '../support/local-service/clean-answers.ts';
 import { FORM, postRaw } from '../support/local-service/raw-call.ts';
 import type { Answer } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { TOKEN, newTokens, refreshFields } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { HEADER_BYTE, mangled } from './mangling.ts';
 
 let bench: Bench;
@@ -37,7 +37,7 @@ describe.each(['strict', 'compat'] as const)('%s', (mode) => {
       fc.asyncProperty(type, async (text) => {
         expectTokenError(await post(valid, text), INVALID_REQUEST);
       }),
-      { numRuns: 100 },
+      { numRuns: times(100) },
     );
   });
 
@@ -60,7 +60,7 @@ describe.each(['strict', 'compat'] as const)('%s', (mode) => {
       fc.asyncProperty(charset, async (name) => {
         expectTokenError(await post(valid, `${FORM}; charset=${name}`));
       }),
-      { numRuns: 50 },
+      { numRuns: times(50) },
     );
   });
 
@@ -79,7 +79,7 @@ describe.each(['strict', 'compat'] as const)('%s', (mode) => {
       fc.asyncProperty(fc.oneof(cut, random), async ({ name, body }) => {
         expectTokenError(await post(body, FORM, `content-encoding: ${name}`));
       }),
-      { numRuns: 100 },
+      { numRuns: times(100) },
     );
   });
 });

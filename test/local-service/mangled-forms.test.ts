@@ -1,7 +1,6 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { parseCookie } from 'cookie';
-import * as fc from 'fast-check';
 import { expectPage, expectStatus } from '../support/local-service/clean-answers.ts';
 import {
   DEMO,
@@ -15,6 +14,7 @@ import { FORM, postRaw, callRaw } from '../support/local-service/raw-call.ts';
 import type { Answer } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
+import { fc, times } from '../support/properties.ts';
 import { BYTE, HEADER_BYTE, mangled } from './mangling.ts';
 
 const ADDRESS = authorizationUrl();
@@ -56,7 +56,7 @@ test.each(['username', 'password'])('a mangled %s signs nobody in', async (name)
       expectPage(page, 401);
       expect(page.get('set-cookie')).toBeUndefined();
     }),
-    { numRuns: 60 },
+    { numRuns: times(60) },
   );
 });
 
@@ -71,7 +71,7 @@ test.each(['allow', 'deny', 'switch', 'sign-in'])(
         expectPage(page, 403);
         expect(page.get('set-cookie')).toBeUndefined();
       }),
-      { numRuns: 40 },
+      { numRuns: times(40) },
     );
   },
 );
@@ -82,7 +82,7 @@ test('a mangled step is none', async () => {
     fc.asyncProperty(mangled('allow'), async (step) => {
       expectPage(await signedIn.post(ADDRESS, { ...form, step }), 400);
     }),
-    { numRuns: 60 },
+    { numRuns: times(60) },
   );
 });
 
@@ -98,7 +98,7 @@ test('with a mangled cookie nobody is recognised', async () => {
       expectPage(page, 200);
       expect(page.text).toContain('type="password"');
     }),
-    { numRuns: 100 },
+    { numRuns: times(100) },
   );
 });
 
@@ -116,7 +116,7 @@ test('a body with any one place mangled is judged by what it says', async () => 
         expectPage(answer, 401);
       } else expectStatus(answer, 303);
     }),
-    { numRuns: 150 },
+    { numRuns: times(150) },
   );
 });
 
@@ -126,7 +126,7 @@ test('no bytes whatever are a form', async () => {
     fc.asyncProperty(fc.string({ unit: BYTE, maxLength: 300 }), async (body) => {
       expectPage(await post(`local_service=${cookie}`, body), 403);
     }),
-    { numRuns: 75 },
+    { numRuns: times(75) },
   );
 });
 
@@ -145,6 +145,6 @@ test('a body of another type, charset, encoding or size is no form, and a page s
       expect([400, 403, 413, 415]).toContain(page.status);
       expectPage(page, page.status);
     }),
-    { numRuns: 75 },
+    { numRuns: times(75) },
   );
 });

@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectStatus, expectTokenError } from '../support/local-service/clean-answers.ts';
 import { postRaw } from '../support/local-service/raw-call.ts';
 import type { Answer } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { TOKEN, newTokens, refreshFields } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { BYTE, mangled } from './mangling.ts';
 
 let bench: Bench;
@@ -42,7 +42,7 @@ describe('a JSON body', () => {
         if (isGood(body)) expectStatus(answer, 200);
         else expectTokenError(answer);
       }),
-      { numRuns: 150 },
+      { numRuns: times(150) },
     );
   });
 
@@ -51,7 +51,7 @@ describe('a JSON body', () => {
       fc.asyncProperty(fc.json({ stringUnit: 'binary' }), async (body) => {
         expectTokenError(await post(toUtf8(body)), ['invalid_request', 'invalid_client']);
       }),
-      { numRuns: 150 },
+      { numRuns: times(150) },
     );
   });
 
@@ -65,7 +65,7 @@ describe('a JSON body', () => {
         const wanted = typeof value === 'string' || value === null ? undefined : ['invalid_request'];
         expectTokenError(await post(toUtf8(JSON.stringify({ ...fields, [name]: value }))), wanted);
       }),
-      { numRuns: 100 },
+      { numRuns: times(100) },
     );
   });
 
@@ -78,7 +78,7 @@ describe('a JSON body', () => {
         const whole = `{${JSON.stringify(other)}:${json},${JSON.stringify(fields).slice(1)}`;
         expect((await post(toUtf8(whole))).status).toBe(200);
       }),
-      { numRuns: 50 },
+      { numRuns: times(50) },
     );
   });
 
@@ -92,7 +92,7 @@ describe('a JSON body', () => {
         const close = open === '[' ? ']' : '}';
         expectTokenError(await post(open.repeat(count) + (isClosed ? `1${close.repeat(count)}` : '')));
       }),
-      { numRuns: 30 },
+      { numRuns: times(30) },
     );
   });
 
@@ -105,7 +105,7 @@ describe('a JSON body', () => {
         expect((await post(toUtf8(`{${member},${members}}`))).status).toBe(200);
         expectTokenError(await post(toUtf8(`{${members},${member}}`)));
       }),
-      { numRuns: 40 },
+      { numRuns: times(40) },
     );
   });
 });

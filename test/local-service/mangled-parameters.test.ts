@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectApiError, expectStatus } from '../support/local-service/clean-answers.ts';
 import { idsOn, walk } from '../support/local-service/list-walk.ts';
 import type { AnyPage } from '../support/local-service/list-walk.ts';
@@ -8,6 +7,7 @@ import { callRaw } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { callApi, newTokens } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { TARGET_BYTE, mangled } from './mangling.ts';
 
 const API = '/api/public/v1';
@@ -57,7 +57,7 @@ describe.each(LISTS)('%s', (path) => {
       fc.asyncProperty(mangled(next), async (text) => {
         expectApiError(await get(path, { limit: '10', next: text }), 400, 'PAGINATION_INVALID');
       }),
-      { numRuns: 100 },
+      { numRuns: times(100) },
     );
   });
 
@@ -67,7 +67,7 @@ describe.each(LISTS)('%s', (path) => {
       fc.asyncProperty(mangledLimit, async (limit) => {
         expectApiError(await get(path, { limit }), 400, 'LIMIT_INVALID');
       }),
-      { numRuns: 50 },
+      { numRuns: times(50) },
     );
   });
 
@@ -84,7 +84,7 @@ describe.each(LISTS)('%s', (path) => {
           isLimit(limit) ? 'PAGINATION_INVALID' : 'LIMIT_INVALID',
         );
       }),
-      { numRuns: 50 },
+      { numRuns: times(50) },
     );
   });
 
@@ -101,7 +101,7 @@ describe.each(LISTS)('%s', (path) => {
           expectApiError(answer, 400, 'PAGINATION_INVALID');
         } else expectStatus(answer, 200);
       }),
-      { numRuns: 100 },
+      { numRuns: times(100) },
     );
   });
 });

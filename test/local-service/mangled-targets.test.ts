@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectApiError } from '../support/local-service/clean-answers.ts';
 import { idsOn, walk } from '../support/local-service/list-walk.ts';
 import { callRaw } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { newTokens } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { TARGET_BYTE, mangled } from './mangling.ts';
 
 const API = '/api/public/v1';
@@ -62,7 +62,7 @@ test.each(VALID)('%s with any one place mangled is no path of the API', async (p
   const valid = path.replace('ID', ids[0] ?? '');
   const target = mangled(valid, TARGET_BYTE).filter((text) => judge(pathOf(text)) !== 'something');
   await fc.assert(fc.asyncProperty(target, expectNothingAt), {
-    numRuns: 60,
+    numRuns: times(60),
     examples: [`${valid}/`, `/${valid}`, `${valid}%2f`, `${valid}/.`].map((text) => [text]),
   });
 });
@@ -92,7 +92,7 @@ test('nothing that a proxy might resolve or decode leads to a list', async () =>
     .array(piece, { maxLength: 12 })
     .map((pieces) => pieces.join(''))
     .filter((text) => judge(text) !== 'something');
-  await fc.assert(fc.asyncProperty(path, expectNothingAt), { numRuns: 150 });
+  await fc.assert(fc.asyncProperty(path, expectNothingAt), { numRuns: times(150) });
 });
 
 test('a target with a fragment is refused: it has none, and what stands before is another path', async () => {

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectTokenError } from '../support/local-service/clean-answers.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
 import type { CookieBrowser } from '../support/local-service/cookie-browser.ts';
@@ -14,6 +13,7 @@ import {
   postToken,
   refreshFields,
 } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { mangled } from './mangling.ts';
 
 let bench: Bench;
@@ -53,7 +53,7 @@ async function expectEachRefused(
     fc.asyncProperty(mangled(fields[name] ?? ''), async (text) => {
       expectTokenError(await postToken(service, { ...fields, [name]: text }), errors);
     }),
-    { numRuns: 60 },
+    { numRuns: times(60) },
   );
 }
 
@@ -74,7 +74,7 @@ describe('an exchange with a mangled', () => {
         const fields = await newExchange();
         expectTokenError(await postToken(service, { ...fields, code_verifier: text }), ['invalid_grant']);
       }),
-      { numRuns: 40 },
+      { numRuns: times(40) },
     );
   });
 });

@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectApiError } from '../support/local-service/clean-answers.ts';
 import { idsOn, walk } from '../support/local-service/list-walk.ts';
 import { callRaw } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { newTokens } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 import { credentialsIn } from './credentials-header.ts';
 import { HEADER_BYTE, mangled } from './mangling.ts';
 
@@ -44,7 +44,7 @@ test.each(['/workspaces', '/workspaces/ID', '/workspaces/ID/rooms', '/workspaces
       .filter((text) => !isGood(text));
     await fc.assert(
       fc.asyncProperty(header, (text) => expectRefused(path, text)),
-      { numRuns: 75 },
+      { numRuns: times(75) },
     );
   },
 );
@@ -53,6 +53,6 @@ test('no mangled Authorization header, and no other, opens a list', async () => 
   const header = mangled(`Bearer ${token}`, HEADER_BYTE).filter((text) => !isGood(text));
   await fc.assert(
     fc.asyncProperty(header, (text) => expectRefused('/workspaces', text)),
-    { numRuns: 150 },
+    { numRuns: times(150) },
   );
 });

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { expectApiError, expectTokenError } from '../support/local-service/clean-answers.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
@@ -12,6 +11,7 @@ import {
   refreshFields,
 } from '../support/local-service/token-calls.ts';
 import type { TokenAnswer } from '../support/local-service/token-calls.ts';
+import { fc, times } from '../support/properties.ts';
 
 let bench: Bench;
 let processes: readonly Server[];
@@ -94,7 +94,7 @@ test('with rotation, in any order over two processes, one refresh token is alive
       expect((await callApi(serverAt(0), '/workspaces', newest.access_token)).status).toBe(200);
       expect((await postToken(serverAt(0), refreshFields(newest.refresh_token))).status).toBe(200);
     }),
-    { numRuns: 20 },
+    { numRuns: times(20) },
   );
 });
 
@@ -112,6 +112,6 @@ test('a code that comes again amid refreshes ends all that came of it', async ()
         expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
       }
     }),
-    { numRuns: 20 },
+    { numRuns: times(20) },
   );
 });

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { cloakroomMetrics } from '../deploy/known-metrics.ts';
 import { Browser } from '../support/browser.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
+import { fc, times } from '../support/properties.ts';
 import { sendRaw } from '../support/raw.ts';
 
 let metrics: MetricsHouse;
@@ -69,7 +69,7 @@ test('no path, method, query or header of a stranger becomes a label, and none m
       const headers = { traceparent, ...(one.own && { cookie, 'x-requested-with': 'test' }) };
       await ask(one.method, `${one.path}?${one.query}`, headers);
     }),
-    { numRuns: 150 },
+    { numRuns: times(150) },
   );
   expect(await strangers()).toEqual([]);
   expect(await allSeries()).toEqual(before);

@@ -81,7 +81,7 @@ test('reads stay where is written, though their connection would lead elsewhere;
   expect(await own.getex('session')).toBeNull();
   expect(lines.at(-1)).toContain('sessions have a connection for reading again');
   expect(address.leadingTo(home.port)).toEqual([]);
-}, 30_000);
+});
 
 test('while the address leads to a replica no read fails', async () => {
   await elsewhere.makeReadOnly();

@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import fc from 'fast-check';
 import { UnexpectedReplyError, createReplyReader } from '../../src/platform/getex-replies.ts';
+import { fc } from '../support/properties.ts';
 
 /** A reply as it is heard: a value, null where there is none, or Redis's words. */
 type Heard = string | null | typeof DONE | { readonly refused: string };

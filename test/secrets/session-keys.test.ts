@@ -58,7 +58,7 @@ test('session keys go from A to B in two processes under load, and nobody is sig
 
   const answers = await load.stop();
   expect(tally(answers)).toEqual({ 200: answers.length });
-}, 60_000);
+});
 
 test.each([
   { from: [A], to: [B], warns: true },

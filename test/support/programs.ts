@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { keepLines, noteVariables } from './log-audit.ts';
+import { startStopwatch } from './stopwatch.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -87,11 +88,13 @@ export async function startProgram(
   };
 }
 
-/** Resolves once `check` gives true; rejects after `withinMs`. For what no event tells, such as a foreign process. */
-export async function eventually(check: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
-  const giveUpAt = performance.now() + withinMs;
+/**
+ * Resolves once `check` gives true; rejects after `withinMs`, by a stopwatch. For what no event tells, such as a foreign process.
+ */
+export async function eventually(check: () => Promise<boolean>, withinMs = 30_000): Promise<void> {
+  using watch = startStopwatch();
   while (!(await check())) {
-    if (performance.now() > giveUpAt) throw new Error('it did not come true in time');
+    if (watch.ms() > withinMs) throw new Error('it did not come true in time');
     await delay(20);
   }
 }

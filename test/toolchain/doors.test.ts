@@ -54,6 +54,7 @@ const CLOSED: [string, string, string][] = [
   ['src/cli/a.ts', value('../local-service/local-service.ts'), IMPORTS],
   ['src/cli/doctor/redis/a.ts', value('../../../local-service/local-service.ts'), IMPORTS],
   ['src/cli/compose/a.ts', value('../../local-service/lifetimes.ts'), IMPORTS],
+  ['test/auth/a.ts', `import fc from 'fast-check';\nfc.nat();\n`, IMPORTS],
   ['src/platform/a.ts', `export const port = process.env['PORT'];\n`, PROPERTIES],
   ['src/auth/a.ts', `export const { env } = process;\n`, PROPERTIES],
   ['src/server.ts', `process.once('SIGTERM', () => {});\n`, PROPERTIES],
@@ -81,6 +82,7 @@ const OPEN: [string, string][] = [
   ['src/demo.ts', value('./local-service/local-service.ts')],
   ['src/cli/a.ts', value('../config.ts')],
   ['src/cli/compose/a.ts', value('../../platform/demo-app.ts')],
+  ['test/support/properties.ts', `import fc from 'fast-check';\nfc.nat();\n`],
   ['test/support/a.ts', value('../../src/local-service/local-service.ts')],
 ];
 

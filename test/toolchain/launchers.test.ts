@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
+const PRINT_SEED = `console.log(...process.argv.slice(2), process.env['PROPERTY_TIMES'] ?? 1);\n`;
 const PRINT_MODE = `console.log(process.env['NODE_ENV']);\n`;
 
 test('npm start runs in production mode where nothing else is said', async () => {
@@ -138,8 +139,33 @@ test('npm test passes arguments on, and jest’s exit code back', async () => {
   });
   expect(await project.run('test.mjs', { args: ['test/config', '-t', 'a name'] })).toMatchObject({
     code: 3,
-    stdout: 'test/config -t a name\n',
+    stdout: '--seed=1 test/config -t a name\n',
   });
+});
+
+test('npm test draws the same by lot each time, unless it is given another seed', async () => {
+  await using project = await createSmallProject({ 'node_modules/jest/bin/jest.js': PRINT_SEED });
+  expect((await project.run('test.mjs')).stdout).toBe('--seed=1 1\n');
+  expect((await project.run('test.mjs', { args: ['--seed=7'] })).stdout).toBe('--seed=7 1\n');
+});
+
+test('npm run test:properties draws a fresh seed for the files with properties, and many more runs', async () => {
+  await using project = await createSmallProject({
+    'node_modules/jest/bin/jest.js': PRINT_SEED,
+    'test/room/some.test.ts': `import { fc } from '../support/properties.ts';`,
+    'test/room/other.test.ts': '',
+  });
+  const printed = /^--seed=(\d+) test\/room\/some\.test\.ts 50\n$/;
+  const [, first = ''] =
+    printed.exec((await project.run('test-properties.mjs', { args: ['50'] })).stdout) ?? [];
+  const [, next = ''] =
+    printed.exec((await project.run('test-properties.mjs', { args: ['50'] })).stdout) ?? [];
+  expect(first).toMatch(/^\d+$/);
+  expect(next).not.toBe(first);
+  const again = ['50', 'test/room', `--seed=${next}`];
+  expect((await project.run('test-properties.mjs', { args: again })).stdout).toBe(
+    `test/room --seed=${next} 50\n`,
+  );
 });
 
 test('npm test says which tests are skipped where requests-oauthlib is missing', async () => {

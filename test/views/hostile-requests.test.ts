@@ -66,7 +66,7 @@ beforeAll(async () => {
   house = await startHouse();
   const { browser } = await house.signIn();
   cookie = await browser.jar.getCookieString(house.origin);
-}, 60_000);
+});
 afterAll(async () => house?.[Symbol.asyncDispose]());
 beforeEach(() => {
   house.logged.length = 0;

@@ -10,7 +10,7 @@ let sentinels: SentinelTopology;
 
 beforeAll(async () => {
   [cluster, sentinels] = await Promise.all([startCluster(), startSentinels()]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all([cluster[Symbol.asyncDispose](), sentinels[Symbol.asyncDispose]()]);

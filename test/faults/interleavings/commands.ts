@@ -1,5 +1,5 @@
-import * as fc from 'fast-check';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fc } from '../../support/properties.ts';
 import { crash } from './crash.ts';
 import { call, enter, expire, hold, release, revokeAccess, revokeGrant, signOut } from './deeds.ts';
 import { look } from './ending.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../support/programs.ts';
+import { startStopwatch } from '../../support/stopwatch.ts';
 import { call, expire, passTime, release } from './deeds.ts';
 import { lockOwner, sessionKey } from './house.ts';
 import type { House } from './house.ts';
@@ -59,11 +60,11 @@ export async function useAll(house: House): Promise<void> {
 
 /** Calls until an answer tells what has become of the session: a renewal may have failed just before. */
 async function useUp(house: House, session: SessionModel, slot: number): Promise<void> {
-  const giveUpAt = performance.now() + SETTLES_WITHIN_MS;
+  using watch = startStopwatch();
   for (;;) {
     const { status } = await call(house, session, slot, 'api');
     if (status !== 503) return;
-    if (performance.now() > giveUpAt) throw new Error(`${session.user}'s session finds no token any more`);
+    if (watch.ms() > SETTLES_WITHIN_MS) throw new Error(`${session.user}'s session finds no token any more`);
     await delay(LOOK_AGAIN_MS);
   }
 }

@@ -32,7 +32,7 @@ export function startStage(): Pick<Stage, 'show'> {
   let stage: Stage | undefined;
   beforeAll(async () => {
     stage = await openStage();
-  }, 60_000);
+  });
   afterAll(async () => stage?.[Symbol.asyncDispose](), 60_000);
   return {
     show: async (...asked) => {

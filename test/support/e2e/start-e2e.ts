@@ -29,14 +29,14 @@ export function startE2e(env: Readonly<Record<string, string>> = {}, options: La
   let chromium: Browser | undefined;
   beforeAll(async () => {
     [house, chromium] = await Promise.all([startHouse(env), startChromium(options)]);
-  }, 60_000);
+  });
   afterEach(() => {
     if (house !== undefined) house.intercept = () => false;
   });
   afterAll(async () => {
     await chromium?.close();
     await house?.[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   const e2e = {
     get house() {

@@ -22,6 +22,9 @@ const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', 
   reportViolation('violates ' + event.effectiveDirective + ': ' + event.blockedURI);
 });`;
 
+/** Shorter than a test may take, so that it can say what did not come. */
+const PATIENCE_MS = 90_000;
+
 const HEIGHTS = { 360: 740, 1280: 860 };
 
 /** With and without JavaScript, on a phone and on a desk, in the light and in the dark. */
@@ -36,6 +39,7 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
   const { width = 1280, colorScheme = 'light', javaScriptEnabled = true } = look;
   const viewport = { width, height: HEIGHTS[width] };
   const context = await chromium.newContext({ viewport, colorScheme, javaScriptEnabled });
+  context.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   context.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());

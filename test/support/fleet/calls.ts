@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici';
+import { startStopwatch } from '../stopwatch.ts';
 import { ME_PATH } from './service.ts';
 
 /** What came of one call; `status` is 0 where the connection broke. */
@@ -8,7 +9,7 @@ export interface Answer {
   readonly code?: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** From the question to the last byte of the answer. */
+  /** From the question to the last byte of the answer, by a stopwatch. */
   readonly ms: number;
 }
 
@@ -31,15 +32,15 @@ export async function closeCalls(): Promise<void> {
 export async function call(url: string, cookie: string, options: CallOptions = {}): Promise<Answer> {
   const { path = ME_PATH, method = 'GET', body } = options;
   const headers = { cookie, ...options.headers };
-  const began = performance.now();
+  using watch = startStopwatch();
   try {
     const answer = await request(url + path, { dispatcher: agent, method, headers, ...(body && { body }) });
     const text = await answer.body.text();
     const { code } = answer.headers['content-type'] === 'application/problem+json' ? JSON.parse(text) : {};
     const { statusCode: status, headers: answered } = answer;
-    return { status, code, body: text, headers: answered, ms: performance.now() - began };
+    return { status, code, body: text, headers: answered, ms: watch.ms() };
   } catch {
-    return { status: 0, body: '', headers: {}, ms: performance.now() - began };
+    return { status: 0, body: '', headers: {}, ms: watch.ms() };
   }
 }
 

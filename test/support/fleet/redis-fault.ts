@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../programs.ts';
+import { startStopwatch } from '../stopwatch.ts';
 import { call, signOut } from './calls.ts';
 import type { Answer } from './calls.ts';
 import type { Entered, Fleet } from './fleet.ts';
@@ -76,8 +77,8 @@ export async function sufferFault(fleet: Fleet, { begin, end }: RedisFault): Pro
   };
 
   await end();
-  const over = performance.now();
-  const since = async (event: Promise<unknown>) => event.then(() => performance.now() - over);
+  using over = startStopwatch();
+  const since = async (event: Promise<unknown>) => event.then(() => over.ms());
   const allReady = async () => (await askReadyz()).every(({ status }) => status === 200);
   const [api, page, status, login, callback, spent, ready] = await Promise.all([
     since(visitor.next('api', 200)),

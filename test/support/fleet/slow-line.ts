@@ -15,6 +15,8 @@ export interface SlowLine extends AsyncDisposable {
   /** The first command that looks like this, and all that come after it, wait at the line until it thaws. */
   freezeAt: RegExp | null;
   isFrozen(): boolean;
+  /** What waits at the line. */
+  held(): string;
   thaw(): void;
 }
 
@@ -22,6 +24,7 @@ export interface SlowLine extends AsyncDisposable {
 export async function startSlowLine(port: number): Promise<SlowLine> {
   const line = { delayMs: 0, onlyAfter: '', freezeAt: null as RegExp | null };
   let ice: Deferred<void> | null = null;
+  let held = '';
 
   const server = await startTcpServer((near) => {
     const far = connect(port, '127.0.0.1');
@@ -37,6 +40,7 @@ export async function startSlowLine(port: number): Promise<SlowLine> {
       asked = chunk;
       if (line.freezeAt?.test(chunk.toString('latin1')) === true) ice ??= createDeferred();
       const thawed = ice?.promise;
+      if (ice !== null) held += chunk.toString('latin1');
       passed = passed.then(async () => thawed).then(() => void far.write(chunk));
     });
     far.on('error', () => {}).once('close', () => near.destroy());
@@ -46,7 +50,9 @@ export async function startSlowLine(port: number): Promise<SlowLine> {
 
   return Object.assign(line, {
     isFrozen: () => ice !== null,
+    held: () => held,
     thaw: () => {
+      held = '';
       line.freezeAt = null;
       ice?.resolve();
       ice = null;

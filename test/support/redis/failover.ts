@@ -4,6 +4,7 @@ import { call, startLoad, tally } from '../fleet/calls.ts';
 import type { Answer, Load } from '../fleet/calls.ts';
 import type { Entered } from '../fleet/fleet.ts';
 import { eventually } from '../programs.ts';
+import { startStopwatch } from '../stopwatch.ts';
 import type { TwoProcesses } from './two-processes.ts';
 
 const CALLERS = 4;
@@ -42,7 +43,7 @@ export interface Outcome {
 
 /** Resolves with the time it took until every process serves each session that Redis has kept. */
 export async function untilServed(fleet: TwoProcesses, sessions: readonly Entered[]): Promise<Outcome> {
-  const began = performance.now();
+  using watch = startStopwatch();
   let sessionsLost = 0;
   for (const { id, cookie } of sessions) {
     await eventually(async () => {
@@ -52,7 +53,7 @@ export async function untilServed(fleet: TwoProcesses, sessions: readonly Entere
       return found === null || (found !== undefined && answers.every(({ status }) => status === 200));
     }, RECOVERED_WITHIN_MS);
   }
-  return { recoveredInMs: performance.now() - began, sessionsLost };
+  return { recoveredInMs: watch.ms(), sessionsLost };
 }
 
 /** Resolves once every process says by `/readyz` that it can or can't serve; each answer within 2 s. */

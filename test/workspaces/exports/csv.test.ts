@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
-import * as fc from 'fast-check';
 import { CSV } from '../../../src/workspaces/exports/csv.ts';
 import { toHarmlessText } from '../../../src/workspaces/exports/spreadsheet-cells.ts';
+import { fc } from '../../support/properties.ts';
 
 /** An export of these pages, each item given as JSON text. */
 function write(...pages: readonly (readonly string[])[]): string {

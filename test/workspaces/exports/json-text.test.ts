@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { elementsOf, membersOf, toOneLine } from '../../../src/workspaces/exports/json-text.ts';
+import { fc } from '../../support/properties.ts';
 
 const BLANKS = fc.array(fc.constantFrom(' ', '\t', '\n', '\r'), { maxLength: 3 }).map((all) => all.join(''));
 const WORD = fc.oneof(

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { toHarmlessText } from '../../../src/workspaces/exports/spreadsheet-cells.ts';
+import { fc } from '../../support/properties.ts';
 
 test.each([
   ['=1+1', "'=1+1"],

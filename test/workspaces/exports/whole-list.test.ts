@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
 import { NOTES } from '../../support/request-notes.ts';
 import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
 import type { Ticket } from '../../../src/session/record.ts';
 import { createWholeList } from '../../../src/workspaces/exports/whole-list.ts';
 import { toServiceAnswerError } from '../../../src/workspaces/service-answer-error.ts';
 import type { AskPage } from '../../../src/workspaces/service-pages.ts';
+import { fc, times } from '../../support/properties.ts';
 
 const ticket = {} as Ticket; // the service below does not ask who it is
 
@@ -72,7 +72,7 @@ test('Whatever happens on the way, nothing is doubled, left out or moved; and an
         expect(given).toEqual(isWhole ? items : items.slice(0, given.length));
       },
     ),
-    { numRuns: 500 },
+    { numRuns: times(500) },
   );
   // The scripts are worth something: there are both ends.
   expect(Math.min(ends.whole, ends.cut)).toBeGreaterThan(25);

@@ -1,0 +1,16 @@
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+
+/** Set by `npm run test:properties -- TIMES`; jest.config.mjs gives each test as many times its time. */
+const TIMES = Number(process.env['PROPERTY_TIMES'] ?? 1);
+
+/** How many runs, or milliseconds, a property gets where `usual` are enough for each day. */
+export function times(usual: number): number {
+  return usual * TIMES;
+}
+
+// What is drawn hangs on jest's seed alone, which scripts/jest.mjs fixes: see docs/decisions/0039.
+fc.configureGlobal({ seed: jest.getSeed(), numRuns: times(100) });
+
+/** fast-check, set up: properties take it from here, and the linter sees to that. */
+export { fc };
