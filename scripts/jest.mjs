@@ -20,7 +20,7 @@ export async function prepareTests() {
   await ensureBuild();
 }
 
-/** Of all that is drawn by lot, unless `--seed` says otherwise: a change is judged by what it changes (docs/decisions/0039). */
+/** Of all that is drawn by lot, unless `--seed` says otherwise: a change is judged by what it changes (docs/decisions/0040). */
 const SEED = '--seed=1';
 
 // jest can't load ES modules otherwise, and says that this is an experiment once for each worker.

@@ -9,7 +9,7 @@ export function times(usual: number): number {
   return usual * TIMES;
 }
 
-// What is drawn hangs on jest's seed alone, which scripts/jest.mjs fixes: see docs/decisions/0039.
+// What is drawn hangs on jest's seed alone, which scripts/jest.mjs fixes: see docs/decisions/0040.
 fc.configureGlobal({ seed: jest.getSeed(), numRuns: times(100) });
 
 /** fast-check, set up: properties take it from here, and the linter sees to that. */
