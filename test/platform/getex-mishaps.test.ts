@@ -161,7 +161,7 @@ describe('when Redis takes too long', () => {
 
     const silence = async () => {
       const silent = timed(one.getex(NEVER));
-      await delay(300);
+      await delay(1_000); // far from both: the connection is given up 0.7 s from here, and this would fail by itself after 1.5
       const behindIt = timed(one.getex(NEVER));
       await leftAlone.closed;
       anew = await one.getex('anew');
