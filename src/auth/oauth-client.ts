@@ -5,6 +5,7 @@ import { toTraceHeaders } from '../platform/trace-context.ts';
 import type { TraceContext } from '../platform/trace-context.ts';
 import type { Grant } from '../session/record.ts';
 import { speakDialect } from './dialect.ts';
+import { toLoggedOAuthError } from './oauth-errors.ts';
 import { AUTHORIZATION_PATH } from './service-paths.ts';
 import type { GrantType, TokenEndpointMetrics, TokenEndpointOutcome } from './token-endpoint-metrics.ts';
 
@@ -30,25 +31,13 @@ export interface OAuthClient {
   renew(grant: Grant, refreshToken: string, trace?: TraceContext | null): Promise<Grant>;
 }
 
-/** What may be logged of a refusal; anything else that a token endpoint says may quote what it was sent. */
-const KNOWN_ERRORS = new Set([
-  'invalid_client',
-  'invalid_grant',
-  'invalid_request',
-  'invalid_scope',
-  'server_error',
-  'temporarily_unavailable',
-  'unauthorized_client',
-  'unsupported_grant_type',
-]);
-
 /** The token endpoint answered with an OAuth error (RFC 6749 §5.2). */
 export class GrantRefusedError extends Error {
   override readonly name = 'GrantRefusedError';
   readonly error: string;
 
   constructor(error: string) {
-    super(`the token endpoint refused: ${KNOWN_ERRORS.has(error) ? error : 'an unknown error'}`);
+    super(`the token endpoint refused: ${toLoggedOAuthError(error)}`);
     this.error = error;
   }
 }

@@ -1,5 +1,6 @@
 import { AppError, StoreUnavailableError } from '../platform/errors.ts';
 import { ForeignAnswerError, GrantRefusedError } from './oauth-client.ts';
+import { toLoggedOAuthError } from './oauth-errors.ts';
 import { loginUrl } from './return-to.ts';
 
 const TRY_AGAIN = 'Try again';
@@ -36,6 +37,7 @@ export function authorizationFailed(error: string, returnTo: string): AppError {
   return new AppError(502, 'authorization_failed', 'The service could not sign you in', {
     detail: `The service reported a problem (“${shown}”). Nothing is lost. Try again in a few minutes.`,
     action: { href: loginUrl(returnTo), label: TRY_AGAIN },
+    cause: new Error(`the service sent the browser back with ${toLoggedOAuthError(error)}`),
   });
 }
 

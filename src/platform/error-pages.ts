@@ -60,8 +60,8 @@ export function createErrorPages(deps: {
   return (thrown: unknown, req, res, _next) => {
     const error = isClientError(thrown) ? toRefusal(thrown.status) : toAppError(thrown);
     if (error.status >= 500) {
-      const { code, detail } = error;
-      log.error({ err: thrown, requestId: requestId(res), code, detail }, 'request failed');
+      // Without its `detail`, which is for whoever asked, and may quote what they sent.
+      log.error({ err: thrown, requestId: requestId(res), code: error.code }, 'request failed');
     }
     if (res.headersSent || prefersJson(req)) {
       sendProblem(res, error);

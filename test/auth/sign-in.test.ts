@@ -207,6 +207,18 @@ describe('a callback', () => {
     expect(answer.text).not.toContain('0900');
   });
 
+  test('puts of its error no more into the log than OAuth’s own codes', async () => {
+    const made = 'QUERYVALUESEKRET-eyJhbGciOi.abc';
+    for (const error of [made, 'unsupported_response_type']) {
+      const { browser, state } = await attempt();
+      expect((await page(browser, { state, error })).status).toBe(502);
+    }
+    const log = house.logged.join('');
+    expect(log).not.toContain('QUERYVALUE');
+    expect(log).toContain('the service sent the browser back with an unknown error');
+    expect(log).toContain('the service sent the browser back with unsupported_response_type');
+  });
+
   test('without a code is a 400 page', async () => {
     const { browser, state } = await attempt();
     expect((await page(browser, { state })).status).toBe(400);

@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { createLog } from '../../src/platform/log.ts';
 import { createRequestLog } from '../../src/platform/request-log.ts';
 import { createRequestMetrics } from '../../src/platform/request-metrics.ts';
+import { ROUTES } from '../../src/route-names.ts';
 
 type Ask = readonly [method: string, target: string, status: number];
 
@@ -17,7 +18,7 @@ const THREE_TIMES = [READY, READY, READY];
 async function linesOf(asked: readonly Ask[], level = 'info', registry = new Registry()): Promise<string[]> {
   const lines: string[] = [];
   const log = createLog(level, { write: (line) => lines.push(line) });
-  const requests = createRequestLog({ log, metrics: createRequestMetrics(registry) });
+  const requests = createRequestLog({ log, metrics: createRequestMetrics(registry, ROUTES) });
   const server = createServer((req, res) => {
     requests.begin(req, res, req.url ?? '');
     if (req.headers['answer-with'] === '0') res.destroy();

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { parse } from 'cookie';
+import { isOAuthError } from '../../src/auth/oauth-errors.ts';
 
 /** Set by scripts/jest.mjs, which looks through what is written there when all tests are over; nothing is, where it is not set. */
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];
@@ -71,11 +72,13 @@ function noteCookie(value = ''): void {
   noteSecret('cookie', decodeURIComponent(value.replaceAll(/%(?![\da-f]{2})/gi, '%25')));
 }
 
-/** Values that look made up by a machine, but for the names of OAuth’s errors: an address may come back in a path. */
+/** Values that look made up by a machine, but for OAuth’s own error codes: an address may come back in a path. */
 export function noteQuery(address: string): void {
-  for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1)))
-    if (name !== 'error' && value.length >= SHORTEST_QUERY_VALUE && /^[\w.~-]+$/.test(value))
+  for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
+    const isErrorCode = name === 'error' && isOAuthError(value);
+    if (!isErrorCode && value.length >= SHORTEST_QUERY_VALUE && /^[\w.~-]+$/.test(value))
       noteSecret(`query: ${name}`, value);
+  }
 }
 
 function noteForm(text: string): void {
