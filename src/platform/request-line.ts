@@ -32,12 +32,16 @@ export function toRequestLine(request: RequestToLog, ms: number, level: LineLeve
   return `${line},"msg":"request"}\n`;
 }
 
-/** Where a query or a fragment begins, or would, had a client or a proxy not encoded it. */
-const END_OF_PATH = /[?#]|%(?:23|3f)/i;
+/**
+ * Where a path ends for the log: at what a mangled address may have in the place of its question mark, also percent-encoded,
+ * however often. No value stands before the first of these.
+ */
+const END_OF_PATH = /[?#;&=]|%(?:25)*(?:23|26|3b|3d|3f)/i;
 
 /** A target that is no path may hold a password; a fragment has no place in one, and may hold anything. */
 function toLoggedPath(target: string): string {
   if (!target.startsWith('/')) return 'not a path';
-  const end = target.search(END_OF_PATH);
-  return target.slice(0, end < 0 ? LONGEST_LOGGED_PATH : Math.min(end, LONGEST_LOGGED_PATH));
+  const path = target.slice(0, LONGEST_LOGGED_PATH);
+  const end = path.search(END_OF_PATH);
+  return end < 0 ? path : path.slice(0, end);
 }

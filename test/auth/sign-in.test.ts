@@ -276,6 +276,28 @@ describe('a callback', () => {
     },
   );
 
+  test.each([
+    '%3Fcode=SEKRET-1&state=SEKRET-2',
+    '%253fcode%253DSEKRET-1',
+    '%3fcode%3dSEKRET-1%26state%3dSEKRET-2',
+    ';code=SEKRET-1',
+    '%3bcode=SEKRET-1',
+    '&code=SEKRET-1',
+    '%26code=SEKRET-1',
+    '%252526code=SEKRET-1',
+    '%23code=SEKRET-1',
+    'code=SEKRET-1',
+    '/code=SEKRET-1',
+    '%2Fcode%3DSEKRET-1',
+  ])('at a mangled address leaves its values out of the log: /auth/callback%s', async (mangled) => {
+    house.logged.length = 0;
+    const answer = await fetch(`${house.origin}/auth/callback${mangled}`);
+    expect(answer.status).toBe(404);
+    const log = house.logged.join('');
+    expect(log).toContain('"path":"/auth/callback');
+    expect(log).not.toContain('SEKRET');
+  });
+
   test('says nothing secret in the log', async () => {
     const { browser } = await house.signIn();
     await browser.open(`${house.origin}/workspaces?limit=3&secret=query-value`);

@@ -98,6 +98,7 @@ describe('the line of a request', () => {
   test.each([
     ['quotation marks', '/a"b","status":"500'],
     ['a backslash', '/a\\"b\\'],
+    ['encoded letters and slashes', '/a/%C3%A9%20%2F%25%252f'],
   ])('holds a path with %s as it came', async (_what, target) => {
     await using started = await startServer('info', (_req, res) => res.end());
     await call(started, target);
