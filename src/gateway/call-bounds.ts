@@ -1,4 +1,5 @@
 import { createDeferred } from '../platform/deferred.ts';
+import { shareOf } from '../platform/share.ts';
 import { tooBusy } from './problems.ts';
 import { CallAbortedError, ServiceTimeoutError } from './service-call-errors.ts';
 
@@ -25,12 +26,9 @@ export interface CallSlot {
 export interface CallBoundsOptions {
   /** Most calls in flight in this process. */
   readonly mostCalls: number;
-  /** Most of them of one session. */
+  /** Most of them of one session, which has no more than its share of them either. */
   readonly mostCallsPerSession: number;
-  /**
-   * Connections to the service. One session uses half of those that others leave, at least one, and its other calls
-   * wait: several that hold theirs for long take less and less, and leave some to everyone else.
-   */
+  /** Connections to the service. One session uses its share of them, and its other calls wait. */
   readonly connections: number;
 }
 
@@ -51,8 +49,11 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
   const sessions = new Map<string, SessionCalls>();
   let inFlight = 0;
   let asking = 0;
+  const mayEnter = (session: SessionCalls) =>
+    session.inFlight < options.mostCallsPerSession &&
+    session.inFlight < shareOf(options.mostCalls, inFlight - session.inFlight);
   const mayAsk = (session: SessionCalls) =>
-    session.asking < Math.max(1, Math.floor((options.connections - (asking - session.asking)) / 2));
+    session.asking < shareOf(options.connections, asking - session.asking);
 
   const waitForTurn = (session: SessionCalls, withinMs: number, onTurn: () => void): Wait => {
     const { promise, resolve, reject } = createDeferred<void>();
@@ -74,8 +75,8 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
   const enter = (sessionId: string): CallSlot => {
     let session = sessions.get(sessionId);
     if (inFlight >= options.mostCalls) throw tooBusy('This server has as many calls in flight as it takes.');
-    if (session !== undefined && session.inFlight >= options.mostCallsPerSession) {
-      throw tooBusy('This session has as many calls in flight as one may have.');
+    if (session !== undefined && !mayEnter(session)) {
+      throw tooBusy('This session has as many calls in flight as one may have now.');
     }
     if (session === undefined)
       sessions.set(sessionId, (session = { inFlight: 0, asking: 0, waiting: new Set() }));

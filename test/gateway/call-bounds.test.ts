@@ -2,16 +2,38 @@ import { describe, expect, test } from '@jest/globals';
 import { createCallBounds } from '../../src/gateway/call-bounds.ts';
 import { CallAbortedError, ServiceTimeoutError } from '../../src/gateway/service-call-errors.ts';
 
-const createBounds = () => createCallBounds({ mostCalls: 4, mostCallsPerSession: 3, connections: 2 });
+const createBounds = () => createCallBounds({ mostCalls: 6, mostCallsPerSession: 3, connections: 2 });
 
 describe('a place among the calls', () => {
   test('is refused past what a session may have, and past what all may have', () => {
     const bounds = createBounds();
     for (const session of ['a', 'a', 'a']) bounds.enter(session);
     expect(() => bounds.enter('a')).toThrow(expect.objectContaining({ code: 'too_busy' }));
+    for (const session of ['b', 'c', 'd']) bounds.enter(session);
+    expect(() => bounds.enter('e')).toThrow(expect.objectContaining({ code: 'too_busy' }));
+    expect(bounds.inFlight).toBe(6);
+  });
+
+  test('goes to a session for half of what others leave, so that a few that take all they get leave some', () => {
+    const bounds = createCallBounds({ mostCalls: 2048, mostCallsPerSession: 512, connections: 128 });
+    const taken = ['a', 'b', 'c', 'd', 'e', 'f'].map((session) => {
+      const before = bounds.inFlight;
+      expect(() => {
+        for (;;) bounds.enter(session);
+      }).toThrow('Too many calls');
+      return bounds.inFlight - before;
+    });
+    expect(taken).toEqual([512, 512, 512, 256, 128, 64]);
+    expect(() => bounds.enter('g')).not.toThrow();
+  });
+
+  test('comes back to a session as others leave theirs', () => {
+    const bounds = createBounds();
+    const slots = ['a', 'a', 'a'].map((session) => bounds.enter(session));
     bounds.enter('b');
-    expect(() => bounds.enter('c')).toThrow(expect.objectContaining({ code: 'too_busy' }));
-    expect(bounds.inFlight).toBe(4);
+    expect(() => bounds.enter('b')).toThrow('Too many calls');
+    for (const slot of slots) slot.leave();
+    for (const session of ['b', 'b']) bounds.enter(session);
   });
 
   test('is free again once it is left, however often', () => {
@@ -70,7 +92,7 @@ describe('the turn of a call', () => {
   });
 
   test('comes to half of what others leave, so that there is always some for one more', () => {
-    const bounds = createCallBounds({ mostCalls: 100, mostCallsPerSession: 100, connections: 16 });
+    const bounds = createCallBounds({ mostCalls: 1000, mostCallsPerSession: 100, connections: 16 });
     const taken = ['a', 'b', 'c', 'd', 'e'].map((session) => {
       const turns = Array.from({ length: 20 }, () => bounds.enter(session).turn(10));
       for (const turn of turns) turn?.catch(() => {}); // they give up in a moment

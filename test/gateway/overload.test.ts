@@ -14,7 +14,7 @@ let house: House;
 const held: ServerResponse[] = [];
 beforeAll(async () => {
   house = await startHouse({
-    MAX_CALLS: '8',
+    MAX_CALLS: '10',
     MAX_CALLS_PER_SESSION: '5',
     SERVICE_CONNECTIONS: '4',
     METRICS_PORT: '65000', // on: they tell how many calls are in flight
@@ -110,16 +110,29 @@ describe('a session', () => {
   });
 });
 
+test('a few sessions that hold all the calls they get leave some to others', async () => {
+  const [one, two, other] = [await house.enter(), await house.enter(), await house.enter()];
+  const calls = [one, two].flatMap(({ cookie }) => stick(cookie, 5));
+  expect(await Promise.race(calls)).toMatchObject({
+    status: 503,
+    text: expect.stringContaining('"too_busy"'),
+  });
+  expect((await call(other.cookie)).status).toBe(200);
+  await goOn();
+  const statuses = (await Promise.all(calls)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(5);
+});
+
 test('a process has as many calls in flight as it may, whosever they are', async () => {
-  const sessions = [await house.enter(), await house.enter(), await house.enter()];
-  const calls = sessions.flatMap(({ cookie }) => stick(cookie, 3));
+  const sessions = await Promise.all(Array.from({ length: 11 }, async () => house.enter()));
+  const calls = sessions.flatMap(({ cookie }) => stick(cookie, 1));
   expect(await Promise.race(calls)).toMatchObject({
     status: 503,
     text: expect.stringContaining('"too_busy"'),
   });
   await goOn();
   const statuses = (await Promise.all(calls)).map(({ status }) => status);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(8);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(10);
 });
 
 test('pages and sign-in need no place among the calls', async () => {
