@@ -3,13 +3,14 @@ import { AppError } from '../platform/errors.ts';
 import { goneSignal } from '../platform/gone.ts';
 import type { Ticket } from '../session/record.ts';
 import { createAtOnce } from './at-once.ts';
+import type { AtOnceBounds } from './at-once.ts';
 
 /**
- * Lets no more than `most` pages of a session be under way in this process; a further one is a 429. A page counts until all
- * of it is sent or its reader has gone: until then all of it waits in memory, also where nobody reads.
+ * Lets no more pages of a session be under way in this process than `bounds` say; a further one is a 429. A page counts until
+ * all of it is sent or its reader has gone: until then all of it waits in memory, also where nobody reads.
  */
-export function createPagesAtOnce(most: number, ticketOf: (req: Request) => Ticket): RequestHandler {
-  const enter = createAtOnce(most);
+export function createPagesAtOnce(bounds: AtOnceBounds, ticketOf: (req: Request) => Ticket): RequestHandler {
+  const enter = createAtOnce(bounds);
   return (req, res, next) => {
     const leave = enter(ticketOf(req).id);
     if (leave === null) throw tooManyPages();
@@ -22,7 +23,7 @@ export function createPagesAtOnce(most: number, ticketOf: (req: Request) => Tick
 
 function tooManyPages(): AppError {
   return new AppError(429, 'too_many_pages', 'Too many pages at once', {
-    detail: 'Several of your pages are on their way already. Wait a moment until they are there.',
+    detail: 'What you opened before is still on its way. Wait a moment until it is there.',
     headers: { 'retry-after': '2' },
   });
 }

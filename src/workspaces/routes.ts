@@ -17,7 +17,7 @@ import { toFoundWorkspacesView, toWorkspacesView } from './workspaces-view.ts';
 
 export interface WorkspacesDeps extends Pick<
   Workspaces,
-  'pageByNumber' | 'findItems' | 'readItem' | 'mostPages'
+  'pageByNumber' | 'findItems' | 'readItem' | 'pagesAtOnce'
 > {
   readonly render: Render;
   readonly signedIn: RequestHandler[];
@@ -53,7 +53,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   };
 
   router.all([WORKSPACES.address, INSIDE], framePage, signedIn);
-  router.get([WORKSPACES.address, INSIDE], createPagesAtOnce(deps.mostPages, ticketOf));
+  router.get([WORKSPACES.address, INSIDE], createPagesAtOnce(deps.pagesAtOnce, ticketOf));
   router.get(WORKSPACES.address, async (req, res) => {
     const source = toSource(req, res, WORKSPACES.servicePath);
     const find = toFindAddress(req.query, pageSize);

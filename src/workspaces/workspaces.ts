@@ -6,6 +6,7 @@ import type { ServiceClient } from '../platform/service-client.ts';
 import type { ServiceAnswered } from '../platform/service-metrics.ts';
 import type { Sealer } from '../session/sealing.ts';
 import type { SessionRecords } from '../session/session-records.ts';
+import type { AtOnceBounds } from './at-once.ts';
 import type { Wait } from './exports/patience.ts';
 import { createWholeList } from './exports/whole-list.ts';
 import type { WholeList } from './exports/whole-list.ts';
@@ -26,8 +27,7 @@ export interface Workspaces {
   readonly findItems: FindItems;
   readonly readItem: ReadItem;
   readonly wholeList: WholeList;
-  /** Pages that a session may have under way in this process. */
-  readonly mostPages: number;
+  readonly pagesAtOnce: AtOnceBounds;
 }
 
 export interface WorkspacesOptions {
@@ -71,14 +71,18 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     findItems: createFinding(walk),
     readItem: createReadItem(askService),
     wholeList: createWholeList({ readList, sessions, wait }),
-    mostPages: toMostPages(options.connections),
+    pagesAtOnce: toPagesAtOnce(options.connections),
   };
 }
 
 /**
  * A page takes one call at a time, and a second one for the workspace that it is about: with all that a session may have
- * under way it takes about a quarter of the connections. More than 16 tabs nobody loads at once.
+ * under way it takes about a quarter of the connections, and half as many pages as there are connections take all. More
+ * than 16 tabs nobody loads at once.
  */
-function toMostPages(connections: number): number {
-  return Math.min(Math.max(2, Math.floor(connections / 8)), 16);
+function toPagesAtOnce(connections: number): AtOnceBounds {
+  return {
+    most: Math.min(Math.max(2, Math.floor(connections / 8)), 16),
+    places: Math.floor(connections / 2),
+  };
 }

@@ -50,7 +50,11 @@ const sealer = createSealer({ current: [Buffer.alloc(32, 7)] });
 export async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> {
   const { redis, now = Date.now, timeoutSeconds = 10 } = options;
   const tokens = options.tokens ?? { accessToken: () => Promise.resolve('access-token') };
-  const service = createServiceClient({ origin: options.serviceOrigin, connections: 8, timeoutSeconds });
+  const service = createServiceClient({
+    origin: options.serviceOrigin,
+    connections: options.connections ?? 8,
+    timeoutSeconds,
+  });
   const lists = createWorkspaces({
     service,
     tokens,

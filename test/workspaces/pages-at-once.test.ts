@@ -52,11 +52,28 @@ test('One page too many of a session at once is a 429, until one of the others i
   expect(await again).toBe(200);
 });
 
+test('Where a few sessions have all the pages they get, another one has two at once', async () => {
+  const waiting: ServerResponse[] = [];
+  await using service = await startSmallService([], (_call, res) => {
+    waiting.push(res);
+    return true;
+  });
+  await using app = await start(service, { connections: CONNECTIONS });
+  const pages: Promise<number>[] = [];
+  for (const session of ['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c', 'd', 'd']) {
+    pages.push(ask(app, session).then(({ status }) => status));
+    await eventually(async () => waiting.length === pages.length); // what each may have goes by what others have
+  }
+  await ask(app, 'd').expect(429);
+  for (const res of waiting) sendJson(res, 200, { value: [] });
+  expect(new Set(await Promise.all(pages))).toEqual(new Set([200]));
+});
+
 test('A page that nobody reads counts until its reader has gone: it stays in memory for as long', async () => {
   const app = express();
   app.get(
     '/',
-    createPagesAtOnce(MOST_PAGES, () => TICKET),
+    createPagesAtOnce({ most: MOST_PAGES }, () => TICKET),
     (_req, res) => {
       res.send('x'.repeat(20_000_000)); // more than the system takes for who doesn’t read
     },

@@ -38,7 +38,7 @@ export function createExportsRouter(deps: {
   const { signedIn, ticketOf, kinds, now } = deps;
   const router = Router({ caseSensitive: true });
   const sendExport = createSendExport(deps);
-  const enter = createAtOnce(MOST_AT_ONCE);
+  const enter = createAtOnce({ most: MOST_AT_ONCE });
 
   const answer = async (req: Request, res: Response, format: ExportFormat, { list, name }: Exported) => {
     const fileName = `${name}-${toDay(now())}.${format.extension}`;
