@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import { readDotEnv } from './platform/dot-env.ts';
 import { settlesWithin } from './platform/durations.ts';
 import { takeHangUps } from './platform/hang-ups.ts';
+import { endOnUncaught } from './platform/last-resort.ts';
 import { bindPort } from './platform/listening.ts';
 import { createGatheredLines } from './platform/log-lines.ts';
 import { createLog } from './platform/log.ts';
@@ -20,14 +21,15 @@ const RENEWALS_WITHIN_MS = 2_000;
 
 /** Starts, serves until a signal, drains. Resolves with the exit code. */
 async function main(): Promise<number> {
+  const lines = createGatheredLines();
+  process.once('exit', () => lines.flush());
+  endOnUncaught(process, createLog('fatal', lines)); // whatever LOG_LEVEL says
   const hangUps = takeHangUps(process);
   const dotEnv = readDotEnv(process);
   const loaded = loadConfig(process.env, dotEnv.isIgnored);
   const bound = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, bound.port);
 
-  const lines = createGatheredLines();
-  process.once('exit', () => lines.flush());
   const log = createLog(config.logLevel, lines);
   if (Number(process.versions.node.split('.')[0]) < 22) {
     log.warn({ node: process.version }, 'Node 20 gets no more fixes: use Node 24');

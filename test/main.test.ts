@@ -10,19 +10,20 @@ import { exchangeBytes } from './support/raw.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64url');
 
+const variables = (house: House) => ({
+  PORT: '0',
+  PUBLIC_URL: 'http://localhost:3000',
+  SERVICE_URL: house.serviceOrigin,
+  CLIENT_ID: 'demo-app',
+  CLIENT_SECRET: 'a-client-secret',
+  SCOPES: 'room:read',
+  REDIS_URL: house.privateRedis.url,
+  SESSION_KEYS: KEY,
+});
+
 /** `npm start` beside a house whose Redis and service it uses. */
 const start = async (house: House, env = {}) =>
-  startProgram('npm', ['start', '--silent'], {
-    PORT: '0',
-    PUBLIC_URL: 'http://localhost:3000',
-    SERVICE_URL: house.serviceOrigin,
-    CLIENT_ID: 'demo-app',
-    CLIENT_SECRET: 'a-client-secret',
-    SCOPES: 'room:read',
-    REDIS_URL: house.privateRedis.url,
-    SESSION_KEYS: KEY,
-    ...env,
-  });
+  startProgram('npm', ['start', '--silent'], { ...variables(house), ...env });
 
 /** Its address, once it is ready: it listens before Redis has answered it. */
 async function readyUrl(program: Program): Promise<string> {
@@ -30,6 +31,16 @@ async function readyUrl(program: Program): Promise<string> {
   await eventually(async () => (await fetch(`${url}/readyz`)).ok);
   return url;
 }
+
+/** Has a process fail on SIGUSR2 as a command of Redis does that nobody waits for. */
+const failing = (how: 'throw' | 'Promise.reject') =>
+  `data:text/javascript,${encodeURIComponent(`
+  process.on('SIGUSR2', () => {
+    const { CLIENT_SECRET: secret } = process.env;
+    const command = { name: 'auth', args: [secret] };
+    const error = Object.assign(new Error('WRONGPASS ' + secret), { name: 'ReplyError', command });
+    ${how}(error);
+  });`)}`;
 
 /** A call that the service has and does not answer. */
 async function slowCall(house: House, program: Program): Promise<{ answered: Promise<unknown> }> {
@@ -244,6 +255,26 @@ describe('npm start', () => {
     expect(await call.answered).toBe('cut off');
     expect((await program.ended()).output).not.toContain('"msg":"stopped"');
   });
+
+  test.each(['throw', 'Promise.reject'] as const)(
+    'ends with 1 and one reduced line on an error that nobody catches: %s',
+    async (how) => {
+      await using house = await startHouse();
+      const args = ['--import', failing(how), 'scripts/start.mjs'];
+      await using program = await startProgram(process.execPath, args, variables(house));
+      await program.prints(/"msg":"listening"/);
+      program.child.kill('SIGUSR2');
+      const { code, output } = await program.ended();
+      const lines = output.split('\n').slice(0, -1);
+      expect([code, lines.filter((line) => !line.startsWith('{"level":'))]).toEqual([1, []]);
+      expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+        level: 'fatal',
+        msg: 'uncaught error',
+        err: { type: 'ReplyError', message: 'Redis answered WRONGPASS' },
+      });
+      expect(output).not.toContain('a-client-secret');
+    },
+  );
 
   test('tells the address at which signing in works', async () => {
     await using house = await startHouse();

@@ -1,0 +1,14 @@
+import type { Logger } from './log.ts';
+
+/**
+ * Ends a process with 1 on an error that nobody has caught: its state is unknown. By itself Node would print the error with all its
+ * members, and those of an error of Redis hold the command that failed, `AUTH` with its password too; a log reduces it.
+ */
+export function endOnUncaught(self: NodeJS.Process, log: Logger): void {
+  const end = (error: unknown) => {
+    log.fatal({ err: error }, 'uncaught error');
+    self.exit(1);
+  };
+  self.on('uncaughtException', end);
+  self.on('unhandledRejection', end);
+}
