@@ -42,7 +42,7 @@ export class GrantRefusedError extends Error {
   }
 }
 
-/** The token endpoint can't be reached, is too slow, or answers nonsense: the grant may well be good. */
+/** The token endpoint can't be reached, is too slow, out of order, or answers nonsense: the grant may well be good. */
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
   /** Not to be asked again within this time (ms). */

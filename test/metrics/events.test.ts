@@ -84,17 +84,19 @@ describe('signing in and out', () => {
     ['refused', 'error=server_error'],
     ['unknown_state', 'an unknown state'],
     ['token_endpoint', 'no token endpoint'],
-  ])('counts one that comes to %s', async (outcome, how) => {
+    ['token_endpoint', 'one that says so'],
+    ['refused', 'one that refuses'],
+  ])('counts one that comes to %s: %s', async (outcome, how) => {
     const { house } = metrics;
     const { browser, state } = await begin();
     const back = {
       Deny: `error=access_denied&state=${state}`,
       'error=server_error': `error=server_error&state=${state}`,
       'an unknown state': 'code=a-code&state=unknown',
-      'no token endpoint': `code=a-code&state=${state}`,
     }[how];
-    house.intercept = (req) => req.url === TOKEN_PATH && Boolean(req.socket.destroy());
-    await browser.fetch(`${house.origin}/auth/callback?${back}`);
+    const answer = { 'one that says so': 'server_error', 'one that refuses': 'invalid_client' }[how];
+    renewsTo(answer === undefined ? null : { error: answer });
+    await browser.fetch(`${house.origin}/auth/callback?${back ?? `code=a-code&state=${state}`}`);
     await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
   });
 
@@ -173,7 +175,8 @@ describe('a renewal', () => {
     ['invalid_grant', { error: 'invalid_grant' }, 'invalid_grant'],
     ['refused', { error: 'invalid_client' }, 'refused'],
     ['token_endpoint', null, 'unavailable'],
-  ])('that fails counts by its cause: %s', async (cause, answer, outcome) => {
+    ['token_endpoint', { error: 'temporarily_unavailable' }, 'unavailable'],
+  ])('that fails counts by its cause: %s, of %j', async (cause, answer, outcome) => {
     renewsTo(answer);
     const { cookie } = await metrics.house.enter({ expiresAt: 0 });
     await call(cookie);
