@@ -205,7 +205,7 @@ describe('npm start', () => {
     expect((await fetch(`${url}/auth/session`, { headers: { cookie } })).status).toBe(200);
   });
 
-  test('ends with 1 where what is under way takes longer than SHUTDOWN_SECONDS', async () => {
+  test('ends with 1 where a call takes longer than SHUTDOWN_SECONDS, and does not blame the service', async () => {
     await using house = await startHouse();
     await using program = await start(house, {
       SHUTDOWN_SECONDS: '1',
@@ -213,8 +213,14 @@ describe('npm start', () => {
     });
     const call = await slowCall(house, program);
     program.child.kill('SIGTERM');
-    expect((await program.ended()).code).toBe(1);
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
     expect(await call.answered).toBe('cut off');
+    const behind = output.slice(output.indexOf('"msg":"draining"')).split('\n').slice(1, -1);
+    const [line = {}, ...more] = behind.map((text) => JSON.parse(text) as object);
+    expect(line).toMatchObject({ msg: 'request', path: '/api/public/v1/slow', cutOff: true });
+    expect(line).not.toHaveProperty('status');
+    expect(more).toEqual([expect.objectContaining({ msg: 'stopped', inTime: false })]);
   });
 
   test('drains on Ctrl-C, though npm passes the signal on a second time', async () => {

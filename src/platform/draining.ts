@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { createBalancerWatch } from './balancer-watch.ts';
 import { createDeferred } from './deferred.ts';
 import { settlesWithin } from './durations.ts';
@@ -117,10 +118,16 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
       for (const socket of connections.keys()) endInAMoment(socket);
       const leftMs = drainingSince + withinMs - performance.now();
       const inTime = await settlesWithin(Promise.all([closed, empty.promise]), leftMs);
-      for (const socket of connections.keys()) socket.destroy();
+      // Whoever works for one of them learns that it is cut off before anything that it works with is taken away.
+      await Promise.all([...connections.keys()].map(cutConnection));
+      await turn();
       return inTime;
     },
   };
+}
+
+async function cutConnection(socket: Socket): Promise<void> {
+  await new Promise((resolve) => socket.once('close', resolve).destroy());
 }
 
 /** Of the answers on a lost connection Node 20 tells only the one whose turn it is: those behind it would wait for ever. */
