@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, RequestHandler } from 'express';
 import { notesOf } from '../platform/request-notes.ts';
 import type { RequestNotes } from '../platform/request-notes.ts';
 import { pseudonymOf } from '../session/pseudonym.ts';
 import { startSession, ticketOf } from '../session/sessions.ts';
+import { endForSure } from './end-for-sure.ts';
 import { HOME } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
 import type { SignInAttempt } from './sign-in-attempts.ts';
@@ -65,34 +65,6 @@ async function redeem(
     throw exchangeFailed(cause, attempt.returnTo);
   }
 }
-
-/**
- * The new session stands, so that Redis going just now must not make the sign-in look failed; and the old one must not
- * stay. Resolves at once when it has ended, or when the first try has failed.
- */
-async function endForSure({ records, life, log }: AuthDeps, id: string, by: RequestNotes): Promise<void> {
-  const end = async () => {
-    if (await records.end(id)) life.ended(id, 'signed_in_again', by);
-  };
-  const again = async () => {
-    for (const giveUpAt = performance.now() + END_WITHIN_MS; performance.now() < giveUpAt;) {
-      await delay(END_AGAIN_MS, undefined, { ref: false });
-      const ended = await end().then(
-        () => true,
-        () => false,
-      );
-      if (ended) return;
-    }
-    log.error('the session before a sign-in could not be ended');
-  };
-  await end().catch((error: unknown) => {
-    log.warn({ err: error }, 'the session before a sign-in is ended later');
-    void again();
-  });
-}
-
-const END_AGAIN_MS = 1_000;
-const END_WITHIN_MS = 600_000;
 
 function queryOf(req: Request): URLSearchParams {
   const at = req.originalUrl.indexOf('?');

@@ -3,8 +3,8 @@ import type { Logger } from '../platform/log.ts';
 import type { RequestNotes } from '../platform/request-notes.ts';
 import { isSameGrant } from '../session/record.ts';
 import type { Grant, SessionRecord, Ticket } from '../session/record.ts';
-import { pseudonymOf } from '../session/pseudonym.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
+import { toSessionMembers } from '../session/session-life.ts';
 import type { SessionLife } from '../session/session-life.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { GrantRefusedError, TokenEndpointError } from './oauth-client.ts';
@@ -125,7 +125,7 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     }
     metrics?.failed(error instanceof GrantRefusedError ? 'refused' : 'token_endpoint');
     log.warn(
-      { err: error, session: pseudonymOf(current.id), requestId: by?.requestId, ...toLog(earlier) },
+      { err: error, ...toSessionMembers(current.id, by), ...toLog(earlier) },
       'renewal failed; the session is kept',
     );
     attempt.fail(earlier).catch(() => {}); // it counts as broken off then
@@ -161,7 +161,7 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     const stored = await options.renewed.store(current, { ...current.record, grant, renewedAt: now() });
     life.renewed(current.id, by);
     if (earlier !== null)
-      log.info({ session: pseudonymOf(current.id), ...toLog(earlier) }, 'renewed at another attempt');
+      log.info({ ...toSessionMembers(current.id, by), ...toLog(earlier) }, 'renewed at another attempt');
     return stored;
   };
 }

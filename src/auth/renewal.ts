@@ -83,8 +83,8 @@ export function createRenewals(options: RenewalOptions): Renewals {
     cleanUp(lock.release);
   };
 
-  const read = async (sessionId: string) => {
-    const found = await records.peek(sessionId);
+  const read = async (sessionId: string, by: RequestNotes | undefined) => {
+    const found = await records.peek(sessionId, by);
     if (found === null) throw new SessionEndedError();
     return found.ticket;
   };
@@ -103,7 +103,7 @@ export function createRenewals(options: RenewalOptions): Renewals {
       attempt = own;
     };
     try {
-      const current = await read(sessionId);
+      const current = await read(sessionId, by);
       const grant = wanted(current.record.grant, unwanted) ?? (await step(current, lock, begun, by));
       finish(lock, attempt);
       return grant && { grant, led: attempt !== null };
@@ -133,7 +133,7 @@ export function createRenewals(options: RenewalOptions): Renewals {
         const done = await underLock(lock, sessionId, unwanted, by);
         if (done !== null) return done;
       } else {
-        const newer = wanted((await read(sessionId)).record.grant, unwanted);
+        const newer = wanted((await read(sessionId, by)).record.grant, unwanted);
         if (newer !== null) return { grant: newer, led: false };
         if (lock !== 'taken') {
           throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);

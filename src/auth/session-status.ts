@@ -1,6 +1,8 @@
 import type { RequestHandler, Response } from 'express';
 import { toAppError } from '../platform/errors.ts';
 import { sendProblem } from '../platform/problem.ts';
+import { notesOf } from '../platform/request-notes.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
 import { crossSiteRequest, isSameOrigin } from '../platform/same-origin.ts';
 import { endOfSession } from '../session/record.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -17,8 +19,8 @@ interface Found {
  * idle time, so that a page may ask as often as it likes.
  */
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
-  return answerWith(deps, async (id) => {
-    const found = await deps.records.peek(id);
+  return answerWith(deps, async (id, by) => {
+    const found = await deps.records.peek(id, by);
     return found === null ? null : { record: found.ticket.record, idleExpiresAt: found.idleExpiresAt };
   });
 }
@@ -29,8 +31,8 @@ export function createSessionStatus(deps: AuthDeps): RequestHandler {
  */
 export function createSessionExtension(deps: AuthDeps): RequestHandler {
   const { config, records, now } = deps;
-  const extend = answerWith(deps, async (id) => {
-    const ticket = await records.read(id);
+  const extend = answerWith(deps, async (id, by) => {
+    const ticket = await records.read(id, by);
     if (ticket === null) return null;
     return { record: ticket.record, idleExpiresAt: now() + config.sessionIdleSeconds * 1_000 };
   });
@@ -40,7 +42,10 @@ export function createSessionExtension(deps: AuthDeps): RequestHandler {
   };
 }
 
-function answerWith(deps: AuthDeps, find: (id: string) => Promise<Found | null>): RequestHandler {
+function answerWith(
+  deps: AuthDeps,
+  find: (id: string, by: RequestNotes) => Promise<Found | null>,
+): RequestHandler {
   const { config, cookie, now } = deps;
   const send = (res: Response, { record, idleExpiresAt }: Found) => {
     // Browsers' clocks are wrong: with this one, which said these times too, a page knows how much is left.
@@ -56,7 +61,7 @@ function answerWith(deps: AuthDeps, find: (id: string) => Promise<Found | null>)
   return async (req, res) => {
     const read = cookie.read(req.headers.cookie);
     try {
-      const found = read === null ? null : await find(read.id);
+      const found = read === null ? null : await find(read.id, notesOf(res));
       if (found === null) {
         res.json({ signedIn: false });
         return;

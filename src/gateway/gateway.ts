@@ -137,7 +137,7 @@ async function forward(
 
 async function readSession({ records }: GatewayDeps, call: Call, id: string): Promise<Ticket | null> {
   try {
-    return await records.read(id);
+    return await records.read(id, call);
   } finally {
     countTo(call, 'session');
   }

@@ -1,9 +1,11 @@
 import { derive } from '../platform/changing.ts';
 import type { Logger } from '../platform/log.ts';
 import { createRecentValues } from '../platform/recent-values.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
 import { parseRecord } from './record.ts';
 import type { Ticket } from './record.ts';
 import type { Sealer } from './sealing.ts';
+import { toSessionMembers } from './session-life.ts';
 
 interface Opened {
   readonly ticket: Ticket;
@@ -15,7 +17,7 @@ export interface OpenedRecords {
   /** Where the session of an id stands in Redis. */
   keyOf(id: string): string;
   /** Null, and a line in the log, where the value was moved, cut, changed or sealed under an unknown key. */
-  open(sealed: string, id: string): Opened | null;
+  open(sealed: string, id: string, by?: RequestNotes): Opened | null;
   /** Drops what is remembered of a session that ends. */
   forget(id: string): void;
 }
@@ -40,11 +42,11 @@ export function createOpenedRecords(
 ): OpenedRecords {
   const sessions = derive(sealer.keyring, () => createRecentValues<string, Remembered>(MOST_REMEMBERED));
 
-  const open = (sealed: string, id: string, key: string): Opened | null => {
+  const open = (sealed: string, id: string, key: string, by: RequestNotes | undefined): Opened | null => {
     const plain = sealer.open(sealed, id, key);
     const record = plain === null ? null : parseRecord(plain.text);
     if (plain === null || record === null) {
-      log.warn({ key }, 'session value refused');
+      log.warn({ ...toSessionMembers(id, by), key }, 'session value refused');
       return null;
     }
     return { ticket: { id, sealed, record }, current: plain.current };
@@ -53,11 +55,11 @@ export function createOpenedRecords(
   return {
     // An id that nobody has a session for is not remembered: it comes from a cookie that may be as old as it likes.
     keyOf: (id) => sessions.current.get(id)?.key ?? toKey(id),
-    open(sealed, id) {
+    open(sealed, id, by) {
       const known = sessions.current.get(id);
       if (known?.opened.ticket.sealed === sealed) return known.opened;
       const key = known?.key ?? toKey(id);
-      const opened = open(sealed, id, key);
+      const opened = open(sealed, id, key, by);
       if (opened === null) return null;
       if (known === undefined) sessions.current.set(id, { key, opened });
       else known.opened = opened;

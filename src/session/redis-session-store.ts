@@ -2,6 +2,7 @@ import { RedisStore } from 'connect-redis';
 import type { Request } from 'express';
 import type { SessionData } from 'express-session';
 import type { RedisClient } from '../platform/redis.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
 import type { SessionRecord, Ticket } from './record.ts';
 import type { SessionRecords } from './session-records.ts';
 import type { TicketCookie } from './ticket-cookie.ts';
@@ -28,6 +29,7 @@ export class RedisSessionStore extends RedisStore {
   readonly #stored = new WeakSet<SessionData>();
   readonly #records: SessionRecords;
   readonly #attributes: TicketCookie['attributes'];
+  #by: RequestNotes | undefined;
 
   constructor(redis: RedisClient, prefix: string, records: SessionRecords, cookie: TicketCookie) {
     super({ client: redis, prefix: `${prefix}session:` });
@@ -35,8 +37,19 @@ export class RedisSessionStore extends RedisStore {
     this.#attributes = cookie.attributes;
   }
 
+  /** Express-session does not say for whom it reads a session, but does so before it returns: this runs it. */
+  readFor(by: RequestNotes, run: () => void): void {
+    this.#by = by;
+    try {
+      run();
+    } finally {
+      this.#by = undefined;
+    }
+  }
+
   override async get(id: string, done: Done<SessionData | null>): Promise<void> {
-    await this.#records.read(id).then((ticket) => done(null, ticket && this.#toSessionData(ticket)), done);
+    const found = this.#records.read(id, this.#by);
+    await found.then((ticket) => done(null, ticket && this.#toSessionData(ticket)), done);
   }
 
   /**

@@ -12,21 +12,21 @@ export interface SessionLife {
   ended(id: string, reason: EndOfSession, by?: RequestNotes, more?: object): void;
 }
 
+/** What each line about a session has: its pseudonym, and by which request it came to that. */
+export function toSessionMembers(id: string, by: RequestNotes | undefined) {
+  return { session: pseudonymOf(id), requestId: by?.requestId, traceId: by?.trace?.traceId };
+}
+
 export function createSessionLife(log: Logger, metrics: SessionMetrics | null): SessionLife {
-  const toLog = (id: string, by: RequestNotes | undefined) => ({
-    session: pseudonymOf(id),
-    requestId: by?.requestId,
-    traceId: by?.trace?.traceId,
-  });
   return {
     started(id, by) {
       metrics?.started();
-      log.info(toLog(id, by), 'session started');
+      log.info(toSessionMembers(id, by), 'session started');
     },
-    renewed: (id, by) => log.info(toLog(id, by), 'session renewed'),
+    renewed: (id, by) => log.info(toSessionMembers(id, by), 'session renewed'),
     ended(id, reason, by, more) {
       metrics?.ended(reason);
-      log.info({ ...toLog(id, by), reason, ...more }, 'session ended');
+      log.info({ ...toSessionMembers(id, by), reason, ...more }, 'session ended');
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../platform/log.ts';
 import type { Getex } from '../platform/getex.ts';
 import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
+import type { RequestNotes } from '../platform/request-notes.ts';
 import { createOpenedRecords } from './opened-records.ts';
 import type { SessionRecord, Ticket } from './record.ts';
 import type { Sealer } from './sealing.ts';
@@ -10,13 +11,16 @@ import type { SessionLife } from './session-life.ts';
 
 /**
  * Sessions in Redis. Each call rejects with StoreUnavailableError while Redis is away; whatever it did not say is
- * unchanged.
+ * unchanged. `by` is the request that a session is read for: the log names it.
  */
 export interface SessionRecords {
   /** The session of an id, its idle time begun anew, in one command. Null where it has ended or never was. */
-  read(id: string): Promise<Ticket | null>;
+  read(id: string, by?: RequestNotes): Promise<Ticket | null>;
   /** The same without touching the idle time, and when that runs out (ms since the epoch). */
-  peek(id: string): Promise<{ readonly ticket: Ticket; readonly idleExpiresAt: number } | null>;
+  peek(
+    id: string,
+    by?: RequestNotes,
+  ): Promise<{ readonly ticket: Ticket; readonly idleExpiresAt: number } | null>;
   /** Stores a new session. An id that is taken or was ended stays as it is. */
   create(id: string, record: SessionRecord): Promise<void>;
   /** Replaces what the ticket read. Null where that no longer stands: renewed by another, or ended. */
@@ -103,14 +107,14 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
     return (await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
   };
 
-  const toTicket = (id: string, sealed: string | null): Ticket | null => {
+  const toTicket = (id: string, sealed: string | null, by: RequestNotes | undefined): Ticket | null => {
     if (sealed === null || sealed === TOMBSTONE) return null;
-    const found = opened.open(sealed, id);
+    const found = opened.open(sealed, id, by);
     if (found === null) return null;
     const { ticket } = found;
     if (ticket.record.createdAt + maxSeconds * 1_000 <= now()) {
       end(id).then(
-        (stood) => stood && options.life?.ended(id, 'age'),
+        (stood) => stood && options.life?.ended(id, 'age', by),
         (error: unknown) => options.log.warn({ err: error }, 'session past its age not ended yet'),
       );
       return null;
@@ -129,13 +133,13 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
   return {
     replace,
     end,
-    async read(id) {
-      return toTicket(id, await getex(keyOf(id), idleSeconds));
+    async read(id, by) {
+      return toTicket(id, await getex(keyOf(id), idleSeconds), by);
     },
-    async peek(id) {
+    async peek(id, by) {
       const key = keyOf(id);
       const [sealed, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
-      const ticket = toTicket(id, sealed);
+      const ticket = toTicket(id, sealed, by);
       return ticket === null ? null : { ticket, idleExpiresAt: now() + Math.max(0, ttlMs) };
     },
     async create(id, record) {

@@ -5,6 +5,7 @@ import type { SessionData } from 'express-session';
 import { derive } from '../platform/changing.ts';
 import { StoreUnavailableError } from '../platform/errors.ts';
 import type { RedisClient } from '../platform/redis.ts';
+import { notesOf } from '../platform/request-notes.ts';
 import type { SessionRecord, Ticket } from './record.ts';
 import { RedisSessionStore } from './redis-session-store.ts';
 import type { SessionRecords } from './session-records.ts';
@@ -21,17 +22,19 @@ export function createSessions(deps: {
   readonly cookie: TicketCookie;
 }): RequestHandler[] {
   const { cookie } = deps;
-  const withSecrets = derive(cookie.secrets, (secret) =>
-    session({
+  const withSecrets = derive(cookie.secrets, (secret): RequestHandler => {
+    const store = new RedisSessionStore(deps.redis, deps.prefix, deps.records, cookie);
+    const read = session({
       name: cookie.name,
       secret,
       cookie: cookie.attributes,
-      store: new RedisSessionStore(deps.redis, deps.prefix, deps.records, cookie),
+      store,
       genid: () => randomBytes(32).toString('base64url'),
       resave: false,
       saveUninitialized: false,
-    }),
-  );
+    });
+    return (req, res, next) => store.readFor(notesOf(res), () => read(req, res, next));
+  });
   const readSession: RequestHandler = (req, res, next) => void withSecrets.current(req, res, next);
 
   /** express-session verifies with every key but signs again only a new session. */

@@ -38,7 +38,8 @@ export function createSessionWalk(deps: {
     let calls = 0;
     return async (next) => {
       calls += 1;
-      if (calls > 1 && (await sessions.read(source.ticket.id)) === null) throw new SessionEndedError();
+      if (calls > 1 && (await sessions.read(source.ticket.id, source.notes)) === null)
+        throw new SessionEndedError();
       return ask(next);
     };
   };

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pseudonymOf } from '../../src/session/pseudonym.ts';
-import { hashId } from '../../src/session/session-records.ts';
+import { hashId, sessionKey } from '../../src/session/session-records.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
@@ -20,6 +20,9 @@ afterEach(() => {
 type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
 type Line = Readonly<Record<string, unknown>>;
 const PATH = '/api/public/v1/things';
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+/** The request is part of a trace. */
+const TRACED: Init = { headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` } };
 const lines = (msg: string): Line[] =>
   house.logged.map((line) => JSON.parse(line) as Line).filter((line) => line['msg'] === msg);
 /** The only line of a kind, once it is there; where a pseudonym is given, about that session: those of a test before may still come. */
@@ -106,29 +109,65 @@ describe('the life of a session', () => {
   test('tells that it was renewed, and by which request', async () => {
     tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
     const { id, cookie } = await house.enter({ expiresAt: 0 });
-    const { requestId } = await ask(cookie);
+    const { requestId } = await ask(cookie, PATH, TRACED);
     expect(await only('session renewed', pseudonymOf(id))).toMatchObject({
       level: 'info',
       session: pseudonymOf(id),
       requestId,
+      traceId: TRACE_ID,
+    });
+  });
+
+  test('tells that a renewal failed, for which request, and that another made it good', async () => {
+    tokenEndpointSays({ error: 'temporarily_unavailable' });
+    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const { requestId } = await ask(cookie, PATH, TRACED);
+    expect(await only('renewal failed; the session is kept', pseudonymOf(id))).toMatchObject({
+      level: 'warn',
+      requestId,
+      traceId: TRACE_ID,
+    });
+    tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
+    await eventually(async () => (await ask(cookie)).status === 200);
+    const renewed = await only('session renewed', pseudonymOf(id));
+    expect(await only('renewed at another attempt', pseudonymOf(id))).toMatchObject({
+      attemptBefore: 'failed',
+      requestId: renewed['requestId'],
     });
   });
 
   test('tells that the service has ended it', async () => {
     tokenEndpointSays({ error: 'invalid_grant' });
     const { id, cookie } = await house.enter({ expiresAt: 0 });
-    const { requestId } = await ask(cookie);
+    const { requestId } = await ask(cookie, PATH, TRACED);
     expect(await only('session ended', pseudonymOf(id))).toMatchObject({
       reason: 'invalid_grant',
       requestId,
+      traceId: TRACE_ID,
     });
   });
 
-  test('tells that it was past its age', async () => {
-    const { id, cookie } = await house.enter();
-    house.advance(house.config.sessionMaxSeconds * 1_000);
-    await ask(cookie);
-    expect(await only('session ended', pseudonymOf(id))).toMatchObject({ reason: 'age' });
+  describe.each([PATH, '/workspaces', '/auth/session'])('tells the one who came to %s with it', (path) => {
+    test('that it was past its age', async () => {
+      const { id, cookie } = await house.enter();
+      house.advance(house.config.sessionMaxSeconds * 1_000);
+      const { requestId } = await ask(cookie, path, TRACED);
+      expect(await only('session ended', pseudonymOf(id))).toMatchObject({
+        reason: 'age',
+        requestId,
+        traceId: TRACE_ID,
+      });
+    });
+
+    test('that its value was refused', async () => {
+      const { id, cookie } = await house.enter();
+      await house.redis.set(sessionKey(house.config.redisPrefix, id), 'never sealed', 'KEEPTTL');
+      const { requestId } = await ask(cookie, path, TRACED);
+      expect(await only('session value refused', pseudonymOf(id))).toMatchObject({
+        requestId,
+        traceId: TRACE_ID,
+      });
+    });
   });
 });
 

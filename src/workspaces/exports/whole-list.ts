@@ -37,7 +37,7 @@ export function createWholeList(deps: {
     let calls = 0;
 
     const askLater = async (next: string | undefined): Promise<ServicePage | null> => {
-      const ticket = await deps.sessions.read(source.ticket.id);
+      const ticket = await deps.sessions.read(source.ticket.id, source.notes);
       if (ticket === null) throw new SessionEndedError();
       return deps
         .readList({ ...list, ticket })(next)
