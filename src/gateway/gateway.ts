@@ -12,7 +12,7 @@ import type { ServiceAnswered } from '../platform/service-metrics.ts';
 import { pseudonymOf } from '../session/pseudonym.ts';
 import type { Ticket } from '../session/record.ts';
 import type { SessionRecords } from '../session/session-records.ts';
-import type { TicketCookie } from '../session/ticket-cookie.ts';
+import type { ReadCookie, TicketCookie } from '../session/ticket-cookie.ts';
 import type { CallBounds } from './call-bounds.ts';
 import { createCallBounds } from './call-bounds.ts';
 import type { CallMetrics } from './call-metrics.ts';
@@ -90,6 +90,8 @@ export function createGateway(
 
   return (req, res) => {
     const call = createCall(requests.takeDown(req, res, originalTarget(req), '/api/*'));
+    const sent = deps.cookie.read(req.headers.cookie);
+    if (sent !== null) call.session = pseudonymOf(sent.id);
     res.on('close', () => {
       endCall(call);
       const { service } = call.times;
@@ -99,7 +101,7 @@ export function createGateway(
     if (isRefused(req)) {
       meters?.calls.refused('draining');
       refuse(call, draining());
-    } else void forward(deps, exchange, bounds, call);
+    } else void forward(deps, exchange, bounds, call, sent);
   };
 }
 
@@ -115,13 +117,12 @@ async function forward(
   exchange: ExchangeDeps,
   bounds: CallBounds,
   call: Call,
+  sent: ReadCookie | null,
 ): Promise<void> {
   const { tokens } = deps;
   try {
     judgeHead(call.req, call.target, deps.config);
-    const sent = deps.cookie.read(call.req.headers.cookie);
     if (sent === null) throw signInRequired();
-    call.session = pseudonymOf(sent.id);
     const slot = (call.slot = bounds.enter(sent.id));
     const ticket = await readSession(deps, call, sent.id);
     if (ticket === null) throw sessionExpired();

@@ -7,7 +7,7 @@ import type { Changing } from '../platform/changing.ts';
 import { createRecentValues } from '../platform/recent-values.ts';
 
 /** A session cookie that we have signed. */
-interface ReadCookie {
+export interface ReadCookie {
   readonly id: string;
   /** Whether the first session key signed it. */
   readonly current: boolean;

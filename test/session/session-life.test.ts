@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { pseudonymOf } from '../../src/session/pseudonym.ts';
 import { hashId, sessionKey } from '../../src/session/session-records.ts';
 import { startHouse } from '../support/house.ts';
@@ -62,6 +64,25 @@ describe('the pseudonym of a session', () => {
     await eventually(async () => lines('request').length === 3);
     expect(lines('request').map(({ session }) => session)).toEqual([1, 2, 3].map(() => pseudonymOf(id)));
   });
+
+  test.each([
+    [403, PATH, { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }],
+    [404, '/api/elsewhere', {}],
+    [400, '/api/%zz', {}],
+    [405, PATH, { method: 'TRACE' }],
+  ])(
+    'is in the line of a call that is refused with %i before anybody asks Redis',
+    async (status, path, init) => {
+      const { id, cookie } = await house.enter();
+      const { method = 'GET', headers = {} } = init as { method?: string; headers?: Record<string, string> };
+      const answer = await request(house.origin + path, {
+        method: method as Dispatcher.HttpMethod,
+        headers: { cookie, ...headers },
+      });
+      await answer.body.dump();
+      expect(await only('request')).toMatchObject({ status, session: pseudonymOf(id) });
+    },
+  );
 
   test('is in no line of a request without a cookie of ours', async () => {
     await ask('');
