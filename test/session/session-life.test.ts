@@ -76,7 +76,7 @@ describe('the pseudonym of a session', () => {
       const { id, cookie } = await house.enter();
       const { method = 'GET', headers = {} } = init as { method?: string; headers?: Record<string, string> };
       const answer = await request(house.origin + path, {
-        method: method as Dispatcher.HttpMethod,
+        method: method,
         headers: { cookie, ...headers },
       });
       await answer.body.dump();
