@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** How orchestrators and balancers ask, each of them every few seconds. */
-const PROBE = /^\/(?:healthz|readyz)(?=\/?(?:\?|$))/;
+const PROBE = /^\/(?:healthz|readyz)(?=\?|$)/;
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD']);
 
 /** A request that has ended. */

@@ -58,7 +58,7 @@ describe('Three app containers behind a balancer', () => {
     const up = house.compose(['up', '--detach', '--no-build', '--no-recreate', 'balancer']);
     const [before] = await Promise.all([goOn(), up]);
     expect(before).toEqual(['running', 'created']);
-    const ask = async () => fetch(`${house.url}/readyz`);
+    const ask = async () => fetch(`${house.url}/healthz`);
     await eventually(
       async () =>
         ask().then(

@@ -50,7 +50,7 @@ test('probes that go well have one line, the first', async () => {
     ['GET', '/healthz', 200],
     ['HEAD', '/readyz', 200],
     ['GET', '/readyz?of=balancer', 200],
-    ['GET', '/healthz/', 200],
+    ['HEAD', '/healthz?', 200],
   ];
   expect(told(await linesOf([...round, ...round]))).toEqual(['info /readyz 200', 'info /healthz 200']);
 });
