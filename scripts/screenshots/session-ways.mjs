@@ -21,6 +21,22 @@ export async function comeNearTheEnd(page) {
   await tell(page, longest, HOUR_MS);
 }
 
+/**
+ * Begins more sign-ins than an address may, and takes that away from every state that is still to come.
+ * @param {Page} page
+ * @param {RunningDemo} demo
+ */
+export async function signInTooOften(page, { address }) {
+  const login = `${address}/auth/login`;
+  let status = 0;
+  while (status !== 429) {
+    const answer = await page.request.get(login, { maxRedirects: 0 });
+    status = answer.status();
+    await answer.dispose();
+  }
+  await page.goto(login);
+}
+
 /** @param {Page} page */
 export async function staySignedIn(page) {
   await comeNearTheEnd(page);

@@ -127,4 +127,7 @@ export const STATES = [
   { name: 'guide', path: '/console/guide', whole: true },
 
   { name: 'faults-of-the-local-service', signedOut: true, act: lists.setFaultByHand, docs: 'faults' },
+
+  // The last: nobody can sign in after it.
+  { name: 'too-many-sign-ins', signedOut: true, act: sessions.signInTooOften },
 ];
