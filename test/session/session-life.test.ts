@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { request } from 'undici';
-import type { Dispatcher } from 'undici';
 import { pseudonymOf } from '../../src/session/pseudonym.ts';
 import { hashId, sessionKey } from '../../src/session/session-records.ts';
 import { startHouse } from '../support/house.ts';
@@ -76,7 +75,7 @@ describe('the pseudonym of a session', () => {
       const { id, cookie } = await house.enter();
       const { method = 'GET', headers = {} } = init as { method?: string; headers?: Record<string, string> };
       const answer = await request(house.origin + path, {
-        method: method,
+        method,
         headers: { cookie, ...headers },
       });
       await answer.body.dump();
