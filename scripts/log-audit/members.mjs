@@ -9,10 +9,11 @@ export const MEMBERS = new Set(
 );
 /** The local service, which is no part of a deployment, names a fault that it was told to have. */
 const OF_SERVICE = 'fault';
+const QUERY = /\?[^\s?=&]*=/;
 const OF_ERRORS = new Set(['type', 'message', 'code', 'stack', 'cause']);
 
 /**
- * The members of a log line that are none of those, by their names; none of a line that is no JSON.
+ * The members of a log line that are none of those, by their names, or that hold a query; none of a line that is no JSON.
  * @param {string} line
  */
 export function strangeMembers(line) {
@@ -25,6 +26,9 @@ export function strangeMembers(line) {
     return ['(it is cut off)'];
   }
   const strange = Object.keys(members).filter((name) => !MEMBERS.has(name) && name !== OF_SERVICE);
+  // Values of a few characters can't be told from other words; that there is a query can.
+  for (const [name, value] of Object.entries(members))
+    if (typeof value === 'string' && QUERY.test(value)) strange.push(`${name} with a query`);
   for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err))
     strange.push(...Object.keys(err).filter((name) => !OF_ERRORS.has(name)));
   return strange;

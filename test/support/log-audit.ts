@@ -9,7 +9,9 @@ import { isOAuthError } from '../../src/auth/oauth-errors.ts';
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];
 /** Shorter ones can't be told from other words. */
 const SHORTEST = 8;
-const SHORTEST_QUERY_VALUE = 16;
+const SHORTEST_SENT = 16;
+/** So many bytes of a piece of a body are read: some bodies are a GiB. */
+const BODY_BYTES = 4_096;
 
 /** Asked for at once: a process may end after its test file. */
 const { testPath: TEST = 'no test' } = expect.getState();
@@ -56,7 +58,10 @@ export function watchService(req: IncomingMessage, res: ServerResponse): void {
   noteSecret('access token', req.headers.authorization?.replace(/^Bearer /, ''));
   noteQuery(req.url ?? '');
   res.once('finish', () => noteQuery(String(res.getHeader('location') ?? '')));
-  if (req.url?.endsWith('/oauth2/token') !== true) return;
+  if (req.url?.endsWith('/oauth2/token') !== true) {
+    onTexts(req, 'emit', (name, chunk) => name === 'data' && noteBody(chunk));
+    return;
+  }
   onTexts(req, 'emit', (name, chunk) => name === 'data' && noteForm(String(chunk)));
   onTexts(res, 'write', noteTokens);
   onTexts(res, 'end', noteTokens);
@@ -76,9 +81,16 @@ function noteCookie(value = ''): void {
 export function noteQuery(address: string): void {
   for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
     const isErrorCode = name === 'error' && isOAuthError(value);
-    if (!isErrorCode && value.length >= SHORTEST_QUERY_VALUE && /^[\w.~-]+$/.test(value))
+    if (!isErrorCode && value.length >= SHORTEST_SENT && /^[\w.~-]+$/.test(value))
       noteSecret(`query: ${name}`, value);
   }
+}
+
+/** Strings in JSON and values of forms that look made up by a machine, too. */
+function noteBody(chunk: unknown): void {
+  const text = (Buffer.isBuffer(chunk) ? chunk.subarray(0, BODY_BYTES) : Buffer.alloc(0)).toString('latin1');
+  for (const [, value = ''] of text.matchAll(/(?::\s*"|=)([\w.~-]+)/g))
+    if (value.length >= SHORTEST_SENT) noteSecret('body', value);
 }
 
 function noteForm(text: string): void {

@@ -35,7 +35,7 @@ describe('a secret in a log is found', () => {
   test.each([
     ['as it is', `/a/${TOKEN}`],
     ['beside other words', `Bearer ${TOKEN}, and more`],
-    ['as the value of a query', `/a?b=c&token=${TOKEN}&d`],
+    ['as the value of a form', `b=c&token=${TOKEN}&d`],
     ['percent-encoded', `/a/${Buffer.from(TOKEN).toString('hex').replaceAll(/../g, '%$&')}`],
     ['percent-encoded twice, in part', `/a/%25${TOKEN.charCodeAt(0).toString(16)}${TOKEN.slice(1)}`],
     ['in base64', base64(TOKEN)],
@@ -89,6 +89,12 @@ test('an error with a member that nobody knows is found, as deep as it may lie',
   const err = { type: 'Error', message: '', cause: { type: 'Error', message: '', options: {} } };
   expect(await findingsIn(line({ err }))).toEqual([
     'test/x.test.ts: a line “request” has a member that is not known: options',
+  ]);
+});
+
+test.each(['path', 'url', 'reason'])('a query in %s is found, however short its values', async (member) => {
+  expect(await findingsIn(line({ [member]: '/workspaces?find=a' }))).toEqual([
+    `test/x.test.ts: a line “request” has a member that is not known: ${member} with a query`,
   ]);
 });
 
