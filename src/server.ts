@@ -7,7 +7,7 @@ import { serverTimingOf } from './gateway/server-timing.ts';
 import { createDrain } from './platform/draining.ts';
 import type { Drain } from './platform/draining.ts';
 import { continueWhenRead, declineUpgrade, expectEarlyAnswer } from './platform/early-answers.ts';
-import { createLingeringClose, endWithThisAnswer, isEnding } from './platform/lingering-close.ts';
+import { createLingeringClose, dropBehind, endWithThisAnswer } from './platform/lingering-close.ts';
 import type { BoundPort } from './platform/listening.ts';
 import { sendProblem } from './platform/problem.ts';
 import { judgeFraming } from './platform/request-framing.ts';
@@ -68,8 +68,8 @@ export async function startServer(services: Services, bound: BoundPort): Promise
   const gateway = createGateway(services, ({ socket }) => refuses(socket));
   const app = createApp(services, gateway, isDraining);
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
-    if (isEnding(req.socket)) {
-      req.socket.pause();
+    if (lastDue(req.socket) !== res) {
+      dropBehind(req.socket);
       return;
     }
     expectEarlyAnswer(req, res, lingerMs);

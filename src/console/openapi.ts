@@ -6,8 +6,8 @@ const KEPT = 'public, max-age=300';
 
 /** `GET /openapi.json`: the app's own routes, for everyone. It is about nobody, so it may be kept for a while. */
 export function createOpenapi(): RequestHandler {
-  const text = readFileSync(FILE, 'utf8');
+  const content = readFileSync(FILE); // every answer that waits for its reader holds these very bytes
   return (_req, res) => {
-    res.set('cache-control', KEPT).type('json').send(text);
+    res.set('cache-control', KEPT).type('json').send(content);
   };
 }

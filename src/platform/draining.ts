@@ -4,7 +4,9 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createBalancerWatch } from './balancer-watch.ts';
 import { createDeferred } from './deferred.ts';
+import { MOST_DUE, closeQueued, makeLast, sayLast, takeOut } from './due-answers.ts';
 import { settlesWithin } from './durations.ts';
+import { isEnding } from './lingering-close.ts';
 
 /** The end of a server that loses no call. */
 export interface Drain {
@@ -48,7 +50,10 @@ interface Connection {
   readonly openedAt: number;
 }
 
-/** Watches a server from before its first connection, and before whoever answers its requests. */
+/**
+ * Watches a server from before its first connection, and before whoever answers its requests. A request whose answer is
+ * not the last one due then has come behind the end of its connection: it is for dropBehind().
+ */
 export function createDrain(server: Server, options: DrainOptions = {}): Drain {
   const { isCheck = () => false, behindBalancer = false } = options;
   let drainingSince = Infinity;
@@ -73,17 +78,17 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
   });
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket);
-    if (connection === undefined) return;
+    if (connection === undefined || isEnding(req.socket)) return;
     connection.asked += 1;
-    if (isDraining()) sayLast(connection.due, res);
     connection.due.push(res);
+    if (isDraining() || connection.due.length >= MOST_DUE) makeLast(req.socket, connection.due);
     if (!isCheck(req)) balancer.called();
     else {
       balancer.checked();
       if (isDraining()) res.once('finish', balancer.told);
     }
     res.on('close', () => {
-      remove(connection.due, res);
+      takeOut(connection.due, res);
       connection.bytesBefore = req.socket.bytesRead;
       if (isDraining()) endKept(req.socket);
     });
@@ -106,8 +111,7 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     async drain(withinMs) {
       drainingSince = performance.now();
       for (const [socket, connection] of connections) {
-        const last = connection.due.at(-1);
-        if (last !== undefined) sayLast(connection.due, last);
+        sayLast(connection.due);
         if (connection.asked > 0 || !isFresh(connection)) endKept(socket);
       }
       await balancer.untilGone(MOMENT_MS, drainingSince + withinMs * OPEN_SHARE);
@@ -128,27 +132,4 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
 
 async function cutConnection(socket: Socket): Promise<void> {
   await new Promise((resolve) => socket.once('close', resolve).destroy());
-}
-
-/** Of the answers on a lost connection Node 20 tells only the one whose turn it is: those behind it would wait for ever. */
-function closeQueued(due: readonly ServerResponse[]): void {
-  // A list of its own: each that closes is taken out of the other one.
-  for (const res of due.filter(({ socket }) => socket === null)) {
-    res.destroy();
-    res.emit('close');
-  }
-}
-
-/** Answers come in turn: it is the first, except where a connection is lost. */
-function remove(due: ServerResponse[], res: ServerResponse): void {
-  const at = due.indexOf(res);
-  if (at >= 0) due.splice(at, 1);
-}
-
-/** Closes a connection with its last answer: no longer with one that is due before it. */
-function sayLast(due: readonly ServerResponse[], last: ServerResponse): void {
-  const before = due.at(-1);
-  if (before !== undefined && before !== last && !before.headersSent)
-    before.setHeader('connection', 'keep-alive');
-  if (!last.headersSent) last.setHeader('connection', 'close');
 }

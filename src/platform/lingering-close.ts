@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 
 /** Connections that end with an answer which has begun, or is about to. */
 const ending = new WeakSet<Socket>();
+/** Those of them on which something has come behind it. */
+const dropping = new WeakSet<Socket>();
 
 /** Takes up nothing more that comes on a connection: it ends with the answer that is due (RFC 9112 §9.6). */
 export function endWithThisAnswer(socket: Socket): void {
@@ -18,6 +20,17 @@ export function isEnding(socket: Socket): boolean {
 function dropAll(socket: Socket): void {
   socket.removeAllListeners('data'); // the parser's
   socket.on('data', () => {});
+}
+
+/**
+ * Drops a request that came behind the last answer of its connection, and all that follows it. Not read any further
+ * before somebody reads that answer: until then nothing more is made a request, though it would be none of ours.
+ */
+export function dropBehind(socket: Socket): void {
+  socket.pause();
+  if (dropping.has(socket)) return;
+  dropping.add(socket);
+  socket.once('resume', () => dropAll(socket));
 }
 
 /** How a server closes its connections. */

@@ -57,10 +57,11 @@ export function answerUnreadable(server: Server, { requests, lastDue, headersOf 
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;
     const fault = toFault(error.code);
-    const hasLeft = error.code === 'HPE_INVALID_EOF_STATE' && lastDue(socket)?.req.complete === false;
+    const isBody = lastDue(socket)?.req.complete === false;
+    const hasLeft = error.code === 'HPE_INVALID_EOF_STATE' && isBody;
     if (fault === null || !socket.writable || hasLeft) socket.destroy();
-    // Where it is ending, what can't be read is what nobody takes up any more; but a body must still come in time.
-    else if (!isEnding(socket) || error.code === TOO_SLOW) answerInTurn(socket, fault);
+    // Where it is ending, what can't be read is what nobody takes up any more, unless it belongs to the last request.
+    else if (!isEnding(socket) || isBody || error.code === TOO_SLOW) answerInTurn(socket, fault);
   });
 
   server.on('connect', (_req, stream) => {
