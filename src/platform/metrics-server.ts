@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { Registry } from 'prom-client';
+import { createLingeringClose, dropBehind, endWithThisAnswer, isEnding } from './lingering-close.ts';
 import { bindPort } from './listening.ts';
 
 /** Where the metrics are read; ends with its disposal. */
@@ -7,8 +8,14 @@ export interface MetricsServer extends AsyncDisposable {
   readonly url: string;
 }
 
+/** For what is still sent behind an answer. */
+const LINGER_MS = 2_000;
+/** Who takes nothing of an answer for so long is none that scrapes. */
+const SILENCE_MS = 10_000;
+
 /**
- * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a port of its own. Rejects with a StartupError
+ * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a port of its own: once a connection, and what
+ * is asked while the numbers are gathered gets the same ones. They are large, and whoever asks need not read. Rejects with a StartupError
  * where the port can't be had.
  */
 export async function startMetricsServer(
@@ -17,13 +24,31 @@ export async function startMetricsServer(
   port: number,
 ): Promise<MetricsServer> {
   const bound = await bindPort(host, port, 'METRICS_');
-  const server = createServer((req, res) => {
+  let gathering: Promise<Buffer> | null = null;
+  const gather = async () => {
+    gathering ??= registry
+      .metrics()
+      .then((text) => Buffer.from(text))
+      .finally(() => (gathering = null));
+    return gathering;
+  };
+
+  const server = createServer();
+  createLingeringClose(server, LINGER_MS);
+  server.setTimeout(SILENCE_MS);
+  server.on('request', (req, res) => {
+    if (isEnding(req.socket)) {
+      dropBehind(req.socket);
+      return;
+    }
+    endWithThisAnswer(req.socket);
+    res.setHeader('connection', 'close');
     if (req.url !== '/metrics' || (req.method !== 'GET' && req.method !== 'HEAD')) {
       res.writeHead(req.url === '/metrics' ? 405 : 404).end();
       return;
     }
-    registry.metrics().then(
-      (text) => res.writeHead(200, { 'content-type': registry.contentType }).end(text),
+    gather().then(
+      (numbers) => res.writeHead(200, { 'content-type': registry.contentType }).end(numbers),
       () => res.writeHead(500).end(),
     );
   });
