@@ -53,8 +53,13 @@ export async function startServer(services: Services, bound: BoundPort): Promise
   server.maxHeadersCount = 0; // see request-framing.ts
   const lingering = createLingeringClose(server, lingerMs);
   const { isDraining, refuses, isIdle, lastDue, drain } = createDrain(server, {
-    isCheck: ({ url = '' }) => READY.test(url),
+    // What has come through a proxy is no check of the proxy's own: anybody may ask us through it.
+    isCheck: ({ url = '', headers }) =>
+      READY.test(url) && (config.trustProxy === 0 || headers['x-forwarded-for'] === undefined),
     behindBalancer: config.trustProxy > 0,
+    // Nobody else has our cookie. It is not asked whether its session lives: Redis may be away.
+    isOwed: ({ headers }) => services.cookie.read(headers.cookie) !== null,
+    readWithinMs: LINGER_IN_DRAIN_MS,
   });
   closeSlowReaders(server, {
     withinMs: config.serviceTimeoutSeconds * 1_000,

@@ -199,6 +199,22 @@ describe('a drain', () => {
     await expect(get('/readyz')).rejects.toThrow('ECONNREFUSED');
   });
 
+  test('takes nobody behind a proxy for the balancer that checks', async () => {
+    await using house = await startHouse({ TRUST_PROXY: '1' });
+    const get = async (path: string) =>
+      sendRaw(
+        house,
+        `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nConnection: close\r\n\r\n`,
+      );
+    for (let times = 0; times < 3; times += 1) {
+      expect(await get('/readyz')).toMatch(/^HTTP\/1.1 200 /);
+      await delay(200);
+    }
+    const drained = house.running.drain(5_000);
+    await expect(get('/healthz')).rejects.toThrow('ECONNREFUSED');
+    expect(await drained).toBe(true);
+  });
+
   test('gives a balancer no 503 for what it sends on an idle connection, but closes that', async () => {
     await using house = await startHouse({ TRUST_PROXY: '1' });
     const socket = connect(house.config.port, '127.0.0.1').on('error', () => {});

@@ -6,6 +6,7 @@ import { createBalancerWatch } from './balancer-watch.ts';
 import { createDeferred } from './deferred.ts';
 import { MOST_DUE, closeQueued, makeLast, sayLast, takeOut } from './due-answers.ts';
 import { settlesWithin } from './durations.ts';
+import { cutOffSlowReaders } from './last-readers.ts';
 import { isEnding } from './lingering-close.ts';
 
 /** The end of a server that loses no call. */
@@ -33,6 +34,10 @@ interface DrainOptions {
   readonly isCheck?: (req: IncomingMessage) => boolean;
   /** Whether those who connect are balancers: they may keep idle connections, and know what to do when one closes. */
   readonly behindBalancer?: boolean;
+  /** Tells the requests of those who are given all the time to read their answers. */
+  readonly isOwed?: (req: IncomingMessage) => boolean;
+  /** In a drain all others have this time, at most half of it all, to read what is written. */
+  readonly readWithinMs?: number;
 }
 
 /** What somebody has sent, or is about to send without knowing better, arrives within this time. */
@@ -55,7 +60,12 @@ interface Connection {
  * not the last one due then has come behind the end of its connection: it is for dropBehind().
  */
 export function createDrain(server: Server, options: DrainOptions = {}): Drain {
-  const { isCheck = () => false, behindBalancer = false } = options;
+  const {
+    isCheck = () => false,
+    behindBalancer = false,
+    isOwed = () => true,
+    readWithinMs = Infinity,
+  } = options;
   let drainingSince = Infinity;
   const isDraining = () => drainingSince < Infinity;
   const balancer = createBalancerWatch();
@@ -94,6 +104,12 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     });
   });
 
+  /** Whether all that a connection waits for is written, and nobody is owed the time to read it. */
+  const isOnlyRead = (socket: Socket) => {
+    const due = connections.get(socket)?.due ?? [];
+    return due.length > 0 && due.every((res) => res.writableEnded && !isOwed(res.req));
+  };
+
   /** Whether a connection was opened for a call that has not come yet. */
   const isFresh = ({ openedAt }: Connection) => openedAt > drainingSince - MOMENT_MS;
 
@@ -110,6 +126,8 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
     lastDue: (socket) => connections.get(socket)?.due.at(-1),
     async drain(withinMs) {
       drainingSince = performance.now();
+      const readMs = Math.min(readWithinMs, withinMs / 2);
+      const readers = cutOffSlowReaders(() => connections.keys(), isOnlyRead, readMs);
       for (const [socket, connection] of connections) {
         sayLast(connection.due);
         if (connection.asked > 0 || !isFresh(connection)) endKept(socket);
@@ -122,6 +140,7 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
       for (const socket of connections.keys()) endInAMoment(socket);
       const leftMs = drainingSince + withinMs - performance.now();
       const inTime = await settlesWithin(Promise.all([closed, empty.promise]), leftMs);
+      readers.stop();
       // Whoever works for one of them learns that it is cut off before anything that it works with is taken away.
       await Promise.all([...connections.keys()].map(cutConnection));
       await turn();
