@@ -23,6 +23,8 @@ export interface RequestToLog extends RequestNotes {
   readonly startedAt: number;
   /** What parts of it took, in ms: where that is known. */
   readonly times?: { readonly session: number; readonly token: number; readonly service: number };
+  /** When its answer was written whole, where that is watched; by performance.now(). */
+  writtenAt?: number;
   /** Bytes of its body that were read: where it had one that anybody counts. */
   bytesIn?: number | undefined;
 }
@@ -57,9 +59,11 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   const saysNothingNew = createProbeWatch();
 
   const ended = (request: RequestToLog) => {
-    const ms = performance.now() - request.startedAt;
-    const { req, res, route = 'none' } = request;
-    metrics?.ended(route, req.method, res.headersSent ? res.statusCode : undefined, ms);
+    const now = performance.now();
+    const { req, res, startedAt, writtenAt = now, route = 'none' } = request;
+    // How long it is read is up to who asks, and so is what he asks before it: no alert may come of that.
+    metrics?.ended(route, req.method, res.headersSent ? res.statusCode : undefined, writtenAt - startedAt);
+    const ms = now - startedAt;
     const level = saysNothingNew(request) ? 'debug' : 'info';
     if (log.isLevelEnabled(level)) writeLine(log, toRequestLine(request, ms, level));
   };
@@ -87,6 +91,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     begin(req, res, target) {
       const request = takeDown(req, res, target, toRoute?.(target));
       countBody(request);
+      noteEnd(request);
       res.setHeader('x-request-id', request.requestId);
       res.once('close', () => ended(request));
       return request;
@@ -109,6 +114,15 @@ function countBody(request: RequestToLog): void {
   const write = counted(res.write.bind(res) as Send);
   const end = counted(res.end.bind(res) as Send);
   Object.assign(res, { write, end });
+}
+
+function noteEnd(request: RequestToLog): void {
+  const { res } = request;
+  const end = res.end.bind(res) as (...args: unknown[]) => ServerResponse;
+  res.end = (...args: unknown[]) => {
+    request.writtenAt ??= performance.now();
+    return end(...args);
+  };
 }
 
 function lengthOf(chunk: unknown, encoding: unknown): number {
