@@ -55,21 +55,22 @@ function isRunning(pid: number): boolean {
   }
 }
 
+const ENV = {
+  NODE_ENV: 'production',
+  PORT: '0',
+  PUBLIC_URL: 'http://localhost:3000',
+  SERVICE_URL: 'http://127.0.0.1:1',
+  CLIENT_ID: 'demo-app',
+  CLIENT_SECRET: 'a-client-secret',
+  SCOPES: 'room:read',
+  REDIS_URL: 'redis://127.0.0.1:1',
+  SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
+};
+
 /** The app in a terminal of its own, and its process id; what it prints goes to a file. */
 async function startInTerminal() {
-  const env = {
-    NODE_ENV: 'production',
-    PORT: '0',
-    PUBLIC_URL: 'http://localhost:3000',
-    SERVICE_URL: 'http://127.0.0.1:1',
-    CLIENT_ID: 'demo-app',
-    CLIENT_SECRET: 'a-client-secret',
-    SCOPES: 'room:read',
-    REDIS_URL: 'redis://127.0.0.1:1',
-    SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
-  };
   const command = `echo "pid=$$"; exec '${process.execPath}' dist/main.js >"$TMPDIR/printed" 2>&1`;
-  const program = await startProgram('script', ['--quiet', '--command', command, '/dev/null'], env);
+  const program = await startProgram('script', ['--quiet', '--command', command, '/dev/null'], ENV);
   const [, pid = ''] = await program.prints(/pid=(\d+)/);
   const printed = async () => readFile(join(program.folder, 'printed'), 'utf8').catch(() => '');
   await eventually(async () => (await printed()).includes('"msg":"listening"'));
@@ -96,4 +97,27 @@ test('a process whose terminal was closed ends', async () => {
   started.program.child.kill('SIGKILL'); // and with it the terminal that it made
   await eventually(async () => !isRunning(started.pid));
   expect(await started.printed()).not.toContain('nothing to read again');
+});
+
+/** Sends the signal at the first moment at which it is taken, and tells how much of the app was read by then. */
+const HANG_UP_AT_ONCE = `
+  import { createRequire } from 'node:module';
+  const { cache } = createRequire('/');
+  const on = process.on;
+  process.on = function (name, listener) {
+    on.call(this, name, listener);
+    if (name === 'SIGHUP') {
+      console.log('packages read: ' + Object.keys(cache).length);
+      process.kill(process.pid, name);
+    }
+    return this;
+  };
+`;
+
+test('a signal that comes before anything else is read is answered once the app is there', async () => {
+  const early = `data:text/javascript,${encodeURIComponent(HANG_UP_AT_ONCE)}`;
+  await using program = await startProgram(process.execPath, ['--import', early, 'dist/main.js'], ENV);
+  const [, read] = await program.prints(/packages read: (\d+)/);
+  await program.prints(/nothing to read again/);
+  expect(read).toBe('0');
 });

@@ -1,0 +1,68 @@
+import { loadConfig, withPort } from './config.ts';
+import type { Config } from './config.ts';
+import { readDotEnv } from './platform/dot-env.ts';
+import { settlesWithin } from './platform/durations.ts';
+import type { HangUps } from './platform/hang-ups.ts';
+import { endOnUncaught } from './platform/last-resort.ts';
+import { bindPort } from './platform/listening.ts';
+import { createGatheredLines } from './platform/log-lines.ts';
+import { createLog } from './platform/log.ts';
+import { startMetricsServer } from './platform/metrics-server.ts';
+import { untilSignal } from './platform/program.ts';
+import { redisReady } from './platform/redis.ts';
+import { createSecretsReload } from './secrets-reload.ts';
+import { startServer } from './server.ts';
+import { createServices } from './services.ts';
+
+/** A balancer may send calls as soon as the port answers, and Redis takes a moment to connect to. */
+const REDIS_WITHIN_MS = 500;
+/** Past the time to drain, renewals get this much more. */
+const RENEWALS_WITHIN_MS = 2_000;
+
+/**
+ * Starts, serves until a signal, drains. Resolves with the exit code; rejects with a StartupError where it can't start.
+ * Secrets are read again at each of `hangUps`.
+ */
+export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<number> {
+  const lines = createGatheredLines();
+  self.once('exit', () => lines.flush());
+  endOnUncaught(self, createLog('fatal', lines)); // whatever LOG_LEVEL says
+  const dotEnv = readDotEnv(self);
+  const loaded = loadConfig(self.env, dotEnv.isIgnored);
+  const bound = await bindPort(loaded.host, loaded.port);
+  const config = withPort(loaded, bound.port);
+
+  const log = createLog(config.logLevel, lines);
+  if (Number(self.versions.node.split('.')[0]) < 22) {
+    log.warn({ node: self.version }, 'Node 20 gets no more fixes: use Node 24');
+  }
+  const services = createServices(config, log);
+  hangUps.answer(createSecretsReload(self.env, services));
+  // The port holds who comes early. Without Redis we start all the same: an outage has its answers.
+  const redisTried = redisReady(services.redis).catch(() => {});
+  await settlesWithin(redisTried, REDIS_WITHIN_MS);
+  await using metrics =
+    services.meters && (await startMetricsServer(services.meters.registry, config.host, config.metricsPort));
+  if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
+  const running = await startServer(services, bound);
+  const addresses = { url: toBrowse(config, running.url), publicUrl: config.publicOrigin };
+  log.info({ ...addresses, ...config.build }, 'listening');
+
+  const signal = await untilSignal(self, ['SIGTERM', 'SIGINT']);
+  hangUps.ignore();
+  log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
+  const deadline = performance.now() + config.shutdownSeconds * 1_000;
+  const drained = await running.drain(deadline - performance.now());
+  // Renewals that are under way end first: what they bring must not be lost, not even where calls took all the time.
+  const left = Math.max(deadline - performance.now(), RENEWALS_WITHIN_MS);
+  const stopped = await settlesWithin(services[Symbol.asyncDispose](), left);
+  log.info({ inTime: drained && stopped }, 'stopped');
+  return drained && stopped ? 0 : 1;
+}
+
+/** Sign-in works only under PUBLIC_URL: where that is this very port, it is the address to tell. */
+function toBrowse(config: Config, url: string): string {
+  const { protocol, port, hostname } = new URL(config.publicOrigin);
+  const isHere = protocol === 'http:' && hostname === 'localhost' && Number(port || 80) === config.port;
+  return isHere ? config.publicOrigin : url;
+}
