@@ -1,5 +1,4 @@
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCloakroom } from '../support/cloakroom.mjs';
 import { fromDist } from '../support/compiled.mjs';
@@ -8,6 +7,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
 import { silentLog } from '../support/store.mjs';
 import { startHaproxy } from '../../test/support/haproxy.mjs';
 import { createSessionKeys } from './session-keys.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const { startPrivateRedis } = /** @type {typeof import('../../src/platform/private-redis.ts')} */ (
   await fromDist('platform/private-redis.js')
@@ -36,7 +36,7 @@ const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
  * @param {number} ms how long a session that is left alone must stand
  */
 export async function startHouse(log, ms) {
-  const folder = mkdtempSync(join(tmpdir(), 'cloakroom-soak-'));
+  const folder = temporaryFolder('cloakroom-soak-');
   const [port, redisPort, servicePort, ...ports] = await freePorts(3 + PROCESSES);
   const url = `http://127.0.0.1:${port}`;
   const serviceUrl = `http://127.0.0.1:${servicePort}`;

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeBrowsers } from './browser.mjs';
@@ -9,6 +8,7 @@ import { createLedger } from './ledger.mjs';
 import { createMisfortune } from './misfortune.mjs';
 import { readItems, startPeople } from './people.mjs';
 import { createRandom } from './random.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 import { openFiles, watchVitals } from './vitals.mjs';
 
 /**
@@ -23,7 +23,7 @@ const [minutes = 2, seed = Math.floor(Math.random() * 2 ** 31)] = process.argv.s
 const ms = minutes * 60_000;
 console.log(`${minutes} minutes of everything, seed ${seed}, Node ${process.version}.`);
 
-const folder = mkdtempSync(join(tmpdir(), 'cloakroom-soak-log-'));
+const folder = temporaryFolder('cloakroom-soak-log-');
 const log = join(folder, 'log');
 const house = await startHouse(log, ms);
 let isSound = false;

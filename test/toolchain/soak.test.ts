@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -8,6 +8,7 @@ import { outcomeOf } from '../../bench/soak/outcomes.mjs';
 import { createRandom } from '../../bench/soak/random.mjs';
 import { replacement } from '../../bench/soak/session-keys.mjs';
 import { growthPerMinute } from '../../bench/soak/vitals.mjs';
+import { startProgram } from '../support/programs.ts';
 import { createSmallProject } from './small-project.ts';
 
 test('a failure is explained by what is broken at the time, and only where that very answer comes of it', () => {
@@ -138,3 +139,23 @@ test('a soak that is told no number of minutes says what it takes', async () => 
     stderr: 'Say for how many minutes, and with which seed if it matters: npm run soak -- 20 7\n',
   });
 });
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'of a soak that %s ends no folder is left',
+  async (signal) => {
+    const make = `import('./bench/soak/temporary-folder.mjs').then(({ temporaryFolder }) => {
+    for (const name of ['one-', 'two-']) writeFileSync(join(temporaryFolder(name), 'session-keys'), 'secret');
+    setInterval(() => {}, 1_000);
+    console.log('made');
+  })`;
+    const script = `import { writeFileSync } from 'node:fs'; import { join } from 'node:path'; ${make};`;
+    const options = ['--input-type=module', '--eval', script];
+    await using program = await startProgram(process.execPath, options);
+    await program.prints(/made/);
+    expect(await readdir(program.folder)).toHaveLength(2);
+    program.child.kill(signal);
+    await program.ended();
+    expect(program.child.signalCode).toBe(signal);
+    expect(await readdir(program.folder)).toEqual([]);
+  },
+);
