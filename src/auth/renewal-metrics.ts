@@ -7,10 +7,17 @@ export const RENEWAL_TRIGGERS = ['spent', 'ahead', 'refused'] as const;
 /** Whether this process asked the token endpoint, found the result of another renewal, or found none. */
 export const RENEWAL_OUTCOMES = ['led', 'joined', 'failed'] as const;
 /**
- * Why a renewal failed: the token endpoint said `invalid_grant`, or refused in another way, or could not be asked; Redis was
- * away; another process’s renewal did not come to an end.
+ * Why a renewal failed: the token endpoint said `invalid_grant`, or refused in another way, or could not be asked; there was
+ * no refresh token to ask it with; Redis was away; another process’s renewal did not come to an end.
  */
-export const RENEWAL_FAILURES = ['invalid_grant', 'refused', 'token_endpoint', 'redis', 'lock'] as const;
+export const RENEWAL_FAILURES = [
+  'invalid_grant',
+  'no_refresh_token',
+  'refused',
+  'token_endpoint',
+  'redis',
+  'lock',
+] as const;
 
 export type RenewalTrigger = (typeof RENEWAL_TRIGGERS)[number];
 type RenewalOutcome = (typeof RENEWAL_OUTCOMES)[number];

@@ -68,13 +68,19 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     return isSameGrant(grant, record.grant) ? null : grant;
   };
 
-  /** Ends the session, unless somebody has renewed it after all. */
-  const endOrUseNewer = async (refused: Ticket, end: (id: string) => void): Promise<Grant> => {
+  /** Ends the session, unless somebody has renewed it after all; `more` is said of its end. */
+  const endOrUseNewer = async (
+    refused: Ticket,
+    reason: 'invalid_grant' | 'no_refresh_token',
+    by: RequestNotes | undefined,
+    more: object = {},
+  ): Promise<Grant> => {
     for (;;) {
       const again = await read(refused.id);
       if (!isSameGrant(again.record.grant, refused.record.grant)) return again.record.grant;
       if (await records.endUnchanged(again)) {
-        end(again.id);
+        metrics?.failed(reason);
+        life.ended(again.id, reason, by, more);
         throw new SessionEndedError(GRANT_ENDED);
       }
     }
@@ -120,8 +126,7 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     by: RequestNotes | undefined,
   ) => {
     if (error instanceof GrantRefusedError && error.error === 'invalid_grant') {
-      metrics?.failed('invalid_grant');
-      return endOrUseNewer(current, (id) => life.ended(id, 'invalid_grant', by, toLog(earlier)));
+      return endOrUseNewer(current, 'invalid_grant', by, toLog(earlier));
     }
     metrics?.failed(error instanceof GrantRefusedError ? 'refused' : 'token_endpoint');
     log.warn(
@@ -136,8 +141,11 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     const { refreshToken, expiresAt } = current.record.grant;
     if (refreshToken === undefined) {
       // Refused though it lives: the service may think better of it, and only a spent one is the end.
-      if (expiresAt > now()) throw new TokenEndpointError(new Error('there is no refresh token'));
-      return endOrUseNewer(current, (id) => life.ended(id, 'no_refresh_token', by));
+      if (expiresAt > now()) {
+        metrics?.failed('no_refresh_token');
+        throw new TokenEndpointError(new Error('there is no refresh token'));
+      }
+      return endOrUseNewer(current, 'no_refresh_token', by);
     }
     const earlier = await attempts.find(current);
     if (earlier?.state === 'open') {

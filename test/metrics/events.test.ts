@@ -189,6 +189,26 @@ describe('a renewal', () => {
       await expectGrowth('cloakroom_sessions_ended_total{cause="invalid_grant"}');
   });
 
+  test('counts no invalid_grant where somebody else has renewed the session meanwhile', async () => {
+    const { house } = metrics;
+    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const renewElsewhere = async () => {
+      const found = await house.services.records.peek(id);
+      if (found === null) throw new Error('no session');
+      const { record } = found.ticket;
+      const grant = { ...record.grant, accessToken: 'fresh', expiresAt: house.services.now() + 900_000 };
+      await house.services.records.replace(found.ticket, { ...record, grant });
+    };
+    house.intercept = (req, res) => {
+      if (req.url !== TOKEN_PATH) return Boolean(res.end());
+      void renewElsewhere().then(() => res.end('{"error":"invalid_grant"}'));
+      return true;
+    };
+    expect(await call(cookie)).toBe(200);
+    await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="led"}');
+    await expectGrowth('cloakroom_renewal_failures_total{cause="invalid_grant"}', 0);
+  });
+
   test('that has no refresh token ends the session, which counts', async () => {
     const { house } = metrics;
     const { id } = await house.enter({ expiresAt: 0 });
@@ -198,6 +218,7 @@ describe('a renewal', () => {
     await house.services.records.replace(found.ticket, { ...found.ticket.record, grant });
     await call(house.services.cookie.write(id).split(';', 1)[0] ?? '');
     await expectGrowth('cloakroom_sessions_ended_total{cause="no_refresh_token"}');
+    await expectGrowth('cloakroom_renewal_failures_total{cause="no_refresh_token"}');
   });
 });
 
