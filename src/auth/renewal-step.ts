@@ -52,6 +52,12 @@ const LOOK_AGAIN_MS = 100;
 /** Beyond the time that its call of the token endpoint may take. */
 const STORES_WITHIN_MS = 10_000;
 
+/** What becomes of a renewal that has waited for another one as long as it may: it counts as failed by that. */
+export function doesNotFinish(metrics: RenewalMetrics | null): TokenEndpointError {
+  metrics?.failed('lock');
+  return new TokenEndpointError(new Error('another renewal does not finish'));
+}
+
 /** The end of an attempt before this one → its turn → attempt noted → token endpoint → compare-and-set. */
 export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
   const { records, attempts, life, metrics, log, now } = options;
@@ -100,17 +106,12 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       if (newer !== null) return newer;
       if (note !== null && note.state !== 'open')
         throw new TokenEndpointError(new Error('a renewal has just failed'));
-      if (performance.now() > giveUpAt) throw doesNotFinish();
+      if (performance.now() > giveUpAt) throw doesNotFinish(metrics);
       if (note === null || note.sign === sign) continue;
       ({ sign } = note);
       deadAt = performance.now() + DEAD_WITHOUT_SIGN_MS;
     }
     return null;
-  };
-
-  const doesNotFinish = () => {
-    metrics?.failed('lock');
-    return new TokenEndpointError(new Error('another renewal does not finish'));
   };
 
   const untilItsTurn = async ({ renewedAt = -Infinity }: SessionRecord) => {

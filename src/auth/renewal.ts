@@ -8,6 +8,7 @@ import { TokenEndpointError } from './oauth-client.ts';
 import type { OwnAttempt } from './renewal-attempts.ts';
 import type { HeldLock, RenewalLocks } from './renewal-lock.ts';
 import type { RenewalMetrics } from './renewal-metrics.ts';
+import { doesNotFinish } from './renewal-step.ts';
 import type { RenewalStep } from './renewal-step.ts';
 import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from './renewal-times.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
@@ -118,44 +119,37 @@ export function createRenewals(options: RenewalOptions): Renewals {
     }
   };
 
-  const renew = async (
+  /** Null where another one holds the lock, or ours was lost: it is to be tried again. */
+  const tryOnce = async (
     sessionId: string,
     unwanted: Unwanted,
     by: RequestNotes | undefined,
-    onWait: () => void,
-  ): Promise<Renewed> => {
-    const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
-    for (let waitMs = LOOK_AGAIN_MS; ; waitMs = Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS)) {
-      const unstored = await renewed.offerAgain(sessionId);
-      if (unstored !== null && wanted(unstored, unwanted) !== null) return { grant: unstored, led: false };
-      const lock = await locks.acquire(sessionId);
-      if (lock !== 'taken' && 'release' in lock) {
-        const done = await underLock(lock, sessionId, unwanted, by);
-        if (done !== null) return done;
-      } else {
-        const newer = wanted((await read(sessionId, by)).record.grant, unwanted);
-        if (newer !== null) return { grant: newer, led: false };
-        if (lock !== 'taken') {
-          throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);
-        }
-      }
-      if (performance.now() > giveUpAt) {
-        metrics?.failed('lock');
-        throw new TokenEndpointError(new Error('another renewal does not finish'));
-      }
-      onWait();
-      await delay(waitMs * (0.5 + Math.random()));
-    }
+  ): Promise<Renewed | null> => {
+    const unstored = await renewed.offerAgain(sessionId);
+    if (unstored !== null && wanted(unstored, unwanted) !== null) return { grant: unstored, led: false };
+    const lock = await locks.acquire(sessionId);
+    if (lock !== 'taken' && 'release' in lock) return underLock(lock, sessionId, unwanted, by);
+    const newer = wanted((await read(sessionId, by)).record.grant, unwanted);
+    if (newer !== null) return { grant: newer, led: false };
+    if (lock === 'taken') return null;
+    throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);
   };
 
   return {
     async renew(sessionId, unwanted, by) {
       const beganAt = performance.now();
-      let hasWaited = false;
+      const giveUpAt = beganAt + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
+      let waitMs = 0;
       try {
-        return await renew(sessionId, unwanted, by, () => (hasWaited = true));
+        for (;;) {
+          const done = await tryOnce(sessionId, unwanted, by);
+          if (done !== null) return done;
+          if (performance.now() > giveUpAt) throw doesNotFinish(metrics);
+          waitMs = waitMs === 0 ? LOOK_AGAIN_MS : Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS);
+          await delay(waitMs * (0.5 + Math.random()));
+        }
       } finally {
-        if (hasWaited) metrics?.waited(performance.now() - beganAt);
+        if (waitMs > 0) metrics?.waited(performance.now() - beganAt);
       }
     },
     async settled() {
