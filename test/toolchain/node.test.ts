@@ -31,7 +31,7 @@ test('the tests run on the Node that is asked for, and what they start does, too
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['24', 'test/gateway'] })).toMatchObject({
     code: 0,
-    stdout: 'yes it test/gateway\n',
+    stdout: 'yes it --seed=1 test/gateway\n',
   });
 });
 
