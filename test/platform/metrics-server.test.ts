@@ -55,5 +55,5 @@ test('who asks while the numbers are gathered gets the same ones, and the next o
   await Promise.all(together.map(async (client) => client.until(/^gathered 1$/m)));
   const next = await openConnection(served.port);
   next.socket.write(ASK);
-  await next.until(/^gathered 2$/m);
+  expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
 });
