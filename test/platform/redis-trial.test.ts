@@ -66,13 +66,22 @@ test.each<RedisLogin>([
   expect(await client.ping()).toBe('PONG');
 });
 
-test('a Redis that is away is not asked', async () => {
-  const away = await startPrivateRedis();
-  const left = createRedis(parseRedisUrl(away.url), createLog('silent'));
+test('a Redis that goes meanwhile says nothing', async () => {
+  await using going = await startPrivateRedis();
+  const left = createRedis(parseRedisUrl(going.url), createLog('silent'));
   await redisReady(left);
+  process.kill(going.pid, 'SIGSTOP'); // it takes the connection, and answers nothing
   const asked = tryLogin(left, { password: 'another' }, PREFIX);
-  await away[Symbol.asyncDispose]();
-  await asked.catch(() => {}); // it may have answered before it went
-  await expect(tryLogin(left, { password: 'another' }, PREFIX)).resolves.toBeUndefined();
+  process.kill(going.pid, 'SIGKILL');
+  await expect(asked).resolves.toBeUndefined();
   left.disconnect();
+});
+
+test('a Redis that we have no connection to is not asked', async () => {
+  const out = createRedis(parseRedisUrl(server.url), createLog('silent')); // without the password it gets nowhere
+  out.on('ready', () => {
+    throw new Error('it is let in');
+  });
+  await expect(tryLogin(out, { password: 'another' }, PREFIX)).resolves.toBeUndefined();
+  out.disconnect();
 });
