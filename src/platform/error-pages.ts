@@ -60,8 +60,12 @@ export function createErrorPages(deps: {
   return (thrown: unknown, req, res, _next) => {
     const error = isClientError(thrown) ? toRefusal(thrown.status) : toAppError(thrown);
     if (error.status >= 500) {
+      const { code, status } = error;
       // Without its `detail`, which is for whoever asked, and may quote what they sent.
-      log.error({ err: thrown, requestId: requestId(res), code: error.code }, 'request failed');
+      const line = { err: thrown, requestId: requestId(res), code };
+      // An outage is a normal event; what nobody designed an answer for is not.
+      if (status === 500) log.error(line, 'request failed');
+      else log.warn(line, 'request failed');
     }
     if (res.headersSent || prefersJson(req)) {
       sendProblem(res, error);

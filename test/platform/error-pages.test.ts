@@ -53,9 +53,10 @@ test('A designed error is a page with its words, its headers and the request id'
   expect(answer.text).not.toContain('secret cause');
 });
 
-test('An unknown error is a 500 page that says nothing of its cause', async () => {
-  const { app } = createApp(failsWith(secret));
+test('An unknown error is a 500 page that says nothing of its cause, and an error in the log', async () => {
+  const { app, lines } = createApp(failsWith(secret));
   const answer = await request(app).get('/page').expect(500);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', code: 'internal_error' });
   expect(answer.text).toContain('Something went wrong on our side');
   expect(answer.text).not.toMatch(/secret cause|\bat .*\.[jt]s/);
 });
@@ -213,7 +214,7 @@ test('A failure on our side is logged with its cause and request id, and without
   const answer = await request(app).get('/page?token=hidden').expect(503);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-    level: 'error',
+    level: 'warn', // outages are expected
     requestId: answer.headers['x-request-id'],
     code: 'session_store_unavailable',
     err: { cause: { message: 'secret cause' } },
