@@ -3,7 +3,7 @@ export const HOME = '/workspaces';
 
 /** Characters: a page deep in what was found leads back to it, and each letter of its words may take nine. */
 const LONGEST = 8_192;
-/** Of somebody whom we have never signed in: each takes room in Redis for ten minutes. */
+/** Of somebody whom we have never signed in: each takes up to 6 kB in Redis for ten minutes (docs/decisions/0032). */
 export const LONGEST_OF_STRANGERS = 4_096;
 
 /**
