@@ -13,8 +13,21 @@ import { createSignInCounts } from './sign-in-counts.ts';
 import { tooManySignIns } from './sign-in-errors.ts';
 
 const WINDOW_MS = 600_000;
-/** What one customer of a provider has of IPv6, as a rule: all of it is one address. */
-const IPV6_PREFIX = 56;
+/** The most that one customer of a provider has of IPv6, as a rule (RFC 6177): all of it is one address. */
+const IPV6_PREFIX = 48;
+/** What an address may begin of its sign-ins before it counts as one that has begun many. */
+const FEW = 1 / 4;
+
+type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
+
+/**
+ * Whether the address of a request that the limit let through has begun many sign-ins: they should take little room each.
+ * Never where there is no limit.
+ */
+export function hasBegunMany(req: Request): boolean {
+  const { rateLimit: counted } = req as CountedRequest;
+  return counted !== undefined && counted.used > counted.limit * FEW;
+}
 
 /**
  * Lets so many sign-ins of an address begin in ten minutes, over all processes, as the configuration says; further ones are

@@ -1,7 +1,8 @@
 import type { RequestHandler } from 'express';
 import { randomPKCECodeVerifier, randomState } from 'openid-client';
-import { LONGEST_OF_STRANGERS, toReturnPath } from './return-to.ts';
+import { LONGEST_WAYS, toReturnPath } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
+import { hasBegunMany } from './sign-in-limit.ts';
 
 /** `GET /auth/login`: remembers the attempt and sends the browser to the service. */
 export function createSignIn({ config, oauth, attempts, cookie, meters }: AuthDeps): RequestHandler {
@@ -10,8 +11,8 @@ export function createSignIn({ config, oauth, attempts, cookie, meters }: AuthDe
     const verifier = randomPKCECodeVerifier();
     const url = await oauth.authorizationUrl(state, verifier);
     const sessionBefore = cookie.read(req.headers.cookie)?.id;
-    const longest = sessionBefore === undefined ? LONGEST_OF_STRANGERS : undefined;
-    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin, longest);
+    const whose = hasBegunMany(req) ? 'oneOfMany' : sessionBefore === undefined ? 'stranger' : 'known';
+    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin, LONGEST_WAYS[whose]);
     const attempt = { verifier, returnTo, ...(sessionBefore !== undefined && { sessionBefore }) };
     res.append('Set-Cookie', await attempts.begin(state, attempt, req.headers.cookie));
     meters?.countSignIn('started');

@@ -105,7 +105,7 @@ test('behind a proxy what it has seen counts: nobody escapes by what they claim,
 
 test('the addresses of one IPv6 network are one', async () => {
   await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
-  const addresses = ['2001:db8:0:100::1', '2001:db8:0:1ff:2::', '2001:db8:0:200::1'];
+  const addresses = ['2001:db8:1::1', '2001:db8:1:ffff:2::', '2001:db8:2::1'];
   expect(await statuses(house, addresses)).toEqual([302, 429, 302]);
 });
 
@@ -177,6 +177,22 @@ test('a stranger’s sign-in takes little room in Redis, however long the way ba
   const deep = `/workspaces?find=${'a'.repeat(8_000)}`;
   const cookie = house.services.cookie.write('an-id-of-before').split(';', 1)[0] ?? '';
   expect(await room(deep, { cookie })).toBeGreaterThan(8_192);
+});
+
+test('an address that begins many sign-ins has room for long ways back in the first quarter of them alone', async () => {
+  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '8' });
+  const begin = async (length: number) => {
+    await house.redis.del(...(await house.redis.keys('cloakroom:signin:*')), 'none');
+    const path = `/auth/login?return_to=${encodeURIComponent('/workspaces?find='.padEnd(length, 'a'))}`;
+    expect((await call(house.origin, '', { path, headers: HTML })).status).toBe(302);
+    const [key = ''] = await house.redis.keys('cloakroom:signin:*');
+    return house.redis.strlen(key);
+  };
+  expect(await begin(4_096)).toBeGreaterThan(4_096);
+  expect(await begin(4_096)).toBeGreaterThan(4_096);
+  expect(await begin(4_096)).toBeLessThan(512);
+  expect(await begin(512)).toBeGreaterThan(512);
+  expect(await begin(513)).toBeLessThan(512);
 });
 
 test('counts of this process end with their window', () => {
