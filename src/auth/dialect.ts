@@ -2,21 +2,10 @@ import type { CustomFetch } from 'openid-client';
 
 /** RFC 6749 §5.1 leaves the lifetime open; the service's documented default is 15 minutes. */
 export const DEFAULT_EXPIRES_IN_SECONDS = 900;
-/** What a token endpoint refuses with (RFC 6749 §5.2). */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'invalid_client',
-  'invalid_grant',
-  'invalid_request',
-  'invalid_scope',
-  'unauthorized_client',
-  'unsupported_grant_type',
-]);
-/** What it calls an outage of its own, where it borrows the words of the authorization endpoint (§4.1.2.1). */
-const OUTAGES: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
 /** No token answer is larger; a hostile one shall not fill the memory. */
 const MOST_ANSWER_BYTES = 256 * 1024;
 
-/** The token endpoint is out of order, or answered in a way that no dialect explains. Says nothing of the answer's content. */
+/** The token endpoint answered in a way that no dialect explains. Says nothing of the answer's content. */
 class MalformedAnswerError extends Error {
   override readonly name = 'MalformedAnswerError';
 }
@@ -24,8 +13,7 @@ class MalformedAnswerError extends Error {
 /**
  * The only place that knows how the service departs from RFC 6749 (contract, section 6): rewrites an answer of its
  * token endpoint into the one that openid-client expects. A missing `token_type` is `bearer`, a missing `expires_in`
- * 900 s, and an `error` string is that OAuth error at whatever status, unless it is that of an outage. Members that OAuth
- * does not know are dropped.
+ * 900 s, and an `error` string is that OAuth error at whatever status. Members that OAuth does not know are dropped.
  */
 export function speakDialect(fetch: CustomFetch): CustomFetch {
   return async (url, options) => {
@@ -33,10 +21,9 @@ export function speakDialect(fetch: CustomFetch): CustomFetch {
     const body = parseObject(await readText(answer));
     if (typeof body?.['error'] === 'string' && body['error'] !== '') {
       const { error, error_description: description } = body;
-      if (isOutage(answer.status, error)) throw outOfOrder(answer, error);
       return json(400, { error, ...(typeof description === 'string' && { error_description: description }) });
     }
-    if (!answer.ok) throw outOfOrder(answer);
+    if (!answer.ok) throw new MalformedAnswerError(`the token endpoint answered ${answer.status}`);
     if (body === null) throw new MalformedAnswerError('the token endpoint answered no JSON object');
     return json(200, {
       access_token: body['access_token'],
@@ -47,16 +34,6 @@ export function speakDialect(fetch: CustomFetch): CustomFetch {
       scope: (typeof body['scope'] === 'string' && body['scope']) || undefined,
     });
   };
-}
-
-/** A service that is overloaded says so in many words, e.g. `{"error":"Service Unavailable"}` with a 503. */
-function isOutage(status: number, error: string): boolean {
-  return OUTAGES.has(error) || ((status >= 500 || status === 429) && !REFUSALS.has(error));
-}
-
-function outOfOrder({ status }: Response, error = ''): Error {
-  const word = OUTAGES.has(error) ? `, ${error}` : '';
-  return new MalformedAnswerError(`the token endpoint answered ${status}${word}`);
 }
 
 /** What is no time counts as missing: tokens that may not come again are not thrown away for it. */

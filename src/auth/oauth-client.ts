@@ -5,7 +5,7 @@ import { toTraceHeaders } from '../platform/trace-context.ts';
 import type { TraceContext } from '../platform/trace-context.ts';
 import type { Grant } from '../session/record.ts';
 import { speakDialect } from './dialect.ts';
-import { toLoggedOAuthError } from './oauth-errors.ts';
+import { isOutage, toLoggedOAuthError } from './oauth-errors.ts';
 import { AUTHORIZATION_PATH } from './service-paths.ts';
 import type { GrantType, TokenEndpointMetrics, TokenEndpointOutcome } from './token-endpoint-metrics.ts';
 
@@ -42,7 +42,7 @@ export class GrantRefusedError extends Error {
   }
 }
 
-/** The token endpoint can't be reached, is too slow, out of order, or answers nonsense: the grant may well be good. */
+/** The token endpoint can't be reached, is too slow, or answers nonsense: the grant may well be good. */
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
   /** Not to be asked again within this time (ms). */
@@ -184,7 +184,7 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
 }
 
 function toOutcome(error: unknown): TokenEndpointOutcome {
-  if (!(error instanceof GrantRefusedError)) return 'unavailable';
+  if (!(error instanceof GrantRefusedError) || isOutage(error.error)) return 'unavailable';
   return error.error === 'invalid_grant' ? 'invalid_grant' : 'refused';
 }
 

@@ -12,6 +12,14 @@ const CODES: ReadonlySet<string> = new Set([
   'unsupported_response_type',
 ]);
 
+/** What an endpoint says of itself, and not of whoever asked (§4.1.2.1). */
+const OUTAGES: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
+
+/** Whether an `error` says that the endpoint is out of order, and nothing of what it was sent. */
+export function isOutage(error: string): boolean {
+  return OUTAGES.has(error);
+}
+
 /** Whether an `error` is one of OAuth’s own codes, and no word of somebody else’s. */
 export function isOAuthError(error: string): boolean {
   return CODES.has(error);

@@ -9,6 +9,7 @@ import type { SessionLife } from '../session/session-life.ts';
 import type { SessionRecords } from '../session/session-records.ts';
 import { GrantRefusedError, TokenEndpointError } from './oauth-client.ts';
 import type { OAuthClient } from './oauth-client.ts';
+import { isOutage } from './oauth-errors.ts';
 import { SIGN_OF_LIFE_MS } from './renewal-attempts.ts';
 import type { EarlierAttempt, OwnAttempt, RenewalAttempts } from './renewal-attempts.ts';
 import type { HeldLock } from './renewal-lock.ts';
@@ -62,15 +63,15 @@ export function doesNotFinish(metrics: RenewalMetrics | null): TokenEndpointErro
 export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
   const { records, attempts, life, metrics, log, now } = options;
 
-  const read = async (sessionId: string): Promise<Ticket> => {
-    const found = await records.peek(sessionId);
+  const read = async (sessionId: string, by: RequestNotes | undefined): Promise<Ticket> => {
+    const found = await records.peek(sessionId, by);
     if (found === null) throw new SessionEndedError();
     return found.ticket;
   };
 
   /** The grant that stands now, where somebody has renewed it; else null. */
-  const newerThan = async ({ id, record }: Ticket): Promise<Grant | null> => {
-    const { grant } = (await read(id)).record;
+  const newerThan = async ({ id, record }: Ticket, by: RequestNotes | undefined): Promise<Grant | null> => {
+    const { grant } = (await read(id, by)).record;
     return isSameGrant(grant, record.grant) ? null : grant;
   };
 
@@ -82,7 +83,7 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     more: object = {},
   ): Promise<Grant> => {
     for (;;) {
-      const again = await read(refused.id);
+      const again = await read(refused.id, by);
       if (!isSameGrant(again.record.grant, refused.record.grant)) return again.record.grant;
       if (await records.endUnchanged(again)) {
         metrics?.failed(reason);
@@ -96,13 +97,17 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
    * An open attempt may be that of a process that lives: its lock was lost with Redis, and it still asks, or waits for
    * Redis to take what it got. To ask with the same refresh token meanwhile could cost the session where they rotate.
    */
-  const storedByHolder = async (current: Ticket, earlier: EarlierAttempt): Promise<Grant | null> => {
+  const storedByHolder = async (
+    current: Ticket,
+    earlier: EarlierAttempt,
+    by: RequestNotes | undefined,
+  ): Promise<Grant | null> => {
     const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + STORES_WITHIN_MS;
     let { sign } = earlier;
     let deadAt = performance.now() + DEAD_WITHOUT_SIGN_MS;
     while (performance.now() < deadAt) {
       await delay(LOOK_AGAIN_MS);
-      const [newer, note] = await Promise.all([newerThan(current), attempts.find(current)]);
+      const [newer, note] = await Promise.all([newerThan(current, by), attempts.find(current)]);
       if (newer !== null) return newer;
       if (note !== null && note.state !== 'open')
         throw new TokenEndpointError(new Error('a renewal has just failed'));
@@ -129,7 +134,8 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     if (error instanceof GrantRefusedError && error.error === 'invalid_grant') {
       return endOrUseNewer(current, 'invalid_grant', by, toLog(earlier));
     }
-    metrics?.failed(error instanceof GrantRefusedError ? 'refused' : 'token_endpoint');
+    const isRefused = error instanceof GrantRefusedError && !isOutage(error.error);
+    metrics?.failed(isRefused ? 'refused' : 'token_endpoint');
     log.warn(
       { err: error, ...toSessionMembers(current.id, by), ...toLog(earlier) },
       'renewal failed; the session is kept',
@@ -150,12 +156,12 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     }
     const earlier = await attempts.find(current);
     if (earlier?.state === 'open') {
-      const stored = await storedByHolder(current, earlier);
+      const stored = await storedByHolder(current, earlier, by);
       if (stored !== null) return stored;
     }
     await untilItsTurn(current.record);
     // Whoever was stopped on the way here may have lost the lock, and another has renewed the session since.
-    const [newer, isHeld] = await Promise.all([newerThan(current), lock.isHeld()]);
+    const [newer, isHeld] = await Promise.all([newerThan(current, by), lock.isHeld()]);
     if (newer !== null) return newer;
     if (!isHeld) return null;
 

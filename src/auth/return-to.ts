@@ -2,8 +2,8 @@
 export const HOME = '/workspaces';
 
 /**
- * Characters: a page deep in what was found leads back to it, and each letter of its words may take nine. Of a stranger, whom
- * we have never signed in, fewer: each takes room in Redis for ten minutes. And few of an address that begins many sign-ins
+ * Characters: a page deep in what was found leads back to it, and each letter of its words may take nine. Of a stranger, who
+ * has no cookie of ours, fewer: each takes room in Redis for ten minutes. And few of an address that begins many sign-ins
  * (docs/decisions/0032).
  */
 export const LONGEST_WAYS = { known: 8_192, stranger: 4_096, oneOfMany: 512 } as const;

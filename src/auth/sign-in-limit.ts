@@ -67,7 +67,7 @@ export function createSignInLimit(deps: {
     legacyHeaders: false,
     standardHeaders: false,
     handler(req, res, next) {
-      const { used, limit, resetTime } = (req as Request & { rateLimit: RateLimitInfo }).rateLimit;
+      const { used, limit, resetTime } = (req as Required<CountedRequest>).rateLimit;
       if (used === limit + 1)
         log.warn({ requestId: requestId(res), client: addressOf(req) }, 'sign-ins of an address are limited');
       const leftMs = (resetTime?.getTime() ?? 0) - Date.now();

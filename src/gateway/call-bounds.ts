@@ -47,6 +47,8 @@ interface Wait {
 
 export function createCallBounds(options: CallBoundsOptions): CallBounds {
   const sessions = new Map<string, SessionCalls>();
+  /** Those with calls that wait for their turn, the first to wait first. */
+  const withWaiting = new Set<SessionCalls>();
   let inFlight = 0;
   let asking = 0;
   const mayEnter = (session: SessionCalls) =>
@@ -57,19 +59,34 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
 
   const waitForTurn = (session: SessionCalls, withinMs: number, onTurn: () => void): Wait => {
     const { promise, resolve, reject } = createDeferred<void>();
-    const go = () => {
+    const end = () => {
       clearTimeout(tooLate);
+      session.waiting.delete(go);
+      if (session.waiting.size === 0) withWaiting.delete(session);
+    };
+    const go = () => {
+      end();
       onTurn();
       resolve();
     };
     const giveUp = (error: Error) => {
-      session.waiting.delete(go);
-      clearTimeout(tooLate);
+      end();
       reject(error);
     };
     const tooLate = setTimeout(() => giveUp(new ServiceTimeoutError()), withinMs);
     session.waiting.add(go);
+    withWaiting.add(session);
     return { promise, giveUp };
+  };
+
+  /** What one session leaves may be room for calls of another. */
+  const giveTurns = () => {
+    for (const session of withWaiting) {
+      for (const go of session.waiting) {
+        if (!mayAsk(session)) break;
+        go();
+      }
+    }
   };
 
   const enter = (sessionId: string): CallSlot => {
@@ -111,11 +128,7 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
         if (state === 'asking') {
           session.asking -= 1;
           asking -= 1;
-          const [next] = session.waiting;
-          if (next !== undefined) {
-            session.waiting.delete(next);
-            next();
-          }
+          giveTurns();
         }
         state = 'left';
         if (session.inFlight === 0) sessions.delete(sessionId);

@@ -3,7 +3,7 @@ import type { Env } from './env-variables.ts';
 
 /** Which Cloakroom this is. */
 export interface Build {
-  /** That of package.json, or the one under which somebody built an image. */
+  /** That of package.json, or the one under which somebody built an image; `unknown` where neither is to be had. */
   readonly version: string;
   /** The commit that it was built from, or `unknown`. */
   readonly revision: string;
@@ -20,8 +20,12 @@ export function readBuild(env: Env): Build {
   };
 }
 
-/** The file has the same place beside `src` and `dist`. */
+/** The file has the same place beside `src` and `dist`. That it is just being replaced keeps nobody from reading secrets again. */
 function versionOfPackage(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  try {
+    const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    return (JSON.parse(text) as { version: string }).version;
+  } catch {
+    return 'unknown';
+  }
 }

@@ -4,10 +4,10 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createBalancerWatch } from './balancer-watch.ts';
 import { createDeferred } from './deferred.ts';
-import { MOST_DUE, closeQueued, makeLast, sayLast, takeOut } from './due-answers.ts';
+import { MOST_DUE, closeQueued, hasSaidLast, makeLast, sayLast, takeOut } from './due-answers.ts';
 import { settlesWithin } from './durations.ts';
 import { cutOffSlowReaders } from './last-readers.ts';
-import { isEnding } from './lingering-close.ts';
+import { endWithThisAnswer, isEnding } from './lingering-close.ts';
 
 /** The end of a server that loses no call. */
 export interface Drain {
@@ -88,7 +88,9 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
   });
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket);
-    if (connection === undefined || isEnding(req.socket)) return;
+    if (connection === undefined) return;
+    if (hasSaidLast(connection.due)) endWithThisAnswer(req.socket);
+    if (isEnding(req.socket)) return;
     connection.asked += 1;
     connection.due.push(res);
     if (isDraining() || connection.due.length >= MOST_DUE) makeLast(req.socket, connection.due);

@@ -14,6 +14,12 @@ export function sayLast(due: readonly ServerResponse[]): void {
   if (last?.headersSent === false) last.setHeader('connection', 'close');
 }
 
+/** Whether an answer has gone out, or begun to, that said it is the last: whoever reads it closes the connection behind it. */
+export function hasSaidLast(due: readonly ServerResponse[]): boolean {
+  const last = due.at(-1);
+  return last?.headersSent === true && last.getHeader('connection') === 'close';
+}
+
 /**
  * Ends a connection with the last answer that is due, and no longer with one before it: what comes behind is not taken
  * up, and the client may ask it again elsewhere (RFC 9112 §9.3.2).

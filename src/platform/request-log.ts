@@ -61,7 +61,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   const ended = (request: RequestToLog) => {
     const now = performance.now();
     const { req, res, startedAt, writtenAt = now, route = 'none' } = request;
-    // How long it is read is up to who asks, and so is what he asks before it: no alert may come of that.
+    // How long a page is read is up to who asks, and so is what he asks before it: no alert may come of that.
     metrics?.ended(route, req.method, res.headersSent ? res.statusCode : undefined, writtenAt - startedAt);
     const ms = now - startedAt;
     const level = saysNothingNew(request) ? 'debug' : 'info';

@@ -22,7 +22,7 @@ export function createRequestMetrics(
 ): RequestMetrics {
   const requests = createDurationHistogram(registry, {
     name: 'cloakroom_request_duration_seconds',
-    help: 'Requests, from their head to the end of their answer, by route, method and kind of status.',
+    help: 'Requests, from their head to the end of their answer, of a page until that is written, by route, method and kind of status.',
     labelNames: ['route', 'method', 'status'],
   });
   const seriesOf = (route: string, method: string) =>

@@ -65,6 +65,23 @@ describe('the turn of a call', () => {
     expect(order).toEqual(['second', 'third']);
   });
 
+  test('comes to calls that wait when those of other sessions leave, before any that come later', async () => {
+    const bounds = createCallBounds({ mostCalls: 1000, mostCallsPerSession: 100, connections: 8 });
+    const others = ['a', 'a', 'a', 'a'].map((session) => bounds.enter(session));
+    for (const other of others) expect(other.turn(1_000)).toBeNull();
+    const ours = ['b', 'b', 'b', 'b', 'b'].map((session) => bounds.enter(session));
+    const turns = ours.map((slot) => slot.turn(1_000));
+    expect(turns.map((turn) => turn === null)).toEqual([true, true, false, false, false]);
+    for (const other of others) other.leave();
+    await Promise.all([turns[2], turns[3]]);
+    const late = bounds.enter('b');
+    const lateTurn = late.turn(1_000);
+    ours[0]?.leave();
+    await turns[4];
+    late.leave();
+    await expect(lateTurn).rejects.toThrow(CallAbortedError);
+  });
+
   test('never comes to one that has left, which takes no share', () => {
     const bounds = createBounds();
     const [gone, next] = ['a', 'a'].map((session) => bounds.enter(session));

@@ -84,7 +84,7 @@ describe('signing in and out', () => {
     ['refused', 'error=server_error'],
     ['unknown_state', 'an unknown state'],
     ['token_endpoint', 'no token endpoint'],
-    ['token_endpoint', 'one that says so'],
+    ['refused', 'one that says so'],
     ['refused', 'one that refuses'],
   ])('counts one that comes to %s: %s', async (outcome, how) => {
     const { house } = metrics;

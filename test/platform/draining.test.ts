@@ -80,3 +80,28 @@ test.each([
   await eventually(async () => (await promise).bytesRead === REQUEST.length + bytes.length);
   expect(await drain(5_000)).toBe(true);
 });
+
+test('what comes behind an answer that has said it is the last is not begun: its own would be lost', async () => {
+  const bound = await bindPort('127.0.0.1', 0);
+  const server = createServer();
+  const { drain, lastDue } = createDrain(server);
+  const asked: ServerResponse[] = [];
+  let behind = 0;
+  server.on('request', (req, res) => {
+    if (lastDue(req.socket) === res) asked.push(res);
+    else behind += 1;
+  });
+  await bound.handOver(server);
+  const caller = connect(bound.port, '127.0.0.1');
+  const answer = text(caller);
+  caller.write(REQUEST);
+  await eventually(async () => asked.length === 1);
+  const drained = drain(5_000);
+  asked[0]?.write('half');
+  caller.write(REQUEST);
+  await eventually(async () => behind === 1);
+  asked[0]?.end(' and half');
+  expect(await answer).toMatch(/connection: close[^]*half[^]* and half/i);
+  expect(await drained).toBe(true);
+  expect(asked).toHaveLength(1);
+});

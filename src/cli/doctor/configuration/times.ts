@@ -7,7 +7,7 @@ import type { Verdict } from '../verdict.ts';
 /** What deploy/haproxy.cfg and docs/operations.md give an answer (seconds), and what many balancers give an idle connection. */
 export const BALANCER_SECONDS = 120;
 const BALANCER_IDLE_SECONDS = 60;
-/** How long Kubernetes waits before it kills; and what renewals under way get past SHUTDOWN_SECONDS (main.ts). */
+/** How long Kubernetes waits before it kills; and what renewals under way get past SHUTDOWN_SECONDS (run.ts). */
 const KILLED_AFTER_SECONDS = 30;
 const RENEWALS_SECONDS = 2;
 
