@@ -29,9 +29,16 @@ export function strangeMembers(line) {
   // Values of a few characters can't be told from other words; that there is a query can.
   for (const [name, value] of Object.entries(members))
     if (typeof value === 'string' && QUERY.test(value)) strange.push(`${name} with a query`);
-  for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err))
+  for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err)) {
     strange.push(...Object.keys(err).filter((name) => !OF_ERRORS.has(name)));
+    if (QUERY.test(messageOf(err))) strange.push('the message of an error with a query');
+  }
   return strange;
+}
+
+/** @param {{ message?: unknown }} error */
+function messageOf({ message }) {
+  return String(message);
 }
 
 /** @param {{ cause?: unknown }} error */

@@ -98,6 +98,13 @@ test.each(['path', 'url', 'reason'])('a query in %s is found, however short its 
   ]);
 });
 
+test('a query in what an error says is found, as deep as it may lie', async () => {
+  const cause = { type: 'Error', message: 'GET /workspaces?find=a failed' };
+  expect(await findingsIn(line({ err: { type: 'Error', message: 'away', cause } }))).toEqual([
+    'test/x.test.ts: a line “request” has a member that is not known: the message of an error with a query',
+  ]);
+});
+
 test('a line that is cut off is found', async () => {
   expect(await findingsIn('{"level":"info","time":1')).toHaveLength(1);
 });
