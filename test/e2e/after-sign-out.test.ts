@@ -1,8 +1,6 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-
-jest.setTimeout(60_000);
 
 // Pages that are gone back to come out of memory, as in everybody's browser.
 const e2e = startE2e({}, { ignoreDefaultArgs: ['--disable-back-forward-cache'] });

@@ -1,8 +1,7 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 
-jest.setTimeout(60_000);
 const e2e = startE2e();
 
 const OTHER_VERSION = '0123456789abcdef';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
@@ -7,8 +7,6 @@ import { cookiesOfSignedIn, startE2e } from '../support/e2e/start-e2e.ts';
 import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/programs.ts';
 import { sendJson } from '../workspaces/small-service.ts';
-
-jest.setTimeout(60_000);
 
 const e2e = startE2e();
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import {
@@ -16,8 +16,6 @@ import { pageFaults } from '../support/e2e/sound-page.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
 const LIST = '/api/public/v1/workspaces';
-
-jest.setTimeout(60_000);
 
 const at = startConsole();
 

@@ -1,11 +1,9 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { press, send, startConsole, THINGS } from '../support/e2e/console-page.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 
 const LIST = '/api/public/v1/workspaces';
-
-jest.setTimeout(60_000);
 
 const at = startConsole();
 

@@ -1,11 +1,9 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { press, startConsole, THINGS } from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
 // The guide, and the code that it shows, as a page of this origin runs it.
-
-jest.setTimeout(60_000);
 
 const at = startConsole();
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import {
@@ -16,8 +16,6 @@ import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 
 const LIST = '/api/public/v1/workspaces';
-
-jest.setTimeout(60_000);
 
 const at = startConsole();
 

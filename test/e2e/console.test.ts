@@ -1,8 +1,6 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { press, send, startConsole } from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
-
-jest.setTimeout(60_000);
 
 const at = startConsole();
 

@@ -1,8 +1,6 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { passService } from '../support/e2e/watched-page.ts';
-
-jest.setTimeout(60_000);
 
 /** As they stand in a chat or among bookmarks. */
 const LINKS = [

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Download, Page } from 'playwright-core';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { comeBackTo } from '../support/e2e/session-of.ts';
@@ -8,8 +8,6 @@ import { startE2e } from '../support/e2e/start-e2e.ts';
 import { eventually } from '../support/programs.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 import type { Look, WatchedPage } from '../support/e2e/watched-page.ts';
-
-jest.setTimeout(60_000);
 
 const e2e = startE2e({ LOCAL_SERVICE_WORKSPACES: '537' });
 beforeAll(() => e2e.house.advanceToNoon());

@@ -1,9 +1,7 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { startHouse } from '../support/house.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { passService, signIn } from '../support/e2e/watched-page.ts';
-
-jest.setTimeout(60_000);
 
 const e2e = startE2e();
 

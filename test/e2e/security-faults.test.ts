@@ -1,10 +1,8 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { securityFaults } from '../support/e2e/security-faults.ts';
 import { startStage } from '../support/e2e/stage.ts';
-
-jest.setTimeout(60_000);
 
 const landing = VIEWS.find(({ name }) => name === 'landing') as View;
 

@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
@@ -7,8 +7,6 @@ import { startE2e } from '../support/e2e/start-e2e.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
 const PLACE = '/workspaces?limit=10&page=2';
-
-jest.setTimeout(60_000);
 
 const e2e = startE2e();
 

@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { sessionOf } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
@@ -9,8 +9,6 @@ import { signIn } from '../support/e2e/watched-page.ts';
 const MAX_MS = 43_200_000;
 /** Where two minutes are left of an hour, and a second. */
 const NEAR_THE_END = '58:01';
-
-jest.setTimeout(60_000);
 
 const e2e = startE2e();
 

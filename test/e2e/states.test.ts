@@ -1,10 +1,8 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
 import { startStage } from '../support/e2e/stage.ts';
 import { STATES } from '../support/e2e/states.ts';
-
-jest.setTimeout(60_000);
 
 const stage = startStage();
 

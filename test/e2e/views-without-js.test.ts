@@ -1,10 +1,8 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { VIEWS } from '../support/e2e/pages.ts';
 import { complaintsOf } from '../support/e2e/security-faults.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { startStage } from '../support/e2e/stage.ts';
-
-jest.setTimeout(60_000);
 
 const stage = startStage();
 

@@ -1,10 +1,8 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-
-jest.setTimeout(60_000);
 
 const e2e = startE2e();
 

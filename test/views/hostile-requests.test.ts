@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { Browser } from '../support/browser.ts';
@@ -56,8 +56,6 @@ const QUERIES: Readonly<Record<string, string>> = {
 const PAGES = ['/', '/workspaces', INSIDE, `${INSIDE}/murals`, '/console', '/console/guide', '/nowhere'];
 const OTHERS = ['/workspaces.csv', `${INSIDE}/rooms.ndjson`, '/openapi.json', '/assets/nowhere', '/healthz'];
 const ROUTES = [...PAGES, ...OTHERS, '/auth/login', '/auth/callback', '/auth/session', '/readyz'];
-
-jest.setTimeout(60_000);
 
 let house: House;
 let cookie: string;
