@@ -65,8 +65,16 @@ async function run(link, place) {
     if (error instanceof SignInNeeded) goToSignIn();
     else if (signal.aborted) line.end(`${label}: stopped; nothing was saved.`);
     else if (error instanceof Refused) line.fail(`The ${label} export could not begin. ${error.message}`);
-    else line.fail(`${label}: broke off after ${counted(items, 'item')}; nothing was saved.`);
+    else line.fail(`${label}: broke off${toPlace(items)}; nothing was saved.`);
   }
+}
+
+/**
+ * A page that was too busy to read before the failure came has not seen what the browser threw away with it.
+ * @param {number} items
+ */
+function toPlace(items) {
+  return items === 0 ? '' : ` after ${counted(items, 'item')}`;
 }
 
 function keepPage() {

@@ -22,9 +22,10 @@ export function toStatusWords({ status, statusText }) {
  * @returns {string[]}
  */
 export function endSentences({ end, body }) {
-  if (end === 'broke-off')
-    return [`The answer broke off after ${counted(body.size, 'byte')}: it is not whole.`];
-  if (end === 'cancelled') return [`Cancelled after ${counted(body.size, 'byte')}: it is not whole.`];
+  // Of no byte it is not known that none came: the browser throws away what was not read before the failure.
+  const place = body.size === 0 ? '' : ` after ${counted(body.size, 'byte')}`;
+  if (end === 'broke-off') return [`The answer broke off${place}: it is not whole.`];
+  if (end === 'cancelled') return [`Cancelled${place}: it is not whole.`];
   if (end === 'too-large')
     return [`The console stopped reading: it takes ${counted(MOST_BYTES, 'byte')} at most.`];
   return [];

@@ -125,13 +125,19 @@ describe('the answer', () => {
   test('that breaks off never looks whole', async () => {
     await using watched = await at.open();
     const { page } = watched;
+    const { promise: begun, resolve: begin } = createDeferred<() => void>();
     at.e2e.house.intercept = (req, res) => {
       if (req.url?.startsWith(THINGS) !== true) return false;
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
-      res.write('{"next":"n"', () => setTimeout(() => res.destroy(), 50));
+      res.write('{"next":"n"');
+      begin(() => res.destroy());
       return true;
     };
-    expect(await send(page, THINGS)).toMatch(/The answer broke off after 11 bytes: it is not whole/);
+    const outcome = send(page, THINGS);
+    await page.getByText('11 bytes so far').waitFor(); // a page that is slower than the failure never sees them
+    const breakOff = await begun;
+    breakOff();
+    expect(await outcome).toMatch(/The answer broke off after 11 bytes: it is not whole/);
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
   });
 

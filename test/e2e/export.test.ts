@@ -65,6 +65,16 @@ function afterFirstPage(answer: (res: ServerResponse) => void): void {
   };
 }
 
+/** Keeps those calls instead: each is given as it comes, be it before the page shows what came before it or after. */
+function keepLaterPages(): () => Promise<ServerResponse> {
+  const kept: ServerResponse[] = [];
+  afterFirstPage((res) => kept.push(res));
+  return async () => {
+    await eventually(async () => kept.length > 0);
+    return kept.shift() as ServerResponse;
+  };
+}
+
 describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with %j', (look) => {
   test.each([
     ['CSV', 'csv'],
@@ -89,16 +99,13 @@ describe('beside the link', () => {
   });
 
   test('the items are counted as they come, and the file is saved at the end only', async () => {
-    let go = () => {};
-    afterFirstPage((res) => {
-      go = () => res.writeHead(200, { 'content-type': 'application/json' }).end('{"value":[{"id":1}]}');
-    });
+    const laterPage = keepLaterPages();
     const files: Download[] = [];
     page.on('download', (file) => files.push(file));
     await link(page, 'CSV').click();
     await line(page).getByText('CSV: 100 items…').waitFor();
     expect(files).toEqual([]);
-    go();
+    (await laterPage()).writeHead(200, { 'content-type': 'application/json' }).end('{"value":[{"id":1}]}');
     await line(page).getByText('101 items saved as workspaces-').waitFor();
     await eventually(async () => files.length === 1);
     expect(await line(page).getByRole('button').allInnerTexts()).toEqual(['Dismiss']);
@@ -157,12 +164,12 @@ describe('beside the link', () => {
   }
 
   test('an export under way ends with the session of its reader, at the service, too', async () => {
-    const calls: ServerResponse[] = [];
-    afterFirstPage((res) => calls.push(res));
+    const laterPage = keepLaterPages();
     await link(page, 'CSV').click();
     await line(page).getByText('CSV: 100 items…').waitFor();
+    const call = await laterPage();
     await endSession();
-    await eventually(async () => calls[0]?.destroyed === true);
+    await eventually(async () => call.destroyed);
     expect(watched.complaints).toEqual([]);
   });
 
@@ -198,13 +205,12 @@ describe('beside the link', () => {
   });
 
   test('Stop ends the export at the service, too, and brings the keyboard back to the link', async () => {
-    let closed = () => {};
-    const ended = new Promise<void>((resolve) => (closed = resolve));
-    afterFirstPage((res) => res.once('close', closed));
+    const laterPage = keepLaterPages();
     await link(page, 'NDJSON').press('Enter');
     await line(page).getByText('NDJSON: 100 items…').waitFor();
+    const call = await laterPage();
     await page.getByRole('button', { name: 'Stop the NDJSON export' }).press('Enter');
-    await ended;
+    await eventually(async () => call.destroyed);
     await line(page)
       .getByText(/: stopped; nothing was saved\.$/)
       .waitFor();
@@ -212,10 +218,12 @@ describe('beside the link', () => {
   });
 
   test('an export that breaks off saves nothing, says so, and can be tried again', async () => {
-    afterFirstPage((res) => res.writeHead(500).end());
+    const laterPage = keepLaterPages();
     const files: Download[] = [];
     page.on('download', (file) => files.push(file));
     await link(page, 'CSV').click();
+    await line(page).getByText('CSV: 100 items…').waitFor(); // or the page might never hear of them, see below
+    (await laterPage()).writeHead(500).end();
     await line(page).getByText('CSV: broke off after 100 items; nothing was saved.').waitFor();
     expect(files).toEqual([]);
     expect(await page.getByRole('status').allInnerTexts()).toContain(
@@ -232,6 +240,19 @@ describe('beside the link', () => {
     expect(await line(page).count()).toBe(1);
   });
 
+  test('an export that breaks off before the page could read of it claims no number', async () => {
+    // What has come is thrown away where the failure comes before it was read (Streams Standard, ReadableStreamError).
+    await page.evaluate(`window.fetch = async () => new Response(new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('id\\r\\n1\\r\\n'));
+        controller.error(new TypeError('network error'));
+      },
+    }));`);
+    await link(page, 'CSV').click();
+    await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
+    expect(await line(page).locator('span').first().innerText()).toBe('CSV: broke off; nothing was saved.');
+  });
+
   test('what the server refuses is said in its words', async () => {
     e2e.house.intercept = (_req, res) => {
       res.writeHead(429, { 'retry-after': '7' }).end();
@@ -245,8 +266,7 @@ describe('beside the link', () => {
   });
 
   test('two exports go on at once', async () => {
-    const answers: (() => void)[] = [];
-    afterFirstPage((res) => answers.push(() => res.end('{"value":[]}')));
+    const laterPage = keepLaterPages();
     await link(page, 'CSV').click();
     await link(page, 'NDJSON').click();
     await line(page).getByText('CSV: 100 items…').waitFor();
@@ -254,7 +274,7 @@ describe('beside the link', () => {
     expect(await pageFaults(watched)).toEqual([]);
     const files: Download[] = [];
     page.on('download', (file) => files.push(file));
-    for (const answer of answers) answer();
+    for (let left = 2; left > 0; left -= 1) (await laterPage()).end('{"value":[]}');
     await eventually(async () => files.length === 2);
     expect(await line(page).getByText('100 items saved as').count()).toBe(2);
   });
