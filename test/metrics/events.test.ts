@@ -1,7 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { createDeferred } from '../../src/platform/deferred.ts';
 import { redisReady } from '../../src/platform/redis.ts';
 import { createServices } from '../../src/services.ts';
+import { keyBesideSession } from '../../src/session/session-records.ts';
 import { Browser } from '../support/browser.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
@@ -169,6 +172,38 @@ describe('a renewal', () => {
     } finally {
       await other[Symbol.asyncDispose]();
     }
+  });
+
+  test('that begins where another process has let go counts as no wait from then on', async () => {
+    const { house } = metrics;
+    const sum = 'cloakroom_renewal_lock_wait_seconds_sum';
+    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const lock = keyBesideSession('cloakroom:', 'renewal', id);
+    await house.redis.set(lock, 'another process', 'PX', 60_000);
+    if (!(house.redis instanceof Redis)) throw new Error('a cluster has no monitor');
+    const monitor = await house.redis.monitor();
+    const looked = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_time: string, [command = '', key = '']: string[]) => {
+        if (command.toLowerCase() === 'set' && key === lock) resolve();
+      });
+    });
+    const { promise: asked, resolve: ask } = createDeferred<() => void>();
+    house.intercept = (req, res) => {
+      if (req.url !== TOKEN_PATH) return Boolean(res.end());
+      ask(() => res.end(JSON.stringify(GRANTED)));
+      return true;
+    };
+    const beganAt = performance.now();
+    const called = call(cookie);
+    await looked.finally(() => monitor.disconnect());
+    await house.redis.del(lock);
+    const answer = await asked;
+    const seconds = (performance.now() - beganAt) / 1_000;
+    await delay(300); // the service takes its time
+    answer();
+    expect(await called).toBe(200);
+    await expectGrowth('cloakroom_renewal_lock_wait_seconds_count');
+    expect(((await all()).get(sum) ?? 0) - (before.get(sum) ?? 0)).toBeLessThanOrEqual(seconds);
   });
 
   test.each([
