@@ -12,6 +12,8 @@ export interface MetricsServer extends AsyncDisposable {
 const LINGER_MS = 2_000;
 /** Who takes nothing of an answer for so long is none that scrapes. */
 const SILENCE_MS = 10_000;
+/** More are closed as they come: whoever opens them shall not use up the files that the process may open. */
+const CONNECTIONS = 64;
 
 /**
  * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a port of its own: once a connection, and what
@@ -36,6 +38,7 @@ export async function startMetricsServer(
   const server = createServer();
   createLingeringClose(server, LINGER_MS);
   server.setTimeout(SILENCE_MS);
+  server.maxConnections = CONNECTIONS;
   server.on('request', (req, res) => {
     if (isEnding(req.socket)) {
       dropBehind(req.socket);

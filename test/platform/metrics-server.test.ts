@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Gauge, Registry } from 'prom-client';
 import { startMetricsServer } from '../../src/platform/metrics-server.ts';
+import { eventually } from '../support/programs.ts';
 import { openConnection } from '../support/raw-client.ts';
 
 const ASK = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -56,4 +57,22 @@ test('who asks while the numbers are gathered gets the same ones, and the next o
   const next = await openConnection(served.port);
   next.socket.write(ASK);
   expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('of a hundred connections at once 64 stand, and when they have gone others do', async () => {
+  await using served = await serve();
+  served.go();
+  let closed = 0;
+  const clients = await Promise.all(Array.from({ length: 100 }, async () => openConnection(served.port)));
+  for (const client of clients) void client.over.then(() => (closed += 1));
+  await eventually(async () => closed >= 36);
+  expect(closed).toBe(36);
+  for (const client of clients) client.socket.destroy();
+  await eventually(async () => closed === 100);
+  await eventually(async () => {
+    const next = await openConnection(served.port);
+    next.socket.write(ASK);
+    await next.over;
+    return next.text().startsWith('HTTP/1.1 200 ');
+  });
 });
