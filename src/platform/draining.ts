@@ -73,7 +73,9 @@ export function createDrain(server: Server, options: DrainOptions = {}): Drain {
   const connections = new Map<Socket, Connection>();
   const empty = createDeferred<void>();
   const endIfIdle = (socket: Socket) => connections.get(socket)?.due.length === 0 && socket.destroySoon();
-  const endInAMoment = (socket: Socket) => setTimeout(endIfIdle, MOMENT_MS, socket).unref();
+  // Where it was we who were held up, what was sent is here, and is read first.
+  const endInAMoment = (socket: Socket) =>
+    setTimeout(() => setImmediate(endIfIdle, socket), MOMENT_MS).unref();
   // A balancer takes the end of an idle connection for "go elsewhere", and a 503 for the answer. Everyone else is told.
   const endKept = behindBalancer ? endIfIdle : endInAMoment;
 

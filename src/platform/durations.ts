@@ -1,9 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 
-/** Whether a promise settles within `ms`; rejects where it does. Nothing is left running for the wait. */
+/**
+ * Whether a promise settles within `ms`; rejects where it does. Nothing is left running for the wait. Where it was we who were held
+ * up, what it waits for may be here: that is read first.
+ */
 export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   const waiting = new AbortController();
-  const tooLate = delay(Math.max(0, ms), false, { signal: waiting.signal }).catch(() => false);
+  const { signal } = waiting;
+  const tooLate = delay(Math.max(0, ms), false, { signal })
+    .then(async (late) => turn(late, { signal }))
+    .catch(() => false);
   try {
     return await Promise.race([promise.then(() => true), tooLate]);
   } finally {

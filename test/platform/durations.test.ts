@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { settlesWithin } from '../../src/platform/durations.ts';
+import { startTcpServer } from '../support/tcp-server.ts';
+
+/** As if the process had got no time to run: what is sent to it meanwhile waits. */
+function holdUp(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test('what came while the process was held up came in time', async () => {
+  await using server = await startTcpServer((socket) => socket.on('data', (chunk) => socket.write(chunk)));
+  const client = connect(server.port, '127.0.0.1');
+  await once(client, 'connect');
+  client.write('a');
+  await once(client, 'data');
+  const [theirs] = server.sockets;
+  theirs?.write('b');
+  const inTime = settlesWithin(once(client, 'data'), 20);
+  holdUp(100);
+  expect(await inTime).toBe(true);
+  client.destroy();
+});
+
+test('what does not come in time is late', async () => {
+  expect(await settlesWithin(new Promise(() => {}), 20)).toBe(false);
+  expect(await settlesWithin(new Promise(() => {}), -1)).toBe(false);
+});
