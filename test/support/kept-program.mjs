@@ -11,7 +11,7 @@ const KEEPER = `
   exec 3<&-
   wait "$pid"
 `;
-const UP_WITHIN_MS = 10_000;
+const UP_WITHIN_MS = 30_000;
 
 /**
  * A foreign program in a process of its own.

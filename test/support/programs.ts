@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { createDeferred } from '../../src/platform/deferred.ts';
 import { keepLines, noteVariables } from './log-audit.ts';
 import { startStopwatch } from './stopwatch.ts';
 
@@ -47,11 +48,17 @@ export async function startProgram(
   const { stdout, stderr } = child;
   if (stdout === null || stderr === null) throw new Error('it was started without pipes');
   let output = '';
+  let heard = createDeferred<void>();
   for (const stream of [stdout, stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      heard.resolve();
+      heard = createDeferred();
+    });
   }
   const exit = once(child, 'close') as Promise<[number | null]>;
-  child.once('close', () => keepLines(output));
+  // One that was killed may have been in the middle of a line.
+  child.once('close', () => keepLines(output.slice(0, output.lastIndexOf('\n') + 1)));
 
   /** It leads a group of its own: what is left of it ends with it, even after npm has gone. */
   const signalGroup = (signal: NodeJS.Signals) => {
@@ -67,12 +74,12 @@ export async function startProgram(
     folder,
     lines: () => output.split('\n').slice(0, -1),
     async prints(pattern) {
-      const over = exit.then(() => true);
+      let isOver = false;
       for (;;) {
         const match = pattern.exec(output);
         if (match !== null) return match;
-        const isOver = await Promise.race([over, once(stdout, 'data').then(() => false)]);
         if (isOver) throw new Error(`ended without printing ${String(pattern)}:\n${output}`);
+        isOver = await Promise.race([exit.then(() => true), heard.promise.then(() => false)]);
       }
     },
     signalGroup,
