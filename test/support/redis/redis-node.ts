@@ -6,7 +6,7 @@ import { freePort } from '../fleet/free-port.ts';
 /** One `redis-server` of several that work together, on a loopback port of its own, and what may befall it. */
 export interface RedisNode extends AsyncDisposable {
   readonly port: number;
-  /** The answer to a command. Rejects where none comes within a second. */
+  /** The answer to a command. Rejects where none comes within five seconds. */
   ask(...command: readonly string[]): Promise<unknown>;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;
@@ -58,7 +58,7 @@ function toNode(port: number, running: PrivateRedis): RedisNode {
       const client = new Redis({
         path: running.url.replace(/^[^:]+:\/\//, ''),
         password: PASSWORD,
-        commandTimeout: 1_000,
+        commandTimeout: 5_000,
         disconnectTimeout: 0,
         retryStrategy: null,
         enableReadyCheck: false,

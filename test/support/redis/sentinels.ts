@@ -73,7 +73,8 @@ export async function startSentinels(): Promise<SentinelTopology> {
     master,
     settled: async () =>
       eventually(async () => {
-        const replication = await (await master()).ask('INFO', 'replication');
+        // One that changes its role closes connections.
+        const replication = await (await master()).ask('INFO', 'replication').catch(() => '');
         return String(replication).includes('state=online');
       }),
     async [Symbol.asyncDispose]() {
