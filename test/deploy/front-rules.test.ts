@@ -56,7 +56,7 @@ describe.each([
     place = await createPlace();
     house = await startHouse({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
     front = await startFront(place, [`127.0.0.1:${house.config.port}`]);
-  }, 30_000);
+  });
   afterAll(async () => {
     await front[Symbol.asyncDispose]();
     await house[Symbol.asyncDispose]();
@@ -165,7 +165,7 @@ describe('HAProxy', () => {
     house = await startHouse({ PUBLIC_URL: `http://localhost:${port}`, TRUST_PROXY: '1' });
     const host = `127.0.0.1:${house.config.port}`;
     program = await startHaproxy(port, [host, host, host]);
-  }, 30_000);
+  });
   afterAll(async () => {
     await program[Symbol.asyncDispose]();
     await house[Symbol.asyncDispose]();
