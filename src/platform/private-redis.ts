@@ -20,15 +20,14 @@ const START_WITHIN_MS = 10_000;
 /**
  * The shell between us and Redis outlives us by a moment: when the pipe on its standard input closes, because we
  * ended in whatever way, kill -9 included, it ends Redis, a paused one too, and removes the folder. What Redis says
- * comes out of it.
+ * comes out of it, behind its process id: whoever Redis has answered has that, too.
  */
 const KEEPER = `
   folder=$1
   shift
   exec 3<&0
-  redis-server "$folder/redis.conf" "$@" </dev/null 3<&- 2>&1 &
+  sh -c 'echo "$$"; exec redis-server "$@"' redis "$folder/redis.conf" "$@" </dev/null 3<&- 2>&1 &
   pid=$!
-  echo "$pid"
   { cat >/dev/null; kill "$pid"; kill -CONT "$pid"; } <&3 >/dev/null 2>&1 &
   exec 3<&-
   wait "$pid"

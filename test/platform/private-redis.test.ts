@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
@@ -8,6 +9,13 @@ test('a Redis that does not start says why, at once', async () => {
     /did not start: [^]*no-such-setting/,
   );
   expect(watch.ms()).toBeLessThan(5_000);
+});
+
+test('the process id is that of Redis', async () => {
+  await using redis = await startPrivateRedis();
+  const client = new Redis({ path: redis.url.slice('redis+unix://'.length) });
+  expect(await client.info('server')).toContain(`\r\nprocess_id:${redis.pid}\r\n`);
+  await client.quit();
 });
 
 test('a Redis that is paused ends all the same', async () => {
