@@ -27,7 +27,7 @@ let topology: ClusterTopology;
 let fleet: TwoProcesses;
 
 beforeAll(async () => {
-  topology = await startCluster();
+  topology = await startCluster('forOutages');
   fleet = await startTwoProcesses(topology.url);
 });
 afterAll(async () => {
