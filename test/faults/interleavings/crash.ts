@@ -18,6 +18,7 @@ export async function crash(house: House, slot: number): Promise<void> {
   await cloakroom.kill();
   await excuseUnstored(house);
   const fresh = await fleet.replace(cloakroom);
+  await excuseUnstored(house); // and those that had left when nobody here had heard of its end yet
   await fresh.setClock(model.aheadMs);
 
   for (const [at, session] of model.sessions.entries()) {

@@ -67,7 +67,6 @@ export function release({ model, gates }: House, gate: GateName): void {
 export async function passTime({ fleet, model }: House, ms: number): Promise<void> {
   model.aheadMs += ms;
   await Promise.all(fleet.processes.map(async (cloakroom) => cloakroom.setClock(model.aheadMs)));
-  model.movedAt = performance.now();
 }
 
 /** Passes so much time that every access token is spent, or soon will be. */

@@ -52,6 +52,7 @@ export function openHouse(fleet: Fleet, model: Model, rotates: boolean, history:
       rotates,
       complain: (why) => complaints.push(why),
       hasKilled: () => killed.size > 0,
+      standing: async ({ entered }) => (await fleet.records.peek(entered.id))?.ticket.record.grant ?? null,
     }),
   };
   history.runs += 1;
@@ -69,6 +70,7 @@ function standBeforeService({ fleet, model, gates, ledger }: House): void {
       return false;
     }
     const presentation = ledger.present(refreshToken ?? '', res);
+    await ledger.judgeNeed(presentation);
     await gates['token question'].pass();
     holdAnswer(res, gates['token answer'], (status, body) => ledger.answer(presentation, status, body));
     if (!model.tokenEndpointFails) return false;

@@ -32,8 +32,6 @@ export interface Model {
   tokenEndpointFails: boolean;
   /** How far the clocks of Cloakroom's processes are ahead of the machine's. */
   aheadMs: number;
-  /** When they were last moved on, by performance.now(). */
-  movedAt: number;
   /** Counts on with each question: what comes later has a larger number. */
   moment(): number;
 }
@@ -45,7 +43,6 @@ export function createModel(): Model {
     held: new Set(),
     tokenEndpointFails: false,
     aheadMs: 0,
-    movedAt: -Infinity,
     moment: () => (moments += 1),
   };
 }

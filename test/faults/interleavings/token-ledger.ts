@@ -8,8 +8,6 @@ interface Presentation {
   readonly session: SessionModel;
   readonly refreshToken: string;
   readonly began: number;
-  /** It came so soon after the clocks moved that it may have left before: what it brings is spent already then. */
-  readonly mayBeOfBefore: boolean;
   /** `given up`: whoever asked had gone before the answer left. */
   outcome: 'asking' | 'renewed' | 'refused' | 'failed' | 'given up';
   /** The access token that came of it. */
@@ -18,8 +16,8 @@ interface Presentation {
   isExcused: boolean;
 }
 
-/** What a busy machine may need from reading a clock to a request at the service, in ms. */
-const ON_ITS_WAY_MS = 250;
+/** Cloakroom renews a token that lives no longer than this (REFRESH_AHEAD_SECONDS), in ms. */
+const AHEAD_MS = 60_000;
 
 /** The service's side of the model: which tokens were presented when, and whether they may be. */
 export interface TokenLedger {
@@ -27,6 +25,8 @@ export interface TokenLedger {
   begins(session: SessionModel, grant: Grant): void;
   /** A refresh token has come. */
   present(refreshToken: string, res: ServerResponse): Presentation;
+  /** Judges whether there is any need for it, while what it shall replace still stands. */
+  judgeNeed(presentation: Presentation): Promise<void>;
   /** The token endpoint's answer leaves. */
   answer(presentation: Presentation, status: number, body: string): void;
   /** An access token has come with a call. */
@@ -45,6 +45,8 @@ export function createTokenLedger(options: {
   readonly complain: (why: string) => void;
   /** Whether any process has been killed. */
   readonly hasKilled: () => boolean;
+  /** What stands in a session's record now; null where that has ended. */
+  readonly standing: (session: SessionModel) => Promise<Grant | null>;
 }): TokenLedger {
   const { model, rotates, complain } = options;
   const owners = new Map<string, SessionModel>();
@@ -61,9 +63,14 @@ export function createTokenLedger(options: {
       if (before.outcome !== 'renewed' || before.isExcused) continue;
       const isSame = before.refreshToken === refreshToken;
       if (rotates && isSame) complainOf('refresh token is presented twice');
-      if (session.dueAt < before.began && !before.mayBeOfBefore) complainOf('grant is renewed without need');
     }
   };
+
+  /**
+   * A renewal that began before the clocks moved and came to the service after that brings a token that is spent already, however
+   * long it was on its way: it is the record that tells.
+   */
+  const hasRunOut = ({ expiresAt }: Grant) => expiresAt - (Date.now() + model.aheadMs) <= AHEAD_MS;
 
   const giveUp = (presentation: Presentation) => {
     if (!options.hasKilled()) complain(`a renewal of ${presentation.session.user}'s was given up`);
@@ -81,7 +88,6 @@ export function createTokenLedger(options: {
         session,
         refreshToken,
         began: model.moment(),
-        mayBeOfBefore: performance.now() - model.movedAt < ON_ITS_WAY_MS,
         outcome: 'asking',
         brought: undefined,
         isExcused: false,
@@ -90,6 +96,19 @@ export function createTokenLedger(options: {
       presentations.push(presentation);
       res.once('close', () => !res.writableEnded && giveUp(presentation));
       return presentation;
+    },
+    async judgeNeed({ session, began }) {
+      const isMet = presentations.some(
+        (before) =>
+          before.session === session &&
+          before.began < began &&
+          before.began > session.dueAt &&
+          before.outcome === 'renewed' &&
+          !before.isExcused,
+      );
+      if (!isMet) return;
+      const grant = await options.standing(session);
+      if (grant !== null && !hasRunOut(grant)) complain(`${session.user}'s grant is renewed without need`);
     },
     answer(presentation, status, body) {
       const { session, outcome } = presentation;
