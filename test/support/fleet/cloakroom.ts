@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually, startProgram } from '../programs.ts';
+import { freePort } from './free-port.ts';
 
 const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
 
@@ -30,10 +31,14 @@ export interface Cloakroom extends AsyncDisposable {
   stop(): Promise<number | null>;
 }
 
-/** Starts `dist/main.js` with these variables, on a free port unless told otherwise. */
+/**
+ * Starts `dist/main.js` with these variables, unless told otherwise on a port of its own: nobody else gets that between its end and
+ * the start of another in its place.
+ */
 export async function startCloakroom(env: Readonly<Record<string, string>>): Promise<Cloakroom> {
   const args = [...START_OPTIONS, '--import', CLOCK, 'dist/main.js'];
-  const settings = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'debug', ...env };
+  const PORT = env['PORT'] ?? String(await freePort());
+  const settings = { NODE_ENV: 'production', LOG_LEVEL: 'debug', ...env, PORT };
   const program = await startProgram(process.execPath, args, settings, 'ipc');
   const { child } = program;
   const logged = () =>

@@ -13,6 +13,7 @@ import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
 import type { Grant } from '../../../src/session/record.ts';
 import { watchService } from '../log-audit.ts';
+import { freePort } from './free-port.ts';
 
 export const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 /** Answers `{"user":"…"}`, the one whose token came with the call; the local service knows no such thing. */
@@ -110,7 +111,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     server.closeAllConnections();
     await closed;
   };
-  const port = await listen(0);
+  const port = await listen(await freePort()); // nobody else takes it while the service is away
 
   return Object.assign(service, {
     origin: `http://127.0.0.1:${port}`,
