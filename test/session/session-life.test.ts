@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { request } from 'undici';
 import { pseudonymOf } from '../../src/session/pseudonym.ts';
 import { hashId, sessionKey } from '../../src/session/session-records.ts';
+import type { Browser } from '../support/browser.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
@@ -26,9 +27,9 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACED: Init = { headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` } };
 const lines = (msg: string): Line[] =>
   house.logged.map((line) => JSON.parse(line) as Line).filter((line) => line['msg'] === msg);
-/** The only line of a kind, once it is there; where a pseudonym is given, about that session: those of a test before may still come. */
-const only = async (msg: string, pseudonym?: unknown): Promise<Line> => {
-  const found = () => lines(msg).filter(({ session }) => pseudonym === undefined || session === pseudonym);
+/** The only line of a kind, once it is there, about that session or request: those of a test before may still come. */
+const only = async (msg: string, of: unknown): Promise<Line> => {
+  const found = () => lines(msg).filter(({ session, requestId }) => session === of || requestId === of);
   await eventually(async () => found().length > 0);
   const [line = {}, ...more] = found();
   expect(more).toEqual([]);
@@ -57,11 +58,11 @@ describe('the pseudonym of a session', () => {
   test('is in the line of each request with its cookie, of pages as of calls', async () => {
     house.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
     const { id, cookie } = await house.enter();
-    await ask(cookie);
-    await ask(cookie, '/workspaces');
-    await ask(cookie, '/auth/session');
-    await eventually(async () => lines('request').length === 3);
-    expect(lines('request').map(({ session }) => session)).toEqual([1, 2, 3].map(() => pseudonymOf(id)));
+    const asked: unknown[] = [];
+    for (const path of [PATH, '/workspaces', '/auth/session'])
+      asked.push((await ask(cookie, path)).requestId);
+    for (const requestId of asked)
+      expect(await only('request', requestId)).toMatchObject({ session: pseudonymOf(id) });
   });
 
   test.each([
@@ -79,25 +80,33 @@ describe('the pseudonym of a session', () => {
         headers: { cookie, ...headers },
       });
       await answer.body.dump();
-      expect(await only('request')).toMatchObject({ status, session: pseudonymOf(id) });
+      const told = await only('request', answer.headers['x-request-id']);
+      expect(told).toMatchObject({ status, session: pseudonymOf(id) });
     },
   );
 
   test('is in no line of a request without a cookie of ours', async () => {
-    await ask('');
-    await ask('cloakroom=s%3Aforged.signature');
-    await eventually(async () => lines('request').length === 2);
-    for (const line of lines('request')) expect(line).not.toHaveProperty('session');
+    for (const cookie of ['', 'cloakroom=s%3Aforged.signature']) {
+      const { requestId } = await ask(cookie);
+      expect(await only('request', requestId)).not.toHaveProperty('session');
+    }
   });
 });
 
 describe('the life of a session', () => {
+  const pseudonymIn = async ({ jar }: Browser) => {
+    const id = /cloakroom=s%3A([\w-]{43})\./.exec(await jar.getCookieString(house.origin))?.[1];
+    return pseudonymOf(id ?? '');
+  };
+
   test('is told from sign-in to sign-out, with the requests that made it', async () => {
     const { browser, page } = await house.signIn();
-    const started = await only('session started');
+    const started = await only('session started', await pseudonymIn(browser));
     expect(page.status).toBe(200);
-    const callback = lines('request').find(({ route }) => route === '/auth/callback');
-    expect(callback).toMatchObject({ session: started['session'], requestId: started['requestId'] });
+    expect(await only('request', started['requestId'])).toMatchObject({
+      route: '/auth/callback',
+      session: started['session'],
+    });
     const out = await ask(await browser.jar.getCookieString(house.origin), '/auth/logout', {
       method: 'POST',
       headers: { 'sec-fetch-site': 'same-origin' },
@@ -117,13 +126,11 @@ describe('the life of a session', () => {
 
   test('tells that it was replaced by a new sign-in', async () => {
     const { browser } = await house.signIn();
-    const before = await only('session started');
+    const before = await pseudonymIn(browser);
     const consent = await browser.open(`${house.origin}/auth/login`);
     await browser.follow(await browser.press(consent, 'Allow'));
-    expect(await only('session ended', before['session'])).toMatchObject({
-      reason: 'signed_in_again',
-      requestId: lines('session started')[1]?.['requestId'],
-    });
+    const { requestId } = await only('session started', await pseudonymIn(browser));
+    expect(await only('session ended', before)).toMatchObject({ reason: 'signed_in_again', requestId });
   });
 
   test('tells that it was renewed, and by which request', async () => {
@@ -255,8 +262,8 @@ test('the line of a call tells its bytes both ways, and what its parts took', as
   house.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
   const { cookie } = await house.enter();
   const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'twelve bytes' };
-  await ask(cookie, PATH, init);
-  const line = await only('request');
+  const { requestId } = await ask(cookie, PATH, init);
+  const line = await only('request', requestId);
   expect(line).toMatchObject({ route: '/api/*', status: 200, bytes: 20, bytesIn: 12 });
   expect(line['sessionMs']).toBeGreaterThan(0);
   expect(line['serviceMs']).toBeGreaterThan(0);
@@ -264,7 +271,7 @@ test('the line of a call tells its bytes both ways, and what its parts took', as
 
 test('the line of a call that is refused tells the bytes of the problem', async () => {
   const { requestId } = await ask('');
-  const line = await only('request');
-  expect(line).toMatchObject({ requestId, status: 401 });
+  const line = await only('request', requestId);
+  expect(line).toMatchObject({ status: 401 });
   expect(line['bytes']).toBeGreaterThan(100);
 });
