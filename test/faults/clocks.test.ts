@@ -75,7 +75,7 @@ test('two processes ten minutes apart do not renew each other’s tokens', async
 describe('the absolute age', () => {
   test('ends a session however much it is used, and for good', async () => {
     const session = await fleet.enter();
-    await setClocks(MAX_SECONDS * 1_000 - 10_000);
+    await setClocks(MAX_SECONDS * 1_000 - FIVE_MINUTES_MS);
     expect((await call(fleet.at(0).url, session.cookie)).status).toBe(200);
     await setClocks(MAX_SECONDS * 1_000);
     expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({
@@ -110,7 +110,7 @@ describe('the idle age', () => {
         .map(([, name, calls]) => `${name} ${calls}`)
         .filter((line) => !OUR_OWN.test(line));
       expect(sent).toEqual(['getex 1']);
-      expect(await fleet.redis.ttl(keyOf(session))).toBeGreaterThan(IDLE_SECONDS - 5);
+      expect(await fleet.redis.ttl(keyOf(session))).toBeGreaterThan(IDLE_SECONDS - 120);
     }
   });
 

@@ -12,7 +12,7 @@ import { startVisitor } from '../support/fleet/visitors.ts';
 let redis: RedisServer;
 let fleet: Fleet;
 let seen: SeenFault;
-/** Its token lives on, inside REFRESH_AHEAD. */
+/** Its token lives on, inside REFRESH_AHEAD, for longer than all this takes. */
 let ahead: Entered;
 let refreshesDuring: readonly string[];
 let answersAhead: readonly number[];
@@ -20,8 +20,9 @@ let answersAhead: readonly number[];
 beforeAll(async () => {
   redis = await startRedisServer();
   const service = { LOCAL_SERVICE_ROTATE_REFRESH: 'true' };
-  fleet = await startFleet({ processes: 2, redisUrl: redis.url, service });
-  ahead = await fleet.enter('ahead', { expiresAt: Date.now() + 30_000 });
+  const env = { REFRESH_AHEAD_SECONDS: '300' };
+  fleet = await startFleet({ processes: 2, redisUrl: redis.url, env, service });
+  ahead = await fleet.enter('ahead', { expiresAt: Date.now() + 290_000 });
   let late: ReturnType<typeof startVisitor>;
   seen = await sufferFault(fleet, {
     async begin() {

@@ -48,8 +48,8 @@ describe('when the master is killed under load', () => {
     await load.next(200);
     const master = await topology.master();
     using watch = startStopwatch();
-    await master.kill();
-    await untilReadiness(fleet, 503);
+    // Looked for from before on: the next master may be there a second later.
+    await Promise.all([untilReadiness(fleet, 503), master.kill()]);
     await untilReadiness(fleet, 200);
     const { sessionsLost } = await untilServed(fleet, sessions);
     outcome = { sessionsLost, recoveredInMs: watch.ms() };

@@ -5,6 +5,8 @@ import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { eventually } from '../support/programs.ts';
 
+const FIVE_MINUTES_MS = 300_000;
+
 let fleet: Fleet;
 beforeAll(async () => {
   fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
@@ -18,11 +20,14 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
   const session = await fleet.enter('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   await call(holder.url, session.cookie);
-  // Renewed just now, its token is refused: the next renewal takes the lock and waits for its turn.
+  // Renewed just now, its token is refused: the next renewal takes the lock and waits a whole second for its turn, since for the
+  // clock of its process the one before is yet to come.
+  await holder.setClock(-FIVE_MINUTES_MS);
   const stored = await fleet.records.peek(session.id);
   await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
-  const stopped = call(holder.url, session.cookie);
   const lock = keyBesideSession('cloakroom:', 'renewal', session.id);
+  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first one
+  const stopped = call(holder.url, session.cookie);
   await eventually(async () => (await fleet.redis.exists(lock)) === 1);
   process.kill(holder.pid, 'SIGSTOP');
   const renewed = await call(other.url, session.cookie);

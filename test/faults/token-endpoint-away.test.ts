@@ -13,7 +13,7 @@ const RECOVERS_WITHIN_MS = 5_000;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  fleet = await startFleet({ processes: 2, env: { TOKEN_TIMEOUT_SECONDS: '1' } });
+  fleet = await startFleet({ processes: 2 });
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();

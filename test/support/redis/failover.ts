@@ -58,13 +58,13 @@ export async function untilServed(fleet: TwoProcesses, sessions: readonly Entere
 
 /** Resolves once every process says by `/readyz` that it can or can't serve; each answer within 2 s. */
 export async function untilReadiness(fleet: TwoProcesses, status: 200 | 503): Promise<void> {
-  for (const { url } of fleet.processes) {
-    await eventually(async () => {
+  const until = async (url: string) =>
+    eventually(async () => {
       const answer = await call(url, '', { path: '/readyz' });
       expect(answer.ms).toBeLessThan(2_000);
       return answer.status === status;
     });
-  }
+  await Promise.all(fleet.processes.map(async ({ url }) => until(url)));
 }
 
 const ALLOWED = /^(?:200|503 (?:session_store|token_endpoint)_unavailable)$/;
