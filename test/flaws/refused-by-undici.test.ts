@@ -10,7 +10,7 @@ import { requestText, statusesOf } from './request-text.ts';
 let house: House;
 let cookie: string;
 beforeAll(async () => {
-  house = await startHouse({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '2' });
+  house = await startHouse({ SERVICE_CONNECTIONS: '1' });
   house.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{}')));
   ({ cookie } = await house.enter());
 });

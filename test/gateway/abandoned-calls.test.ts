@@ -15,7 +15,6 @@ let house: House;
 beforeAll(async () => {
   house = await startHouse({
     SERVICE_CONNECTIONS: '2', // so that a session has one
-    SERVICE_TIMEOUT_SECONDS: '2',
     METRICS_PORT: '65000', // on: they tell how many calls are in flight
   });
 });
@@ -24,11 +23,12 @@ beforeEach(() => {
   house.intercept = (_req, res) => Boolean(res.end('{}'));
 });
 
-async function callsInFlight(): Promise<number | undefined> {
-  const gauge = await house.services.meters?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
+async function callsInFlight({ services }: House): Promise<number | undefined> {
+  const gauge = await services.meters?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
   return gauge?.values[0]?.value;
 }
-const expectInFlight = async (count: number) => eventually(async () => (await callsInFlight()) === count);
+const expectInFlight = async (count: number, at = house) =>
+  eventually(async () => (await callsInFlight(at)) === count);
 
 const requestText = (path: string, cookie: string) =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
@@ -78,16 +78,17 @@ test.each([
   ['answers of the API', PATH],
   ['pages', '/'],
 ])('who asks for %s and never reads them is cut off', async (_what, path) => {
-  house.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8_000)));
-  const { cookie } = await house.enter();
-  const socket = connect({ port: house.config.port, host: '127.0.0.1' }).pause();
+  await using impatient = await startHouse({ SERVICE_TIMEOUT_SECONDS: '2', METRICS_PORT: '65000' });
+  impatient.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8_000)));
+  const { cookie } = await impatient.enter();
+  const socket = connect({ port: impatient.config.port, host: '127.0.0.1' }).pause();
   socket.on('error', () => {});
   const closed = new Promise<void>((resolve) => {
-    house.running.server.once('connection', (accepted) => accepted.once('close', () => resolve()));
+    impatient.running.server.once('connection', (accepted) => accepted.once('close', () => resolve()));
   });
   socket.write(requestText(path, path === PATH ? cookie : 'a=b').repeat(5_000));
   await closed;
-  await expectInFlight(0);
+  await expectInFlight(0, impatient);
   socket.destroy();
 });
 

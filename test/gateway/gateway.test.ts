@@ -15,7 +15,7 @@ let house: House;
 let cookie: string;
 
 beforeAll(async () => {
-  house = await startHouse({ MAX_BODY_BYTES: '200000', SERVICE_TIMEOUT_SECONDS: '2' });
+  house = await startHouse({ MAX_BODY_BYTES: '200000' });
 });
 afterAll(async () => house[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -217,8 +217,13 @@ describe('the gateway’s own answers', () => {
   });
 
   test('where the service does not answer in time', async () => {
-    house.intercept = () => true;
-    await api().get(PATH).set('cookie', cookie).expect(problem(504, 'service_timeout'));
+    await using impatient = await startHouse({ SERVICE_TIMEOUT_SECONDS: '1' });
+    impatient.intercept = () => true;
+    const entered = await impatient.enter();
+    await request(impatient.origin)
+      .get(PATH)
+      .set('cookie', entered.cookie)
+      .expect(problem(504, 'service_timeout'));
   });
 });
 

@@ -93,7 +93,7 @@ test('latency adds to any other fault', async () => {
 
 test('a caller who leaves while it waits gets no work done', async () => {
   const code = await newCode(service);
-  await setFault({ route: 'token', fault: 'latency', latencyMs: 500, calls: 1 });
+  await setFault({ route: 'token', fault: 'latency', latencyMs: 3_000, calls: 1 });
   const leaving = new AbortController();
   const body = new URLSearchParams(codeFields(code));
   const call = fetch(originOf(service) + TOKEN, { method: 'POST', body, signal: leaving.signal });
@@ -102,7 +102,7 @@ test('a caller who leaves while it waits gets no work done', async () => {
   leaving.abort();
   await expect(call).rejects.toThrow('aborted');
   // By the time that this one is answered the other would have been, too.
-  await setFault({ route: 'workspaces', fault: 'latency', latencyMs: 600, calls: 1 });
+  await setFault({ route: 'workspaces', fault: 'latency', latencyMs: 3_100, calls: 1 });
   await list('any-token');
   expect((await postToken(service, codeFields(code))).status).toBe(200);
 });

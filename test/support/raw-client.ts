@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-const SILENCE_MS = 10_000;
+/** Longer than Cloakroom waits for the service: what hangs there is to be told by its answer. */
+const SILENCE_MS = 60_000;
 
 /** One end of a connection, of which a test sees every byte as it comes. */
 export interface RawEnd {
@@ -21,7 +22,7 @@ export interface RawEnd {
 }
 
 /**
- * Watches a connection from now on, with what has come already. Destroys it where nothing comes for 10 s, so that no
+ * Watches a connection from now on, with what has come already. Destroys it where nothing comes for a minute, so that no
  * test waits for ever.
  */
 export function watch(socket: Socket, came: readonly Buffer[] = []): RawEnd {

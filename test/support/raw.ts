@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { House } from './house.ts';
 
-const SILENCE_MS = 10_000;
+/** Longer than Cloakroom waits for the service: what hangs there is to be told by its answer. */
+const SILENCE_MS = 60_000;
 
 /**
  * Sends bytes as they are over a connection of its own, and gives all that comes back until it is closed. Rejects where
- * nothing comes for 10 s.
+ * nothing comes for a minute.
  */
 export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1');

@@ -65,7 +65,7 @@ test('An export that is under way when the process is told to end comes to its o
   };
   const reader = await bench.open('/workspaces.ndjson', cookie);
   await eventually(async () => bench.service.calls.length === 3);
-  const drained = bench.house.running.drain(10_000);
+  const drained = bench.house.running.drain(60_000);
   await eventually(async () => (await fetch(`${bench.house.origin}/healthz`).catch(() => null)) === null);
   go();
   expect(await reader.over).toBe('end');
