@@ -4,7 +4,7 @@ import { createDeferred } from '../../src/platform/deferred.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { passService } from '../support/e2e/watched-page.ts';
+import { knowsItsSession, passService } from '../support/e2e/watched-page.ts';
 
 const PLACE = '/workspaces?limit=10&page=2';
 
@@ -15,9 +15,8 @@ const withClock = async (context: BrowserContext) => context.clock.install();
 /** A second tab of the same browser, once it knows its session. */
 async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
   const tab = await page.context().newPage();
-  const asked = tab.waitForResponse('**/auth/session');
   await tab.goto(e2e.house.origin + path);
-  await asked;
+  await knowsItsSession(tab);
   return tab;
 }
 
@@ -171,6 +170,7 @@ test('A page of the session before shows nothing to whoever signs in after it', 
   expect(await faultsInBothLooks(watched)).toEqual([]);
   await page.getByRole('button', { name: 'Load this page again' }).click();
   await page.locator('[data-items] > li').first().waitFor();
+  await page.waitForLoadState(); // the others come behind it
   expect(await rows(page)).toBe(10);
 });
 

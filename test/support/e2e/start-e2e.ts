@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, LaunchOptions } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
 import { startHouse } from '../house.ts';
 import type { House } from '../house.ts';
-import { openPage } from './watched-page.ts';
+import { knowsItsSession, openPage } from './watched-page.ts';
 import type { Look, WatchedPage } from './watched-page.ts';
 
 /** A house and a Chromium for all tests of a file. */
@@ -55,10 +55,8 @@ export function startE2e(env: Readonly<Record<string, string>> = {}, options: La
       const { context, page } = watched;
       await context.addCookies(await cookiesOfSignedIn(e2e.house));
       await prepare(context);
-      await Promise.all([
-        look.javaScriptEnabled === false ? null : page.waitForResponse('**/auth/session'),
-        page.goto(e2e.house.origin + path),
-      ]);
+      await page.goto(e2e.house.origin + path);
+      if (look.javaScriptEnabled !== false) await knowsItsSession(page);
       return watched;
     },
   };

@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core';
 import type { House } from '../house.ts';
 import { answersHostile } from './pages.ts';
 import type { View } from './pages.ts';
-import { comeBackTo, sessionOf } from './session-of.ts';
-import { signIn } from './watched-page.ts';
+import { comeBackTo, sessionOf, stopClock } from './session-of.ts';
+import { knowsItsSession, signIn } from './watched-page.ts';
 
 /** Where two minutes are left of an hour without use, and a second. */
 const NEAR_THE_END = '58:01';
@@ -44,9 +44,8 @@ export const STATES: readonly View[] = [
 /** The way to a state: the page, and then what a person does there. */
 function then(act: (page: Page) => Promise<unknown>): NonNullable<View['reach']> {
   return async (page, house, path) => {
-    const known = page.waitForResponse('**/auth/session');
     await page.goto(house.origin + path);
-    await known;
+    await knowsItsSession(page);
     await act(page);
   };
 }
@@ -79,19 +78,18 @@ async function endSession(page: Page): Promise<void> {
 
 async function comeNearTheEnd(page: Page, house: House): Promise<void> {
   const context = page.context();
-  await context.clock.install();
-  const known = page.waitForResponse('**/auth/session');
+  await stopClock(context);
   await signIn(page, house);
-  await known;
-  await (await sessionOf(context, house)).idleEndsIn(100_000);
+  await knowsItsSession(page);
+  await (await sessionOf(context, house)).idleEndsIn(110_000);
   await context.clock.fastForward(NEAR_THE_END);
   await page.getByRole('button', { name: 'Stay signed in' }).waitFor();
+  await context.clock.resume(); // axe has timers of its own
 }
 
 async function signOutElsewhere(page: Page, house: House): Promise<void> {
-  const known = page.waitForResponse('**/auth/session');
   await signIn(page, house);
-  await known;
+  await knowsItsSession(page);
   const other = await page.context().newPage();
   await other.goto(`${house.origin}/workspaces`);
   await other.getByRole('button', { name: 'Sign out' }).click();

@@ -22,6 +22,15 @@ const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', 
   reportViolation('violates ' + event.effectiveDirective + ': ' + event.blockedURI);
 });`;
 
+/** A page tells other tabs of its session once it knows it: that is the last thing that follows from the first answer. */
+const NOTE_SESSION = `{
+  const tell = BroadcastChannel.prototype.postMessage;
+  BroadcastChannel.prototype.postMessage = function (message) {
+    if (message.kind === 'alive') document.documentElement.dataset.knowsItsSession = '';
+    tell.call(this, message);
+  };
+}`;
+
 /** Shorter than a test may take, so that it can say what did not come. */
 const PATIENCE_MS = 90_000;
 
@@ -48,6 +57,7 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
   // Beside the console, which might leave one out; it has no say where there are no scripts.
   await context.exposeBinding('reportViolation', (_source, violation: string) => complaints.push(violation));
   await context.addInitScript(REPORT_VIOLATIONS);
+  await context.addInitScript(NOTE_SESSION);
   return {
     context,
     look,
@@ -55,6 +65,11 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
     complaints,
     [Symbol.asyncDispose]: async () => context.close(),
   };
+}
+
+/** Resolves once the page has heard of its session and taken that in: an answer that the browser has got may still lie there. */
+export async function knowsItsSession(page: Page): Promise<void> {
+  await page.locator('html[data-knows-its-session]').waitFor();
 }
 
 /** Looks at an open page in another way, once colours have passed over into others; its scripts stay as they are. */
