@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
+import { createDeferred } from '../../src/platform/deferred.ts';
+import { comeBackTo, sessionOf, stopClock } from '../support/e2e/session-of.ts';
 import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
 import { cookiesOfSignedIn, startE2e } from '../support/e2e/start-e2e.ts';
 import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
@@ -11,6 +12,12 @@ import { sendJson } from '../workspaces/small-service.ts';
 const e2e = startE2e();
 
 const names = async (page: Page) => page.getByRole('heading', { level: 2 }).allInnerTexts();
+/** What the page asks for from now on. */
+function requestsOf(page: Page): string[] {
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
+  return asked;
+}
 const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
 
 describe.each(LOOKS)('With %j', (look) => {
@@ -73,9 +80,8 @@ describe('With JavaScript', () => {
   });
 
   test('what is typed is said once, in a pause: not with each letter', async () => {
-    await using watched = await e2e.openSignedIn('/workspaces', {}, async ({ clock }) => clock.install());
+    await using watched = await e2e.openSignedIn('/workspaces', {}, stopClock);
     const { page, context } = watched;
-    await context.clock.pauseAt(Date.now() + 10_000);
     await page.evaluate(`{
       window.said = [];
       const line = document.querySelector('[data-find-status]');
@@ -128,6 +134,7 @@ describe('With JavaScript', () => {
     await page.getByText('Press Find to show all again.').waitFor();
     await page.getByRole('button', { name: 'Find' }).click();
     await page.getByText('Items 11–20').waitFor();
+    await page.waitForLoadState(); // the words stand above the items
     expect(await shownItems(page).count()).toBe(10);
   });
 
@@ -169,24 +176,19 @@ describe('With JavaScript', () => {
     await using watched = await e2e.openSignedIn('/workspaces?limit=10&page=1');
     const { page } = watched;
     let lists = 0;
-    let release = () => {};
-    // The third page waits until somebody lets it go.
-    await page.route(/page=3/, async (route) => {
-      await new Promise<void>((resolve) => {
-        release = resolve;
-      });
-      await route.continue().catch(() => {});
-    });
+    // The third page never comes before it is stopped.
+    const { promise: asked, resolve: ask } = createDeferred<void>();
+    await page.route(/page=3/, async () => ask());
     page.on('request', (request) => {
       if (/page=\d+/.test(request.url())) lists += 1;
     });
     await page.getByRole('button', { name: 'Load all pages' }).click();
     await page.getByText('20 items…').waitFor();
+    await asked;
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Stopped after 20 items.').waitFor();
     const focused = await page.evaluate('document.activeElement?.textContent');
     expect(focused).toBe('Load all pages');
-    release();
     await page.unroute(/page=3/);
     await page.getByRole('button', { name: 'Load all pages' }).click();
     await page.getByText('All loaded: 137 items.').waitFor();
@@ -195,8 +197,9 @@ describe('With JavaScript', () => {
   });
 
   test('a pause that the service asks for is kept, and loading goes on', async () => {
-    await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=1');
-    const { page } = watched;
+    await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=1', {}, stopClock);
+    const { page, context } = watched;
+    const asked = requestsOf(page);
     let refused = 0;
     e2e.house.intercept = (req, res) => {
       if (refused > 0 || !/\/workspaces\?/.test(req.url ?? '')) return false;
@@ -207,6 +210,9 @@ describe('With JavaScript', () => {
     };
     await page.getByRole('button', { name: 'Load all pages' }).click();
     await page.getByText('Cloakroom asks for a pause of 1 s…').waitFor();
+    await context.clock.runFor(999);
+    expect(asked).toHaveLength(1);
+    await context.clock.runFor(1);
     await page.getByText('All loaded: 137 items.').waitFor();
     expect(refused).toBe(1);
   });
@@ -228,8 +234,9 @@ describe('With JavaScript', () => {
   });
 
   test('an earlier page that comes in place of the next one neither doubles items nor ends the list', async () => {
-    await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=2');
-    const { page } = watched;
+    await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=2', {}, stopClock);
+    const { page, context } = watched;
+    const asked = requestsOf(page);
     let [fallsBack, mayExpire] = [true, true];
     // The token has expired, and the walk from the beginning is too fast for the service.
     e2e.house.intercept = (req, res) => {
@@ -248,6 +255,9 @@ describe('With JavaScript', () => {
     };
     await page.getByRole('button', { name: 'Load all pages' }).click();
     await page.getByText('The next page is not reached yet: going on in 1 s…').waitFor();
+    await context.clock.runFor(999);
+    expect(asked).toHaveLength(1);
+    await context.clock.runFor(1);
     await page.getByText('All loaded: 87 items.').waitFor();
     expect(new Set(await names(page)).size).toBe(87);
     expect(fallsBack).toBe(false);
@@ -285,14 +295,15 @@ describe('With JavaScript', () => {
       sendJson(res, 200, { value: [{ id: 'w1', name: 'x', createdOn }] });
       return true;
     };
-    const context = await e2e.chromium.newContext({ timezoneId: 'Asia/Tokyo' });
-    const page = await context.newPage();
+    await using watched = await e2e.open();
+    const { page, context } = watched;
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' });
     await signIn(page, e2e.house);
     const time = page.locator('time');
     await page.getByText('1 Jul 2024').waitFor();
     expect(await time.getAttribute('datetime')).toBe('2024-06-30T23:30:00.000Z');
     expect(await time.getAttribute('title')).toBe('1 July 2024 at 08:30');
-    await context.close();
   });
 });
 
@@ -318,6 +329,7 @@ test('By keyboard alone a person finds a workspace and opens it', async () => {
   const [, wanted = ''] = await names(page);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter'); // skips to the content
+  await page.locator('#content:focus').waitFor();
   await page.keyboard.press('Tab');
   await page.keyboard.type(wanted);
   await page.keyboard.press('Enter');
