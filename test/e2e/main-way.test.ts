@@ -13,7 +13,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
       const { page } = watched;
       await page.goto(e2e.house.origin);
       await page.getByRole('link', { name: 'Sign in' }).click();
-      expect(new URL(page.url()).origin).toBe(e2e.house.serviceOrigin);
+      await page.waitForURL((url) => url.origin === e2e.house.serviceOrigin);
       await passService(page);
       await page.waitForURL(`${e2e.house.origin}/workspaces`);
       const names = async () => page.getByRole('heading', { level: 2 }).allInnerTexts();

@@ -3,10 +3,18 @@ import { VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { securityFaults } from '../support/e2e/security-faults.ts';
 import { startStage } from '../support/e2e/stage.ts';
+import type { ShownView } from '../support/e2e/stage.ts';
+import { eventually } from '../support/programs.ts';
 
 const landing = VIEWS.find(({ name }) => name === 'landing') as View;
 
 const stage = startStage();
+
+/** Browsers tell of these by an event, when they come to it: the page may have been looked at by then. */
+const complained = async ({ complaints }: ShownView, faults: readonly string[]) =>
+  eventually(async () =>
+    faults.filter((fault) => /^violates|^Failed/.test(fault)).every((fault) => complaints.includes(fault)),
+  );
 
 test.each([
   ['<p style="color: red">', ['style="color: red" of <p>', 'violates style-src-attr: inline']],
@@ -29,11 +37,14 @@ test.each([
       });
     });
   });
+  await complained(shown, faults);
   expect(await securityFaults(shown)).toEqual(expect.arrayContaining(faults));
 });
 
 test('The tests over all views would see a script that asks another site', async () => {
   await using shown = await stage.show(landing);
   await shown.page.evaluate(`fetch('http://127.0.0.1:9/').catch(() => {})`);
-  expect(await securityFaults(shown)).toContain('violates connect-src: http://127.0.0.1:9/');
+  const fault = 'violates connect-src: http://127.0.0.1:9/';
+  await complained(shown, [fault]);
+  expect(await securityFaults(shown)).toContain(fault);
 });

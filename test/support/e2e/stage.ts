@@ -33,7 +33,7 @@ export function startStage(): Pick<Stage, 'show'> {
   beforeAll(async () => {
     stage = await openStage();
   });
-  afterAll(async () => stage?.[Symbol.asyncDispose](), 60_000);
+  afterAll(async () => stage?.[Symbol.asyncDispose]());
   return {
     show: async (...asked) => {
       if (stage === undefined) throw new Error('it has not started');
