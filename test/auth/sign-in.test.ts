@@ -4,6 +4,7 @@ import request from 'supertest';
 import { Browser } from '../support/browser.ts';
 import { passSignIn, startHouse, tokenCalls } from '../support/house.ts';
 import type { House } from '../support/house.ts';
+import { eventually } from '../support/programs.ts';
 import { sendRaw } from '../support/raw.ts';
 
 const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
@@ -293,7 +294,10 @@ describe('a callback', () => {
     house.logged.length = 0;
     const answer = await fetch(`${house.origin}/auth/callback${mangled}`);
     expect(answer.status).toBe(404);
-    const log = house.logged.join('');
+    const requestId = answer.headers.get('x-request-id') ?? 'none';
+    const lines = () => house.logged.filter((line) => line.includes(requestId));
+    await eventually(async () => lines().some((line) => line.includes('"msg":"request"')));
+    const log = lines().join('');
     expect(log).toContain('"path":"/auth/callback');
     expect(log).not.toContain('SEKRET');
   });
