@@ -6,6 +6,8 @@ import { pipeline } from 'node:stream';
 //   relay.js 4000 local-service:4000
 
 const LOOK_EVERY_MS = 250;
+/** What is told to start while the app is away can't, and Docker doesn't try twice: whoever restarts the app has it back by then. */
+const APP_STARTS_WITHIN_MS = 5_000;
 
 const [port = '', to = ''] = process.argv.slice(2);
 const target = new URL(`tcp://${to}`);
@@ -19,10 +21,11 @@ createServer((near) => {
 // Its network is that of the app's container. When that one starts again it has another, and ours is left with nothing but itself: then
 // we end, so that whoever started us does so again, in the new one.
 if (hasNetwork()) {
-  setInterval(() => {
+  const looking = setInterval(() => {
     if (hasNetwork()) return;
+    clearInterval(looking);
     console.error('The network is gone.');
-    process.exit(1);
+    setTimeout(() => process.exit(1), APP_STARTS_WITHIN_MS);
   }, LOOK_EVERY_MS);
 }
 
