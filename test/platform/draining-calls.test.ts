@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { createDrain } from '../../src/platform/draining.ts';
 import type { Drain } from '../../src/platform/draining.ts';
 import { bindPort } from '../../src/platform/listening.ts';
+import { holdUp } from '../support/hold-up.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
 /** Moves the clock of this process; its timers go on as before. */
@@ -23,11 +24,6 @@ beforeEach(() => {
 afterEach(() => {
   jest.restoreAllMocks();
 });
-
-/** As if the process had got no time to run: what is sent to it meanwhile waits. */
-function holdUp(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
 
 interface House extends Pick<Drain, 'drain'> {
   readonly server: Server;

@@ -2,12 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { settlesWithin } from '../../src/platform/durations.ts';
+import { holdUp } from '../support/hold-up.ts';
 import { startTcpServer } from '../support/tcp-server.ts';
-
-/** As if the process had got no time to run: what is sent to it meanwhile waits. */
-function holdUp(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
 
 test('what came while the process was held up came in time', async () => {
   await using server = await startTcpServer((socket) => socket.on('data', (chunk) => socket.write(chunk)));
