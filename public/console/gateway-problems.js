@@ -24,7 +24,7 @@ export const GATEWAY_PROBLEMS = {
     advice:
       'Call a path that is forwarded: under /api/public/v1/, unless whoever runs Cloakroom has set API_PATHS. The authorization endpoints never are.',
   },
-  method_not_allowed: { status: 405, advice: 'Use another method: TRACE and CONNECT are refused.' },
+  method_not_allowed: { status: 405, advice: 'Use another method: TRACE is refused.' },
   bad_request_target: {
     status: 400,
     advice:
@@ -32,13 +32,13 @@ export const GATEWAY_PROBLEMS = {
   },
   bad_request: {
     status: 400,
-    advice: 'Send HTTP/1.1 that can be read in one way only: a browser’s always can.',
+    advice: 'Send HTTP/1.1 that every recipient reads in the same way, as browsers do.',
   },
-  request_timeout: { status: 408, advice: 'Send the whole request in less time.' },
+  http_version_not_supported: { status: 505, advice: 'Use HTTP/1.1.' },
   expectation_failed: { status: 417, advice: 'Leave Expect out: only 100-continue is known.' },
   too_many_headers: {
     status: 431,
-    advice: 'Send at most 100 header fields, and a head of at most 16 KiB.',
+    advice: 'Send at most 100 header fields.',
   },
   body_too_large: {
     status: 413,

@@ -22,6 +22,7 @@ export const REFUSAL_CODES = [
   'bad_request_target',
   'body_too_large',
   'too_many_headers',
+  'http_version_not_supported',
   'service_unreachable',
   'service_timeout',
   'token_endpoint_unavailable',

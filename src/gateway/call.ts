@@ -25,7 +25,7 @@ export interface Call extends RequestToLog {
 /** Makes a call of a request, in place: so that its notes are the call’s. */
 export function createCall(request: RequestToLog): Call {
   return Object.assign(request, {
-    times: countTimes(request.res),
+    times: countTimes(),
     partBeganAt: request.startedAt,
     slot: null,
     body: null,

@@ -1,10 +1,9 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import type { Config } from '../config.ts';
-import { cutOff } from '../platform/cut-off.ts';
 import type { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { sendProblem } from '../platform/problem.ts';
+import { abortResponse, sendProblem } from '../platform/problem.ts';
 import type { RequestLog } from '../platform/request-log.ts';
 import { toStrictTransport } from '../platform/security-headers.ts';
 import type { ServiceClient } from '../platform/service-client.ts';
@@ -79,7 +78,7 @@ export function createGateway(
       const answer = toAnswer(error);
       if (answer === null) {
         logCutOff(log, call, error);
-        cutOff(call.res);
+        abortResponse(call.res);
         return;
       }
       logFailure(log, call, answer);

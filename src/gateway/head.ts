@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config.ts';
-import { endWithThisAnswer } from '../platform/lingering-close.ts';
 import { judgeFraming } from '../platform/request-framing.ts';
 import { crossSiteRequest, isSameOrigin } from '../platform/same-origin.ts';
 import { badRequestTarget, bodyTooLarge, methodNotAllowed, pathNotAllowed } from './problems.ts';
@@ -9,10 +8,7 @@ import { judgeTarget } from '../auth/target.ts';
 /** Judges what can be judged without the session, in the order of contract section 4. Throws the answer. */
 export function judgeHead(req: IncomingMessage, target: string, config: Config): void {
   const fault = judgeFraming(req);
-  if (fault !== null) {
-    endWithThisAnswer(req.socket);
-    throw fault;
-  }
+  if (fault !== null) throw fault;
   const method = req.method ?? '';
   if (method === 'TRACE')
     throw methodNotAllowed({

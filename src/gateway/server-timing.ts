@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { tenths } from '../platform/durations.ts';
 
 /** The parts of a call that are timed. */
@@ -12,16 +11,9 @@ export interface CallTimes extends Record<CallPart, number> {
   replayed: boolean;
 }
 
-const TIMES = Symbol('call times');
-
-/** Begins to count what the parts of a call take, beside its answer: so that whoever answers can tell. */
-export function countTimes(res: ServerResponse & { [TIMES]?: CallTimes }): CallTimes {
-  return (res[TIMES] = noTimes());
-}
-
-/** `Server-Timing` for an answer that somebody else than the gateway writes. One to what never became a call took no time. */
-export function serverTimingOf({ [TIMES]: times }: ServerResponse & { [TIMES]?: CallTimes }): string {
-  return toServerTiming(times ?? noTimes());
+/** Returns the times of a call that begins. */
+export function countTimes(): CallTimes {
+  return { session: 0, token: 0, service: 0, renewed: false, replayed: false };
 }
 
 /** The value of `Server-Timing` (W3C), to a tenth of a millisecond; with a `desc` where something unusual happened. */
@@ -30,8 +22,4 @@ export function toServerTiming({ session, token, service, renewed, replayed }: C
   const last = `service;dur=${tenths(service)}`;
   if (!renewed) return `${times}, ${last}`; // what is replayed was renewed
   return `${times};desc=renewed, ${last}${replayed ? ';desc=replayed' : ''}`;
-}
-
-function noTimes(): CallTimes {
-  return { session: 0, token: 0, service: 0, renewed: false, replayed: false };
 }

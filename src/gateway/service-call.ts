@@ -204,8 +204,8 @@ class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, Servic
   }
 
   /**
-   * Holds the service's answer back until the browser has read on. One that never does is cut off (slow-readers.ts), and
-   * with the end of its answer the gateway aborts the call.
+   * Pauses the service's response until the browser has read some of it. A browser that never does is disconnected
+   * (http/connection.ts), and the gateway aborts the request with the response.
    */
   #pauseUntilRead(res: ServerResponse): void {
     this.#isPaused = true;

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import type { Registry } from 'prom-client';
-import { createLingeringClose, dropBehind, endWithThisAnswer, isEnding } from './lingering-close.ts';
 import { bindPort } from './listening.ts';
 
 /** Where the metrics are read; ends with its disposal. */
@@ -8,17 +7,15 @@ export interface MetricsServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** For what is still sent behind an answer. */
-const LINGER_MS = 2_000;
-/** Who takes nothing of an answer for so long is none that scrapes. */
+/** Close connections that read nothing for 10 s. */
 const SILENCE_MS = 10_000;
-/** More are closed as they come: whoever opens them shall not use up the files that the process may open. */
+/** Close further connections as they come, so that they do not use up the file descriptors of the process. */
 const CONNECTIONS = 64;
 
 /**
- * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a port of its own: once a connection, and what
- * is asked while the numbers are gathered gets the same ones. They are large, and whoever asks need not read. Rejects with a StartupError
- * where the port can't be had.
+ * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a port of its own. A connection carries one
+ * request, and requests that arrive while the metrics are gathered share them: they are large, and a client need not read
+ * them. Rejects with a StartupError where the port is not available.
  */
 export async function startMetricsServer(
   registry: Registry,
@@ -36,16 +33,11 @@ export async function startMetricsServer(
   };
 
   const server = createServer();
-  createLingeringClose(server, LINGER_MS);
   server.setTimeout(SILENCE_MS);
   server.maxConnections = CONNECTIONS;
   server.on('request', (req, res) => {
-    if (isEnding(req.socket)) {
-      dropBehind(req.socket);
-      return;
-    }
-    endWithThisAnswer(req.socket);
-    res.setHeader('connection', 'close');
+    if (res.socket === null) return; // pipelined: Node queues its response behind the one that closes the connection
+    res.shouldKeepAlive = false;
     if (req.url !== '/metrics' || (req.method !== 'GET' && req.method !== 'HEAD')) {
       res.writeHead(req.url === '/metrics' ? 405 : 404).end();
       return;

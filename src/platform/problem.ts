@@ -1,17 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { cutOff } from './cut-off.ts';
 import type { AppError } from './errors.ts';
 import { requestId } from './request-id.ts';
 import { noteBytes } from './request-notes.ts';
 
 /**
- * Answers with `application/problem+json` (RFC 9457). `type` is `about:blank`-like: the stable name is `code`.
- * Does nothing but cut the connection where an answer has begun: half an answer must not look whole. One that has been
- * written to its end stands.
+ * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`: the stable name is `code`. Aborts a
+ * response that has begun instead; one that has been written to its end stands.
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
   if (res.headersSent) {
-    if (!res.writableEnded) cutOff(res);
+    if (!res.writableEnded) abortResponse(res);
     return;
   }
   const body = JSON.stringify({
@@ -37,4 +35,13 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
     res.end(body);
     noteBytes(res, Buffer.byteLength(body));
   }
+}
+
+/**
+ * Breaks off a response that has begun by closing its connection, so that half of it does not look whole. HTTP/1.0 knows
+ * no chunks: there only a reset tells the end of the connection from the end of the response (RFC 9112 §8).
+ */
+export function abortResponse(res: ServerResponse): void {
+  if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();
+  res.destroy();
 }

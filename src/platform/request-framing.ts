@@ -10,15 +10,22 @@ const MOST_HEADER_FIELDS = 100;
 const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 const CLOSE = { connection: 'close' };
 
-/** What two readers may take for two different requests; nothing that follows on its connection is read. */
-export function badRequest(detail = 'It is malformed.'): AppError {
+/** A request that two recipients may read in two ways; nothing that follows on its connection is read. */
+function badRequest(detail: string): AppError {
   return new AppError(400, 'bad_request', 'This request can’t be read', { detail, headers: CLOSE });
 }
 
-/** More of a head than anybody needs. */
-export function tooManyHeaders(detail = `At most ${MOST_HEADER_FIELDS} are taken.`): AppError {
+function tooManyHeaders(): AppError {
   return new AppError(431, 'too_many_headers', 'The request has too many header fields', {
-    detail,
+    detail: `At most ${MOST_HEADER_FIELDS} are accepted.`,
+    headers: CLOSE,
+  });
+}
+
+/** RFC 9110 §15.6.6. Other versions than these Node's parser refuses by itself. */
+function versionNotSupported(): AppError {
+  return new AppError(505, 'http_version_not_supported', 'This version of HTTP is not supported', {
+    detail: 'Use HTTP/1.1.',
     headers: CLOSE,
   });
 }
@@ -33,14 +40,14 @@ function judgeExpectation({ headers, httpVersion }: IncomingMessage): AppError |
 }
 
 /**
- * Judges how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Whoever gets
- * an answer here must close the connection and take up nothing that came behind: nobody knows where this one ends.
+ * Judges how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Returns the
+ * error to send, which closes the connection: the end of such a request is uncertain.
  */
 export function judgeFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;
   if (rawHeaders.length / 2 > MOST_HEADER_FIELDS) return tooManyHeaders();
-  if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    return badRequest('Only HTTP/1.1 and 1.0 are spoken here.');
+  if (httpVersion === '0.9') return badRequest('The request line names no version.');
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return versionNotSupported();
   const encoding = req.headers['transfer-encoding'];
   if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked'))
     return badRequest('Its Transfer-Encoding must be chunked, and nothing else.');

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { fc, times } from '../support/properties.ts';
+import { eventually } from '../support/programs.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { startRawHouse, PATH } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
@@ -12,12 +13,18 @@ import { turns } from '../support/turns.ts';
 // However a service answers and closes, and however a browser reads: nothing is thrown where nobody can catch it (jest
 // fails by that itself), what was whole comes whole, what was not does not look so, and no connection is lost.
 
-/** Eight calls come at once, each perhaps behind one that is held; one session uses half of the connections. */
-const CONNECTIONS = 2 * 2 * 8;
+/** Eight requests arrive at once, and one session uses half of the connections. */
+const CONNECTIONS = 2 * 8;
 
 let raw: RawHouse;
+/** Cloakroom's side of each connection, by the port of the browser's. */
+const accepted = new Map<number | undefined, Socket>();
 beforeAll(async () => {
   raw = await startRawHouse({ SERVICE_CONNECTIONS: String(CONNECTIONS) });
+  raw.house.running.server.on('connection', (socket: Socket) => {
+    accepted.set(socket.remotePort, socket);
+    socket.once('close', () => accepted.delete(socket.remotePort));
+  });
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 
@@ -35,7 +42,7 @@ const served = fc.record({
 });
 type Served = typeof served extends fc.Arbitrary<infer T> ? T : never;
 
-/** How the browser takes the answer: behind another one that comes later it can't be written yet. */
+/** How the browser takes the response: `late` is one whose receive window is full until all has been sent. */
 const taken = fc.constantFrom('at once', 'late', 'not to its end');
 
 const bytesOf = ({ pieces }: Served) => pieces.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -100,26 +107,29 @@ test('whatever comes, in 60 rounds of up to 8 calls at once', async () => {
       async (calls) => {
         await raw.enter(); // one session renews only once a second
         const over = calls.map(() => createDeferred<void>());
-        const release = calls.map(() => createDeferred<void>());
         raw.service.answer = ({ start }, socket) => {
           if (start.includes('/oauth2/token')) return ok('{"access_token":"a-new-token","expires_in":900}');
-          const [, kind, at = 'none'] = /\/(\w+)\/(\d+) HTTP/.exec(start) ?? [];
+          const [, at = 'none'] = /\/call\/(\d+) HTTP/.exec(start) ?? [];
           const call = calls[Number(at)];
-          if (call === undefined) throw new Error(`nobody asks for ${start}`);
-          if (kind === 'held') void release[Number(at)]?.promise.then(() => socket.write(ok()));
-          else void serve(socket, call.served).then(() => over[Number(at)]?.resolve());
+          if (call === undefined) throw new Error(`unexpected request: ${start}`);
+          void serve(socket, call.served).then(() => over[Number(at)]?.resolve());
           return null;
         };
 
         await Promise.all(
           calls.map(async (call, at) => {
             const browser = await openConnection(raw.house.config.port);
-            if (call.taken === 'late') browser.socket.write(raw.head(`GET ${PATH}/held/${at}`));
+            const isLate = call.taken === 'late';
+            const port = browser.socket.localPort;
+            if (isLate) {
+              await eventually(async () => accepted.has(port));
+              accepted.get(port)?.cork(); // stands for a full receive window
+            }
             browser.socket.write(raw.head(`GET ${PATH}/call/${at}`, ['Connection: close']));
-            if (call.taken === 'late') {
+            if (isLate) {
               await over[at]?.promise;
               await turns(5);
-              release[at]?.resolve();
+              accepted.get(port)?.uncork();
             }
             if (call.taken === 'not to its end') {
               if (browser.bytes() === 0) await Promise.race([once(browser.socket, 'data'), browser.over]);

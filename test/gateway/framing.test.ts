@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
+import { openConnection } from '../support/raw-client.ts';
 import { sendRaw } from '../support/raw.ts';
 
 const API = '/api/public/v1/things';
@@ -61,15 +62,23 @@ async function sendByteByByte(text: string): Promise<string> {
   return received;
 }
 
-/** Expects one answer, the end of the connection behind it, and nothing at the service. */
+/** What Node's parser refuses gets no more than a status; what it accepts and Cloakroom refuses gets a problem. */
+const BARE = /^HTTP\/1.1 \d+ [\w ]+\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
+
+/** Expects one response, the end of the connection behind it, and nothing at the service. */
 async function expectRefused(send: (text: string) => Promise<string>, text: string, status: number) {
-  const answer = await send(text + hidden());
-  expect(answer.match(/HTTP\/1\.\d \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
-  expect(answer).toMatch(/\r\nconnection: close\r\n/i);
-  expect(answer).toMatch(/\r\nx-request-id: [\da-f-]{36}\r\n/i);
-  expect(answer).toMatch(/\r\ncontent-type: application\/problem\+json\r\n/i);
-  expect(answer).toMatch(text.includes(API) ? TIMED : /^/); // a page's has none
-  // By now a call that went on would be there, too.
+  const response = await send(text + hidden());
+  expect(response.match(/HTTP\/1\.\d \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+  expect(response).toMatch(/\r\nconnection: close\r\n/i);
+  const isBare = BARE.test(response);
+  expect(response).toMatch(isBare ? BARE : /\r\nx-request-id: [\da-f-]{36}\r\n/i);
+  expect(response).toMatch(isBare ? BARE : /\r\ncontent-type: application\/problem\+json\r\n/i);
+  expect(response).toMatch(!isBare && text.includes(API) ? TIMED : /^/); // a page's has none
+  await expectNothingHidden();
+}
+
+async function expectNothingHidden() {
+  // By now a request that went on would be there, too.
   expect(
     await sendRaw(house, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close')),
   ).toMatch(/^HTTP\/1.1 200 /);
@@ -94,8 +103,9 @@ const HEADS: [what: string, text: () => string, status: number][] = [
   ['a blank before the colon of Host', () => head('GET {path} HTTP/1.1', 'Host : x'), 400],
   // RFC 9112 §2.3, §3
   ['HTTP/0.9', () => head('GET {path} HTTP/0.9', 'Host: x'), 400],
-  ['HTTP/1.2', () => head('GET {path} HTTP/1.2', 'Host: x'), 400],
-  ['HTTP/2.0', () => head('GET {path} HTTP/2.0', 'Host: x'), 400],
+  ['HTTP/1.2', () => head('GET {path} HTTP/1.2', 'Host: x'), 505],
+  ['HTTP/2.0', () => head('GET {path} HTTP/2.0', 'Host: x'), 505],
+  ['the preface of HTTP/2', () => `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, 505],
   ['HTTP/3', () => head('GET {path} HTTP/3', 'Host: x'), 400],
   ['HTTP/11', () => head('GET {path} HTTP/11', 'Host: x'), 400],
   ['http/1.1', () => head('GET {path} http/1.1', 'Host: x'), 400],
@@ -134,7 +144,6 @@ const HEADS: [what: string, text: () => string, status: number][] = [
     ', chunked',
     'xchunked',
     '\x0bchunked',
-    '',
   ].map((coding): [string, () => string, number] => [
     `Transfer-Encoding: ${JSON.stringify(coding)}`,
     () => head('POST {path} HTTP/1.1', 'Host: x', `Transfer-Encoding: ${coding}`) + BODY,
@@ -268,70 +277,57 @@ const BODIES: [what: string, body: string][] = [
   ['extensions of more than 16 KiB', `5;${'a'.repeat(17_000)}${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
 ];
 
+/** Expects the end of the connection, a bare 400 at most before it, and nothing whole at the service. */
+async function expectAborted(bytes: readonly Buffer[]) {
+  const client = await openConnection(house.config.port);
+  for (const part of bytes) {
+    if (!client.socket.writable) break;
+    client.socket.write(part);
+    await nextTurn();
+  }
+  await client.over;
+  expect(client.text()).toMatch(client.text() === '' ? /^$/ : BARE);
+  await expectNothingHidden();
+}
+
 describe('an upload whose body has', () => {
-  test.each(BODIES)('%s is refused, and never gets whole to the service', async (_fault, body) => {
-    const text = head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body;
-    await expectRefused(async (bytes) => sendRaw(house, bytes), text, 400);
+  test.each(BODIES)('%s is aborted, and never gets whole to the service', async (_fault, body) => {
+    await expectAborted([Buffer.from(head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body + hidden(), 'latin1')]);
   });
 
-  test.each(BODIES.slice(0, -1))('%s, byte by byte, is refused as well', async (_fault, body) => {
-    await expectRefused(sendByteByByte, head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body, 400);
+  test.each(BODIES.slice(0, -1))('%s, byte by byte, is aborted as well', async (_fault, body) => {
+    const text = head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body + hidden();
+    await expectAborted([...Buffer.from(text, 'latin1')].map((byte) => Buffer.of(byte)));
   });
 
   test('a bad chunk while the service already reads it ends that call', async () => {
     const ended = new Promise<boolean>((resolve) => {
       house.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
     });
-    const socket = connect(house.config.port, '127.0.0.1').setEncoding('latin1');
-    let received = '';
-    socket.on('data', (part: string) => (received += part));
-    const closed = once(socket, 'close');
+    const client = await openConnection(house.config.port);
     const calls = house.calls.length;
-    socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}5${CRLF}hello${CRLF}`);
+    client.socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}5${CRLF}hello${CRLF}`);
     while (house.calls.length === calls) await nextTurn();
-    socket.write(`x${CRLF}${hidden()}`);
+    client.socket.write(`x${CRLF}${hidden()}`);
     expect(await ended).toBe(false);
-    await closed;
-    expect(received).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/);
-    expect(received).toMatch(TIMED);
+    await client.over;
+    expect(client.text()).toMatch(BARE);
+    expect(client.text()).toMatch(/^HTTP\/1.1 400 /);
   });
 });
 
-describe('requests in one packet', () => {
-  test('are each answered in their order, with their bodies', async () => {
-    const answer = await sendRaw(
-      house,
-      [
-        head(`GET ${API}/1 HTTP/1.1`, 'Host: x'),
-        `${head(`POST ${API}/2 HTTP/1.1`, 'Host: x', 'Content-Length: 5')}hello`,
-        head(`POST ${API}/3 HTTP/1.1`, ...CHUNKED) + BODY,
-        head('GET /healthz HTTP/1.1', 'Host: x'),
-        head(`GET ${API}/5 HTTP/1.1`, 'Host: x', 'Connection: close'),
-      ].join(''),
-    );
-    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(Array.from({ length: 5 }, () => 'HTTP/1.1 200'));
-    const bodies = /things\/1 [\s\S]*things\/2 hello[\s\S]*things\/3 hello[\s\S]*"status"[\s\S]*things\/5 /;
-    expect(answer).toMatch(bodies);
-  });
-
-  test('are answered up to the one that can’t be read, which is refused in its turn', async () => {
-    const answer = await sendRaw(
-      house,
-      `${head(`GET ${API}/1 HTTP/1.1`, 'Host: x')}${head('GET / HTTP/1.1', 'Host : x')}${hidden()}`,
-    );
-    expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*things\/1 [\s\S]*HTTP\/1.1 400 [\s\S]*"bad_request"/);
-    expect(house.calls.map(({ url }) => url)).toEqual([`${API}/1`]);
-  });
-
-  test('are answered up to CONNECT, which is refused in its turn', async () => {
-    const answer = await sendRaw(
-      house,
-      head(`GET ${API}/1 HTTP/1.1`, 'Host: x') + head('CONNECT x:1 HTTP/1.1', 'Host: x') + hidden(),
-    );
-    expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*things\/1 [\s\S]*HTTP\/1.1 405 /);
-    expect(house.calls.map(({ url }) => url)).toEqual([`${API}/1`]);
-  });
-});
+test.each([
+  ['a call', API],
+  ['a page', '/'],
+])(
+  '%s with an empty Transfer-Encoding has no body, and what follows closes the connection',
+  async (_what, path) => {
+    const text = head(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding:') + BODY;
+    expect(await sendRaw(house, text + hidden())).not.toMatch(/HTTP\/1\.1 [23]/);
+    await sendRaw(house, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close'));
+    expect(house.calls.map(({ url }) => url)).toEqual(['/api/public/v1/last']);
+  },
+);
 
 test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer-Encoding_: chunked'])(
   '%s frames nothing, and looks like no framing to the service',

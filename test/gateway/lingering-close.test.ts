@@ -91,8 +91,8 @@ describe('an answer that comes before the end of an upload arrives whole, and cl
     ['to two hosts', 400, () => head(`POST ${PATH} HTTP/1.1`, 'Host: y', LENGTH), '"bad_request"'],
     ['by a page', 404, () => head('POST /nothing-here HTTP/1.1', LENGTH), 'There is no such page'],
     ['by sign-out', 303, () => head('POST /auth/logout HTTP/1.1', CHUNKED), ''],
-    ['to CONNECT', 405, () => head('CONNECT x:1 HTTP/1.1'), '"method_not_allowed"'],
-    ['to what is no request', 400, () => 'nonsense\r\n\r\n', '"bad_request"'],
+    ['to CONNECT', 405, () => head('CONNECT x:1 HTTP/1.1'), ''],
+    ['to what is no request', 400, () => 'nonsense\r\n\r\n', ''],
   ])('%s: %i', async (_how, status, start, text) => {
     const answer = await uploadThenRead(start());
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));

@@ -9,6 +9,7 @@ import type { House, Interceptor } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
 
 const PATH = '/api/public/v1/things';
+const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
 /** Well under each limit. */
 const DRIP_MS = 150;
 
@@ -85,7 +86,7 @@ describe('a head', () => {
     socket.write(head('A: b').slice(0, -2));
     await drip('A: b\r\n');
     await closed;
-    expect(received).toMatch(/^HTTP\/1.1 408 [\s\S]*connection: close[\s\S]*"request_timeout"/i);
+    expect(received).toMatch(BARE_408);
     expect(house.calls).toEqual([]);
   });
 
@@ -93,7 +94,7 @@ describe('a head', () => {
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /');
     await drip('a');
     await closed;
-    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 408 [\s\S]*"request_timeout"/);
+    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 408 /);
   });
 
   test('that never begins ends its connection', async () => {
@@ -133,7 +134,7 @@ describe('a body', () => {
       socket.write(head(framing));
       await drip('1\r\nx\r\n');
       await closed;
-      expect(received).toMatch(/^HTTP\/1.1 408 [\s\S]*connection: close[\s\S]*"request_timeout"/i);
+      expect(received).toMatch(BARE_408);
       expect(await cameWhole).toBe(false);
     },
   );

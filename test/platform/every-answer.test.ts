@@ -46,7 +46,6 @@ const GATEWAYS = [
   'GET /api/public/v1/authorization/oauth2/token',
   'GET /api/public/v1/..',
   'TRACE /api/public/v1/things',
-  'MALFORMED',
 ];
 const WITHOUT_COOKIE = ['GET /', 'GET /api/public/v1/things'];
 

@@ -19,6 +19,8 @@ const CLOSED: [string, string, string][] = [
   ['src/platform/a.ts', value('../session/sessions.ts'), IMPORTS],
   ['src/platform/a.ts', value('../auth/routes.ts'), IMPORTS],
   ['src/platform/a.ts', type('../config.ts'), IMPORTS],
+  ['src/http/a.ts', value('../session/sessions.ts'), IMPORTS],
+  ['src/http/a.ts', type('../config.ts'), IMPORTS],
   ['src/session/a.ts', value('../auth/token-keeper.ts'), IMPORTS],
   ['src/session/a.ts', type('../services.ts'), IMPORTS],
   ['src/session/a.ts', value('../config.ts'), IMPORTS],
@@ -62,6 +64,7 @@ const CLOSED: [string, string, string][] = [
 
 const OPEN: [string, string][] = [
   ['src/platform/a.ts', value('./errors.ts')],
+  ['src/http/a.ts', type('../platform/log.ts')],
   ['src/session/a.ts', value('../platform/redis.ts')],
   ['src/session/a.ts', type('../config.ts')],
   ['src/auth/a.ts', value('../session/sessions.ts')],

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
-import { cutOff } from '../../platform/cut-off.ts';
 import { toAppError } from '../../platform/errors.ts';
 import { goneSignal } from '../../platform/gone.ts';
 import type { Logger } from '../../platform/log.ts';
+import { abortResponse } from '../../platform/problem.ts';
 import { notesOf } from '../../platform/request-notes.ts';
 import type { Ticket } from '../../session/record.ts';
 import type { ExportFormat } from './format.ts';
@@ -45,7 +45,7 @@ export function createSendExport(deps: { readonly wholeList: WholeList; readonly
       const { status, code } = toAppError(error);
       const level = status === 500 ? 'error' : 'warn';
       deps.log[level]({ err: error, requestId: notes.requestId, code }, 'export cut off');
-      cutOff(res);
+      abortResponse(res);
     }
   };
 }

@@ -21,6 +21,8 @@ export interface Cloakroom extends AsyncDisposable {
   readonly pid: number;
   /** Everything that it has logged so far. */
   logged(): LogLine[];
+  /** Lines that it has printed so far and that are no JSON. */
+  strayLines(): string[];
   /** SIGHUP; resolves with what it then says of its secrets. */
   rereadSecrets(): Promise<LogLine>;
   /** Sets its clock this far from that of the machine. */
@@ -49,6 +51,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
     logged,
+    strayLines: () => program.lines().filter((line) => line !== '' && !line.startsWith('{')),
     async rereadSecrets() {
       const before = ofSecrets().length;
       child.kill('SIGHUP');

@@ -1,15 +1,14 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { createDrain } from '../../src/platform/draining.ts';
-import type { Drain } from '../../src/platform/draining.ts';
+import type { Shutdown } from '../../src/http/shutdown.ts';
 import { bindPort } from '../../src/platform/listening.ts';
 import { holdUp } from '../support/hold-up.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
+import { createDrainable } from './drainable-server.ts';
 
 /** Moves the clock of this process; its timers go on as before. */
 let advance: (ms: number) => void;
@@ -25,7 +24,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-interface House extends Pick<Drain, 'drain'> {
+interface House extends Pick<Shutdown, 'drain'> {
   readonly server: Server;
   readonly port: number;
 }
@@ -33,9 +32,10 @@ interface House extends Pick<Drain, 'drain'> {
 /** A server whose answers tell whether it refuses the request as a new call. */
 async function serve(behindBalancer = false): Promise<House> {
   const bound = await bindPort('127.0.0.1', 0);
-  const server = createServer();
-  const { drain, refuses } = createDrain(server, { isCheck: ({ url }) => url === '/check', behindBalancer });
-  server.on('request', ({ socket }, res) => res.end(refuses(socket) ? 'refused' : 'served'));
+  const { server, drain } = createDrainable(
+    (_req, res, isRefused) => res.end(isRefused ? 'refused' : 'served'),
+    { isCheck: ({ url }) => url === '/check', behindBalancer },
+  );
   await bound.handOver(server);
   return { server, drain, port: bound.port };
 }
