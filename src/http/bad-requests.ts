@@ -10,7 +10,7 @@ interface ParseError extends NodeJS.ErrnoException {
 }
 
 /**
- * Responds to bytes that are no HTTP request with a constant 400, 408, 431 or 505, then closes the
+ * Responds to bytes that are no HTTP request with a constant 400, 408, 431 or 505, and to CONNECT with 405, then closes the
  * connection. Where the client would take that for the response to an earlier request, the connection is destroyed.
  */
 export function refuseBadRequests(server: Server, connections: Connections, log: Logger): void {
@@ -35,6 +35,11 @@ export function refuseBadRequests(server: Server, connections: Connections, log:
     else if (code === 'ERR_HTTP_REQUEST_TIMEOUT' || code.startsWith('HPE_'))
       refuse(socket, toStatus(error), code);
     else socket.destroy(); // the connection broke
+  });
+  server.on('connect', (_req, stream) => {
+    const socket = stream as Socket;
+    socket.on('error', () => socket.destroy()); // Node has taken its own listeners off
+    refuse(socket, 405, 'CONNECT');
   });
 }
 

@@ -174,3 +174,13 @@ test('a client that reads nothing of what it pipelined before malformed bytes do
   await closed;
   await expectUnharmed(files);
 });
+
+test('clients that send CONNECT behind a request and leave take nothing with them', async () => {
+  const files = await filesAtRest();
+  const sockets = Array.from({ length: 64 }, () => open());
+  for (const socket of sockets) socket.write(signedIn(`GET ${API}/large`) + request('CONNECT x:1'));
+  // As long as a client that reads all might wait; where the connection is destroyed at once, it is over before.
+  await Promise.race([delay(1_000), Promise.all(sockets.map(async (socket) => closeOf(socket)))]);
+  for (const socket of sockets) socket.destroy();
+  await expectUnharmed(files);
+});
