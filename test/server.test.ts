@@ -77,6 +77,7 @@ describe('a page', () => {
     for (const path of ['/workspaces', '/api/public/v1/workspaces']) {
       const answer = await request(rotated.origin).get(path).set('cookie', cookie).expect(200);
       expect(answer.headers['set-cookie']).toEqual([rotated.services.cookie.write(id)]);
+      expect(answer.headers['cache-control']).toMatch(/no-store/);
     }
   });
 });
@@ -99,6 +100,7 @@ describe('under https', () => {
       .set('cookie', binding.split(';', 1)[0] ?? '');
     // Strict: a page of ours in between, which goes on by itself.
     expect(done.status).toBe(200);
+    expect(done.headers['clear-site-data']).toBe('"cache"');
     expect(done.text).toContain('<meta http-equiv="refresh" content="0;url=/workspaces">');
     expect(done.headers['strict-transport-security']).toMatch(/^max-age=/);
     const [cookie = ''] = done.headers['set-cookie'] as unknown as string[];

@@ -42,6 +42,8 @@ export function createCallback(deps: AuthDeps): RequestHandler {
     for (const id of new Set([before?.id, attempt.sessionBefore]))
       if (id !== undefined) await endForSure(deps, id, notes);
 
+    // The browser may hold responses of the user before, whose session has expired (W3C Clear Site Data §3.1).
+    res.setHeader('clear-site-data', '"cache"');
     if (config.cookieSameSite === 'lax') res.redirect(303, attempt.returnTo);
     // A strict cookie goes along only with what a page of ours asks for: so there is one in between.
     else res.send(render('bounce', { title: 'Signed in', signedIn: true, href: attempt.returnTo }));

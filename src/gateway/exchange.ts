@@ -21,7 +21,7 @@ export interface ExchangeDeps {
   readonly maxBodyBytes: number;
   /** SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;
-  /** What every answer says, name and value in turn. */
+  /** Headers of every response, name and value in turn. */
   readonly ours: RawHeaders;
   /** Called once at most for a call, where no answer has begun and none will, or where one is cut off. */
   readonly fail: (call: Call, error: unknown) => void;
@@ -113,7 +113,13 @@ function deliver({ ours }: ExchangeDeps, { res, requestId, times }: Call, answer
   if (hasOtherCoding(answer.headers)) throw serviceUnreachable();
   const headers = status === 204 ? withoutLength(answer.headers) : answer.headers;
   try {
-    writeHead(res, status, toBrowserHeaders(headers, requestId, toServerTiming(times), ours));
+    const own = {
+      requestId,
+      serverTiming: toServerTiming(times),
+      setsCookie: res.hasHeader('set-cookie'),
+      always: ours,
+    };
+    writeHead(res, status, toBrowserHeaders(headers, own));
   } catch (error) {
     throw serviceUnreachable({ cause: error }); // a header that is none
   }

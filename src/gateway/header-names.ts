@@ -30,7 +30,7 @@ const NEVER_FORWARDED_KIND = /^(?:proxy(?:-|$)|x-forwarded|x-original-|(?:x-)?ss
 const NEVER_RETURNED = new Set([
   ...words(HOP_BY_HOP),
   ...words('set-cookie set-cookie2'),
-  ...words('via x-content-type-options x-request-id'), // ours take their place
+  ...words('cache-control vary via x-content-type-options x-request-id'), // ours take their place
   // What a browser applies to all of our origin:
   ...words(`
     accept-ch alt-svc clear-site-data expect-ct nel public-key-pins public-key-pins-report-only report-to

@@ -1,4 +1,5 @@
 import type { RequestNotes } from '../platform/request-notes.ts';
+import { toPrivateCacheControl, toVary } from './caching.ts';
 import { isForwarded, isReturned, toPlainName } from './header-names.ts';
 
 /** How this gateway names itself (RFC 9110 §7.6.3). */
@@ -30,34 +31,45 @@ export function toServiceHeaders(
   return kept;
 }
 
+/** What the gateway adds to the headers of a response. */
+export interface OwnHeaders {
+  readonly requestId: string;
+  readonly serverTiming: string;
+  /** Whether the response sets a cookie. Then no cache may store it. */
+  readonly setsCookie: boolean;
+  /** Headers of every response, name and value in turn. */
+  readonly always: RawHeaders;
+}
+
 /**
- * The headers of an answer to the browser: the service's, less cookies, hop-by-hop ones and what acts on more than the
- * answer. An answer that says nothing of caching is for this browser only, and one that is opened as a page runs
- * nothing: it has our origin. `ours` is what every answer of this gateway says, name and value in turn.
+ * Returns the headers of a response to the browser: the service's, except cookies, hop-by-hop headers and those that act
+ * on more than the response. No shared cache may store it (contract, section 4). Nothing in it runs when it is opened as
+ * a page, since that page would have our origin.
  */
-export function toBrowserHeaders(
-  raw: RawHeaders,
-  requestId: string,
-  serverTiming: string,
-  ours: RawHeaders = [],
-): string[] {
+export function toBrowserHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
   const named = connectionNamed(raw);
   const kept: string[] = [];
   let via = '';
-  let saysCaching = false;
+  const cacheControl: string[] = [];
+  const vary: string[] = [];
+  let hasExpires = false;
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] ?? '';
     const value = raw[index + 1] ?? '';
     if (named?.has(toPlainName(name)) === true) continue;
     if (isReturned(name)) {
       kept.push(name, value);
-      saysCaching ||= isName(name, 'cache-control') && value !== '';
-    } else if (isName(name, 'via')) via += `${value}, `;
+      hasExpires ||= isName(name, 'expires');
+    } else if (isName(name, 'cache-control')) cacheControl.push(value);
+    else if (isName(name, 'vary')) vary.push(value);
+    else if (isName(name, 'via')) via += `${value}, `;
   }
-  if (!saysCaching) kept.push('cache-control', 'private, no-cache');
+  const caching = own.setsCookie ? 'private, no-store' : toPrivateCacheControl(cacheControl, hasExpires);
+  kept.push('cache-control', caching, 'vary', toVary(vary));
   kept.push('content-security-policy', "default-src 'none'; frame-ancestors 'none'; sandbox");
   kept.push('x-content-type-options', 'nosniff');
-  kept.push('via', via + VIA, 'x-request-id', requestId, 'server-timing', serverTiming, ...ours);
+  kept.push('via', via + VIA, 'x-request-id', own.requestId, 'server-timing', own.serverTiming);
+  kept.push(...own.always);
   return kept;
 }
 

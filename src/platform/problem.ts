@@ -26,7 +26,7 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
     'x-request-id': requestId(res),
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
+    'cache-control': res.hasHeader('set-cookie') ? 'private, no-store' : 'no-store',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
   });

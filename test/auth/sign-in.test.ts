@@ -83,6 +83,7 @@ describe('signing in', () => {
     const browser = new Browser();
     const done = await browser.fetch(await comeBack(browser));
     expect(done.status).toBe(303);
+    expect(done.headers.get('clear-site-data')).toBe('"cache"');
     const cookie = done.headers.getSetCookie().find((line) => line.startsWith('cloakroom='));
     expect(cookie).toMatch(/^cloakroom=s%3A[\w-]{43}\.[^;]+; Path=\/; HttpOnly; SameSite=Lax$/);
   });

@@ -3,7 +3,8 @@ import { toBrowserHeaders, toServiceHeaders } from '../../src/gateway/headers.ts
 import { fc } from '../support/properties.ts';
 
 const forwarded = (...raw: string[]) => toServiceHeaders(raw, 'token', { requestId: 'id', trace: null });
-const returned = (...raw: string[]) => toBrowserHeaders(raw, 'id', 'session;dur=1');
+const OWN = { requestId: 'id', serverTiming: 'session;dur=1', setsCookie: false, always: [] };
+const returned = (...raw: string[]) => toBrowserHeaders(raw, OWN);
 const OURS = ['authorization', 'Bearer token', 'x-request-id', 'id', 'via', '1.1 cloakroom'];
 const words = (text: string) => text.trim().split(/\s+/);
 
@@ -166,7 +167,7 @@ describe('headers to the browser', () => {
     ...words(
       'Content-Type Content-Length Content-Encoding Content-Range Content-Disposition Content-Language',
     ),
-    ...words('ETag Last-Modified Expires Vary Age Date Accept-Ranges Link Location Allow Retry-After Server'),
+    ...words('ETag Last-Modified Age Date Accept-Ranges Link Location Allow Retry-After Server'),
     ...words('WWW-Authenticate X-RateLimit-Limit RateLimit-Policy Deprecation Sunset Warning Server-Timing'),
     ...words(
       'Content-Security-Policy Referrer-Policy Permissions-Policy Timing-Allow-Origin SourceMap Refresh',
@@ -197,17 +198,30 @@ describe('headers to the browser', () => {
     expect(valuesOf(returned(), 'via')).toEqual(['1.1 cloakroom']);
   });
 
-  test('keep an answer for this browser alone where the service says nothing of caching', () => {
+  test('let no shared cache store a response, whatever the service allows', () => {
+    const headers = returned('Cache-Control', 'public', 'CACHE-CONTROL', 'max-age=5', 'Vary', 'accept');
+    expect(valuesOf(headers, 'cache-control')).toEqual(['private, max-age=5']);
+    expect(valuesOf(headers, 'vary')).toEqual(['accept, Cookie']);
     expect(valuesOf(returned(), 'cache-control')).toEqual(['private, no-cache']);
-    expect(valuesOf(returned('Cache-Control', 'max-age=5'), 'cache-control')).toEqual(['max-age=5']);
-    expect(valuesOf(returned('CACHE-CONTROL', 'no-store'), 'cache-control')).toEqual(['no-store']);
+    const expiring = returned('Expires', 'Thu, 01 Jan 2099 00:00:00 GMT');
+    expect(valuesOf(expiring, 'cache-control')).toEqual(['private']);
+    expect(valuesOf(expiring, 'expires')).toHaveLength(1);
+  });
+
+  test('let no cache store a response that sets a cookie', () => {
+    const headers = toBrowserHeaders(['Cache-Control', 'public, s-maxage=31536000'], {
+      ...OWN,
+      setsCookie: true,
+    });
+    expect(valuesOf(headers, 'cache-control')).toEqual(['private, no-store']);
   });
 
   test.each([
-    ['an empty word on caching', 'Cache-Control', ''],
+    ['an empty Cache-Control', 'Cache-Control', ''],
     ['one for its connection only', 'Connection', 'cache-control', 'Cache-Control', 'public, max-age=9'],
+    ['one that some servers take for Cache-Control', 'Cache_Control', 'public, max-age=9'],
   ])('take %s for none', (_what, ...raw) => {
-    expect(valuesOf(returned(...raw), 'cache-control').at(-1)).toBe('private, no-cache');
+    expect(valuesOf(returned(...raw), 'cache-control')).toEqual(['private, no-cache']);
   });
 
   test('let nothing run in an answer that is opened as a page, whatever the service allows', () => {

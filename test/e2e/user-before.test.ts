@@ -1,0 +1,30 @@
+import { expect, test } from '@jest/globals';
+import { startE2e } from '../support/e2e/start-e2e.ts';
+
+const e2e = startE2e();
+
+test('a browser that signs in has no API response of the user before', async () => {
+  await using watched = await e2e.openSignedIn('/workspaces');
+  const { page, context } = watched;
+  let count = 0;
+  e2e.house.intercept = (req, res) => {
+    if (req.url !== '/api/public/v1/mine') return false;
+    count += 1;
+    res.setHeader('cache-control', 'max-age=600');
+    res.end(`response ${count}`);
+    return true;
+  };
+  const ask = async () =>
+    page.evaluate(async () => fetch('/api/public/v1/mine').then(async (response) => response.text()));
+  expect(await ask()).toBe('response 1');
+  expect(await ask()).toBe('response 1'); // from the cache of the browser
+
+  await context.clearCookies(); // the session has expired
+  await page.goto(`${e2e.house.origin}/auth/login`);
+  await page.getByLabel('User name').fill('demo');
+  await page.getByLabel('Password').fill('demo');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.waitForURL(`${e2e.house.origin}/workspaces`);
+  expect(await ask()).toBe('response 2');
+});
