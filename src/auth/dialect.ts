@@ -1,29 +1,24 @@
 import type { CustomFetch } from 'openid-client';
+import { MalformedAnswerError } from './token-request.ts';
+import type { SendTokenRequest } from './token-request.ts';
 
 /** RFC 6749 §5.1 leaves the lifetime open; the service's documented default is 15 minutes. */
 export const DEFAULT_EXPIRES_IN_SECONDS = 900;
-/** No token answer is larger; a hostile one shall not fill the memory. */
-const MOST_ANSWER_BYTES = 256 * 1024;
-
-/** The token endpoint answered in a way that no dialect explains. Says nothing of the answer's content. */
-class MalformedAnswerError extends Error {
-  override readonly name = 'MalformedAnswerError';
-}
 
 /**
  * The only place that knows how the service departs from RFC 6749 (contract, section 6): rewrites an answer of its
  * token endpoint into the one that openid-client expects. A missing `token_type` is `bearer`, a missing `expires_in`
  * 900 s, and an `error` string is that OAuth error at whatever status. Members that OAuth does not know are dropped.
  */
-export function speakDialect(fetch: CustomFetch): CustomFetch {
+export function speakDialect(send: SendTokenRequest): CustomFetch {
   return async (url, options) => {
-    const answer = await fetch(url, options);
-    const body = parseObject(await readText(answer));
+    const { status, text } = await send(url, options);
+    const body = parseObject(text);
     if (typeof body?.['error'] === 'string' && body['error'] !== '') {
       const { error, error_description: description } = body;
       return json(400, { error, ...(typeof description === 'string' && { error_description: description }) });
     }
-    if (!answer.ok) throw new MalformedAnswerError(`the token endpoint answered ${answer.status}`);
+    if (status < 200 || status > 299) throw new MalformedAnswerError(`the token endpoint answered ${status}`);
     if (body === null) throw new MalformedAnswerError('the token endpoint answered no JSON object');
     return json(200, {
       access_token: body['access_token'],
@@ -45,17 +40,6 @@ function toSeconds(expiresIn: unknown): number {
 
 function json(status: number, body: object): Response {
   return Response.json(body, { status });
-}
-
-async function readText(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    if (bytes > MOST_ANSWER_BYTES) throw new MalformedAnswerError('the token endpoint’s answer is too large');
-    chunks.push(chunk);
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks)); // without a byte order mark
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

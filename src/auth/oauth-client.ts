@@ -7,6 +7,7 @@ import type { Grant } from '../session/record.ts';
 import { speakDialect } from './dialect.ts';
 import { isOutage, toLoggedOAuthError } from './oauth-errors.ts';
 import { AUTHORIZATION_PATH } from './service-paths.ts';
+import { createTokenRequest } from './token-request.ts';
 import type { GrantType, TokenEndpointMetrics, TokenEndpointOutcome } from './token-endpoint-metrics.ts';
 
 /** The service's authorization server, as a confidential client sees it. */
@@ -88,6 +89,7 @@ export interface OAuthClientOptions {
 export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
   const endpoint = `${options.serviceOrigin}${AUTHORIZATION_PATH}`;
   const callback = `${options.publicOrigin}/auth/callback`;
+  const send = createTokenRequest(options.timeoutSeconds * 1_000);
   /**
    * Made for each call: openid-client has no headers for a single one, and the secret may change between two. `onAsk` hears
    * that the token endpoint is asked.
@@ -106,7 +108,7 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
     configuration.timeout = options.timeoutSeconds;
     configuration[openid.customFetch] = speakDialect(async (url, init) => {
       onAsk();
-      return fetch(url, { ...init, headers: { ...init.headers, ...toTraceHeaders(trace) } } as RequestInit);
+      return send(url, { ...init, headers: { ...init.headers, ...toTraceHeaders(trace) } });
     });
     // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
     // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out

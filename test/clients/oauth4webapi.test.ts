@@ -1,7 +1,9 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
+import type { CustomFetch } from 'openid-client';
 import { speakDialect } from '../../src/auth/dialect.ts';
+import { createTokenRequest } from '../../src/auth/token-request.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';
@@ -17,11 +19,10 @@ afterAll(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-type OwnFetch = Parameters<typeof speakDialect>[0];
+const plainFetch: CustomFetch = async (url, init) => fetch(url, init as RequestInit);
+const dialectFetch = speakDialect(createTokenRequest(10_000));
 
-const plainFetch: OwnFetch = async (url, init) => fetch(url, init as RequestInit);
-
-function createClient(server: Server, ownFetch: OwnFetch, authenticate: oauth.ClientAuth): OAuthClient {
+function createClient(server: Server, ownFetch: CustomFetch, authenticate: oauth.ClientAuth): OAuthClient {
   const { origin, authorize, token } = addressesOf(server);
   const as = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
   const client = { client_id: APP.id };
@@ -91,7 +92,7 @@ function createClient(server: Server, ownFetch: OwnFetch, authenticate: oauth.Cl
 const inTheBody = oauth.ClientSecretPost(APP.secret);
 
 test('oauth4webapi with the dialect goes the whole way', async () => {
-  await expectWholeFlow(createClient(strict, speakDialect(plainFetch), inTheBody), bench, strict);
+  await expectWholeFlow(createClient(strict, dialectFetch, inTheBody), bench, strict);
 });
 
 test('oauth4webapi without the dialect refuses an answer without token_type', async () => {
@@ -103,9 +104,9 @@ test('oauth4webapi without the dialect refuses an answer without token_type', as
 
 test('oauth4webapi with HTTP Basic is refused, but for the compatibility switch', async () => {
   const basic = oauth.ClientSecretBasic(APP.secret);
-  await expect(signIn(createClient(strict, speakDialect(plainFetch), basic))).rejects.toMatchObject({
+  await expect(signIn(createClient(strict, dialectFetch, basic))).rejects.toMatchObject({
     error: 'invalid_client',
   });
   const compat = await bench.start({ compat: true });
-  await expectWholeFlow(createClient(compat, speakDialect(plainFetch), basic), bench, compat);
+  await expectWholeFlow(createClient(compat, dialectFetch, basic), bench, compat);
 });

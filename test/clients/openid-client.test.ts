@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { speakDialect } from '../../src/auth/dialect.ts';
+import { createTokenRequest } from '../../src/auth/token-request.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';
@@ -31,7 +32,7 @@ function createClient(server: Server, { dialect, authenticate }: Choices): OAuth
   // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
   openid.allowInsecureRequests(configuration);
   // The dialect is the token endpoint's; calls of the API go through the same hook.
-  const tokenFetch = dialect ? speakDialect(plainFetch) : plainFetch;
+  const tokenFetch = dialect ? speakDialect(createTokenRequest(10_000)) : plainFetch;
   configuration[openid.customFetch] = async (url, init) =>
     (url === token ? tokenFetch : plainFetch)(url, init);
 
