@@ -7,7 +7,8 @@ import type { Grant } from '../session/record.ts';
 import { speakDialect } from './dialect.ts';
 import { isOutage, toLoggedOAuthError } from './oauth-errors.ts';
 import { AUTHORIZATION_PATH } from './service-paths.ts';
-import { createTokenRequest } from './token-request.ts';
+import { NotSentError, createTokenRequest } from './token-request.ts';
+import type { SendTokenRequest } from './token-request.ts';
 import type { GrantType, TokenEndpointMetrics, TokenEndpointOutcome } from './token-endpoint-metrics.ts';
 
 /** The service's authorization server, as a confidential client sees it. */
@@ -27,9 +28,14 @@ export interface OAuthClient {
   ): Promise<Grant>;
   /**
    * A new access token for a grant (RFC 6749 §6); keeps the refresh token where the answer has none. Rejects like
-   * exchangeCode.
+   * exchangeCode, and with NotSentError where `maySend` is false just before the request is written.
    */
-  renew(grant: Grant, refreshToken: string, trace?: TraceContext | null): Promise<Grant>;
+  renew(
+    grant: Grant,
+    refreshToken: string,
+    trace: TraceContext | null | undefined,
+    maySend: () => boolean,
+  ): Promise<Grant>;
 }
 
 /** The token endpoint answered with an OAuth error (RFC 6749 §5.2). */
@@ -90,11 +96,8 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
   const endpoint = `${options.serviceOrigin}${AUTHORIZATION_PATH}`;
   const callback = `${options.publicOrigin}/auth/callback`;
   const send = createTokenRequest(options.timeoutSeconds * 1_000);
-  /**
-   * Made for each call: openid-client has no headers for a single one, and the secret may change between two. `onAsk` hears
-   * that the token endpoint is asked.
-   */
-  const configure = (trace: TraceContext | null = null, onAsk: () => void = () => {}) => {
+  /** Made for each call: openid-client has no headers for a single one, and the secret may change between two. */
+  const configure = (trace: TraceContext | null = null, sendRequest: SendTokenRequest = send) => {
     const configuration = new openid.Configuration(
       {
         issuer: options.serviceOrigin,
@@ -106,10 +109,9 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       openid.ClientSecretPost(options.clientSecret.current),
     );
     configuration.timeout = options.timeoutSeconds;
-    configuration[openid.customFetch] = speakDialect(async (url, init) => {
-      onAsk();
-      return send(url, { ...init, headers: { ...init.headers, ...toTraceHeaders(trace) } });
-    });
+    configuration[openid.customFetch] = speakDialect(async (url, init) =>
+      sendRequest(url, { ...init, headers: { ...init.headers, ...toTraceHeaders(trace) } }),
+    );
     // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
     // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
     if (options.serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
@@ -137,10 +139,18 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
     trace: TraceContext | null | undefined,
     call: (configuration: openid.Configuration) => Promise<openid.TokenEndpointResponse>,
     before?: Grant,
+    maySend?: () => boolean,
   ) => {
     let isAsked = false;
-    const configuration = configure(trace, () => {
+    let isSent = true;
+    const configuration = configure(trace, async (url, request) => {
       isAsked = true;
+      try {
+        return await send(url, request, maySend);
+      } catch (error) {
+        isSent = !(error instanceof NotSentError);
+        throw error;
+      }
     });
     const began = performance.now();
     const answered = (outcome: TokenEndpointOutcome) => {
@@ -151,6 +161,7 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       answered('granted');
       return grant;
     } catch (error) {
+      if (!isSent) throw new NotSentError('the token request was not sent', { cause: error });
       answered(toOutcome(error));
       if (!isAsked && grantType === 'authorization_code')
         throw new ForeignAnswerError('no answer of the service to a sign-in', { cause: error });
@@ -175,12 +186,13 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
           pkceCodeVerifier: verifier,
         }),
       ),
-    renew: async (grant, refreshToken, trace) =>
+    renew: async (grant, refreshToken, trace, maySend) =>
       askCounted(
         'refresh_token',
         trace,
         async (configuration) => openid.refreshTokenGrant(configuration, refreshToken),
         grant,
+        maySend,
       ),
   };
 }

@@ -4,6 +4,7 @@ import { fromStore } from '../platform/redis.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import type { Ticket } from '../session/record.ts';
 import { keyBesideSession } from '../session/session-records.ts';
+import type { HeldLock } from './renewal-lock.ts';
 
 const noteSchema = z.object({
   /** Hash of the grant that it began with. */
@@ -40,8 +41,11 @@ export interface OwnAttempt {
 export interface RenewalAttempts {
   /** The note of an attempt with the ticket's grant, or null. */
   find(ticket: Ticket): Promise<EarlierAttempt | null>;
-  /** Notes, before the token endpoint is asked, that it will be, and then gives signs of life. */
-  begin(ticket: Ticket): Promise<OwnAttempt>;
+  /**
+   * Notes, before the token endpoint is asked, that it will be, and then gives signs of life. Resolves null where the
+   * lock is lost: another process may have noted its own attempt since.
+   */
+  begin(ticket: Ticket, lock: HeldLock): Promise<OwnAttempt | null>;
 }
 
 export const SIGN_OF_LIFE_MS = 1_000;
@@ -73,11 +77,11 @@ export function createRenewalAttempts(deps: {
       const note = parseNote(await fromStore(redis.get(keyOf(ticket.id))));
       return note?.grant === nameGrant(ticket) ? note : null;
     },
-    async begin(ticket) {
+    async begin(ticket, lock) {
       const attempt = randomUUID();
       const key = keyOf(ticket.id);
       const note = { grant: nameGrant(ticket), state: 'open', begunAt: now() } as const;
-      await fromStore(redis.set(key, toText(attempt, note), 'EX', idleSeconds));
+      if (!(await lock.setIfHeld(key, toText(attempt, note), idleSeconds))) return null;
       const giveSign = () => {
         // While Redis is away none gets through; the next one may.
         redis.eval(REPLACE_OWN, 1, key, attempt, toText(attempt, note)).catch(() => {});

@@ -6,8 +6,16 @@ import { keyBesideSession } from '../session/session-records.ts';
 
 /** Held by one process at a time for one session; each rejects with StoreUnavailableError. */
 export interface HeldLock {
-  /** Whether it still is; if so, for its whole life from now. */
-  readonly isHeld: () => Promise<boolean>;
+  /**
+   * Writes a value beside the lock for `seconds`, in one step with the check that the lock is still held. If so, extends
+   * the lock; if not, writes nothing and resolves false.
+   */
+  readonly setIfHeld: (key: string, value: string, seconds: number) => Promise<boolean>;
+  /**
+   * Whether Redis confirmed the lock within half of its life. A process that was stopped since can't tell otherwise that
+   * another holds it.
+   */
+  readonly isFresh: () => boolean;
   /** Lets the next one in. */
   readonly release: () => Promise<void>;
   /** Lets nobody in for a second or a little more, after a renewal that failed: no herd when the service is down. */
@@ -30,6 +38,10 @@ const TAKE_BACK_AGAIN_MS = 250;
 const IF_OWNER = (then: string) =>
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end ${then} return 1`;
 const EXTEND = IF_OWNER(`redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
+/** Both keys have the hash tag of their session, so that a cluster keeps them in one slot. */
+const SET_BESIDE = IF_OWNER(
+  `redis.call('PEXPIRE', KEYS[1], ARGV[2]) redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4])`,
+);
 const RELEASE = IF_OWNER(`redis.call('DEL', KEYS[1])`);
 const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`);
 
@@ -69,9 +81,17 @@ export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalL
       });
       if (granted === null) return holder === COOLING ? { coolingMs: Math.max(0, leftMs) } : 'taken';
 
+      let confirmedAt = -Infinity;
+      /** Counts from before the command was sent: Redis may have extended the lock as early as that. */
+      const confirmedBy = async (reply: Promise<unknown>) => {
+        const sentAt = performance.now();
+        const isHeld = (await reply) === 1;
+        if (isHeld) confirmedAt = Math.max(confirmedAt, sentAt);
+        return isHeld;
+      };
       const extending = setInterval(() => {
         // A lock that is lost with its Redis can't be had again: then the compare-and-set alone decides.
-        redis.eval(EXTEND, 1, key, owner, LOCK_MS).catch(() => {});
+        confirmedBy(redis.eval(EXTEND, 1, key, owner, LOCK_MS)).catch(() => {});
       }, LOCK_MS / 3);
       extending.unref();
 
@@ -80,7 +100,9 @@ export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalL
         await fromStore(redis.eval(script, 1, key, owner, ms));
       };
       return {
-        isHeld: async () => (await fromStore(redis.eval(EXTEND, 1, key, owner, LOCK_MS))) === 1,
+        setIfHeld: async (beside, value, seconds) =>
+          confirmedBy(fromStore(redis.eval(SET_BESIDE, 2, key, beside, owner, LOCK_MS, value, seconds))),
+        isFresh: () => performance.now() - confirmedAt < LOCK_MS / 2,
         release: async () => finish(RELEASE, 0),
         coolDown: async () => finish(COOL, Math.round(COOLING_MS + Math.random() * JITTER_MS)),
       };

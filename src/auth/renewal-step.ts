@@ -15,6 +15,7 @@ import type { EarlierAttempt, OwnAttempt, RenewalAttempts } from './renewal-atte
 import type { HeldLock } from './renewal-lock.ts';
 import type { RenewalMetrics } from './renewal-metrics.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
+import { NotSentError } from './token-request.ts';
 
 export interface RenewalStepOptions {
   readonly records: SessionRecords;
@@ -160,17 +161,17 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       if (stored !== null) return stored;
     }
     await untilItsTurn(current.record);
-    // Whoever was stopped on the way here may have lost the lock, and another has renewed the session since.
-    const [newer, isHeld] = await Promise.all([newerThan(current, by), lock.isHeld()]);
+    const newer = await newerThan(current, by);
     if (newer !== null) return newer;
-    if (!isHeld) return null;
-
-    const attempt = await attempts.begin(current);
+    const attempt = await attempts.begin(current, lock);
+    if (attempt === null) return null;
     begun(attempt);
     let grant: Grant;
     try {
-      grant = await options.oauth.renew(current.record.grant, refreshToken, by?.trace);
+      // A process that is stopped from here on may lose the lock, and another one may use the refresh token.
+      grant = await options.oauth.renew(current.record.grant, refreshToken, by?.trace, lock.isFresh);
     } catch (error) {
+      if (error instanceof NotSentError) return null;
       return afterFailure(current, error, attempt, earlier, by);
     }
     const stored = await options.renewed.store(current, { ...current.record, grant, renewedAt: now() });

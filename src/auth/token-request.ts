@@ -9,13 +9,25 @@ export class MalformedAnswerError extends Error {
   override readonly name = 'MalformedAnswerError';
 }
 
+/** The request was not written: its caller no longer wants it to be. */
+export class NotSentError extends Error {
+  override readonly name = 'NotSentError';
+}
+
 interface TokenResponse {
   readonly status: number;
   readonly text: string;
 }
 
-/** Sends one request to the token endpoint. Rejects with `signal`'s reason, an undici error, or MalformedAnswerError. */
-export type SendTokenRequest = (url: string, request: CustomFetchOptions) => Promise<TokenResponse>;
+/**
+ * Sends one request to the token endpoint. Asks `maySend` once the connection is open, just before the request is written.
+ * Rejects with NotSentError, MalformedAnswerError, the reason of `signal`, or an undici error.
+ */
+export type SendTokenRequest = (
+  url: string,
+  request: CustomFetchOptions,
+  maySend?: () => boolean,
+) => Promise<TokenResponse>;
 
 /**
  * Returns a function that sends each token request on a connection of its own (docs/decisions/0043): a response that is
@@ -23,10 +35,20 @@ export type SendTokenRequest = (url: string, request: CustomFetchOptions) => Pro
  */
 export function createTokenRequest(timeoutMs: number): SendTokenRequest {
   const connect = buildConnector({ timeout: timeoutMs });
-  return async (url, { method, headers, body, signal }) => {
+  return async (url, { method, headers, body, signal }, maySend = () => true) => {
     const { origin, pathname, search } = new URL(url);
     const client = new Client(origin, {
-      connect,
+      connect(options, done) {
+        connect(options, (...result) => {
+          const [, socket] = result;
+          if (socket === null || maySend()) {
+            done(...result);
+            return;
+          }
+          socket.destroy();
+          done(new NotSentError('the token request was not sent'), null);
+        });
+      },
       pipelining: 0, // `Connection: close`
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { createTokenRequest } from '../../src/auth/token-request.ts';
+import { NotSentError, createTokenRequest } from '../../src/auth/token-request.ts';
 import { startHouse } from '../support/house.ts';
+import { eventually } from '../support/programs.ts';
 import { startTcpServer } from '../support/tcp-server.ts';
 
 const REQUEST = {
@@ -27,11 +28,13 @@ async function startEndpoint(respond: (socket: Socket) => void) {
   });
   return {
     requests,
-    send: async (signal?: AbortSignal) =>
-      createTokenRequest(10_000)(`http://127.0.0.1:${server.port}/token?x=1`, {
-        ...REQUEST,
-        ...(signal && { signal }),
-      }),
+    send: async (signal?: AbortSignal, maySend?: () => boolean) =>
+      createTokenRequest(10_000)(
+        `http://127.0.0.1:${server.port}/token?x=1`,
+        { ...REQUEST, ...(signal && { signal }) },
+        maySend,
+      ),
+    sockets: server.sockets,
     [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
   };
 }
@@ -89,6 +92,19 @@ test('a token request that is aborted closes its connection', async () => {
   });
   await expect(endpoint.send(controller.signal)).rejects.toThrow('late');
   await closed;
+});
+
+test('a token request is not written where its caller declines once the connection is open', async () => {
+  await using endpoint = await startEndpoint((socket) => socket.end());
+  let isOpen = false;
+  const declined = endpoint.send(undefined, () => {
+    isOpen = true;
+    return false;
+  });
+  await expect(declined).rejects.toThrow(NotSentError);
+  expect(isOpen).toBe(true);
+  await eventually(async () => endpoint.sockets.size === 0);
+  expect(endpoint.requests).toEqual([]);
 });
 
 test('a doubled token response is never taken for that of the next user', async () => {
