@@ -9,7 +9,6 @@ import type { RawHeaders } from './headers.ts';
 import { hasOtherCoding, toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts';
 import { CutOffError } from './outcome.ts';
 import { serviceUnreachable } from './problems.ts';
-import { createRequestBody, hasBody } from './request-body.ts';
 import { toServerTiming } from './server-timing.ts';
 import { CallAbortedError } from './service-call-errors.ts';
 import { callService } from './service-call.ts';
@@ -18,7 +17,6 @@ import type { ServiceAnswer, ServiceRequest } from './service-call.ts';
 export interface ExchangeDeps {
   readonly client: ServiceClient;
   readonly tokens: TokenKeeper;
-  readonly maxBodyBytes: number;
   /** SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;
   /** Headers of every response, name and value in turn. */
@@ -36,7 +34,6 @@ export function startExchange(deps: ExchangeDeps, call: Call, ticket: Ticket, ac
     deps.fail(call, new CallAbortedError()); // the browser left while we waited
     return;
   }
-  if (hasBody(call.req)) call.body = createRequestBody(call.req, deps.maxBodyBytes, deps.timeoutMs);
   send(deps, call, accessToken, call.body?.stream ?? null, ticket);
 }
 
@@ -52,7 +49,7 @@ async function renewAndRepeat(
     .accessToken(ticket, accessToken, call)
     .finally(() => countTo(call, 'token'));
   call.times.renewed = true;
-  const again = body === null ? null : await body.whole();
+  const again = body === null ? null : body.whole();
   if (body !== null && again === null) {
     deliver(deps, call, refused);
     return;
@@ -62,7 +59,6 @@ async function renewAndRepeat(
   call.times.replayed = true;
   call.serviceStatus = undefined; // what counts is what it says to the second one
   noteToken(call, 'replayed');
-  call.partBeganAt = performance.now(); // what the browser took to send the rest is in no part
   send(deps, call, renewed, again, null);
 }
 

@@ -22,6 +22,7 @@ import type { ExchangeDeps } from './exchange.ts';
 import { judgeHead } from './head.ts';
 import { CutOffError, toAnswer, toServiceStatus } from './outcome.ts';
 import { draining, sessionExpired, signInRequired } from './problems.ts';
+import { createRequestBody, hasBody } from './request-body.ts';
 import { toServerTiming } from './server-timing.ts';
 import { CallAbortedError } from './service-call-errors.ts';
 
@@ -71,7 +72,6 @@ export function createGateway(
     client: deps.client,
     tokens: deps.tokens,
     ours: Object.entries(strictTransport).flat(),
-    maxBodyBytes: config.maxBodyBytes,
     timeoutMs: config.serviceTimeoutSeconds * 1_000,
     fail(call: Call, error: unknown) {
       call.failure = error;
@@ -126,6 +126,7 @@ async function forward(
     const ticket = await readSession(deps, call, sent.id);
     if (ticket === null) throw sessionExpired();
     if (!sent.current) call.res.setHeader('set-cookie', deps.cookie.write(sent.id));
+    if (hasBody(call.req)) await receiveBegin(call, deps.config.maxBodyBytes, exchange.timeoutMs);
     const accessToken = tokens.livingToken(ticket, call) ?? (await renewedToken(tokens, call, ticket));
     const turn = slot.turn(exchange.timeoutMs);
     if (turn !== null) await turn.finally(() => countTo(call, 'service'));
@@ -141,6 +142,17 @@ async function readSession({ records }: GatewayDeps, call: Call, id: string): Pr
   } finally {
     countTo(call, 'session');
   }
+}
+
+/**
+ * Receives the first 64 KiB of a body, or all of it. Slow clients would otherwise hold the connections to the service, and
+ * everybody else would wait.
+ */
+async function receiveBegin(call: Call, maxBodyBytes: number, silenceMs: number): Promise<void> {
+  if (call.res.destroyed) throw new CallAbortedError(); // the client left while the session was read
+  call.body = createRequestBody(call.req, maxBodyBytes, silenceMs);
+  await call.body.begun();
+  call.partBeganAt = performance.now(); // the time that the client took belongs to no part
 }
 
 async function renewedToken(tokens: TokenKeeper, call: Call, ticket: Ticket): Promise<string> {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { createDeferred } from '../platform/deferred.ts';
+import { CallAbortedError } from './service-call-errors.ts';
 
 /** Bodies up to this size are kept, so that the call can be repeated with a renewed token. */
 const KEPT_BYTES = 64 * 1024;
@@ -27,8 +28,13 @@ export interface RequestBody {
   readonly stream: Readable;
   /** Bytes of it so far. */
   readonly bytes: number;
-  /** The whole body once it has been read; null where it is larger than what is kept, or was not read to its end. */
-  whole(): Promise<Buffer | null>;
+  /**
+   * Resolves once the first 64 KiB, or all of it, has arrived. Rejects with BodyTooLargeError, BodyStalledError or
+   * CallAbortedError.
+   */
+  begun(): Promise<void>;
+  /** The whole body; null where it is larger than 64 KiB, or has not arrived yet. */
+  whole(): Buffer | null;
 }
 
 /** Whether a request has a body at all (RFC 9112 §6.3). */
@@ -37,57 +43,93 @@ export function hasBody(req: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && Number(length) > 0);
 }
 
+/** How fast a body has to arrive past its first 64 KiB. */
+interface Pace {
+  readonly bytes: number;
+  readonly withinMs: number;
+}
+/** 2 KiB a second: slower than any line that an upload of this size is tried on. */
+const PACE: Pace = { bytes: 64 * 1024, withinMs: 30_000 };
+
 /**
  * Streams the body of a request in constant memory and keeps its first bytes. The stream fails with BodyTooLargeError
- * past `mostBytes`, and with BodyStalledError when the browser is silent for `silenceMs` though we could take more.
- * Where it is closed early, the rest is read and dropped: or the connection would be stuck with it.
+ * past `mostBytes`. It fails with BodyStalledError when the client sends nothing for `silenceMs`, or less than `pace` past
+ * the first 64 KiB; the time in which the service reads nothing does not count. Where it is closed early, the rest is
+ * read and dropped: or the connection would be stuck with it.
  */
-export function createRequestBody(req: IncomingMessage, mostBytes: number, silenceMs: number): RequestBody {
+export function createRequestBody(
+  req: IncomingMessage,
+  mostBytes: number,
+  silenceMs: number,
+  pace: Pace = PACE,
+): RequestBody {
   const kept: Buffer[] = [];
   let bytes = 0;
-  const { promise: whole, resolve } = createDeferred<Buffer | null>();
-
-  // Else whoever waits for it would wait for more of it than is kept.
-  if (Number(req.headers['content-length'] ?? 0) > KEPT_BYTES) resolve(null);
+  const begun = createDeferred<void>();
+  let isWhole = false;
 
   const stream = new Transform({
+    readableHighWaterMark: KEPT_BYTES + 1, // so that a kept body arrives to its end before it is read
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
       silence.refresh();
       if (bytes <= KEPT_BYTES) kept.push(chunk);
-      else {
-        kept.length = 0;
-        resolve(null);
+      else kept.length = 0;
+      if (bytes > mostBytes) {
+        done(new BodyTooLargeError(mostBytes));
+        return;
       }
-      done(bytes > mostBytes ? new BodyTooLargeError(mostBytes) : null, chunk);
+      done(null, chunk);
+      if (bytes >= KEPT_BYTES) begun.resolve();
     },
     flush(done) {
-      resolve(bytes <= KEPT_BYTES ? Buffer.concat(kept) : null);
+      isWhole = true;
       done();
+      begun.resolve();
     },
   });
   const silence = setTimeout(() => {
-    // Full to the brim it is the service that does not read: undici's time-outs are for that.
+    // The stream is full: the service does not read, and undici's timeouts are for that.
     if (stream.writableNeedDrain) silence.refresh();
     else stream.destroy(new BodyStalledError());
   }, silenceMs);
+
+  /** At the last check; infinite before the first one past the first 64 KiB. */
+  let bytesBefore = Infinity;
+  let wasFull = false;
+  req.on('pause', () => {
+    wasFull = true;
+  });
+  const paceCheck = setInterval(() => {
+    const isServiceSlow = wasFull || stream.writableNeedDrain;
+    if (!isServiceSlow && bytes < bytesBefore + pace.bytes && bytesBefore < Infinity)
+      stream.destroy(new BodyStalledError());
+    if (bytes >= KEPT_BYTES) bytesBefore = bytes;
+    wasFull = false;
+  }, pace.withinMs);
+  const stopTimers = () => {
+    clearTimeout(silence);
+    clearInterval(paceCheck);
+  };
   // All of it is here: how long the service takes for it is not the browser's fault.
-  req.once('end', () => clearTimeout(silence));
+  req.once('end', stopTimers);
   req.once('close', () => !req.complete && stream.destroy());
 
   // Whoever reads it hears of its errors, too. After an early answer nobody does, and that must not end the process.
   stream.on('error', () => {});
   stream.once('close', () => {
-    clearTimeout(silence);
-    resolve(null);
+    stopTimers();
+    begun.reject(stream.errored ?? new CallAbortedError());
     req.unpipe(stream).resume();
   });
+  begun.promise.catch(() => {}); // a call that has ended does not wait for it
   req.pipe(stream);
   return {
     stream,
     get bytes() {
       return bytes;
     },
-    whole: async () => whole,
+    begun: async () => begun.promise,
+    whole: () => (isWhole && bytes <= KEPT_BYTES ? Buffer.concat(kept) : null),
   };
 }

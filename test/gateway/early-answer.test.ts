@@ -7,6 +7,8 @@ import { last, ok } from '../support/raw-service.ts';
 
 const MIB = 1024 * 1024;
 const UPLOAD = 20 * MIB;
+/** The service hears of a longer body once this much has arrived. */
+const START = 'x'.repeat(64 * 1024);
 
 let raw: RawHouse;
 beforeAll(async () => {
@@ -27,8 +29,8 @@ describe.each([
   ['answers at once, and closes', (service: RawEnd) => service.socket.end(last('early answer'))],
 ])('a service that %s', (_how, answer) => {
   test('is heard by a browser that is still sending, and the connection ends in order', async () => {
-    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD}`], 'begun');
-    const sent = sendAll(browser, UPLOAD - 'begun'.length);
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD}`], START);
+    const sent = sendAll(browser, UPLOAD - START.length);
     service.socket.pause();
     answer(service);
     const head = await browser.until('early answer');
@@ -40,7 +42,7 @@ describe.each([
   });
 
   test('leaves a gateway that serves the next call', async () => {
-    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD}`], 'begun');
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD}`], START);
     answer(service);
     await browser.until('early answer');
     raw.service.answer = () => ok('next');

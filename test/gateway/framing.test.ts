@@ -306,7 +306,8 @@ describe('an upload whose body has', () => {
     });
     const client = await openConnection(house.config.port);
     const calls = house.calls.length;
-    client.socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}5${CRLF}hello${CRLF}`);
+    const start = `10000${CRLF}${'x'.repeat(65_536)}${CRLF}`; // the service hears of it from here on
+    client.socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}${start}`);
     while (house.calls.length === calls) await nextTurn();
     client.socket.write(`x${CRLF}${hidden()}`);
     expect(await ended).toBe(false);

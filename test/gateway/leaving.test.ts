@@ -15,6 +15,8 @@ afterAll(async () => raw[Symbol.asyncDispose]());
 
 const MIB = 1024 * 1024;
 const CHUNKED = 'Transfer-Encoding: chunked';
+/** The service hears of a longer body once this much has arrived. */
+const START = 'x'.repeat(64 * 1024);
 
 /** That the one connection to the service is free, and nothing of the last call is on it. */
 async function expectNextToWork(): Promise<void> {
@@ -46,8 +48,8 @@ describe.each([
   );
 
   test.each([
-    [CHUNKED, '4\r\nhalf\r\n'],
-    ['Content-Length: 10', 'half'],
+    [CHUNKED, `10000\r\n${START}\r\n4\r\nhalf\r\n`],
+    ['Content-Length: 100000', `${START}half`],
   ])('in the middle of its upload cancels the call of the service (%s)', async (framing, half) => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [framing], half);
     await service.until('half');
@@ -114,7 +116,7 @@ describe.each([
   });
 
   test('in the middle of an upload is service_unreachable', async () => {
-    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], 'half');
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], START);
     leave(service);
     expect(await browser.until('}')).toMatch(/^HTTP\/1.1 502 [\s\S]*"service_unreachable"/);
     browser.socket.destroy();

@@ -17,6 +17,8 @@ beforeEach(() => {
 
 const LAST_CHUNK = '0\r\n\r\n';
 const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
+/** The service hears of a longer body once this much has arrived. */
+const START = 'a'.repeat(64 * 1024);
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 const FRAMING = ['content-length', 'transfer-encoding'];
 
@@ -58,14 +60,14 @@ describe('a body', () => {
     const taken = raw.service.takeNext();
     const browser = await openConnection(raw.house.config.port);
     browser.socket.write(raw.head(`POST ${PATH}`, ['Transfer-Encoding: chunked']));
-    browser.socket.write(chunk('one'));
+    browser.socket.write(chunk(START) + chunk('one'));
     const service = await taken;
     const head = readMessage(Buffer.from(await service.until('one'), 'latin1'));
     expect(head && valuesOf(head, 'transfer-encoding')).toEqual(['chunked']);
     expect(head && valuesOf(head, 'content-length')).toEqual([]);
     browser.socket.write(chunk('two') + LAST_CHUNK);
     const whole = readMessage(Buffer.from(await service.until(LAST_CHUNK), 'latin1'));
-    expect(whole && bodyOf(whole)?.toString()).toBe('onetwo');
+    expect(whole && bodyOf(whole)?.toString()).toBe(`${START}onetwo`);
     service.socket.end(last('thanks'));
     await browser.until('thanks');
     browser.socket.destroy();
@@ -74,17 +76,17 @@ describe('a body', () => {
   test('whose bytes come one by one goes on one by one', async () => {
     const taken = raw.service.takeNext();
     const browser = await openConnection(raw.house.config.port);
-    browser.socket.write(raw.head(`PUT ${PATH}`, ['Content-Length: 26']));
-    browser.socket.write('a');
+    browser.socket.write(raw.head(`PUT ${PATH}`, [`Content-Length: ${START.length + 26}`]));
+    browser.socket.write(START);
     const service = await taken;
-    await service.until('\r\n\r\na');
-    for (const letter of 'bcdefghijklmnopqrstuvwxyz') {
+    await service.until(START);
+    for (const letter of 'abcdefghijklmnopqrstuvwxyz') {
       browser.socket.write(letter);
       await service.until(new RegExp(`${letter}$`));
     }
     const { rest, fields } = readMessage(Buffer.from(service.text(), 'latin1')) ?? { rest: '', fields: [] };
-    expect(rest.toString()).toBe('abcdefghijklmnopqrstuvwxyz');
-    expect(valuesOf({ fields }, 'content-length')).toEqual(['26']);
+    expect(rest.toString()).toBe(`${START}abcdefghijklmnopqrstuvwxyz`);
+    expect(valuesOf({ fields }, 'content-length')).toEqual([`${START.length + 26}`]);
     service.socket.end(last('thanks'));
     await browser.until('thanks');
     browser.socket.destroy();

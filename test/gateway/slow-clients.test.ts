@@ -10,6 +10,9 @@ import { sendRaw } from '../support/raw.ts';
 
 const PATH = '/api/public/v1/things';
 const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
+/** The service hears of a longer body once this much has arrived. */
+const START = 'x'.repeat(64 * 1024);
+const START_CHUNK = `10000\r\n${START}\r\n`;
 /** Well under each limit. */
 const DRIP_MS = 150;
 
@@ -122,29 +125,37 @@ describe('a body', () => {
 
   test('that stops in its middle is cut off, and its call ends', async () => {
     await using _own = await openOwn({ SERVICE_TIMEOUT_SECONDS: '1' });
-    socket.write(`${head('Content-Length: 10')}half`);
+    socket.write(`${head('Content-Length: 100000')}${START}`);
     expect(await cameWhole).toBe(false);
     await closed;
     expect(received).toBe('');
   });
 
-  test.each(['Content-Length: 100000000', 'Transfer-Encoding: chunked'])(
-    'that drips without end (%s) gets 408, and its call ends',
-    async (framing) => {
-      socket.write(head(framing));
-      await drip('1\r\nx\r\n');
-      await closed;
-      expect(received).toMatch(BARE_408);
-      expect(await cameWhole).toBe(false);
-    },
-  );
+  test.each([
+    ['Content-Length: 100000000', START],
+    ['Transfer-Encoding: chunked', START_CHUNK],
+  ])('that drips without end (%s) gets 408, and its call ends', async (framing, start) => {
+    socket.write(head(framing) + start);
+    await drip('1\r\nx\r\n');
+    await closed;
+    expect(received).toMatch(BARE_408);
+    expect(await cameWhole).toBe(false);
+  });
+
+  test('that drips without end from its first byte gets 408, and reaches nobody', async () => {
+    socket.write(head('Transfer-Encoding: chunked'));
+    await drip('1\r\nx\r\n');
+    await closed;
+    expect(received).toMatch(BARE_408);
+    expect(house.calls).toEqual([]);
+  });
 
   test('that drips without end under an answer that has begun cuts that off', async () => {
     house.intercept = (req, res) => {
       const more = setInterval(() => res.write('more'), DRIP_MS);
       return Boolean(req.resume().once('close', () => clearInterval(more)));
     };
-    socket.write(head('Transfer-Encoding: chunked'));
+    socket.write(head('Transfer-Encoding: chunked') + START_CHUNK);
     await drip('1\r\nx\r\n');
     await closed;
     expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*more/);

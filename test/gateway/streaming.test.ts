@@ -61,7 +61,7 @@ describe('an answer comes as it is sent:', () => {
     const { browser, service } = await raw.begin(
       `POST ${PATH}`,
       ['Transfer-Encoding: chunked'],
-      chunk('ask 0'),
+      chunk('x'.repeat(64 * 1024)) + chunk('ask 0'), // the service hears of it once 64 KiB are here
     );
     await service.until('ask 0');
     service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);

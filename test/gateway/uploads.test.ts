@@ -98,10 +98,30 @@ describe('an upload', () => {
         return Boolean(req.resume());
       };
     });
-    const upload = begin('POST', { 'content-length': '10' });
-    upload.write('half');
+    const upload = begin('POST', { 'content-length': '100000' });
+    upload.write(Buffer.alloc(70_000));
     await expect(once(upload, 'response')).rejects.toThrow('socket hang up');
     expect(await ended).toBe('ended');
+  });
+
+  test('that stops before its first 64 KiB are here is cut off, and the service hears nothing of it', async () => {
+    await goTo(impatient);
+    house.calls.length = 0;
+    const upload = begin('POST', { 'content-length': '100000' });
+    upload.write(Buffer.alloc(60_000));
+    await expect(once(upload, 'response')).rejects.toThrow('socket hang up');
+    expect(house.calls).toEqual([]);
+  });
+
+  test('that grows past MAX_BODY_BYTES before its first 64 KiB are here is a 413', async () => {
+    await using small = await startHouse({ MAX_BODY_BYTES: '1000' });
+    await goTo(small);
+    const upload = begin('POST', { 'transfer-encoding': 'chunked' });
+    upload.on('error', () => {}); // the connection may close under what is still being sent
+    upload.end(Buffer.alloc(2_000));
+    expect(await answerTo(upload)).toMatchObject({ status: 413 });
+    expect(small.calls).toEqual([]);
+    agent.destroy();
   });
 
   test('that the service does not read is a 504, however many interim answers it sends', async () => {

@@ -61,7 +61,7 @@ describe('who leaves', () => {
     leaving.abort();
     expect(await left).toBe('left');
   };
-  const endless = () => new ReadableStream({ start: (body) => body.enqueue(Buffer.alloc(1_000)) });
+  const endless = () => new ReadableStream({ start: (body) => body.enqueue(Buffer.alloc(70_000)) });
   const upload = { method: 'POST', duplex: 'half' } as RequestInit;
 
   test.each([
