@@ -24,11 +24,15 @@ export interface TokenKeeper extends AsyncDisposable {
    */
   livingToken(ticket: Ticket, by?: RequestNotes): string | null;
   /**
-   * A living access token of the session. `refused` is a token that the service has just answered 401 to: it is
-   * never given back; the grant is renewed instead, once for all who were refused the same one.
-   * Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
+   * A living access token of the session. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
    */
-  accessToken(ticket: Ticket, refused?: string, by?: RequestNotes): Promise<string>;
+  accessToken(ticket: Ticket, by?: RequestNotes): Promise<string>;
+  /**
+   * A token in the place of one that the service has just responded 401 to: the grant is refreshed, once for all requests
+   * with the same token. Null where the refused token is younger than 30 seconds: a new one would be refused as well.
+   * Rejects like `accessToken`.
+   */
+  tokenAfterRefusal(ticket: Ticket, refused: string, by?: RequestNotes): Promise<string | null>;
 }
 
 export interface TokenKeeperOptions {
@@ -49,6 +53,9 @@ export interface TokenKeeperOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
+
+/** An endpoint that always responds 401 would otherwise cost a token request a second for each session. */
+const YOUNG_MS = 30_000;
 
 export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const { now, log, metrics } = options;
@@ -99,6 +106,10 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     return grant.expiresAt - now() <= ahead && now() - renewedAt >= PACE_MS;
   };
 
+  /** The clock of the process that refreshed it may be ahead of ours. */
+  const isYoung = ({ grant, createdAt, renewedAt = createdAt }: SessionRecord) =>
+    Math.abs(now() - renewedAt) < YOUNG_MS && grant.expiresAt > now();
+
   const livingToken = ({ id, record }: Ticket, by?: RequestNotes): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
@@ -116,17 +127,27 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
 
   return {
     livingToken,
-    async accessToken(ticket, refused, by) {
-      const { grant } = ticket.record;
-      const living = grant.accessToken === refused ? null : livingToken(ticket, by);
+    async accessToken(ticket, by) {
+      const living = livingToken(ticket, by);
       if (living !== null) return living;
-      // Of a refused token that is not the ticket's any more only its name is known.
-      const isTickets = refused === undefined || refused === grant.accessToken;
-      const unwanted = isTickets ? grant : { accessToken: refused, expiresAt: Infinity };
       noteToken(by, 'failed'); // until there is one
-      const trigger = refused === undefined ? 'spent' : 'refused';
-      const { accessToken } = await counted(trigger, renewed(ticket.id, unwanted, by));
-      noteToken(by, refused === undefined ? 'renewed' : 'refused');
+      const { accessToken } = await counted('spent', renewed(ticket.id, ticket.record.grant, by));
+      noteToken(by, 'renewed');
+      return accessToken;
+    },
+    async tokenAfterRefusal(ticket, refused, by) {
+      const { id } = ticket;
+      const isTickets = refused === ticket.record.grant.accessToken;
+      const record = isTickets ? ticket.record : (await options.records.peek(id, by))?.ticket.record;
+      if (record?.grant.accessToken === refused && isYoung(record)) {
+        noteToken(by, 'refused');
+        return null;
+      }
+      // Of a refused token that is not the ticket's only its value is known.
+      const unwanted = isTickets ? ticket.record.grant : { accessToken: refused, expiresAt: Infinity };
+      noteToken(by, 'failed'); // until there is one
+      const { accessToken } = await counted('refused', renewed(id, unwanted, by));
+      noteToken(by, 'refused');
       return accessToken;
     },
     async [Symbol.asyncDispose]() {

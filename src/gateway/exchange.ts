@@ -46,8 +46,12 @@ async function renewAndRepeat(
 ): Promise<void> {
   const { body } = call;
   const renewed = await deps.tokens
-    .accessToken(ticket, accessToken, call)
+    .tokenAfterRefusal(ticket, accessToken, call)
     .finally(() => countTo(call, 'token'));
+  if (renewed === null) {
+    deliver(deps, call, refused);
+    return;
+  }
   call.times.renewed = true;
   const again = body === null ? null : body.whole();
   if (body !== null && again === null) {

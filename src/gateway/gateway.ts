@@ -157,7 +157,7 @@ async function receiveBegin(call: Call, maxBodyBytes: number, silenceMs: number)
 
 async function renewedToken(tokens: TokenKeeper, call: Call, ticket: Ticket): Promise<string> {
   try {
-    const accessToken = await tokens.accessToken(ticket, undefined, call);
+    const accessToken = await tokens.accessToken(ticket, call);
     call.times.renewed = true;
     return accessToken;
   } finally {

@@ -43,7 +43,7 @@ const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
  */
 export function createServiceCalls(deps: {
   readonly service: ServiceClient;
-  readonly tokens: Pick<TokenKeeper, 'accessToken'>;
+  readonly tokens: Pick<TokenKeeper, 'accessToken' | 'tokenAfterRefusal'>;
   readonly timeoutSeconds: number;
   /** Null where nobody reads metrics. */
   readonly answered?: ServiceAnswered | null;
@@ -84,11 +84,13 @@ export function createServiceCalls(deps: {
     let renewed = false;
 
     return async (query) => {
-      token ??= await tokens.accessToken(source.ticket, undefined, source.notes);
+      token ??= await tokens.accessToken(source.ticket, source.notes);
       const answer = await call(source, token, query);
       if (answer.status !== 401 || renewed) return answer;
+      const fresh = await tokens.tokenAfterRefusal(source.ticket, token, source.notes);
+      if (fresh === null) return answer;
       renewed = true;
-      token = await tokens.accessToken(source.ticket, token, source.notes);
+      token = fresh;
       noteToken(source.notes, 'replayed');
       return call(source, token, query);
     };

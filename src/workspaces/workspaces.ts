@@ -34,7 +34,7 @@ export interface WorkspacesOptions {
   readonly service: ServiceClient;
   /** Null where nobody reads metrics. */
   readonly answered?: ServiceAnswered | null;
-  readonly tokens: Pick<TokenKeeper, 'accessToken'>;
+  readonly tokens: Pick<TokenKeeper, 'accessToken' | 'tokenAfterRefusal'>;
   readonly sessions: Pick<SessionRecords, 'read'>;
   readonly redis: RedisClient;
   readonly sealer: Sealer;

@@ -192,11 +192,37 @@ describe('a token that the service refuses', () => {
     expect(tokenCalls(house)).toHaveLength(1);
   });
 
-  test('just after it was renewed before the call, is renewed once more', async () => {
+  test('just after it was refreshed before the request, is not refreshed: the 401 is passed on', async () => {
     house.intercept = service({ takes: () => 'renewed-2' });
     const { cookie } = await house.enter(SPENT);
-    await get(cookie).expect(200, 'here you are');
+    await get(cookie).expect(401, 'go away');
+    expect(tokenCalls(house)).toHaveLength(1);
+  });
+
+  test.each([
+    ['younger than 30 seconds, is not refreshed', 29_000, 401, 0],
+    ['younger than 30 seconds by the clock of another process, is not refreshed', -29_000, 401, 0],
+    ['30 seconds old, is refreshed', 30_000, 200, 1],
+  ])('%s', async (_what, ageMs, status, refreshes) => {
+    house.intercept = service();
+    const { id, cookie } = await house.enter();
+    const found = await house.services.records.peek(id);
+    if (found === null) throw new Error('there is no session');
+    const { ticket } = found;
+    await house.services.records.replace(ticket, { ...ticket.record, renewedAt: Date.now() - ageMs });
+    await get(cookie).expect(status);
+    expect(tokenCalls(house)).toHaveLength(refreshes);
+  });
+
+  test('of an endpoint that always responds 401, costs one refresh in 30 seconds', async () => {
+    house.intercept = service({ takes: () => 'none' });
+    const { cookie } = await house.enter();
+    for (let second = 0; second < 59; second += 1) {
+      await get(cookie).expect(401, 'go away');
+      house.advance(1_000);
+    }
     expect(tokenCalls(house)).toHaveLength(2);
+    house.advance(-59_000);
   });
 
   test('twice, is passed on', async () => {

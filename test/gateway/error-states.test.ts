@@ -16,6 +16,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   ({ browser } = await house.signIn());
+  house.advance(60_000); // a younger token is not refreshed after a 401
 });
 afterEach(async () => {
   await fetch(`${house.serviceOrigin}/_faults`, { method: 'DELETE' });

@@ -31,6 +31,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
 
 const DAY_MS = 86_400_000;
+/** Of a session that a test enters: a younger token is not refreshed after a 401. */
+const TOKEN_AGE_MS = 60_000;
 
 /** What came to the service, in the order in which it came. */
 export interface ServiceLog {
@@ -148,7 +150,8 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
       const fresh = { accessToken: 'a-living-token', refreshToken: 'a-refresh-token', scopes: ['room:read'] };
       const timed = { lifetimeMs, expiresAt: now() + lifetimeMs };
       noteSecret('session id', id);
-      await services.records.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt: now() });
+      const createdAt = now() - TOKEN_AGE_MS;
+      await services.records.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt });
       return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
     },
     signIn: async (returnTo = '/workspaces') => signIn(config.publicOrigin, returnTo),

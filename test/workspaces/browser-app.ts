@@ -26,7 +26,7 @@ export const IDLE_SECONDS = 600;
 export interface BrowserAppOptions {
   readonly serviceOrigin: string;
   readonly redis: RedisClient;
-  readonly tokens?: Pick<TokenKeeper, 'accessToken'>;
+  readonly tokens?: Pick<TokenKeeper, 'accessToken' | 'tokenAfterRefusal'>;
   readonly timeoutSeconds?: number;
   /** Most connections to the service: says how many pages a session may have under way. */
   readonly connections?: number;
@@ -49,7 +49,10 @@ const sealer = createSealer({ current: [Buffer.alloc(32, 7)] });
 
 export async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> {
   const { redis, now = Date.now, timeoutSeconds = 10 } = options;
-  const tokens = options.tokens ?? { accessToken: () => Promise.resolve('access-token') };
+  const tokens = options.tokens ?? {
+    accessToken: async () => 'access-token',
+    tokenAfterRefusal: async () => 'access-token',
+  };
   const service = createServiceClient({
     origin: options.serviceOrigin,
     connections: options.connections ?? 8,

@@ -47,10 +47,14 @@ function causeOf(failure: unknown): unknown {
 /** A keeper that gives `first`, and `second` in exchange for it. */
 function scriptedTokens() {
   const asked: (string | undefined)[] = [];
-  const tokens: Pick<TokenKeeper, 'accessToken'> = {
-    accessToken(_ticket, refused) {
+  const tokens: Pick<TokenKeeper, 'accessToken' | 'tokenAfterRefusal'> = {
+    async accessToken() {
+      asked.push(undefined);
+      return 'first';
+    },
+    async tokenAfterRefusal(_ticket, refused) {
       asked.push(refused);
-      return Promise.resolve(refused === undefined ? 'first' : 'second');
+      return 'second';
     },
   };
   return { tokens, asked };
@@ -105,7 +109,7 @@ test('A walk renews once: a service that refuses token after token is not follow
 });
 
 test('A session that has ended leads to sign-in and back to this very page', async () => {
-  const tokens = { accessToken: () => Promise.reject(new SessionEndedError()) };
+  const tokens = { ...scriptedTokens().tokens, accessToken: () => Promise.reject(new SessionEndedError()) };
   await using service = await startSmallService(workspaces(137));
   await using app = await start(service, { tokens });
   await request(app.server)
@@ -119,7 +123,9 @@ test('A token that can’t be renewed now is a 503 with the keeper’s own words
   const failure = new AppError(503, 'token_endpoint_unavailable', 'Renewing failed', {
     headers: { 'retry-after': '5' },
   });
-  const { page } = await answerOver(() => false, { tokens: { accessToken: () => Promise.reject(failure) } });
+  const { page } = await answerOver(() => false, {
+    tokens: { ...scriptedTokens().tokens, accessToken: () => Promise.reject(failure) },
+  });
   expect(page.status).toBe(503);
   expect(page.headers['retry-after']).toBe('5');
   expect(page.text).toContain('Renewing failed');

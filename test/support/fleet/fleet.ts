@@ -19,6 +19,9 @@ import type { TestService } from './service.ts';
 
 type Env = Readonly<Record<string, string>>;
 
+/** Of a session that a test enters: a younger token is not refreshed after a 401. */
+const TOKEN_AGE_MS = 60_000;
+
 /** Seals and signs in every fleet: what one test file writes, no other reads. */
 export const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
 
@@ -131,7 +134,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };
       noteSecret('session id', id);
-      await records.create(id, { grant, createdAt: Date.now() });
+      await records.create(id, { grant, createdAt: Date.now() - TOKEN_AGE_MS });
       return { id, grant, cookie: cookies.write(id).split(';', 1)[0] ?? '' };
     },
     async [Symbol.asyncDispose]() {
