@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 import { readDotEnv } from './platform/dot-env.ts';
 import { settlesWithin } from './platform/durations.ts';
 import type { HangUps } from './platform/hang-ups.ts';
-import { endOnUncaught } from './platform/last-resort.ts';
+import { endOnUncaught, logWarnings } from './platform/last-resort.ts';
 import { bindPort } from './platform/listening.ts';
 import { createGatheredLines } from './platform/log-lines.ts';
 import { createLog } from './platform/log.ts';
@@ -16,8 +16,8 @@ import { createServices } from './services.ts';
 
 /** A balancer may send calls as soon as the port answers, and Redis takes a moment to connect to. */
 const REDIS_WITHIN_MS = 500;
-/** Past the time to drain, renewals get this much more. */
-const RENEWALS_WITHIN_MS = 2_000;
+/** For storing what refreshes bring that are under way at the end. */
+const STORES_WITHIN_MS = 2_000;
 
 /**
  * Starts, serves until a signal, drains. Resolves with the exit code; rejects with a StartupError where it can't start.
@@ -33,6 +33,7 @@ export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<numbe
   const config = withPort(loaded, bound.port);
 
   const log = createLog(config.logLevel, lines);
+  logWarnings(self, log);
   if (Number(self.versions.node.split('.')[0]) < 22) {
     log.warn({ node: self.version }, 'Node 20 gets no more fixes: use Node 24');
   }
@@ -51,11 +52,13 @@ export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<numbe
   const signal = await untilSignal(self, ['SIGTERM', 'SIGINT']);
   hangUps.ignore();
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
-  const deadline = performance.now() + config.shutdownSeconds * 1_000;
-  const drained = await running.drain(deadline - performance.now());
-  // Renewals that are under way end first: what they bring must not be lost, not even where calls took all the time.
-  const left = Math.max(deadline - performance.now(), RENEWALS_WITHIN_MS);
-  const stopped = await settlesWithin(services[Symbol.asyncDispose](), left);
+  const begunAt = performance.now();
+  const deadline = begunAt + config.shutdownSeconds * 1_000;
+  services.tokens.endBefore(deadline);
+  const drained = await running.drain(deadline - begunAt);
+  // What refreshes under way bring must not be lost: those begun before the signal may take all of their time.
+  const refreshed = Math.max(deadline, begunAt + config.tokenTimeoutSeconds * 1_000) + STORES_WITHIN_MS;
+  const stopped = await settlesWithin(services[Symbol.asyncDispose](), refreshed - performance.now());
   log.info({ inTime: drained && stopped }, 'stopped');
   return drained && stopped ? 0 : 1;
 }

@@ -282,6 +282,21 @@ describe('npm start', () => {
     },
   );
 
+  test('logs a warning of Node by its name and code, in JSON', async () => {
+    await using house = await startHouse();
+    const warning = `process.on('SIGUSR2', () => process.emitWarning('/?code=secret', 'SomeWarning', 'SOME'));`;
+    const args = ['--import', `data:text/javascript,${encodeURIComponent(warning)}`, 'scripts/start.mjs'];
+    await using program = await startProgram(process.execPath, args, variables(house));
+    await program.prints(/"msg":"listening"/);
+    program.child.kill('SIGUSR2');
+    const [line] = await program.prints(/\{.*"msg":"node warning"\}/);
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', warning: 'SomeWarning', code: 'SOME' });
+    program.child.kill('SIGTERM');
+    const { output } = await program.ended();
+    expect(output.split('\n').filter((each) => each !== '' && !each.startsWith('{'))).toEqual([]);
+    expect(output).not.toContain('secret');
+  });
+
   test('tells the address at which signing in works', async () => {
     await using house = await startHouse();
     await using program = await start(house, { NODE_ENV: 'development', PUBLIC_URL: '' });

@@ -24,6 +24,8 @@ export interface RenewalStepOptions {
   readonly renewed: RenewedGrants;
   /** Longest call of the token endpoint. */
   readonly tokenTimeoutSeconds: number;
+  /** Whether a token request may begin: not in the last seconds of a drain, which would cut it off. */
+  readonly mayBegin: () => boolean;
   readonly life: SessionLife;
   /** Null where nobody reads metrics. */
   readonly metrics: RenewalMetrics | null;
@@ -60,9 +62,20 @@ export function doesNotFinish(metrics: RenewalMetrics | null): TokenEndpointErro
   return new TokenEndpointError(new Error('another renewal does not finish'));
 }
 
+/** The process ends before a token request could: another process may send one at once. */
+export class ProcessEndsError extends TokenEndpointError {
+  constructor() {
+    super(new Error('this process is ending'));
+  }
+}
+
+/** After an outage all sessions are refreshed at once. Most token requests of a process at a time; the others wait. */
+const MAX_TOKEN_REQUESTS = 32;
+
 /** The end of an attempt before this one → its turn → attempt noted → token endpoint → compare-and-set. */
 export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
   const { records, attempts, life, metrics, log, now } = options;
+  const takeTurn = createTurns(MAX_TOKEN_REQUESTS);
 
   const read = async (sessionId: string, by: RequestNotes | undefined): Promise<Ticket> => {
     const found = await records.peek(sessionId, by);
@@ -145,24 +158,18 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   };
 
-  return async (current, lock, begun, by) => {
-    const { refreshToken, expiresAt } = current.record.grant;
-    if (refreshToken === undefined) {
-      // Refused though it lives: the service may think better of it, and only a spent one is the end.
-      if (expiresAt > now()) {
-        metrics?.failed('no_refresh_token');
-        throw new TokenEndpointError(new Error('there is no refresh token'));
-      }
-      return endOrUseNewer(current, 'no_refresh_token', by);
-    }
-    const earlier = await attempts.find(current);
-    if (earlier?.state === 'open') {
-      const stored = await storedByHolder(current, earlier, by);
-      if (stored !== null) return stored;
-    }
-    await untilItsTurn(current.record);
+  /** Notes the attempt, sends the token request and stores the new grant; null where the lock is lost. */
+  const refresh = async (
+    current: Ticket,
+    refreshToken: string,
+    earlier: EarlierAttempt | null,
+    lock: HeldLock,
+    begun: (attempt: OwnAttempt) => void,
+    by: RequestNotes | undefined,
+  ): Promise<Grant | null> => {
     const newer = await newerThan(current, by);
     if (newer !== null) return newer;
+    if (!options.mayBegin()) throw new ProcessEndsError();
     const attempt = await attempts.begin(current, lock);
     if (attempt === null) return null;
     begun(attempt);
@@ -180,6 +187,34 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       log.info({ ...toSessionMembers(current.id, by), ...toLog(earlier) }, 'renewed at another attempt');
     return stored;
   };
+
+  return async (current, lock, begun, by) => {
+    const { refreshToken, expiresAt } = current.record.grant;
+    if (refreshToken === undefined) {
+      // Refused though it lives: the service may think better of it, and only a spent one is the end.
+      if (expiresAt > now()) {
+        metrics?.failed('no_refresh_token');
+        throw new TokenEndpointError(new Error('there is no refresh token'));
+      }
+      return endOrUseNewer(current, 'no_refresh_token', by);
+    }
+    const earlier = await attempts.find(current);
+    if (earlier?.state === 'open') {
+      const stored = await storedByHolder(current, earlier, by);
+      if (stored !== null) return stored;
+    }
+    await untilItsTurn(current.record);
+    const leave = await takeTurn(options.tokenTimeoutSeconds * 1_000);
+    if (leave === null) {
+      metrics?.failed('token_endpoint');
+      throw new TokenEndpointError(new Error('too many token requests at once'));
+    }
+    try {
+      return await refresh(current, refreshToken, earlier, lock, begun, by);
+    } finally {
+      leave();
+    }
+  };
 }
 
 /**
@@ -190,4 +225,37 @@ function toLog(earlier: EarlierAttempt | null) {
   if (earlier === null) return {};
   const attemptBefore = earlier.state === 'failed' ? 'failed' : 'broken off';
   return { attemptBefore, attemptBegunAt: new Date(earlier.begunAt).toISOString() };
+}
+
+/**
+ * Lets `most` in at a time, in the order in which they came. Resolves with what ends a turn, or with null where none came
+ * within the time given (ms).
+ */
+function createTurns(most: number): (withinMs: number) => Promise<(() => void) | null> {
+  let inside = 0;
+  const waiting = new Set<() => void>();
+  const leave = () => {
+    inside -= 1;
+    const [next] = waiting;
+    next?.();
+  };
+  return async (withinMs) => {
+    if (inside < most) {
+      inside += 1;
+      return leave;
+    }
+    return new Promise((resolve) => {
+      const enter = () => {
+        clearTimeout(tooLate);
+        waiting.delete(enter);
+        inside += 1;
+        resolve(leave);
+      };
+      const tooLate = setTimeout(() => {
+        waiting.delete(enter);
+        resolve(null);
+      }, withinMs);
+      waiting.add(enter);
+    });
+  };
 }

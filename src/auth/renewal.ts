@@ -8,7 +8,7 @@ import { TokenEndpointError } from './oauth-client.ts';
 import type { OwnAttempt } from './renewal-attempts.ts';
 import type { HeldLock, RenewalLocks } from './renewal-lock.ts';
 import type { RenewalMetrics } from './renewal-metrics.ts';
-import { doesNotFinish } from './renewal-step.ts';
+import { ProcessEndsError, doesNotFinish } from './renewal-step.ts';
 import type { RenewalStep } from './renewal-step.ts';
 import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from './renewal-times.ts';
 import type { RenewedGrants } from './renewed-grants.ts';
@@ -110,7 +110,7 @@ export function createRenewals(options: RenewalOptions): Renewals {
       return grant && { grant, led: attempt !== null };
     } catch (error) {
       const outcome = renewed.outcome(sessionId);
-      if (error instanceof SessionEndedError) finish(lock, attempt);
+      if (error instanceof SessionEndedError || error instanceof ProcessEndsError) finish(lock, attempt);
       else if (error instanceof TokenEndpointError) cleanUp(lock.coolDown);
       else if (outcome === null) giveUp(lock, attempt);
       // Until Redis takes the grant nobody may present its old refresh token.

@@ -4,7 +4,10 @@ import { notesOf } from '../platform/request-notes.ts';
 import { crossSiteRequest, isSameOrigin } from '../platform/same-origin.ts';
 import type { AuthDeps } from './routes.ts';
 
-/** `POST /auth/logout`: ends the session for good, and what the browser keeps of it. */
+/**
+ * `POST /auth/logout`: ends the session for good, and what the browser keeps of it. A fail-over of Redis right after the
+ * response can undo the first: its replication is asynchronous (docs/scaling.md).
+ */
 export function createSignOut({ config, cookie, records, life }: AuthDeps): RequestHandler {
   return async (req, res) => {
     if (!isSameOrigin(req.method, req.headers, config.publicOrigin)) throw crossSiteRequest();

@@ -9,7 +9,7 @@ import type { OAuthClient } from './oauth-client.ts';
 import type { RenewalAttempts } from './renewal-attempts.ts';
 import type { RenewalLocks } from './renewal-lock.ts';
 import type { RenewalMetrics, RenewalTrigger } from './renewal-metrics.ts';
-import { PACE_MS, createRenewalStep } from './renewal-step.ts';
+import { PACE_MS, ProcessEndsError, createRenewalStep } from './renewal-step.ts';
 import { longestAhead } from './renewal-times.ts';
 import { createRenewals, isNewer } from './renewal.ts';
 import type { Renewed, Unwanted } from './renewal.ts';
@@ -18,6 +18,11 @@ import { noteLiving, noteToken } from './token-use.ts';
 
 /** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
 export interface TokenKeeper extends AsyncDisposable {
+  /**
+   * Begins no token request that could outlast `deadline` (by performance.now()), at which the process may end: where
+   * refresh tokens rotate, a response that no process stores ends the session.
+   */
+  endBefore(deadline: number): void;
   /**
    * The ticket's access token where it still lives, and nothing need be waited for; null otherwise. What became of it is
    * noted of the request `by`, on whose behalf it is asked for, if any.
@@ -60,7 +65,9 @@ const YOUNG_MS = 30_000;
 export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const { now, log, metrics } = options;
   const renewedGrants = createRenewedGrants(options.records, options.idleSeconds, log);
-  const step = createRenewalStep({ ...options, renewed: renewedGrants });
+  let endsAt = Infinity;
+  const mayBegin = () => performance.now() + options.tokenTimeoutSeconds * 1_000 <= endsAt;
+  const step = createRenewalStep({ ...options, renewed: renewedGrants, mayBegin });
   const renewals = createRenewals({ ...options, renewed: renewedGrants, step });
   /** One renewal per session and process. It belongs to nobody's connection: who goes away aborts nothing. */
   const underWay = new Map<string, Promise<Renewed>>();
@@ -69,7 +76,7 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const join = async (sessionId: string, unwanted: Unwanted, by?: RequestNotes): Promise<Renewed> => {
     const known = underWay.get(sessionId);
     if (known !== undefined) return { ...(await known), led: false };
-    if (isClosing) throw new TokenEndpointError(new Error('this process is ending'));
+    if (isClosing) throw new ProcessEndsError();
     const renewal = renewals.renew(sessionId, unwanted, by);
     underWay.set(sessionId, renewal);
     const forget = () => underWay.delete(sessionId);
@@ -126,6 +133,9 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   };
 
   return {
+    endBefore(deadline) {
+      endsAt = deadline;
+    },
     livingToken,
     async accessToken(ticket, by) {
       const living = livingToken(ticket, by);

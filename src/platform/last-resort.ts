@@ -12,3 +12,14 @@ export function endOnUncaught(self: NodeJS.Process, log: Logger): void {
   self.on('uncaughtException', end);
   self.on('unhandledRejection', end);
 }
+
+/**
+ * Logs Node's warnings. Node would print them on standard error, where a log collector finds text instead of JSON. Their
+ * messages may quote an address with its query, so only their name and code are logged.
+ */
+export function logWarnings(self: NodeJS.Process, log: Logger): void {
+  self.removeAllListeners('warning'); // Node's own, which prints
+  self.on('warning', (warning: NodeJS.ErrnoException) => {
+    log.warn({ warning: warning.name, code: warning.code }, 'node warning');
+  });
+}

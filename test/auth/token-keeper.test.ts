@@ -361,3 +361,33 @@ describe('the end of a grant', () => {
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
   });
 });
+
+test('of a hundred sessions that have expired at once at most 32 are refreshed at a time, and all are', async () => {
+  let atOnce = 0;
+  let most = 0;
+  const held: (() => void)[] = [];
+  house.intercept = (req, res) => {
+    if (!req.url?.endsWith('/oauth2/token')) return Boolean(res.end('here you are'));
+    atOnce += 1;
+    most = Math.max(most, atOnce);
+    held.push(() => {
+      atOnce -= 1;
+      res.end('{"access_token":"fresh","expires_in":900}');
+    });
+    return true;
+  };
+  const entered = await Promise.all(Array.from({ length: 100 }, async () => house.enter(SPENT)));
+  let served = 0;
+  const answers = entered.map(async ({ cookie }) =>
+    get(cookie)
+      .expect(200)
+      .then(() => (served += 1)),
+  );
+  await eventually(async () => held.length === 32);
+  await eventually(async () => {
+    for (const respond of held.splice(0)) respond();
+    return served === 100;
+  });
+  await Promise.all(answers);
+  expect(most).toBe(32);
+});

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const OVERLAYS = readdirSync(join(ROOT, 'deploy/kubernetes/overlays')).map((name) => `overlays/${name}`);
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 
-/** Past SHUTDOWN_SECONDS renewals get two seconds; the rest is for a slow end of the process. */
+/** Past SHUTDOWN_SECONDS refreshed tokens get two seconds to be stored; the rest is for a slow end of the process. */
 const SECONDS_TO_SPARE = 5;
 
 /** As the API of Kubernetes defines it: a prefix is one of whole segments. */

@@ -96,6 +96,7 @@ test.each([
   ['balancer-times', { CLIENT_IDLE_SECONDS: '60' }, 'ok'],
   ['shutdown-time', { SHUTDOWN_SECONDS: '27' }, 'ok'],
   ['shutdown-time', { SHUTDOWN_SECONDS: '28' }, 'warning'],
+  ['shutdown-time', { SHUTDOWN_SECONDS: '5', TOKEN_TIMEOUT_SECONDS: '30' }, 'warning'],
   ['shutdown-time', { SHUTDOWN_SECONDS: 'soon' }, 'skipped'],
 ] as const)('%s of %j: %s', (id, env, status) => {
   expect(checkTimes(settings(env))[id].status).toBe(status);

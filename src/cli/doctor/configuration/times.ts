@@ -7,9 +7,9 @@ import type { Verdict } from '../verdict.ts';
 /** What deploy/haproxy.cfg and docs/operations.md give an answer (seconds), and what many balancers give an idle connection. */
 export const BALANCER_SECONDS = 120;
 const BALANCER_IDLE_SECONDS = 60;
-/** How long Kubernetes waits before it kills; and what renewals under way get past SHUTDOWN_SECONDS (run.ts). */
+/** How long Kubernetes waits before it kills; and what storing refreshed tokens may take at the end (run.ts). */
 const KILLED_AFTER_SECONDS = 30;
-const RENEWALS_SECONDS = 2;
+const STORES_SECONDS = 2;
 
 /** Times that are fine by themselves and don't fit one another, or those of what stands around us. */
 export function checkTimes({ values }: Settings) {
@@ -25,7 +25,7 @@ export function checkTimes({ values }: Settings) {
       ],
       judgeBalancer,
     ),
-    'shutdown-time': judge([values.SHUTDOWN_SECONDS], judgeShutdown),
+    'shutdown-time': judge([values.SHUTDOWN_SECONDS, values.TOKEN_TIMEOUT_SECONDS], judgeShutdown),
   };
 }
 
@@ -77,9 +77,9 @@ function judgeBalancer(service = 0, token = 0, idle = 0, proxies = 0): Verdict {
   return ok(detail);
 }
 
-function judgeShutdown(seconds = 0): Verdict {
-  const longest = seconds + RENEWALS_SECONDS;
-  const detail = `${longest} s after SIGTERM at the longest, with ${RENEWALS_SECONDS} s for renewals under way; whoever kills must wait longer (Docker by default 10 s, Kubernetes 30 s).`;
+function judgeShutdown(seconds = 0, token = 0): Verdict {
+  const longest = Math.max(seconds, token) + STORES_SECONDS;
+  const detail = `At most ${longest} s after SIGTERM: the longer of SHUTDOWN_SECONDS and TOKEN_TIMEOUT_SECONDS, and ${STORES_SECONDS} s to store what a refresh brings. Whatever kills the process must wait longer (Docker by default 10 s, Kubernetes 30 s).`;
   if (longest < KILLED_AFTER_SECONDS) return ok(detail);
   return warning(
     detail,

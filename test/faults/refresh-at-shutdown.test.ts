@@ -1,0 +1,79 @@
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { call, closeCalls } from '../support/fleet/calls.ts';
+import type { Cloakroom } from '../support/fleet/cloakroom.ts';
+import { startFleet } from '../support/fleet/fleet.ts';
+import type { Fleet } from '../support/fleet/fleet.ts';
+import { createGate, holdAnswer } from '../support/fleet/gates.ts';
+import { TOKEN_PATH } from '../support/fleet/service.ts';
+import { eventually } from '../support/programs.ts';
+import { startStopwatch } from '../support/stopwatch.ts';
+
+const SHUTDOWN_SECONDS = 2;
+/** Past the drain and the two seconds that refreshes had before, and within TOKEN_TIMEOUT_SECONDS. */
+const RESPONDS_AFTER_MS = 6_000;
+
+let fleet: Fleet;
+let leaving: Cloakroom;
+beforeAll(async () => {
+  fleet = await startFleet({ service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
+});
+afterAll(async () => {
+  await closeCalls();
+  await fleet[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  fleet.service.refreshes.length = 0;
+  fleet.service.intercept = () => false;
+  leaving = await fleet.add({ SHUTDOWN_SECONDS: String(SHUTDOWN_SECONDS) });
+});
+
+const isDraining = async () => leaving.logged().some(({ msg }) => msg === 'draining');
+
+test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
+  const gate = createGate();
+  gate.hold();
+  fleet.service.intercept = ({ url }, res) => {
+    if (url === TOKEN_PATH) holdAnswer(res, gate);
+    return false;
+  };
+  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const cutOff = call(leaving.url, session.cookie).catch(() => null);
+  await gate.reached();
+  const exitCode = leaving.stop();
+  using watch = startStopwatch();
+  await eventually(async () => watch.ms() > RESPONDS_AFTER_MS);
+  gate.release();
+  expect(await exitCode).toBe(1); // the request took longer than the drain
+  await cutOff;
+  const stored = await fleet.records.peek(session.id);
+  expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
+  expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
+  expect(fleet.service.refreshes).toHaveLength(1);
+});
+
+test('no refresh begins in a drain that could cut it off', async () => {
+  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const upload = httpRequest(`${leaving.url}/api/public/v1/workspaces`, {
+    method: 'POST',
+    agent: false,
+    headers: { cookie: session.cookie, 'x-requested-with': 'x', 'content-length': '2' },
+  });
+  upload.write('x');
+  const refused = new Promise<IncomingMessage>((resolve) => upload.once('response', resolve));
+  await eventually(async () => upload.socket?.bytesWritten !== undefined && upload.socket.bytesWritten > 0);
+  await call(leaving.url, '', { path: '/healthz' }); // the upload came before it
+  const exitCode = leaving.stop();
+  await eventually(isDraining);
+  upload.end('x');
+  const response = await refused;
+  expect([response.statusCode, await text(response)]).toEqual([
+    503,
+    expect.stringContaining('token_endpoint_unavailable'),
+  ]);
+  expect(await exitCode).toBe(0);
+  expect(fleet.service.refreshes).toEqual([]);
+  expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
+});
