@@ -38,8 +38,13 @@ export const CSV: ExportFormat = {
 };
 
 function toText(records: string[][]): string {
-  // A record of one empty cell would be an empty line, which readers pass over.
-  return stringify(records, { record_delimiter: 'windows', quoted_empty: records[0]?.length === 1 });
+  return stringify(records, {
+    record_delimiter: 'windows',
+    // By itself it quotes only the whole record delimiter. Many readers end a row at a lone CR or LF as well.
+    quoted_match: /[\r\n]/,
+    // A record of one empty cell would be an empty line, which readers pass over.
+    quoted_empty: records[0]?.length === 1,
+  });
 }
 
 /** The fields of an item, each value as JSON text. */

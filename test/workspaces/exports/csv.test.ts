@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
+import { csvParseRows } from 'd3-dsv';
+import papaparse from 'papaparse';
 import { CSV } from '../../../src/workspaces/exports/csv.ts';
 import { toHarmlessText } from '../../../src/workspaces/exports/spreadsheet-cells.ts';
 import { fc } from '../../support/properties.ts';
@@ -12,9 +14,16 @@ function write(...pages: readonly (readonly string[])[]): string {
   return text + writer.end();
 }
 
-/** What another program reads. */
+/**
+ * What other programs read: three parsers by different authors, which must agree. None is told the line ending: many end a row
+ * at a lone CR or LF as well.
+ */
 function read(text: string): string[][] {
-  return parse(text, { record_delimiter: '\r\n' });
+  const rows = csvParseRows(text);
+  expect(parse(text)).toEqual(rows);
+  const { data, errors } = papaparse.parse<string[]>(text.replace(/\r\n$/, ''), { delimiter: ',' });
+  expect([data, errors]).toEqual([rows, []]);
+  return rows;
 }
 
 const toJson = (items: readonly unknown[]) => items.map((item) => JSON.stringify(item));
@@ -68,6 +77,21 @@ test('Names of fields begin no formula either', () => {
 
 test('A formula inside of JSON text begins none where semicolons separate', () => {
   expect(read(write(toJson([{ a: ['x;=1'] }])))[1]).toEqual([`["x;'=1"]`]);
+});
+
+test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('A cell with %j is quoted', (mark) => {
+  const name = `fake${mark}id-9`;
+  const text = write(toJson([{ id: 1, name }]));
+  expect(text).toBe(`id,name\r\n1,"${name.replaceAll('"', '""')}"\r\n`);
+  expect(read(text)).toEqual([
+    ['id', 'name'],
+    ['1', name],
+  ]);
+});
+
+test.each(['\n', '\r'])('The name of a field with %j is quoted, too', (mark) => {
+  const text = write(toJson([{ [`a${mark}b`]: 1 }]));
+  expect(text).toBe(`"a${mark}b"\r\n1\r\n`);
 });
 
 test('One column of empty cells is as many rows', () => {
