@@ -13,6 +13,8 @@ const TOKEN_LATENCY_MS = 400;
 const BOUNDED_WAIT_MS = 5_000;
 /** A renewal lock lives five seconds unless its holder extends it. */
 const LONGER_THAN_A_LOCK_MS = 6_500;
+/** A younger token is not refreshed after a 401. */
+const TOKEN_AGE_MS = 31_000;
 
 afterAll(closeCalls);
 
@@ -70,7 +72,10 @@ describe.each(['off', 'on'])('over four processes, with rotation %s', (rotation)
       expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
       const stored = await fleet.records.peek(id);
       await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
+      const aheadMs = (round + 1) * TOKEN_AGE_MS;
+      await Promise.all(fleet.processes.map(async (cloakroom) => cloakroom.setClock(aheadMs)));
     }
+    await Promise.all(fleet.processes.map(async (cloakroom) => cloakroom.setClock(0)));
     const presented = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);
     expect(presented).toHaveLength(3);
     expect(new Set(presented).size).toBe(rotation === 'on' ? 3 : 1);

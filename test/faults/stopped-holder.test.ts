@@ -9,6 +9,8 @@ import { startSlowLine } from '../support/fleet/slow-line.ts';
 import { eventually } from '../support/programs.ts';
 
 const FIVE_MINUTES_MS = 300_000;
+/** A younger token is not refreshed after a 401. */
+const TOKEN_AGE_MS = 31_000;
 
 let redis: RedisServer;
 let fleet: Fleet;
@@ -27,6 +29,7 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
   const session = await fleet.enter('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   await call(holder.url, session.cookie);
+  await other.setClock(TOKEN_AGE_MS);
   // Renewed just now, its token is refused: the next renewal takes the lock and waits a whole second for its turn, since for the
   // clock of its process the one before is yet to come.
   await holder.setClock(-FIVE_MINUTES_MS);
@@ -39,6 +42,7 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
   process.kill(holder.pid, 'SIGSTOP');
   const renewed = await call(other.url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
+  await other.setClock(0);
 
   expect([renewed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]); // which tells the code otherwise
   const presented = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);

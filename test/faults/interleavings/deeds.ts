@@ -9,8 +9,8 @@ import type { GateName, SessionModel } from './model.ts';
 
 /** A failed renewal stands for those that follow it for a second and a half; the rest is for a busy machine. */
 const FAILURE_STANDS_MS = 5_000;
-/** Beyond the second within which no session is renewed twice, so that no run has to wait for it. */
-const PACE_MS = 1_100;
+/** A younger token is not refreshed after a 401. */
+const TOKEN_AGE_MS = 31_000;
 
 /** A session of one more user's, as sign-in would have made it; its access token lives for so long yet. */
 export async function enter({ fleet, model, ledger }: House, livesForMs: number): Promise<void> {
@@ -91,7 +91,7 @@ export async function signOut(house: House, session: SessionModel, slot: number)
 /** The service no longer takes the access token that stands in the session's record. */
 export async function revokeAccess(house: House, session: SessionModel): Promise<void> {
   const { fleet, model } = house;
-  await passTime(house, PACE_MS);
+  await passTime(house, TOKEN_AGE_MS);
   const found = await fleet.records.peek(session.entered.id);
   if (found === null) return;
   session.revocations += 1;
