@@ -192,10 +192,11 @@ describe.each([
       cookie,
       'x-requested-with': 'test',
     });
-    call.write('half');
+    const start = 'x'.repeat(64 * 1024); // what has to be here before the service hears of it
+    call.write(start);
     await seen.promise;
-    call.end(' and half');
-    expect([await text(call), await whole.promise]).toEqual(['got it', 'half and half']);
+    call.end(' and more');
+    expect([await text(call), await whole.promise]).toEqual(['got it', `${start} and more`]);
     session.close();
   });
 
