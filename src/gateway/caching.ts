@@ -40,6 +40,7 @@ export function toPrivateCacheControl(said: readonly string[], hasExpires: boole
  * @param said the values of the service's `Vary` fields, in order
  */
 export function toVary(said: readonly string[]): string {
+  if (said.length === 0) return 'Cookie';
   const names = said.flatMap((value) => value.split(',')).map((name) => name.trim());
   if (names.includes('*')) return '*';
   return [...names.filter((name) => name !== '' && name.toLowerCase() !== 'cookie'), 'Cookie'].join(', ');
