@@ -43,7 +43,7 @@ export function hasBody(req: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && Number(length) > 0);
 }
 
-/** How fast a body has to arrive past its first 64 KiB. */
+/** How fast a body has to arrive. */
 interface Pace {
   readonly bytes: number;
   readonly withinMs: number;
@@ -53,9 +53,9 @@ const PACE: Pace = { bytes: 64 * 1024, withinMs: 30_000 };
 
 /**
  * Streams the body of a request in constant memory and keeps its first bytes. The stream fails with BodyTooLargeError
- * past `mostBytes`. It fails with BodyStalledError when the client sends nothing for `silenceMs`, or less than `pace` past
- * the first 64 KiB; the time in which the service reads nothing does not count. Where it is closed early, the rest is
- * read and dropped: or the connection would be stuck with it.
+ * past `mostBytes`. It fails with BodyStalledError when the client sends nothing for `silenceMs`, or less than `pace`; time
+ * in which the service reads nothing does not count. Where the stream is closed early, the rest is read and dropped: the
+ * connection would be stuck with it.
  */
 export function createRequestBody(
   req: IncomingMessage,
@@ -94,17 +94,16 @@ export function createRequestBody(
     else stream.destroy(new BodyStalledError());
   }, silenceMs);
 
-  /** At the last check; infinite before the first one past the first 64 KiB. */
-  let bytesBefore = Infinity;
+  /** At the last check. */
+  let bytesBefore = 0;
   let wasFull = false;
   req.on('pause', () => {
     wasFull = true;
   });
   const paceCheck = setInterval(() => {
     const isServiceSlow = wasFull || stream.writableNeedDrain;
-    if (!isServiceSlow && bytes < bytesBefore + pace.bytes && bytesBefore < Infinity)
-      stream.destroy(new BodyStalledError());
-    if (bytes >= KEPT_BYTES) bytesBefore = bytes;
+    if (!isServiceSlow && bytes < bytesBefore + pace.bytes) stream.destroy(new BodyStalledError());
+    bytesBefore = bytes;
     wasFull = false;
   }, pace.withinMs);
   const stopTimers = () => {

@@ -98,15 +98,17 @@ function openBody() {
 }
 
 test.each([
-  ['less than the pace', 900, true, true],
-  ['the pace', 1_100, true, false],
-  ['less than the pace while the service does not read', 900, false, false],
-])('past its first 64 KiB a body that brings %s', async (_what, bytesEachSecond, isRead, isCutOff) => {
+  ['less than the pace from its first byte', 0, 900, true, true],
+  ['the pace from its first byte', 0, 1_100, true, false],
+  ['less than the pace past its first 64 KiB', 65_536, 900, true, true],
+  ['the pace past its first 64 KiB', 65_536, 1_100, true, false],
+  ['less than the pace while the service does not read', 200_000, 900, false, false],
+])('a body that brings %s', async (_what, bytesAtOnce, bytesEachSecond, isRead, isCutOff) => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   try {
     const { req, stream } = openBody();
     if (isRead) stream.resume();
-    req.write(Buffer.alloc(isRead ? 65_536 : 200_000));
+    if (bytesAtOnce > 0) req.write(Buffer.alloc(bytesAtOnce));
     for (let second = 0; second < 5 && !stream.destroyed; second += 1) {
       await new Promise(setImmediate);
       await jest.advanceTimersByTimeAsync(999);
