@@ -142,7 +142,7 @@ describe('a body', () => {
     expect(await cameWhole).toBe(false);
   });
 
-  test('that drips without end from its first byte gets 408, and reaches nobody', async () => {
+  test('that drips without end from its first byte gets 408, and the service receives no request', async () => {
     socket.write(head('Transfer-Encoding: chunked'));
     await drip('1\r\nx\r\n');
     await closed;
