@@ -88,11 +88,12 @@ export async function signOut(house: House, session: SessionModel, slot: number)
   markEnded(house.model, session);
 }
 
-/** The service no longer takes the access token that stands in the session's record. */
+/** The service no longer takes the access token that stands in the session's record, which is 31 seconds old by then. */
 export async function revokeAccess(house: House, session: SessionModel): Promise<void> {
   const { fleet, model } = house;
-  await passTime(house, TOKEN_AGE_MS);
+  // Looked up before the time passes: a refresh under way may store a token meanwhile, and that one is young.
   const found = await fleet.records.peek(session.entered.id);
+  await passTime(house, TOKEN_AGE_MS);
   if (found === null) return;
   session.revocations += 1;
   await fleet.service.revokeAccess(found.ticket.record.grant.accessToken);
