@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { toPrivateCacheControl, toVary } from '../../src/gateway/caching.ts';
 
@@ -35,6 +36,19 @@ describe('Cache-Control of a response to one user', () => {
     ['a control character', ['private\u0001, max-age=60']],
   ])('with %s is replaced', (_what, said) => {
     expect(toPrivateCacheControl(said, true)).toBe('private, no-cache');
+  });
+
+  test.each([
+    ['blanks', `a${' '.repeat(400_000)};`],
+    ['blanks before a name', `${' '.repeat(400_000)};`],
+    ['letters', `${'a'.repeat(400_000)};`],
+    ['an argument', `a=${'a'.repeat(400_000)};`],
+    ['an open quote', `a="${'\\a'.repeat(200_000)}`],
+    ['directives', `${'a,'.repeat(200_000)};`],
+  ])('is read in a time that grows with its length: %s', (_what, said) => {
+    const read = () => toPrivateCacheControl([said], true);
+    // Backtracking takes minutes here. A vm ends a call that blocks its thread; a time limit of jest's can't.
+    expect(runInNewContext('read()', { read }, { timeout: 10_000 })).toBe('private, no-cache');
   });
 
   test.each([[[]], [['']], [['', ' , ']]])('%j lets a browser go by Expires alone', (said) => {
