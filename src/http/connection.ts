@@ -3,6 +3,13 @@ import type { Socket } from 'node:net';
 
 /** After an early response the server reads the rest of a body up to this size: cheaper than a new connection. */
 const SMALL_BODY_BYTES = 64 * 1024;
+/** Returned by `onIncoming`, lets Node's parser stop behind this head, as it does for an upgrade. */
+const STOP_PARSING = 2;
+
+/** The part of Node's HTTP parser that decides what becomes of a head. Undocumented; alike in Node 20 to 24. */
+interface Parser {
+  onIncoming: (req: IncomingMessage & { upgrade: boolean }, shouldKeepAlive: boolean) => number;
+}
 
 interface Limits {
   /** How long a closing connection waits for the client to close its side, in ms. */
@@ -37,6 +44,7 @@ export class Connection {
     // resets a connection with unread bytes, and the reset can overtake the response (RFC 9112 §9.6).
     socket.destroySoon = () => this.close();
     socket.once('close', () => clearTimeout(this.#lingering ?? undefined));
+    this.#dropPipelined((socket as Socket & { readonly parser: Parser }).parser);
   }
 
   /** Whether a response is due. */
@@ -59,20 +67,16 @@ export class Connection {
   }
 
   /**
-   * Begins a request, unless a response is due or the connection is closing. Such a request is dropped: the client may retry
-   * what it pipelined behind the last response (RFC 9112 §9.3.2). Calls `handle` once Node has parsed the packet: a
-   * response to a client that pipelines has to say `Connection: close`.
+   * Begins a request. Calls `handle` once Node has parsed the packet: a response to a client that pipelines has to say
+   * `Connection: close`.
    */
   begin(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
-    if (this.isResponding || this.#mustClose) {
-      this.endWithResponse();
-      return;
-    }
     this.requestCount += 1;
     this.#request = req;
     this.#response = res;
     res.once('close', () => {
       this.#response = null;
+      if (req.complete) this.#request = null; // its head may be large
       if (this.#mustClose) this.close();
     });
     this.#decideKeepAlive(req, res);
@@ -117,6 +121,21 @@ export class Connection {
   /** Whether the connection is only waiting for the client to close it. */
   get isLingering(): boolean {
     return this.#lingering !== null;
+  }
+
+  /**
+   * Drops a request that arrives while a response is due or the connection is closing: the client may retry what it
+   * pipelined behind the last response (RFC 9112 §9.3.2). Left to Node, each of the thousands of requests in a packet
+   * would take more than a kilobyte of memory until the connection closes.
+   */
+  #dropPipelined(parser: Parser): void {
+    const { onIncoming } = parser;
+    parser.onIncoming = (req, shouldKeepAlive) => {
+      if (!this.isResponding && !this.#mustClose) return onIncoming(req, shouldKeepAlive);
+      this.endWithResponse();
+      req.upgrade = req.method === 'CONNECT'; // with anything else Node would destroy the socket
+      return STOP_PARSING;
+    };
   }
 
   /**

@@ -99,8 +99,8 @@ async function play(socket: Socket, actions: readonly Action[]): Promise<void> {
   }
 }
 
-function open(): Socket {
-  const { port } = new URL(fleet.at(0).url);
+function open(cloakroom = fleet.at(0)): Socket {
+  const { port } = new URL(cloakroom.url);
   const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
   return socket.on('error', () => {}).resume();
 }
@@ -183,4 +183,24 @@ test('clients that send CONNECT behind a request and leave take nothing with the
   await Promise.race([delay(1_000), Promise.all(sockets.map(async (socket) => closeOf(socket)))]);
   for (const socket of sockets) socket.destroy();
   await expectUnharmed(files);
+});
+
+test('clients that fill a packet with requests, and keep their connections open, do not fill the memory', async () => {
+  const small = await fleet.add({
+    NODE_OPTIONS: '--max-old-space-size=96',
+    CLIENT_LINGER_SECONDS: '60',
+    METRICS_PORT: '0',
+  });
+  const flood = 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000);
+  const sockets = Array.from({ length: 80 }, () => open(small));
+  await Promise.all(
+    sockets.map(async (socket) => {
+      // Our side stays open, so that a server that waits for it to close keeps the connection.
+      const answered = new Promise((resolve) => socket.once('end', resolve).once('close', resolve));
+      socket.write(flood);
+      await answered;
+    }),
+  );
+  expect((await fetch(`${small.url}/healthz`)).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
 });

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { startHouse } from '../support/house.ts';
@@ -26,6 +27,17 @@ beforeEach(() => {
 const request = (method: string, path: string, ...fields: string[]) =>
   [`${method} ${path} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
 const statusesOf = (responses: string) => responses.match(/HTTP\/1\.1 \d+/g) ?? [];
+/** Opens a connection. `sendWhole` resolves once the server has read all that was sent. */
+async function openWatched() {
+  const accepted = new Promise<Socket>((resolve) => house.running.server.once('connection', resolve));
+  const client = await openConnection(house.config.port);
+  const serverEnd = await accepted;
+  const sendWhole = async (text: string) => {
+    client.socket.write(text);
+    await eventually(async () => serverEnd.bytesRead === client.socket.bytesWritten);
+  };
+  return { client, sendWhole };
+}
 const requestLines = () => house.logged.filter((line) => line.includes('"msg":"request"'));
 
 describe('of a thousand requests in one packet', () => {
@@ -62,13 +74,11 @@ test('a GET behind a POST does not reach the service before the POST has its res
     req.resume().once('end', () => arrived.resolve(() => res.end('created')));
     return true;
   };
-  const client = await openConnection(house.config.port);
+  const { client, sendWhole } = await openWatched();
   const fields = [`Cookie: ${cookie}`, 'Content-Length: 5'];
   client.socket.write(`${request('POST', API, ...fields)}hello`);
   const respond = await arrived.promise;
-  const seen = new Promise((resolve) => house.running.server.once('request', resolve));
-  client.socket.write(request('GET', API, `Cookie: ${cookie}`));
-  await seen;
+  await sendWhole(request('GET', API, `Cookie: ${cookie}`));
   expect(house.calls.map(({ method }) => method)).toEqual(['POST']);
   respond();
   expect(await client.over).toBe('end');
@@ -83,17 +93,21 @@ test('where the head of the response has gone out already, the connection ends w
     begun.resolve(() => res.end(' done'));
     return true;
   };
-  const client = await openConnection(house.config.port);
+  const { client, sendWhole } = await openWatched();
   client.socket.write(request('GET', API, `Cookie: ${cookie}`));
   const finish = await begun.promise;
   await client.until('half');
-  const seen = new Promise((resolve) => house.running.server.once('request', resolve));
-  client.socket.write(request('GET', API, `Cookie: ${cookie}`));
-  await seen;
+  await sendWhole(request('GET', API, `Cookie: ${cookie}`));
   finish();
   expect(await client.over).toBe('end');
   expect(client.text()).toMatch(/half done$/);
   expect(house.calls).toHaveLength(1);
+});
+
+test('a request for an upgrade that is dropped does not cost the client the response that is due', async () => {
+  const upgrade = request('GET', API, 'Connection: Upgrade', 'Upgrade: websocket');
+  const responses = await sendRaw(house, request('GET', '/healthz') + upgrade);
+  expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
 });
 
 test.each([

@@ -79,8 +79,8 @@ test('a request behind a response that is due is dropped, and the drain ends wit
   const bound = await bindPort('127.0.0.1', 0);
   const begun: ServerResponse[] = [];
   const { server, drain } = createDrainable((_req, res) => begun.push(res));
-  let requests = 0;
-  server.on('request', () => (requests += 1));
+  const accepted = createDeferred<Socket>();
+  server.once('connection', accepted.resolve);
   await bound.handOver(server);
   const client = connect(bound.port, '127.0.0.1');
   const responses = text(client);
@@ -89,7 +89,8 @@ test('a request behind a response that is due is dropped, and the drain ends wit
   const drained = drain(5_000);
   begun[0]?.write('half');
   client.write(REQUEST);
-  await eventually(async () => requests === 2);
+  const { promise } = accepted;
+  await eventually(async () => (await promise).bytesRead === 2 * REQUEST.length);
   begun[0]?.end(' and half');
   expect(await responses).toMatch(/connection: close[^]*half[^]* and half/i);
   expect(await drained).toBe(true);
