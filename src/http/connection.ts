@@ -36,6 +36,8 @@ export class Connection {
   #mustClose = false;
   #isDiscarding = false;
   #lingering: NodeJS.Timeout | null = null;
+  /** How many bytes had left at the last check; null where none waited. */
+  #bytesSent: number | null = null;
 
   constructor(socket: Socket, limits: Limits) {
     this.socket = socket;
@@ -118,6 +120,14 @@ export class Connection {
     socket.resume();
   }
 
+  /** Destroys the connection where the client has taken nothing of a response since the last check. */
+  destroyIfUnread(): void {
+    const { socket } = this;
+    const bytesSent = socket.writableLength > 0 ? socket.bytesWritten - socket.writableLength : null;
+    if (bytesSent !== null && bytesSent === this.#bytesSent) socket.destroy();
+    this.#bytesSent = bytesSent;
+  }
+
   /** Whether the connection is only waiting for the client to close it. */
   get isLingering(): boolean {
     return this.#lingering !== null;
@@ -191,6 +201,11 @@ export function trackConnections(server: Server, lingerMs: number, silenceMs: nu
   server.setTimeout(silenceMs, (socket) => {
     if (connections.get(socket)?.isResponding !== true || socket.writableLength > 0) socket.destroy();
   });
+  // Input counts as activity there: a client could send now and then, read nothing, and hold its response for ever.
+  const checkReaders = setInterval(() => {
+    for (const connection of connections.values()) connection.destroyIfUnread();
+  }, silenceMs).unref();
+  server.once('close', () => clearInterval(checkReaders));
   return {
     get: (socket) => connections.get(socket),
     get size() {

@@ -163,6 +163,30 @@ describe('a body', () => {
   });
 });
 
+describe('a client that reads nothing of a response loses its connection, though it goes on sending', () => {
+  async function neverRead(request: () => string): Promise<void> {
+    await using own = await openOwn({ SERVICE_TIMEOUT_SECONDS: '1' });
+    const responding = createDeferred<void>();
+    own.intercept = (_req, res) => {
+      res.end(Buffer.alloc(50_000_000));
+      responding.resolve();
+      return true;
+    };
+    socket.pause().write(request());
+    await responding.promise;
+    await drip('x');
+    await closed;
+  }
+
+  test('bytes behind a pipelined request', async () => {
+    await neverRead(() => head().replace('POST', 'GET').repeat(2));
+  });
+
+  test('the rest of an upload that has its response already', async () => {
+    await neverRead(() => head('Content-Length: 50000000') + START);
+  });
+});
+
 test('an idle connection is told how long it lives, and closed', async () => {
   await using _own = await openOwn({ CLIENT_IDLE_SECONDS: '1' });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
