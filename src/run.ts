@@ -59,8 +59,9 @@ export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<numbe
   // What refreshes under way bring must not be lost: those begun before the signal may take all of their time.
   const refreshed = Math.max(deadline, begunAt + config.tokenTimeoutSeconds * 1_000) + STORES_WITHIN_MS;
   const stopped = await settlesWithin(services[Symbol.asyncDispose](), refreshed - performance.now());
-  log.info({ inTime: drained && stopped }, 'stopped');
-  return drained && stopped ? 0 : 1;
+  const inTime = drained && stopped && performance.now() <= deadline;
+  log.info({ inTime }, 'stopped');
+  return inTime ? 0 : 1;
 }
 
 /** Sign-in works only under PUBLIC_URL: where that is this very port, it is the address to tell. */

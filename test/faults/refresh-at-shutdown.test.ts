@@ -54,6 +54,26 @@ test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', 
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
+test('a process that ends after SHUTDOWN_SECONDS, for a refresh in the background, exits with 1', async () => {
+  const gate = createGate();
+  gate.hold();
+  fleet.service.intercept = ({ url }, res) => {
+    if (url === TOKEN_PATH) holdAnswer(res, gate);
+    return false;
+  };
+  const session = await fleet.enter('demo', { expiresAt: Date.now() + 20_000 });
+  expect(await call(leaving.url, session.cookie)).toMatchObject({ status: 200 });
+  await gate.reached();
+  const exitCode = leaving.stop();
+  using watch = startStopwatch();
+  await eventually(async () => watch.ms() > RESPONDS_AFTER_MS);
+  gate.release();
+  expect(await exitCode).toBe(1);
+  expect(leaving.logged().at(-1)).toMatchObject({ msg: 'stopped', inTime: false });
+  const stored = await fleet.records.peek(session.id);
+  expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
+});
+
 test('no refresh begins in a drain that could cut it off', async () => {
   const session = await fleet.enter('demo', { expiresAt: 0 });
   const upload = httpRequest(`${leaving.url}/api/public/v1/workspaces`, {
