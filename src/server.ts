@@ -73,6 +73,8 @@ export async function startServer(services: Services, bound: BoundPort): Promise
     }
     const refusal = judgeFraming(req) ?? (NAMES_A_PATH.test(target) ? null : badRequestTarget());
     if (refusal === null) {
+      // No page uses a body. Node keeps each chunk of it as an object, and a handler may wait for Redis.
+      req.resume();
       app(req, res);
       return;
     }

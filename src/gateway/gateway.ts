@@ -23,6 +23,7 @@ import { judgeHead } from './head.ts';
 import { CutOffError, toAnswer, toServiceStatus } from './outcome.ts';
 import { draining, sessionExpired, signInRequired } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
+import type { RequestBody } from './request-body.ts';
 import { toServerTiming } from './server-timing.ts';
 import { CallAbortedError } from './service-call-errors.ts';
 
@@ -123,10 +124,13 @@ async function forward(
     judgeHead(call.req, call.target, deps.config);
     if (sent === null) throw signInRequired();
     const slot = (call.slot = bounds.enter(sent.id));
+    // At once: until it is read, Node keeps each chunk of a body as an object.
+    if (hasBody(call.req))
+      call.body = createRequestBody(call.req, deps.config.maxBodyBytes, exchange.timeoutMs);
     const ticket = await readSession(deps, call, sent.id);
     if (ticket === null) throw sessionExpired();
     if (!sent.current) call.res.setHeader('set-cookie', deps.cookie.write(sent.id));
-    if (hasBody(call.req)) await receiveBegin(call, deps.config.maxBodyBytes, exchange.timeoutMs);
+    if (call.body !== null) await receiveStart(call, call.body);
     const accessToken = tokens.livingToken(ticket, call) ?? (await renewedToken(tokens, call, ticket));
     const turn = slot.turn(exchange.timeoutMs);
     if (turn !== null) await turn.finally(() => countTo(call, 'service'));
@@ -145,13 +149,11 @@ async function readSession({ records }: GatewayDeps, call: Call, id: string): Pr
 }
 
 /**
- * Receives the first 64 KiB of a body, or all of it. Slow clients would otherwise hold the connections to the service, and
- * everybody else would wait.
+ * Waits for the first 64 KiB of a body, or all of it. Slow clients would otherwise hold the connections to the service,
+ * and requests of other sessions would wait.
  */
-async function receiveBegin(call: Call, maxBodyBytes: number, silenceMs: number): Promise<void> {
-  if (call.res.destroyed) throw new CallAbortedError(); // the client left while the session was read
-  call.body = createRequestBody(call.req, maxBodyBytes, silenceMs);
-  await call.body.begun();
+async function receiveStart(call: Call, body: RequestBody): Promise<void> {
+  await body.startReceived();
   call.partBeganAt = performance.now(); // the time that the client took belongs to no part
 }
 

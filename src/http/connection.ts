@@ -167,12 +167,11 @@ export class Connection {
     if (this.#isDiscarding) return;
     this.#isDiscarding = true;
     const { socket } = this;
-    const detachParser = () => {
-      socket.removeAllListeners('data').on('data', () => {});
-    };
-    if (socket.readableFlowing === true) detachParser();
-    // Node's own `resume` listener restarts the reads of a paused socket; it must run before the parser is detached.
-    else socket.once('resume', detachParser);
+    // Detaches the parser, and with it Node's own `resume` listener, which restarts the reads of a paused socket. A socket
+    // that flows may be about to resume, so both take the same way.
+    const isFlowing = socket.readableFlowing === true;
+    socket.once('resume', () => socket.removeAllListeners('data').on('data', () => {}));
+    if (isFlowing) socket.pause().resume();
   }
 }
 

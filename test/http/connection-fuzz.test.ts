@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Cloakroom } from '../support/fleet/cloakroom.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { freePort } from '../support/fleet/free-port.ts';
@@ -163,11 +164,11 @@ test('no client ends the process, or leaves anything behind in it', async () => 
   await expectUnharmed(files);
 });
 
-test('a client that reads nothing of what it pipelined before malformed bytes does not end the process', async () => {
+test('a client that reads nothing of a response, and sent malformed bytes behind it, does not end the process', async () => {
   const files = await filesAtRest();
   const socket = open().pause();
   socket.on('end', () => socket.destroy());
-  socket.write(`${request('GET /openapi.json').repeat(30)}${signedIn(`GET ${API}/large`)}NONSENSE\r\n\r\n`);
+  socket.write(`${signedIn(`GET ${API}/large`)}NONSENSE\r\n\r\n`);
   const closed = closeOf(socket);
   await Promise.race([delay(2_000), closed]); // CLIENT_HEAD_SECONDS, and until Node has looked at its connections
   socket.resume();
@@ -185,22 +186,47 @@ test('clients that send CONNECT behind a request and leave take nothing with the
   await expectUnharmed(files);
 });
 
-test('clients that fill a packet with requests, and keep their connections open, do not fill the memory', async () => {
-  const small = await fleet.add({
-    NODE_OPTIONS: '--max-old-space-size=96',
-    CLIENT_LINGER_SECONDS: '60',
-    METRICS_PORT: '0',
+describe('in a process with a small heap', () => {
+  let small: Cloakroom;
+  beforeEach(async () => {
+    small = await fleet.add({
+      NODE_OPTIONS: '--max-old-space-size=96',
+      CLIENT_LINGER_SECONDS: '60',
+      METRICS_PORT: '0',
+    });
   });
-  const flood = 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000);
-  const sockets = Array.from({ length: 80 }, () => open(small));
-  await Promise.all(
-    sockets.map(async (socket) => {
-      // Our side stays open, so that a server that waits for it to close keeps the connection.
-      const answered = new Promise((resolve) => socket.once('end', resolve).once('close', resolve));
-      socket.write(flood);
-      await answered;
-    }),
+
+  /**
+   * Sends the same on so many connections at once. Resolves with the status of a later request. Our side stays open, so
+   * that a server that waits for it to close keeps each connection.
+   */
+  async function statusAfter(connections: number, bytes: string): Promise<number> {
+    const sockets = Array.from({ length: connections }, () => open(small));
+    await Promise.all(
+      sockets.map(async (socket) => {
+        const answered = new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
+        socket.write(bytes);
+        await answered;
+      }),
+    );
+    const { status } = await fetch(`${small.url}/healthz`);
+    for (const socket of sockets) socket.destroy();
+    return status;
+  }
+
+  test('requests that fill a packet do not fill the memory', async () => {
+    expect(await statusAfter(80, 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000))).toBe(200);
+  });
+
+  test.each(['POST /', 'GET /auth/login'])(
+    '%s without a session, with a body in chunks of one byte, does not fill the memory',
+    async (line) => {
+      expect(await statusAfter(400, request(line, CHUNKED) + '1\r\nx\r\n'.repeat(10_000))).toBe(200);
+    },
   );
-  expect((await fetch(`${small.url}/healthz`)).status).toBe(200);
-  for (const socket of sockets) socket.destroy();
+
+  test('uploads in chunks of one byte do not fill the memory', async () => {
+    const body = `${'1\r\nx\r\n'.repeat(60_000)}0\r\n\r\n`;
+    expect(await statusAfter(64, signedIn(`POST ${API}/things`, CHUNKED) + body)).toBe(200);
+  });
 });
