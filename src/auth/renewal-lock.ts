@@ -83,15 +83,15 @@ export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalL
 
       let confirmedAt = -Infinity;
       /** Counts from before the command was sent: Redis may have extended the lock as early as that. */
-      const confirmedBy = async (reply: Promise<unknown>) => {
+      const confirmedBy = async (send: () => Promise<unknown>) => {
         const sentAt = performance.now();
-        const isHeld = (await reply) === 1;
+        const isHeld = (await send()) === 1;
         if (isHeld) confirmedAt = Math.max(confirmedAt, sentAt);
         return isHeld;
       };
       const extending = setInterval(() => {
         // A lock that is lost with its Redis can't be had again: then the compare-and-set alone decides.
-        confirmedBy(redis.eval(EXTEND, 1, key, owner, LOCK_MS)).catch(() => {});
+        confirmedBy(async () => redis.eval(EXTEND, 1, key, owner, LOCK_MS)).catch(() => {});
       }, LOCK_MS / 3);
       extending.unref();
 
@@ -101,7 +101,9 @@ export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalL
       };
       return {
         setIfHeld: async (beside, value, seconds) =>
-          confirmedBy(fromStore(redis.eval(SET_BESIDE, 2, key, beside, owner, LOCK_MS, value, seconds))),
+          confirmedBy(async () =>
+            fromStore(redis.eval(SET_BESIDE, 2, key, beside, owner, LOCK_MS, value, seconds)),
+          ),
         isFresh: () => performance.now() - confirmedAt < LOCK_MS / 2,
         release: async () => finish(RELEASE, 0),
         coolDown: async () => finish(COOL, Math.round(COOLING_MS + Math.random() * JITTER_MS)),

@@ -69,13 +69,13 @@ export class ProcessEndsError extends TokenEndpointError {
   }
 }
 
-/** After an outage all sessions are refreshed at once. Most token requests of a process at a time; the others wait. */
-const MAX_TOKEN_REQUESTS = 32;
+/** After an outage all sessions are refreshed at once. Most refreshes of a process at a time; the others wait. */
+const MAX_REFRESHES = 32;
 
 /** The end of an attempt before this one → its turn → attempt noted → token endpoint → compare-and-set. */
 export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
   const { records, attempts, life, metrics, log, now } = options;
-  const takeTurn = createTurns(MAX_TOKEN_REQUESTS);
+  const acquire = createLimiter(MAX_REFRESHES);
 
   const read = async (sessionId: string, by: RequestNotes | undefined): Promise<Ticket> => {
     const found = await records.peek(sessionId, by);
@@ -173,10 +173,11 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
     const attempt = await attempts.begin(current, lock);
     if (attempt === null) return null;
     begun(attempt);
+    const maySend = () => lock.isFresh() && options.mayBegin();
     let grant: Grant;
     try {
       // A process that is stopped from here on may lose the lock, and another one may use the refresh token.
-      grant = await options.oauth.renew(current.record.grant, refreshToken, by?.trace, lock.isFresh);
+      grant = await options.oauth.renew(current.record.grant, refreshToken, by?.trace, maySend);
     } catch (error) {
       if (error instanceof NotSentError) return null;
       return afterFailure(current, error, attempt, earlier, by);
@@ -204,15 +205,15 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
       if (stored !== null) return stored;
     }
     await untilItsTurn(current.record);
-    const leave = await takeTurn(options.tokenTimeoutSeconds * 1_000);
-    if (leave === null) {
+    const release = await acquire(options.tokenTimeoutSeconds * 1_000);
+    if (release === null) {
       metrics?.failed('token_endpoint');
-      throw new TokenEndpointError(new Error('too many token requests at once'));
+      throw new TokenEndpointError(new Error('too many refreshes at once'));
     }
     try {
       return await refresh(current, refreshToken, earlier, lock, begun, by);
     } finally {
-      leave();
+      release();
     }
   };
 }
@@ -228,34 +229,34 @@ function toLog(earlier: EarlierAttempt | null) {
 }
 
 /**
- * Lets `most` in at a time, in the order in which they came. Resolves with what ends a turn, or with null where none came
- * within the time given (ms).
+ * Lets `most` refreshes run at a time, in the order in which they came. Resolves with a function that makes room for the
+ * next, or with null where there was no room within the time given (ms).
  */
-function createTurns(most: number): (withinMs: number) => Promise<(() => void) | null> {
-  let inside = 0;
+function createLimiter(most: number): (withinMs: number) => Promise<(() => void) | null> {
+  let active = 0;
   const waiting = new Set<() => void>();
-  const leave = () => {
-    inside -= 1;
+  const release = () => {
+    active -= 1;
     const [next] = waiting;
     next?.();
   };
   return async (withinMs) => {
-    if (inside < most) {
-      inside += 1;
-      return leave;
+    if (active < most) {
+      active += 1;
+      return release;
     }
     return new Promise((resolve) => {
-      const enter = () => {
+      const start = () => {
         clearTimeout(tooLate);
-        waiting.delete(enter);
-        inside += 1;
-        resolve(leave);
+        waiting.delete(start);
+        active += 1;
+        resolve(release);
       };
       const tooLate = setTimeout(() => {
-        waiting.delete(enter);
+        waiting.delete(start);
         resolve(null);
       }, withinMs);
-      waiting.add(enter);
+      waiting.add(start);
     });
   };
 }
