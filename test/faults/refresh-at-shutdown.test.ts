@@ -7,6 +7,7 @@ import type { Cloakroom } from '../support/fleet/cloakroom.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { createGate, holdAnswer } from '../support/fleet/gates.ts';
+import type { Gate } from '../support/fleet/gates.ts';
 import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/programs.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
@@ -32,20 +33,30 @@ beforeEach(async () => {
 
 const isDraining = async () => leaving.logged().some(({ msg }) => msg === 'draining');
 
-test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
+function holdTokenResponses(): Gate {
   const gate = createGate();
   gate.hold();
   fleet.service.intercept = ({ url }, res) => {
     if (url === TOKEN_PATH) holdAnswer(res, gate);
     return false;
   };
+  return gate;
+}
+
+/** The time is the service's part of the test, not a wait for anything. */
+async function releaseLate(gate: Gate): Promise<void> {
+  using watch = startStopwatch();
+  await eventually(async () => watch.ms() > RESPONDS_AFTER_MS);
+  gate.release();
+}
+
+test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
+  const gate = holdTokenResponses();
   const session = await fleet.enter('demo', { expiresAt: 0 });
   const cutOff = call(leaving.url, session.cookie).catch(() => null);
   await gate.reached();
   const exitCode = leaving.stop();
-  using watch = startStopwatch();
-  await eventually(async () => watch.ms() > RESPONDS_AFTER_MS);
-  gate.release();
+  await releaseLate(gate);
   expect(await exitCode).toBe(1); // the request took longer than the drain
   await cutOff;
   const stored = await fleet.records.peek(session.id);
@@ -55,19 +66,12 @@ test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', 
 });
 
 test('a process that ends after SHUTDOWN_SECONDS, for a refresh in the background, exits with 1', async () => {
-  const gate = createGate();
-  gate.hold();
-  fleet.service.intercept = ({ url }, res) => {
-    if (url === TOKEN_PATH) holdAnswer(res, gate);
-    return false;
-  };
+  const gate = holdTokenResponses();
   const session = await fleet.enter('demo', { expiresAt: Date.now() + 20_000 });
   expect(await call(leaving.url, session.cookie)).toMatchObject({ status: 200 });
   await gate.reached();
   const exitCode = leaving.stop();
-  using watch = startStopwatch();
-  await eventually(async () => watch.ms() > RESPONDS_AFTER_MS);
-  gate.release();
+  await releaseLate(gate);
   expect(await exitCode).toBe(1);
   expect(leaving.logged().at(-1)).toMatchObject({ msg: 'stopped', inTime: false });
   const stored = await fleet.records.peek(session.id);
