@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
+import { startRawService } from '../support/raw-service.ts';
+import type { RawService } from '../support/raw-service.ts';
 import { sendRaw } from '../support/raw.ts';
-import { startRawService } from './raw-service.ts';
-import type { RawService } from './raw-service.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
 let house: House;
 let service: RawService;
 beforeAll(async () => {
   service = await startRawService();
-  house = await startHouse({ SERVICE_URL: service.url });
+  house = await startHouse({ SERVICE_URL: service.origin });
 });
 afterAll(async () => {
   await house[Symbol.asyncDispose]();
@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 async function answerTo(bytes: string): Promise<string> {
-  service.answer = (socket) => socket.write(bytes);
+  service.answer = () => bytes;
   const { cookie } = await house.enter();
   return sendRaw(house, requestText({ fields: [`Cookie: ${cookie}`] }));
 }

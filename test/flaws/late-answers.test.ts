@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
+import { ok, startRawService } from '../support/raw-service.ts';
+import type { RawService } from '../support/raw-service.ts';
 import { sendRaw } from '../support/raw.ts';
-import { startRawService, whole } from './raw-service.ts';
-import type { RawService } from './raw-service.ts';
 import { requestText } from './request-text.ts';
 
 let house: House;
 let service: RawService;
 beforeAll(async () => {
   service = await startRawService();
-  house = await startHouse({ SERVICE_URL: service.url, SERVICE_CONNECTIONS: '8' });
+  house = await startHouse({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '8' });
 });
 afterAll(async () => {
   await house[Symbol.asyncDispose]();
@@ -31,15 +31,15 @@ afterEach(() => {
 test('a second answer that is late finds nobody waiting on its connection while there are others', async () => {
   const cookies = await Promise.all(Array.from({ length: 4 }, async () => (await house.enter()).cookie));
   let tamper: (() => unknown) | null = null;
-  service.answer = (socket, head) => {
-    if (head.includes('/v1/first')) {
-      tamper = () => socket.write(whole('stolen'));
-      socket.write(whole('for first'));
-      return;
+  service.answer = ({ start }, socket) => {
+    if (start.includes('/v1/first')) {
+      tamper = () => socket.write(ok('stolen'));
+      return ok('for first');
     }
     tamper?.(); // the worst moment: others wait for their answers
     tamper = null;
-    void delay(20).then(() => socket.write(whole('for next')));
+    void delay(20).then(() => socket.write(ok('for next')));
+    return null;
   };
   // By this clock a connection rests for 100 ms (resting-pool.ts): on a busy machine the others come later than that.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
@@ -49,10 +49,13 @@ test('a second answer that is late finds nobody waiting on its connection while 
 });
 
 test('connections are used again, and no more are opened than allowed', async () => {
-  service.answer = (socket) => void delay(5).then(() => socket.write(whole('any')));
-  const [openedBefore, callsBefore] = [service.opened(), service.calls.length];
+  service.answer = (_request, socket) => {
+    void delay(5).then(() => socket.write(ok('any')));
+    return null;
+  };
+  const [openedBefore, callsBefore] = [service.opened(), service.requests.length];
   const { cookie } = await house.enter();
   await Promise.all(Array.from({ length: 30 }, async () => call('any', cookie)));
-  expect(service.calls.length - callsBefore).toBe(30);
+  expect(service.requests.length - callsBefore).toBe(30);
   expect(service.opened() - openedBefore).toBeLessThanOrEqual(8);
 });

@@ -35,22 +35,49 @@ export function without(
 
 /** A body in chunks, put together; null where its last chunk, or what follows it, has not come. */
 export function dechunk(rest: Buffer): Buffer | null {
+  return readChunks(rest)?.body ?? null;
+}
+
+/** The body of a request by its framing (RFC 9112 §6.3); null where it is not whole yet. */
+export function bodyOf(message: RawMessage): Buffer | null {
+  return readBody(message)?.body ?? null;
+}
+
+/** Reads the first request of these bytes, and counts how many it takes; null where it is not whole yet. */
+export function readRequest(
+  bytes: Buffer,
+): (RawMessage & { readonly body: Buffer; readonly length: number }) | null {
+  const message = readMessage(bytes);
+  const framed = message && readBody(message);
+  if (message === null || framed === null) return null;
+  return { ...message, body: framed.body, length: bytes.length - message.rest.length + framed.length };
+}
+
+/** A body, and how many bytes it takes on the wire. */
+interface FramedBody {
+  readonly body: Buffer;
+  readonly length: number;
+}
+
+function readBody(message: RawMessage): FramedBody | null {
+  if (valuesOf(message, 'transfer-encoding').length > 0) return readChunks(message.rest);
+  const length = Number(valuesOf(message, 'content-length')[0] ?? 0);
+  return message.rest.length < length ? null : { body: message.rest.subarray(0, length), length };
+}
+
+function readChunks(rest: Buffer): FramedBody | null {
   const parts: Buffer[] = [];
   for (let at = 0; ;) {
     const lineEnd = rest.indexOf('\r\n', at);
     if (lineEnd < 0) return null;
     const size = Number.parseInt(rest.subarray(at, lineEnd).toString('latin1'), 16);
     const begin = lineEnd + 2;
-    if (size === 0) return rest.indexOf('\r\n', begin) < 0 ? null : Buffer.concat(parts);
+    if (size === 0) {
+      const end = rest.indexOf('\r\n\r\n', lineEnd); // behind the trailer fields, where there are any
+      return end < 0 ? null : { body: Buffer.concat(parts), length: end + 4 };
+    }
     if (rest.length < begin + size + 2) return null;
     parts.push(rest.subarray(begin, begin + size));
     at = begin + size + 2;
   }
-}
-
-/** The body of a request by its framing (RFC 9112 §6.3); null where it is not whole yet. */
-export function bodyOf(message: RawMessage): Buffer | null {
-  if (valuesOf(message, 'transfer-encoding').length > 0) return dechunk(message.rest);
-  const length = Number(valuesOf(message, 'content-length')[0] ?? 0);
-  return message.rest.length < length ? null : message.rest.subarray(0, length);
 }
