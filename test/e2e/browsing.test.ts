@@ -7,7 +7,7 @@ import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
 import { cookiesOfSignedIn, startE2e } from '../support/e2e/start-e2e.ts';
 import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/programs.ts';
-import { sendJson } from '../workspaces/small-service.ts';
+import { sendJson } from '../support/house.ts';
 
 const e2e = startE2e();
 

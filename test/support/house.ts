@@ -73,6 +73,12 @@ export interface House extends AsyncDisposable {
   signIn(returnTo?: string): Promise<{ browser: Browser; page: Page }>;
 }
 
+/** Answers with JSON, in an interceptor. */
+export function sendJson(res: ServerResponse, status: number, body: unknown): void {
+  res.writeHead(status, { 'content-type': 'application/json' });
+  res.end(JSON.stringify(body));
+}
+
 /** Calls of the token endpoint. */
 export function tokenCalls(house: House): ServiceLog[] {
   return house.calls.filter(({ url }) => url.endsWith('/authorization/oauth2/token'));

@@ -2,8 +2,9 @@ import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createMatcher } from '../../src/workspaces/find-text.ts';
 import { toItemRow } from '../../src/workspaces/item-row.ts';
+import { json } from '../support/raw-service.ts';
 import { namesIn, withEmptyRedis } from './browser-app.ts';
-import { sendJson, startSmallService, workspaces } from './small-service.ts';
+import { startSmallService, workspaces } from './small-service.ts';
 
 const start = withEmptyRedis();
 
@@ -52,10 +53,8 @@ test('To find nothing in particular leads back to the page that was shown before
 
 test('Of ten thousand matches at once those that are shown have their whole names', async () => {
   const name = `Workspace 1 ${'n'.repeat(80)}`;
-  await using service = await startSmallService([], (_call, res) => {
-    sendJson(res, 200, { value: Array.from({ length: 10_000 }, () => ({ name })) });
-    return true;
-  });
+  const value = Array.from({ length: 10_000 }, () => ({ name }));
+  await using service = await startSmallService([], () => json(200, { value }));
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?find=workspace').expect(200);
   expect(page.text.split(`data-find>${name}<`)).toHaveLength(1_000 + 1);
@@ -95,11 +94,10 @@ test('A search that takes too long says how far it came, and goes on from there'
 });
 
 test('A search that the service finds too fast shows what it found so far', async () => {
-  await using service = await startSmallService(workspaces(1_000), (_call, res, nth) => {
-    if (nth < 3) return false;
-    sendJson(res, 429, { code: 'TOO_MANY_REQUESTS' });
-    return true;
-  });
+  await using service = await startSmallService(
+    workspaces(1_000),
+    (_call, _socket, nth) => nth >= 3 && json(429, { code: 'TOO_MANY_REQUESTS' }),
+  );
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?find=Workspace%20150').expect(200);
   expect(namesIn(page.text)).toEqual(['Workspace 150']);
@@ -125,11 +123,10 @@ test('Looking on behind the end of a list finds nothing, and says nothing wrong'
 });
 
 test('A failure of the service while looking is an error page, as for any list', async () => {
-  await using service = await startSmallService(workspaces(250), (_call, res, nth) => {
-    if (nth < 2) return false;
-    sendJson(res, 500, {});
-    return true;
-  });
+  await using service = await startSmallService(
+    workspaces(250),
+    (_call, _socket, nth) => nth >= 2 && json(500, {}),
+  );
   await using app = await start(service);
   await request(app.server).get('/workspaces?find=x').expect(502);
 });

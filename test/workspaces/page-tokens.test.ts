@@ -4,9 +4,10 @@ import { createLog } from '../../src/platform/log.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { createSealer } from '../../src/session/sealing.ts';
 import { createPageTokens } from '../../src/workspaces/page-tokens.ts';
+import { json } from '../support/raw-service.ts';
 import { IDLE_SECONDS, startBrowserApp, startOwnRedis } from './browser-app.ts';
 import type { OwnRedis } from './browser-app.ts';
-import { sendJson, startSmallService, workspaces } from './small-service.ts';
+import { startSmallService, workspaces } from './small-service.ts';
 
 let own: OwnRedis;
 let redis: RedisClient;
@@ -94,7 +95,7 @@ test('With Redis away a later page is a 503 that says nobody is signed out', asy
 });
 
 test('A page that was read shows, though Redis went away before its tokens could be kept', async () => {
-  await using service = await startSmallService(workspaces(137), (_call, _res, nth) => {
+  await using service = await startSmallService(workspaces(137), (_call, _socket, nth) => {
     if (nth === 2) redis.disconnect();
     return false;
   });
@@ -106,11 +107,10 @@ test('A page that was read shows, though Redis went away before its tokens could
 });
 
 test('An error of the service stays what it is, though Redis went away meanwhile', async () => {
-  await using service = await startSmallService(workspaces(137), (_call, res, nth) => {
+  await using service = await startSmallService(workspaces(137), (_call, _socket, nth) => {
     if (nth < 2) return false;
     redis.disconnect();
-    sendJson(res, 403, {});
-    return true;
+    return json(403, {});
   });
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   const page = await request(app.server).get('/workspaces?page=2').expect(403);
@@ -125,10 +125,9 @@ function collectWarnings() {
 
 test('Of endless tokens a walk keeps the last that fit into 128 KiB: how much a session holds does not follow the service', async () => {
   const long = (nth: number) => `${nth}`.padStart(8_000, '0');
-  await using service = await startSmallService([], ({ next }, res) => {
+  await using service = await startSmallService([], ({ next }) => {
     const nth = Number(next ?? 0) + 1;
-    sendJson(res, 200, { value: [{ name: `Workspace ${nth}` }], next: long(nth) });
-    return true;
+    return json(200, { value: [{ name: `Workspace ${nth}` }], next: long(nth) });
   });
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
   await request(app.server).get('/workspaces?page=30').expect(200);
@@ -182,10 +181,9 @@ test('A list that outgrows 256 KiB gives up the pages that are furthest, be they
 });
 
 test('Far into a list of long tokens the page that one stands on and those around it stay known', async () => {
-  await using service = await startSmallService([], ({ next }, res) => {
+  await using service = await startSmallService([], ({ next }) => {
     const nth = Number(next ?? 0) + 1;
-    sendJson(res, 200, { value: [{ name: `Workspace ${nth}` }], next: `${nth}`.padStart(1_000, '0') });
-    return true;
+    return json(200, { value: [{ name: `Workspace ${nth}` }], next: `${nth}`.padStart(1_000, '0') });
   });
   // A walk ends after ten seconds: of 190 calls this one is to have them all.
   await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, now: () => 0 });

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import express from 'express';
 import type { ErrorRequestHandler } from 'express';
@@ -9,9 +8,10 @@ import request from 'supertest';
 import type { Ticket } from '../../src/session/record.ts';
 import { createPagesAtOnce } from '../../src/workspaces/pages-at-once.ts';
 import { eventually } from '../support/programs.ts';
+import { json } from '../support/raw-service.ts';
 import { withEmptyRedis } from './browser-app.ts';
 import type { BrowserApp } from './browser-app.ts';
-import { sendJson, startSmallService } from './small-service.ts';
+import { startSmallService } from './small-service.ts';
 
 const start = withEmptyRedis();
 
@@ -29,10 +29,10 @@ const ask = (app: BrowserApp, session = 'session-a') =>
   request(app.server).get('/workspaces').set('x-test-session', session);
 
 test('One page too many of a session at once is a 429, until one of the others is there or has failed', async () => {
-  const waiting: ServerResponse[] = [];
-  await using service = await startSmallService([], (_call, res) => {
-    waiting.push(res);
-    return true;
+  const waiting: Socket[] = [];
+  await using service = await startSmallService([], (_call, socket) => {
+    waiting.push(socket);
+    return null;
   });
   await using app = await start(service, { connections: CONNECTIONS });
   const pages = Array.from({ length: MOST_PAGES }, async () => ask(app));
@@ -43,20 +43,21 @@ test('One page too many of a session at once is a 429, until one of the others i
   const others = ask(app, 'session-b').then(({ status }) => status);
   await eventually(async () => waiting.length === MOST_PAGES + 1);
 
-  for (const [at, res] of waiting.splice(0).entries()) sendJson(res, at === 0 ? 500 : 200, { value: [] });
+  for (const [at, socket] of waiting.splice(0).entries())
+    socket.write(json(at === 0 ? 500 : 200, { value: [] }));
   expect(new Set(await statuses)).toEqual(new Set([200, 502]));
   expect(await others).toBe(200);
   const again = ask(app).then(({ status }) => status);
   await eventually(async () => waiting.length === 1);
-  for (const res of waiting) sendJson(res, 200, { value: [] });
+  for (const socket of waiting) socket.write(json(200, { value: [] }));
   expect(await again).toBe(200);
 });
 
 test('Where a few sessions have all the pages they get, another one has two at once', async () => {
-  const waiting: ServerResponse[] = [];
-  await using service = await startSmallService([], (_call, res) => {
-    waiting.push(res);
-    return true;
+  const waiting: Socket[] = [];
+  await using service = await startSmallService([], (_call, socket) => {
+    waiting.push(socket);
+    return null;
   });
   await using app = await start(service, { connections: CONNECTIONS });
   const pages: Promise<number>[] = [];
@@ -65,7 +66,7 @@ test('Where a few sessions have all the pages they get, another one has two at o
     await eventually(async () => waiting.length === pages.length); // what each may have goes by what others have
   }
   await ask(app, 'd').expect(429);
-  for (const res of waiting) sendJson(res, 200, { value: [] });
+  for (const socket of waiting) socket.write(json(200, { value: [] }));
   expect(new Set(await Promise.all(pages))).toEqual(new Set([200]));
 });
 

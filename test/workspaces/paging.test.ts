@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
+import { json } from '../support/raw-service.ts';
 import { namesIn, withEmptyRedis } from './browser-app.ts';
-import { sendJson, startSmallService, workspaces } from './small-service.ts';
+import { startSmallService, workspaces } from './small-service.ts';
 
 const start = withEmptyRedis();
 
@@ -123,11 +124,10 @@ test('A kept token that the service refuses is forgotten, and the page walked to
 });
 
 test('A service that refuses every token is asked again once, not for ever', async () => {
-  await using service = await startSmallService(workspaces(137), (call, res) => {
-    if (call.next === null) return false;
-    sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
-    return true;
-  });
+  await using service = await startSmallService(
+    workspaces(137),
+    ({ next }) => next !== null && json(400, { code: 'NEXT_TOKEN_EXPIRED' }),
+  );
   await using app = await start(service);
   await request(app.server).get('/workspaces').expect(200);
   service.calls.length = 0;
@@ -138,10 +138,9 @@ test('A service that refuses every token is asked again once, not for ever', asy
 
 test('A list that leads back to an earlier page is an error, not an endless walk', async () => {
   const cycle: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
-  await using service = await startSmallService([], (call, res) => {
-    sendJson(res, 200, { value: [1], next: cycle[call.next ?? ''] });
-    return true;
-  });
+  await using service = await startSmallService([], ({ next }) =>
+    json(200, { value: [1], next: cycle[next ?? ''] }),
+  );
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?page=50').expect(502);
   expect(page.text).toContain('The service sent something unexpected');
@@ -180,11 +179,10 @@ test('A walk stops after ten seconds and shows how far it came', async () => {
 });
 
 test('A walk that the service finds too fast shows how far it came', async () => {
-  await using service = await startSmallService(workspaces(137), (_call, res, nth) => {
-    if (nth < 4) return false;
-    sendJson(res, 429, {});
-    return true;
-  });
+  await using service = await startSmallService(
+    workspaces(137),
+    (_call, _socket, nth) => nth >= 4 && json(429, {}),
+  );
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?limit=10&page=9').expect(200);
   expect(page.text).toContain('This is page 3.');
@@ -192,11 +190,10 @@ test('A walk that the service finds too fast shows how far it came', async () =>
 
 test('What a walk found before it failed is kept', async () => {
   let failing = true;
-  await using service = await startSmallService(workspaces(137), (_call, res, nth) => {
-    if (!failing || nth < 4) return false;
-    sendJson(res, 500, {});
-    return true;
-  });
+  await using service = await startSmallService(
+    workspaces(137),
+    (_call, _socket, nth) => failing && nth >= 4 && json(500, {}),
+  );
   await using app = await start(service);
   await request(app.server).get('/workspaces?limit=10&page=9').expect(502);
   failing = false;
@@ -210,10 +207,7 @@ test('Items are counted as they came, also where the service gives fewer than as
     '': { value: [{ name: 'one' }], next: 'second' },
     second: { value: [{ name: 'two' }, { name: 'three' }] },
   };
-  await using service = await startSmallService([], (call, res) => {
-    sendJson(res, 200, pages[call.next ?? '']);
-    return true;
-  });
+  await using service = await startSmallService([], ({ next }) => json(200, pages[next ?? '']));
   await using app = await start(service);
   const first = await request(app.server).get('/workspaces').expect(200);
   expect(first.text).toContain('Item 1 ');
@@ -231,7 +225,7 @@ test('An empty list says so', async () => {
 
 test('A walk ends with its session, shows nothing, and leaves nothing', async () => {
   let ended = false;
-  await using service = await startSmallService(workspaces(1_000), (_call, _res, nth) => {
+  await using service = await startSmallService(workspaces(1_000), (_call, _socket, nth) => {
     ended = nth === 3;
     return false;
   });

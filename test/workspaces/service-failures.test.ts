@@ -6,9 +6,10 @@ import request from 'supertest';
 import type { TokenKeeper } from '../../src/auth/token-keeper.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import { SessionEndedError } from '../../src/session/session-ended.ts';
+import { json, response } from '../support/raw-service.ts';
 import { withEmptyRedis } from './browser-app.ts';
 import type { BrowserAppOptions } from './browser-app.ts';
-import { sendJson, startSmallService, workspaces } from './small-service.ts';
+import { startSmallService, workspaces } from './small-service.ts';
 import type { Interception } from './small-service.ts';
 
 const start = withEmptyRedis();
@@ -25,18 +26,12 @@ async function answerOver(intercept: Interception, options: Partial<BrowserAppOp
   return { page, calls: service.calls, failures };
 }
 
-function always(status: number, headers: Record<string, string> = {}): Interception {
-  return (_call, res) => {
-    res.writeHead(status, headers).end('{"message":"from the service"}');
-    return true;
-  };
+function always(status: number, ...fields: string[]): Interception {
+  return () => response(status, '{"message":"from the service"}', ...fields);
 }
 
 function body(text: string | Buffer): Interception {
-  return (_call, res) => {
-    res.writeHead(200, { 'content-type': 'application/json' }).end(text);
-    return true;
-  };
+  return () => response(200, text, 'Content-Type: application/json');
 }
 
 /** What the log hears of a failure and the page does not say. */
@@ -73,11 +68,7 @@ test('A call says what it takes, who asks, and under which request id', async ()
 test('A token that the service refuses is renewed once, and the call repeated', async () => {
   const { tokens, asked } = scriptedTokens();
   const { page, calls } = await answerOver(
-    (call, res) => {
-      if (call.headers.authorization === 'Bearer second') return false;
-      sendJson(res, 401, { code: 'TOKEN_EXPIRED' });
-      return true;
-    },
+    ({ headers }) => headers['authorization'] !== 'Bearer second' && json(401, { code: 'TOKEN_EXPIRED' }),
     { tokens },
   );
   expect(page.status).toBe(200);
@@ -98,10 +89,9 @@ test('A second 401 is a page about the service, never a sign-out or a redirect',
 
 test('A walk renews once: a service that refuses token after token is not followed', async () => {
   const { tokens, asked } = scriptedTokens();
-  await using service = await startSmallService(workspaces(137), (call, res) => {
-    if (call.next === null && call.headers.authorization === 'Bearer second') return false;
-    sendJson(res, 401, {});
-    return true;
+  await using service = await startSmallService(workspaces(137), ({ next, headers }) => {
+    const isTaken = next === null && headers['authorization'] === 'Bearer second';
+    return !isTaken && json(401, {});
   });
   await using app = await start(service, { tokens });
   await request(app.server).get('/workspaces?page=2').expect(502);
@@ -144,14 +134,14 @@ test('A list that the service does not have is a 404 page', async () => {
 });
 
 test.each([
-  ['Retry-After in seconds', { 'retry-after': '7' }, '7', '7 seconds'],
-  ['Retry-After as a date', { 'retry-after': new Date(NOON + 30_000).toUTCString() }, '30', '30 seconds'],
-  ['x-ratelimit-reset', { 'x-ratelimit-reset': String(NOON / 1_000 + 240) }, '240', '4 minutes'],
-  ['neither', {}, '1', 'a second'],
-  ['nonsense', { 'retry-after': 'soon', 'x-ratelimit-reset': '1e400' }, '1', 'a second'],
-  ['a year', { 'retry-after': '31536000' }, '3600', '60 minutes'],
-])('A rate limit with %s says how long to wait', async (_name, headers, seconds, words) => {
-  const { page } = await answerOver(always(429, headers), { now: () => NOON });
+  ['Retry-After in seconds', ['Retry-After: 7'], '7', '7 seconds'],
+  ['Retry-After as a date', [`Retry-After: ${new Date(NOON + 30_000).toUTCString()}`], '30', '30 seconds'],
+  ['x-ratelimit-reset', [`X-RateLimit-Reset: ${NOON / 1_000 + 240}`], '240', '4 minutes'],
+  ['neither', [], '1', 'a second'],
+  ['nonsense', ['Retry-After: soon', 'X-RateLimit-Reset: 1e400'], '1', 'a second'],
+  ['a year', ['Retry-After: 31536000'], '3600', '60 minutes'],
+])('A rate limit with %s says how long to wait', async (_name, fields, seconds, words) => {
+  const { page } = await answerOver(always(429, ...fields), { now: () => NOON });
   expect(page.status).toBe(503);
   expect(page.headers['retry-after']).toBe(seconds);
   expect(page.text).toMatch(new RegExp(`You can try again in <time [^>]*>${words}</time>`));
@@ -166,7 +156,7 @@ test('Any other status is a 502 page in plain words; the log hears which it was'
 });
 
 test('A redirect of the service is not followed', async () => {
-  const { page, calls } = await answerOver(always(302, { location: '/elsewhere' }));
+  const { page, calls } = await answerOver(always(302, 'Location: /elsewhere'));
   expect(page.status).toBe(502);
   expect(calls).toHaveLength(1);
 });
@@ -200,38 +190,32 @@ test('An answer over 10 MiB is a 502 page', async () => {
 });
 
 test('An answer that breaks off is a 502 page', async () => {
-  const { page } = await answerOver((_call, res) => {
-    res.writeHead(200, { 'content-length': '100' });
-    res.write('{"value":[', () => res.destroy());
-    return true;
+  const { page } = await answerOver((_call, socket) => {
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":[');
+    return null;
   });
   expect(page.status).toBe(502);
   expect(page.text).toContain('The service can’t be reached');
 });
 
 test('A service that does not answer is a 504 page', async () => {
-  const { page } = await answerOver(() => true, { timeoutSeconds: 0.05 });
+  const { page } = await answerOver(() => null, { timeoutSeconds: 0.05 });
   expect(page.status).toBe(504);
   expect(page.text).toContain('The service takes too long');
 });
 
 test('A service that begins to answer and falls silent is a 504 page', async () => {
-  const { page } = await answerOver(
-    (_call, res) => {
-      res.write('{"value":[');
-      return true;
-    },
-    { timeoutSeconds: 0.05 },
-  );
+  const begun = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":[';
+  const { page } = await answerOver(() => begun, { timeoutSeconds: 0.05 });
   expect(page.status).toBe(504);
 });
 
 test('A service that answers a byte at a time is a 504 page once the time is up', async () => {
   const { page } = await answerOver(
-    (_call, res) => {
-      const drip = setInterval(() => res.write(' '), 10);
-      res.once('close', () => clearInterval(drip));
-      return true;
+    (_call, socket) => {
+      const drip = setInterval(() => socket.write(' '), 10);
+      socket.once('close', () => clearInterval(drip));
+      return 'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n';
     },
     { timeoutSeconds: 0.2 },
   );
@@ -239,13 +223,8 @@ test('A service that answers a byte at a time is a 504 page once the time is up'
 });
 
 test('A refusal that never ends is a page, too', async () => {
-  const { page } = await answerOver(
-    (_call, res) => {
-      res.writeHead(403).write('{');
-      return true;
-    },
-    { timeoutSeconds: 0.05 },
-  );
+  const begun = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n{';
+  const { page } = await answerOver(() => begun, { timeoutSeconds: 0.05 });
   expect([403, 504]).toContain(page.status);
 });
 
@@ -265,10 +244,10 @@ test('A reader who goes away ends the call to the service, and that is no failur
   const gone = new AbortController();
   const calls = new EventEmitter();
   const cut = once(calls, 'cut');
-  await using service = await startSmallService([], (_call, res) => {
-    res.once('close', () => calls.emit('cut'));
+  await using service = await startSmallService([], (_call, socket) => {
+    socket.once('close', () => calls.emit('cut'));
     gone.abort();
-    return true;
+    return null;
   });
   const failures: unknown[] = [];
   await using app = await start(service, {

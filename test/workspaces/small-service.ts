@@ -1,21 +1,20 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Socket } from 'node:net';
+import { json, startRawService } from '../support/raw-service.ts';
+import type { RawService } from '../support/raw-service.ts';
 
 interface ServiceCall {
   readonly limit: string | null;
   readonly next: string | null;
   readonly target: string;
-  readonly headers: IncomingMessage['headers'];
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Answers a call in the service's place; false leaves it to the list. */
-export type Interception = (call: ServiceCall, res: ServerResponse, nth: number) => boolean;
+/** Responds in the service's place: with these bytes, or over the socket where it gives null; false leaves it to the list. */
+export type Interception = (call: ServiceCall, socket: Socket, nth: number) => string | Buffer | null | false;
 
-/** A server with one list that follows section 4.5 of the service interface to the letter. */
-export interface SmallService extends AsyncDisposable {
-  readonly origin: string;
+/** A service with one list that follows section 4.5 of the service interface to the letter. */
+export interface SmallService extends AsyncDisposable, Pick<RawService, 'origin'> {
   readonly calls: ServiceCall[];
   /** The tokens given out so far. */
   readonly given: string[];
@@ -31,27 +30,14 @@ export async function startSmallService(
   const given: string[] = [];
   const offsets = new Map<string, { readonly limit: string; readonly offset: number }>();
 
-  const answer = (req: IncomingMessage, res: ServerResponse) => {
-    const url = new URL(req.url ?? '', 'http://service');
-    // As strict servers do: a plus sign is a plus sign.
-    const query = new URLSearchParams(url.search.replaceAll('+', '%2B'));
-    const call = {
-      limit: query.get('limit'),
-      next: query.get('next'),
-      target: req.url ?? '',
-      headers: req.headers,
-    };
-    calls.push(call);
-    if (intercept(call, res, calls.length)) return;
-
+  const respond = (call: ServiceCall) => {
     const limit = call.limit ?? '';
     const from = call.next === null ? { limit, offset: 0 } : offsets.get(call.next);
     if (from === undefined || from.limit !== limit) {
-      sendJson(res, 400, { code: 'PAGINATION_INVALID', message: 'No such page' });
-      return;
+      return json(400, { code: 'PAGINATION_INVALID', message: 'No such page' });
     }
     const end = from.offset + Number(limit);
-    sendJson(res, 200, {
+    return json(200, {
       value: items.slice(from.offset, end),
       ...(end < items.length && { next: give({ limit, offset: end }) }),
     });
@@ -65,24 +51,24 @@ export async function startSmallService(
     return token;
   };
 
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const service = await startRawService();
+  service.answer = ({ start, fields }, socket) => {
+    const target = start.split(' ')[1] ?? '';
+    // As strict servers do: a plus sign is a plus sign.
+    const query = new URLSearchParams(new URL(target, service.origin).search.replaceAll('+', '%2B'));
+    const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
+    const call = { limit: query.get('limit'), next: query.get('next'), target, headers };
+    calls.push(call);
+    const response = intercept(call, socket, calls.length);
+    return response === false ? respond(call) : response;
+  };
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: service.origin,
     calls,
     given,
     expireTokens: () => offsets.clear(),
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: async () => service[Symbol.asyncDispose](),
   };
-}
-
-export function sendJson(res: ServerResponse, status: number, body: unknown): void {
-  res.writeHead(status, { 'content-type': 'application/json' });
-  res.end(JSON.stringify(body));
 }
 
 /** Workspaces named `Workspace 1` and up. */

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startHouse } from '../support/house.ts';
+import { sendJson, startHouse } from '../support/house.ts';
 import type { House, Interceptor } from '../support/house.ts';
 import type { Browser } from '../support/browser.ts';
-import { sendJson } from './small-service.ts';
 
 let house: House;
 let browser: Browser;

@@ -36,6 +36,8 @@ type Intercept = (
 /**
  * The local service, with a Redis of its own so that what happens to Cloakroom's leaves it alone, and in front of it
  * somebody who counts, and who may answer in its place.
+ *
+ * It does not build on raw-service.ts: it passes requests on to the local service, which takes them from `node:http`.
  */
 export interface TestService extends AsyncDisposable {
   readonly origin: string;

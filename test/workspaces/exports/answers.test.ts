@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
-import { sendJson, workspaces } from '../small-service.ts';
-import { fieldOf, respond, startExportHouse, toLines } from './export-house.ts';
+import { json, response } from '../../support/raw-service.ts';
+import { workspaces } from '../small-service.ts';
+import { fieldOf, startExportHouse, toLines } from './export-house.ts';
 import type { ExportHouse } from './export-house.ts';
 
 let bench: ExportHouse;
@@ -107,7 +108,7 @@ test.each([
 test('A session that turns out to have ended leads to sign-in, and back to the list', async () => {
   await bench.begin([]);
   const { cookie } = await bench.house.enter({ expiresAt: 0 });
-  bench.intercept = respond((res) => sendJson(res, 400, { error: 'invalid_grant' }));
+  bench.intercept = () => json(400, { error: 'invalid_grant' });
   const answer = await bench.get('/workspaces/w1/rooms.csv', cookie);
   expect(answer.status).toBe(303);
   expect(fieldOf(answer, 'location')).toBe('/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms');
@@ -116,10 +117,7 @@ test('A session that turns out to have ended leads to sign-in, and back to the l
 describe('as the service gave it', () => {
   const ITEM = String.raw`{"id":9007199254740993,"a":1.50,"__proto__":{"x":null},"a":"\u0041\ud800\/","b":[1, -0]}`;
   const answerWith = (text: string) => {
-    bench.intercept = (_call, res) => {
-      res.writeHead(200, { 'content-type': 'application/json' }).end(text);
-      return true;
-    };
+    bench.intercept = () => response(200, text, 'Content-Type: application/json');
   };
 
   test('NDJSON keeps large numbers, repeated names, escapes and blanks', async () => {
@@ -151,7 +149,7 @@ describe('a failure of the first page', () => {
     [400, 502, 'The service could not give this page'],
   ])('is a page in words: %i', async (given, status, words) => {
     const cookie = await bench.begin(workspaces(3));
-    bench.intercept = respond((res) => sendJson(res, given, {}));
+    bench.intercept = () => json(given, {});
     const answer = await bench.get('/workspaces.csv', cookie);
     expect(answer.status).toBe(status);
     expect(answer.body).toContain(words);
@@ -162,7 +160,7 @@ describe('a failure of the first page', () => {
 
   test('leads, where new access may help, to sign-in and back to the list', async () => {
     const cookie = await bench.begin(workspaces(3));
-    bench.intercept = respond((res) => sendJson(res, 403, {}));
+    bench.intercept = () => json(403, {});
     const { body } = await bench.get('/workspaces/w1/rooms.csv', cookie);
     expect(body).toContain('href="/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms">Sign in again</a>');
     expect(body).toMatch(/<a href="\/workspaces\/w1\/rooms">.*Back to the list/);
@@ -170,7 +168,7 @@ describe('a failure of the first page', () => {
 
   test('is a problem to who prefers JSON', async () => {
     const cookie = await bench.begin([]);
-    bench.intercept = respond((res) => res.writeHead(429, { 'retry-after': '7' }).end());
+    bench.intercept = () => response(429, '', 'Retry-After: 7');
     const answer = await bench.get('/workspaces.ndjson', cookie, ['Accept: application/json']);
     expect(fieldOf(answer, 'retry-after')).toBe('7');
     expect(JSON.parse(answer.body ?? '')).toMatchObject({ status: 503, code: 'service_rate_limited' });
@@ -188,10 +186,10 @@ describe('a failure of the first page', () => {
 test('A third export of a session at a time is refused in words, until another has ended', async () => {
   const cookie = await bench.begin(workspaces(150));
   const release: (() => void)[] = [];
-  bench.intercept = (call, res) => {
+  bench.intercept = (call, socket) => {
     if (call.next === null) return false;
-    release.push(() => sendJson(res, 200, { value: [] }));
-    return true;
+    release.push(() => socket.write(json(200, { value: [] })));
+    return null;
   };
   const two = [await bench.open('/workspaces.csv', cookie), await bench.open('/workspaces.ndjson', cookie)];
   await Promise.all(two.map(async (end) => end.until('HTTP/1.1 200')));

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Wait } from '../../../src/workspaces/exports/patience.ts';
 import { startHouse } from '../../support/house.ts';
 import type { House } from '../../support/house.ts';
@@ -6,8 +5,9 @@ import { openConnection } from '../../support/raw-client.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
 import { dechunk, readMessage, valuesOf } from '../../support/raw-message.ts';
 import type { RawMessage } from '../../support/raw-message.ts';
+import { json } from '../../support/raw-service.ts';
 import { exchangeBytes } from '../../support/raw.ts';
-import { sendJson, startSmallService } from '../small-service.ts';
+import { startSmallService } from '../small-service.ts';
 import type { Interception, SmallService } from '../small-service.ts';
 
 /** An answer as it came over the wire. */
@@ -49,12 +49,11 @@ export async function startExportHouse(env: Readonly<Record<string, string>> = {
   let renewals = 0;
   const passTime: Wait = async (ms) => house.advance(ms);
   const own = { intercept: (() => false) as Interception, wait: passTime };
-  const service = await startSmallService(items, (call, res, nth) => {
-    if (own.intercept(call, res, nth)) return true;
-    if (call.target !== TOKEN_PATH) return false;
+  const service = await startSmallService(items, (call, socket, nth) => {
+    const response = own.intercept(call, socket, nth);
+    if (response !== false || call.target !== TOKEN_PATH) return response;
     renewals += 1;
-    sendJson(res, 200, { access_token: `token-${renewals}`, expires_in: 900 });
-    return true;
+    return json(200, { access_token: `token-${renewals}`, expires_in: 900 });
   });
   const house = await startHouse({ SERVICE_URL: service.origin, ...env }, async (ms, signal) => {
     pauses.push(ms);
@@ -101,14 +100,6 @@ export async function startExportHouse(env: Readonly<Record<string, string>> = {
       await service[Symbol.asyncDispose]();
     },
   });
-}
-
-/** An answer in the service's place. */
-export function respond(answer: (res: ServerResponse) => unknown): Interception {
-  return (_call, res) => {
-    answer(res);
-    return true;
-  };
 }
 
 /** A field of an answer's head. */

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { eventually } from '../../support/programs.ts';
 import { readMessage, dechunk } from '../../support/raw-message.ts';
+import { json } from '../../support/raw-service.ts';
 import { turns } from '../../support/turns.ts';
-import { sendJson, workspaces } from '../small-service.ts';
+import { workspaces } from '../small-service.ts';
 import { startExportHouse, toLines } from './export-house.ts';
 import type { ExportHouse } from './export-house.ts';
 
@@ -40,10 +41,10 @@ test('A page is on its way to the reader before the next one has come', async ()
   const items = workspaces(150);
   const cookie = await bench.begin(items);
   let answer = () => {};
-  bench.intercept = (call, res) => {
+  bench.intercept = (call, socket) => {
     if (call.next === null) return false;
-    answer = () => sendJson(res, 200, { value: items.slice(100) });
-    return true;
+    answer = () => socket.write(json(200, { value: items.slice(100) }));
+    return null;
   };
   const reader = await bench.open('/workspaces.ndjson', cookie);
   await reader.until('"Workspace 100"');
@@ -58,10 +59,10 @@ test('A page is on its way to the reader before the next one has come', async ()
 test('An export that is under way when the process is told to end comes to its own end', async () => {
   const cookie = await bench.begin(workspaces(537));
   let go = () => {};
-  bench.intercept = (call, res) => {
+  bench.intercept = (call, socket) => {
     if (call.next !== bench.service.given[1]) return false;
-    go = () => sendJson(res, 200, { value: [{ id: 'the last' }] });
-    return true;
+    go = () => socket.write(json(200, { value: [{ id: 'the last' }] }));
+    return null;
   };
   const reader = await bench.open('/workspaces.ndjson', cookie);
   await eventually(async () => bench.service.calls.length === 3);

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../../support/programs.ts';
+import { json, response } from '../../support/raw-service.ts';
 import { exchangeBytes } from '../../support/raw.ts';
-import { sendJson, workspaces } from '../small-service.ts';
+import { workspaces } from '../small-service.ts';
 import type { Interception } from '../small-service.ts';
-import { respond, startExportHouse, toLines } from './export-house.ts';
+import { startExportHouse, toLines } from './export-house.ts';
 import type { ExportHouse } from './export-house.ts';
 
 // What an export goes through after its first page, when its head has been sent.
@@ -23,10 +24,10 @@ const waitInReality: ExportHouse['wait'] = async (ms, signal) => delay(ms, undef
 /** The n-th call of a list (counted from 1) is answered like this, all others as usual. */
 function onCall(nth: number, answer: Interception): Interception {
   let calls = 0;
-  return (call, res) => {
+  return (call, socket) => {
     if (call.target.includes('/oauth2/')) return false;
     calls += 1;
-    return calls === nth && answer(call, res, nth);
+    return calls === nth && answer(call, socket, nth);
   };
 }
 
@@ -62,10 +63,7 @@ async function expectWhole(cookie: string, items: readonly unknown[] = ITEMS): P
 describe('goes on', () => {
   test('after a pause that the service asks for', async () => {
     const cookie = await bench.begin(ITEMS);
-    bench.intercept = onCall(
-      3,
-      respond((res) => res.writeHead(429, { 'retry-after': '20' }).end()),
-    );
+    bench.intercept = onCall(3, () => response(429, '', 'Retry-After: 20'));
     await expectWhole(cookie);
     expect(bench.pauses).toEqual([20_000]);
     expect(bench.service.calls).toHaveLength(7);
@@ -74,15 +72,12 @@ describe('goes on', () => {
   test('through any number of renewals', async () => {
     const cookie = await bench.begin(ITEMS);
     let taken = 'a-living-token';
-    bench.intercept = (call, res) => {
+    bench.intercept = (call) => {
       if (call.target.includes('/oauth2/')) {
         taken = `token-${bench.renewals() + 1}`;
         return false;
       }
-      if (call.headers.authorization !== `Bearer ${taken}`) {
-        sendJson(res, 401, { code: 'TOKEN_EXPIRED' });
-        return true;
-      }
+      if (call.headers['authorization'] !== `Bearer ${taken}`) return json(401, { code: 'TOKEN_EXPIRED' });
       // One page later this one is refused as well. A younger token would not be refreshed after that.
       taken = 'the next one';
       bench.house.advance(31_000);
@@ -100,7 +95,7 @@ describe('goes on', () => {
     });
     await expectWhole(cookie);
     expect(bench.renewals()).toBe(1);
-    const tokens = bench.service.calls.map(({ headers }) => headers.authorization).filter(Boolean);
+    const tokens = bench.service.calls.map(({ headers }) => headers['authorization']).filter(Boolean);
     expect([...new Set(tokens)]).toEqual(['Bearer a-living-token', 'Bearer token-1']);
   });
 
@@ -108,15 +103,13 @@ describe('goes on', () => {
     const cookie = await bench.begin(ITEMS);
     bench.wait = waitInReality; // Redis, too, must have forgotten the attempt before
     let refusals = 0;
-    bench.intercept = (call, res) => {
-      if (call.next === bench.service.given[1] && call.headers.authorization === 'Bearer a-living-token') {
-        sendJson(res, 401, {});
-        return true;
+    bench.intercept = (call) => {
+      if (call.next === bench.service.given[1] && call.headers['authorization'] === 'Bearer a-living-token') {
+        return json(401, {});
       }
       if (!call.target.includes('/oauth2/') || refusals === 1) return false;
       refusals += 1;
-      res.writeHead(503).end();
-      return true;
+      return response(503);
     };
     await expectWhole(cookie);
     expect([refusals, bench.renewals()]).toEqual([1, 1]);
@@ -135,13 +128,12 @@ describe('goes on', () => {
   test('when tokens expire again and again, as long as there is something new each time', async () => {
     const cookie = await bench.begin(ITEMS);
     const expired = new Set<string>();
-    bench.intercept = (call, res) => {
+    bench.intercept = (call) => {
       // Each page but the first is first asked for with a token that is not taken.
       const offset = call.next?.split('?')[1];
       if (offset === undefined || expired.has(offset)) return false;
       expired.add(offset);
-      sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
-      return true;
+      return json(400, { code: 'NEXT_TOKEN_EXPIRED' });
     };
     await expectWhole(cookie);
     expect(expired.size).toBe(5);
@@ -158,10 +150,9 @@ describe('goes on', () => {
       page(120, 200, 'd'),
       page(200, 210),
     ];
-    bench.intercept = (_call, res, nth) => {
+    bench.intercept = (_call, _socket, nth) => {
       const answer = pages[nth - 1] ?? null;
-      sendJson(res, answer === null ? 400 : 200, answer);
-      return true;
+      return json(answer === null ? 400 : 200, answer);
     };
     await expectWhole(cookie, ITEMS.slice(0, 210));
   });
@@ -203,11 +194,7 @@ describe('is cut off', () => {
 
   test('when its tokens never get it any further', async () => {
     const cookie = await bench.begin(ITEMS);
-    bench.intercept = (call, res) => {
-      if (call.next === null || bench.service.given.length <= 2) return false;
-      sendJson(res, 400, {});
-      return true;
-    };
+    bench.intercept = ({ next }) => next !== null && bench.service.given.length > 2 && json(400, {});
     await expectCutOff(
       cookie,
       'service_answer_unreadable',
@@ -219,10 +206,8 @@ describe('is cut off', () => {
 
   test('when a token comes a second time', async () => {
     const cookie = await bench.begin([]);
-    bench.intercept = (_call, res, nth) => {
-      sendJson(res, 200, { value: [{ id: nth }], next: nth % 2 === 0 ? 'even' : 'odd' });
-      return true;
-    };
+    bench.intercept = (_call, _socket, nth) =>
+      json(200, { value: [{ id: nth }], next: nth % 2 === 0 ? 'even' : 'odd' });
     await expectCutOff(
       cookie,
       'service_answer_unreadable',
@@ -232,28 +217,30 @@ describe('is cut off', () => {
   });
 
   test.each([
-    ['fails', 'service_failed', respond((res) => sendJson(res, 500, {}))],
-    ['breaks off', 'service_unreachable', respond((res) => res.socket?.destroy())],
+    ['fails', 'service_failed', () => json(500, {})],
+    [
+      'breaks off',
+      'service_unreachable',
+      (_call, socket) => {
+        socket.destroy();
+        return null;
+      },
+    ],
     [
       'sends half a page',
       'service_unreachable',
-      (_call, res) => {
-        res.writeHead(200, { 'content-length': '100' });
-        res.write('{"value":[', () => res.socket?.destroy());
-        return true;
+      (_call, socket) => {
+        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":[');
+        return null;
       },
     ],
-    ['sends no JSON', 'service_answer_unreadable', respond((res) => res.end('secret-data'))],
+    ['sends no JSON', 'service_answer_unreadable', () => response(200, 'secret-data')],
     [
       'refuses two tokens',
       'service_refuses_sign_in',
-      (_call, res) => {
-        bench.intercept = onCall(
-          1,
-          respond((other) => sendJson(other, 401, {})),
-        );
-        sendJson(res, 401, {});
-        return true;
+      () => {
+        bench.intercept = onCall(1, () => json(401, {}));
+        return json(401, {});
       },
     ],
   ] satisfies [string, string, Interception][])('when the service %s', async (_what, code, answer) => {
@@ -271,12 +258,12 @@ describe('is cut off', () => {
 
   test('when the user signs out meanwhile', async () => {
     const cookie = await bench.begin(ITEMS);
-    bench.intercept = onCall(3, (_call, res) => {
+    bench.intercept = onCall(3, (_call, socket) => {
       void fetch(`${bench.house.origin}/auth/logout`, {
         method: 'POST',
         headers: { cookie, 'x-requested-with': 'test', accept: 'application/json' },
-      }).then(() => sendJson(res, 200, { value: ITEMS.slice(0, 100), next: 'more' }));
-      return true;
+      }).then(() => socket.write(json(200, { value: ITEMS.slice(0, 100), next: 'more' })));
+      return null;
     });
     await expectCutOff(cookie, 'session_expired');
     expect(bench.service.calls.filter(({ limit }) => limit !== null)).toHaveLength(3);
@@ -284,10 +271,7 @@ describe('is cut off', () => {
 
   test('with a reset where only the end of the connection would end it (HTTP/1.0)', async () => {
     const cookie = await bench.begin(ITEMS);
-    bench.intercept = onCall(
-      3,
-      respond((res) => sendJson(res, 500, {})),
-    );
+    bench.intercept = onCall(3, () => json(500, {}));
     const request = `GET /workspaces.csv HTTP/1.0\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
     await expect(exchangeBytes(bench.house.config.port, Buffer.from(request))).rejects.toMatchObject({
       code: 'ECONNRESET',
@@ -301,9 +285,9 @@ describe('ends with its reader', () => {
   test('the call that is under way is aborted', async () => {
     const cookie = await bench.begin(ITEMS);
     let aborted = false;
-    bench.intercept = onCall(3, (_call, res) => {
-      res.once('close', () => (aborted = true));
-      return true;
+    bench.intercept = onCall(3, (_call, socket) => {
+      socket.once('close', () => (aborted = true));
+      return null;
     });
     const reader = await bench.open('/workspaces.csv', cookie);
     await eventually(isDue(3));
@@ -315,11 +299,7 @@ describe('ends with its reader', () => {
   test('a pause is not waited for, and its place is free at once', async () => {
     const cookie = await bench.begin(ITEMS);
     bench.wait = waitInReality;
-    bench.intercept = (call, res) => {
-      if (call.next === null) return false;
-      res.writeHead(429, { 'retry-after': '60' }).end();
-      return true;
-    };
+    bench.intercept = ({ next }) => next !== null && response(429, '', 'Retry-After: 60');
     for (let times = 0; times < 3; times += 1) {
       const calls = bench.service.calls.length;
       const reader = await bench.open('/workspaces.csv', cookie);
