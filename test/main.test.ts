@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { CLIENT_ID } from './support/constants.ts';
 import { createDotEnvFolder } from './support/dot-env-folder.ts';
 import { freePort } from './support/fleet/free-port.ts';
 import { startHouse } from './support/house.ts';
@@ -14,7 +15,7 @@ const variables = (house: House) => ({
   PORT: '0',
   PUBLIC_URL: 'http://localhost:3000',
   SERVICE_URL: house.serviceOrigin,
-  CLIENT_ID: 'demo-app',
+  CLIENT_ID,
   CLIENT_SECRET: 'a-client-secret',
   SCOPES: 'room:read',
   REDIS_URL: house.privateRedis.url,
@@ -149,7 +150,7 @@ describe('npm start', () => {
         NODE_ENV: mode,
         PUBLIC_URL: 'http://localhost:3000',
         SERVICE_URL: 'http://localhost:1',
-        CLIENT_ID: 'demo-app',
+        CLIENT_ID,
         CLIENT_SECRET: 'a-client-secret',
         SCOPES: 'room:read',
         REDIS_URL: 'redis://localhost:1',

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { Browser } from './support/browser.ts';
+import { WORKSPACES_PATH } from './support/constants.ts';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
 import { eventually } from './support/programs.ts';
 import { startStopwatch } from './support/stopwatch.ts';
 
-const API = '/api/public/v1/workspaces';
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 
 let house: House;
@@ -47,7 +47,7 @@ describe('while Redis hangs', () => {
   afterEach(() => void process.kill(house.privateRedis.pid, 'SIGCONT'));
 
   test('an API call is a 503 problem and keeps the cookie', async () => {
-    const answer = await within2Seconds(app().get(API).set('cookie', cookie));
+    const answer = await within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie));
     expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
     expect(answer.headers['retry-after']).toMatch(/^\d+$/);
     expect(answer.headers['set-cookie']).toBeUndefined();
@@ -57,7 +57,7 @@ describe('while Redis hangs', () => {
 
   test('many calls at once are answered as soon as one', async () => {
     const calls = Array.from({ length: 10 }, async () =>
-      within2Seconds(app().get(API).set('cookie', cookie)),
+      within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie)),
     );
     for (const { body } of await Promise.all(calls)) expect(body.code).toBe('session_store_unavailable');
   });
@@ -99,7 +99,7 @@ describe('while Redis hangs', () => {
   test('what has no cookie is served as ever', async () => {
     await within2Seconds(app().get('/').expect(200));
     await within2Seconds(app().get('/auth/session').expect(200));
-    expect((await within2Seconds(app().get(API))).body.code).toBe('sign_in_required');
+    expect((await within2Seconds(app().get(WORKSPACES_PATH))).body.code).toBe('sign_in_required');
   });
 
   test('the process is well but not ready', async () => {
@@ -114,9 +114,9 @@ describe('while Redis hangs', () => {
 test('when Redis comes back, so does the session, without a restart', async () => {
   serviceAnswers();
   process.kill(house.privateRedis.pid, 'SIGSTOP');
-  await app().get(API).set('cookie', cookie).expect(503);
+  await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(503);
   process.kill(house.privateRedis.pid, 'SIGCONT');
-  await eventually(async () => (await app().get(API).set('cookie', cookie)).status === 200);
+  await eventually(async () => (await app().get(WORKSPACES_PATH).set('cookie', cookie)).status === 200);
 });
 
 describe('while Redis is full', () => {
@@ -128,7 +128,7 @@ describe('while Redis is full', () => {
 
   test('reading works, by page and by call', async () => {
     serviceAnswers();
-    await app().get(API).set('cookie', cookie).expect(200);
+    await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(200);
     await app().get('/workspaces').set('cookie', cookie).expect(200);
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH } from './support/constants.ts';
 import { startHouse, tokenCalls } from './support/house.ts';
 import type { House } from './support/house.ts';
 import { eventually } from './support/programs.ts';
@@ -19,7 +20,6 @@ afterEach(() => {
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACE = { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`, tracestate: 'rojo=1, congo=t61' };
 const MALFORMED = { ...TRACE, traceparent: `00-${TRACE_ID.toUpperCase()}-00f067aa0ba902b7-01` };
-const PATH = '/api/public/v1/things';
 
 const get = async (path: string, headers: Record<string, string>) => {
   const answer = await fetch(house.origin + path, { headers, redirect: 'manual' });
@@ -38,7 +38,7 @@ describe('a trace', () => {
   test('is named in the line of its call, and passed on to the service unchanged', async () => {
     house.intercept = (_req, res) => Boolean(res.end('{}'));
     const { cookie } = await house.enter();
-    const id = await get(PATH, { cookie, ...TRACE });
+    const id = await get(API_PATH, { cookie, ...TRACE });
     expect(house.calls[0]?.headers).toMatchObject(TRACE);
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
@@ -56,7 +56,7 @@ describe('a trace', () => {
     house.intercept = (req, res) =>
       Boolean(res.end(req.url?.endsWith('/token') ? '{"access_token":"fresh"}' : '{}'));
     const { cookie } = await house.enter({ expiresAt: 0 });
-    const id = await get(PATH, { cookie, ...TRACE });
+    const id = await get(API_PATH, { cookie, ...TRACE });
     expect(tokenCalls(house).map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
     await lineOf(id); // or it would be found in the log of the next test
   });
@@ -64,7 +64,7 @@ describe('a trace', () => {
   test('is neither logged nor passed on where it is malformed, nor is its state', async () => {
     house.intercept = (_req, res) => Boolean(res.end('{}'));
     const { cookie } = await house.enter();
-    const id = await get(PATH, { cookie, ...MALFORMED });
+    const id = await get(API_PATH, { cookie, ...MALFORMED });
     expect(Object.keys(house.calls[0]?.headers ?? {})).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^trace/)]),
     );
@@ -75,7 +75,7 @@ describe('a trace', () => {
   test('is passed on to nobody by a request that has none', async () => {
     house.intercept = (_req, res) => Boolean(res.end('{}'));
     const { cookie } = await house.enter();
-    const id = await get(PATH, { cookie, tracestate: 'rojo=1' });
+    const id = await get(API_PATH, { cookie, tracestate: 'rojo=1' });
     expect(Object.keys(house.calls[0]?.headers ?? {})).not.toContain('tracestate');
     expect(await lineOf(id)).not.toHaveProperty('traceId');
   });

@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
 import { createLocalCounts } from '../../src/auth/sign-in-counts.ts';
+import { ACCEPT_HTML as HTML } from '../support/constants.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import { ready } from '../support/fleet/ready.ts';
@@ -10,7 +11,6 @@ import { startHouse } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
 import type { House } from '../support/house.ts';
 
-const HTML = { accept: 'text/html' };
 const SIGN_IN = { path: '/auth/login', headers: HTML };
 
 afterAll(closeCalls);

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { Browser } from '../support/browser.ts';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { passSignIn, startHouse, tokenCalls } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
 import { sendRaw } from '../support/raw.ts';
-
-const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
 let house: House;
 

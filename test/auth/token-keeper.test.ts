@@ -4,12 +4,10 @@ import { redisReady } from '../../src/platform/redis.ts';
 import { createServices } from '../../src/services.ts';
 import type { Services } from '../../src/services.ts';
 import type { Ticket } from '../../src/session/record.ts';
+import { API_PATH as PATH, TOKEN_PATH } from '../support/constants.ts';
 import { startHouse, tokenCalls } from '../support/house.ts';
 import type { House, Interceptor } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
-
-const PATH = '/api/public/v1/things';
-const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
 let house: House;
 /** A second process's worth of everything, on the same Redis. */

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { apiRefusal, outcomeOf } from '../support/local-service/answers.ts';
 import {
   AUTHORIZATION,
@@ -13,7 +14,7 @@ import { idsOn, walk } from '../support/local-service/list-walk.ts';
 import type { AnyPage } from '../support/local-service/list-walk.ts';
 import { openBench, originOf } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
-import { TOKEN, callApi, newTokens, postToken, refreshFields } from '../support/local-service/token-calls.ts';
+import { callApi, newTokens, postToken, refreshFields } from '../support/local-service/token-calls.ts';
 import type { TokenAnswer } from '../support/local-service/token-calls.ts';
 
 const QUARTER = 900_000;
@@ -114,7 +115,7 @@ test('9 version: everything is under `/api/public/v1/`, and under no other versi
     const { search } = new URL(authorizationUrl(), 'http://localhost');
     const authorization = await request(service).get(AUTHORIZATION.replace(V1, prefix) + search);
     const token = await request(service)
-      .post(TOKEN.replace(V1, prefix))
+      .post(TOKEN_PATH.replace(V1, prefix))
       .type('form')
       .send(refreshFields(refresh_token));
     const list = await request(service)

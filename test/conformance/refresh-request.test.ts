@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { A_TOKEN, apiRefusal, outcomeOf, success, tokenRefusal } from '../support/local-service/answers.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
-  TOKEN,
   callApi,
   newTokens,
   postToken,
@@ -73,10 +73,10 @@ test('2 refresh, refresh_token: may be there; a client that goes on with what it
 test('4.3 method and path: `POST`, to the very path of 4.2', async () => {
   const query = new URLSearchParams(fields).toString();
   for (const method of ['get', 'put', 'patch', 'delete'] as const) {
-    const res = await request(service)[method](`${TOKEN}?${query}`);
+    const res = await request(service)[method](`${TOKEN_PATH}?${query}`);
     expect(outcomeOf(res)).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
   }
-  for (const path of [`${TOKEN}/refresh`, TOKEN.replace('token', 'refresh')]) {
+  for (const path of [`${TOKEN_PATH}/refresh`, TOKEN_PATH.replace('token', 'refresh')]) {
     const res = await request(service).post(path).type('form').send(fields);
     expect(outcomeOf(res)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
   }
@@ -90,7 +90,7 @@ test('4.3 method and path: `POST`, to the very path of 4.2', async () => {
 test('4.3 content type: `application/x-www-form-urlencoded`', async () => {
   const form = new URLSearchParams(fields).toString();
   const post = async (type: string, body: string) =>
-    outcomeOf(await request(service).post(TOKEN).set('content-type', type).send(body));
+    outcomeOf(await request(service).post(TOKEN_PATH).set('content-type', type).send(body));
   expect(await post('application/json', JSON.stringify(fields))).toEqual(tokenRefusal('invalid_request'));
   expect(await post('text/plain', form)).toEqual(tokenRefusal('invalid_request'));
   expect(await post('application/x-www-form-urlencoded', form)).toEqual(NEW_TOKEN);

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { outcomeOf, tokenRefusal } from '../support/local-service/answers.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
-  TOKEN,
   codeFields,
   newTokens,
   postToken,
@@ -62,14 +62,15 @@ test('7 invalid_request, unsupported value: a parameter has a value that none ca
 
 test('7 invalid_request, malformed: the request is otherwise malformed', async () => {
   const form = new URLSearchParams(refresh).toString();
-  const send = async (body: string) => outcomeOf(await request(service).post(TOKEN).type('form').send(body));
+  const send = async (body: string) =>
+    outcomeOf(await request(service).post(TOKEN_PATH).type('form').send(body));
   for (const name of Object.keys(refresh)) {
     const twice = `${form}&${name}=${encodeURIComponent(refresh[name] ?? '')}`;
     expect(await send(twice)).toEqual(tokenRefusal('invalid_request'));
   }
   expect(await send(`${form}&filler=${'x'.repeat(20_000)}`)).toEqual(tokenRefusal('invalid_request'));
-  expect(outcomeOf(await request(service).post(TOKEN))).toEqual(tokenRefusal('invalid_request'));
-  expect(outcomeOf(await request(service).post(TOKEN).send(refresh))).toEqual(
+  expect(outcomeOf(await request(service).post(TOKEN_PATH))).toEqual(tokenRefusal('invalid_request'));
+  expect(outcomeOf(await request(service).post(TOKEN_PATH).send(refresh))).toEqual(
     tokenRefusal('invalid_request'),
   );
 });
@@ -108,7 +109,7 @@ test('7 invalid_client, unsupported method: the client authenticates in another 
     expect(outcomeOf(basic)).toEqual(tokenRefusal('invalid_client'));
   }
   const inAddress = new URLSearchParams({ client_id, client_secret }).toString();
-  const address = await request(service).post(`${TOKEN}?${inAddress}`).type('form').send(grant);
+  const address = await request(service).post(`${TOKEN_PATH}?${inAddress}`).type('form').send(grant);
   expect(outcomeOf(address)).toEqual(tokenRefusal('invalid_client'));
   const client_assertion_type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
   const assertion = { ...grant, client_id, client_assertion_type, client_assertion: 'e30.e30.e30' };

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { A_TOKEN, apiRefusal, outcomeOf, success, tokenRefusal } from '../support/local-service/answers.ts';
 import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
-  TOKEN,
   callApi,
   codeFields,
   newCode,
@@ -57,10 +57,10 @@ test('4.2 method and path: `POST /api/public/v1/authorization/oauth2/token`', as
   const fields = codeFields(await newCode(service));
   const query = new URLSearchParams(fields).toString();
   for (const method of ['get', 'put', 'patch', 'delete'] as const) {
-    const res = await request(service)[method](`${TOKEN}?${query}`);
+    const res = await request(service)[method](`${TOKEN_PATH}?${query}`);
     expect(outcomeOf(res)).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
   }
-  for (const path of [`${TOKEN}/`, TOKEN.replace('oauth2/token', 'token')]) {
+  for (const path of [`${TOKEN_PATH}/`, TOKEN_PATH.replace('oauth2/token', 'token')]) {
     const res = await request(service).post(path).type('form').send(fields);
     expect(outcomeOf(res)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
   }
@@ -75,7 +75,7 @@ test('4.2 content type: `application/x-www-form-urlencoded`', async () => {
   const fields = codeFields(await newCode(service));
   const form = new URLSearchParams(fields).toString();
   const post = (type: string, body: string) =>
-    request(service).post(TOKEN).set('content-type', type).send(body);
+    request(service).post(TOKEN_PATH).set('content-type', type).send(body);
   for (const [type, body] of [
     ['application/json', JSON.stringify(fields)],
     ['application/json', form],

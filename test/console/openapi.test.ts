@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { GATEWAY_PROBLEMS } from '../../public/console/gateway-problems.js';
+import { ROOT } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { documentedProblems, openapi, routes } from './openapi-document.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
 
 /** `status code`, of each problem that a room's source names. */
 function problemsIn(room: string): string[] {

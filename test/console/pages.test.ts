@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { GATEWAY_PROBLEMS } from '../../public/console/gateway-problems.js';
+import { ROOT } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { htmlFaults } from '../support/e2e/sound-page.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const GUIDE = ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
 
 let house: House;

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { ROOT } from '../support/constants.ts';
 import { unknownIn } from './known-metrics.ts';
 import { expectPromQl, promtool } from './promtool.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'deploy/prometheus');
 
 interface Rule {

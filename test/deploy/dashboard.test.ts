@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { ROOT } from '../support/constants.ts';
 import type { PrometheusDashboard } from './dashboard-model.ts';
 import { cloakroomMetrics, unknownIn } from './known-metrics.ts';
 import { expectPromQl } from './promtool.ts';
 import { typeErrors } from './type-errors.ts';
 
-const FILE = join(import.meta.dirname, '../../deploy/grafana/cloakroom.json');
+const FILE = join(ROOT, 'deploy/grafana/cloakroom.json');
 const dashboard = JSON.parse(readFileSync(FILE, 'utf8')) as PrometheusDashboard;
 const panels = dashboard.panels.flatMap((panel) => (panel.type === 'row' ? [] : [panel]));
 const expressions = [

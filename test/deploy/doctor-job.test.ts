@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Job } from 'kubernetes-types/batch/v1.js';
 import { parse } from 'yaml';
+import { ROOT } from '../support/constants.ts';
 import { buildManifests, theOne, toClaim } from './manifests.ts';
 import type { Manifest } from './manifests.ts';
 import { typeErrors } from './type-errors.ts';
 
-const FILE = join(import.meta.dirname, '../../deploy/kubernetes/doctor.yaml');
+const FILE = join(ROOT, 'deploy/kubernetes/doctor.yaml');
 const manifest = parse(readFileSync(FILE, 'utf8')) as Manifest & Job;
 const pod = manifest.spec?.template.spec;
 

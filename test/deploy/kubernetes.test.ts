@@ -4,11 +4,11 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Container, PodSpec } from 'kubernetes-types/core/v1.js';
 import type { HTTPIngressPath } from 'kubernetes-types/networking/v1.js';
 import { ROUTES } from '../../src/route-names.ts';
+import { ROOT } from '../support/constants.ts';
 import { buildManifests, ofKind, theOne, toClaim } from './manifests.ts';
 import type { Manifest } from './manifests.ts';
 import { typeErrors } from './type-errors.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const OVERLAYS = readdirSync(join(ROOT, 'deploy/kubernetes/overlays')).map((name) => `overlays/${name}`);
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 

@@ -7,10 +7,11 @@ import type { ConfigMap, Namespace, Secret, Service, ServiceAccount } from 'kube
 import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { parseAllDocuments } from 'yaml';
+import { ROOT } from '../support/constants.ts';
 import type { PodMonitor } from './pod-monitor.ts';
 import type { Claim } from './type-errors.ts';
 
-const FOLDER = join(import.meta.dirname, '../../deploy/kubernetes');
+const FOLDER = join(ROOT, 'deploy/kubernetes');
 
 /** What every object of Kubernetes has. */
 export interface Manifest {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadConfig } from '../../src/config.ts';
+import { ROOT } from '../support/constants.ts';
 import { buildManifests, theOne } from './manifests.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const OVERLAYS = readdirSync(join(ROOT, 'deploy/kubernetes/overlays')).map((name) => `overlays/${name}`);
 
 describe.each(OVERLAYS)('deploy/kubernetes/%s', (folder) => {

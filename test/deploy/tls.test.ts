@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { API_PATH, MIB } from '../support/constants.ts';
 import { createFetch, createPlace, openTls } from '../support/fronts/front.ts';
 import type { Front, Place } from '../support/fronts/front.ts';
 import { startCaddy } from '../support/fronts/caddy.ts';
@@ -16,8 +17,6 @@ import { passSignIn, startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
 
-const THINGS = '/api/public/v1/things';
-const MIB = 1024 * 1024;
 const MOST_BYTES = 100 * MIB;
 const OF_KNOWN_LENGTH = { 'content-length': '100' };
 const SECRET = 'c0de-that-nobody-may-read';
@@ -52,7 +51,7 @@ describe.each([
 
   /** A call of the session's that its test writes and reads as it goes. */
   const begin = (method: string, headers: Record<string, string | number> = {}) =>
-    request(place.origin + THINGS, {
+    request(place.origin + API_PATH, {
       method,
       ca: place.certificate.cert,
       agent: false,
@@ -113,7 +112,7 @@ describe.each([
   });
 
   test.each(['GET', 'POST'])('http does not lead calls to https: %s', async (method) => {
-    const call = `http://localhost:${place.httpPort}${THINGS}?limit=5`;
+    const call = `http://localhost:${place.httpPort}${API_PATH}?limit=5`;
     const answer = await fetch(call, { method, redirect: 'manual' });
     expect([answer.status, answer.headers.get('location')]).toEqual([404, null]);
   });
@@ -128,23 +127,23 @@ describe.each([
   });
 
   test.each([
-    ['encoded slashes', `${THINGS}/a%2Fb%252F`],
-    ['parameters of segments', `${THINGS}/a;b=c;d`],
-    ['all that a path may have', `${THINGS}/%E2%82%ac/~_-.!$&'()*+,=:@`],
-    ['an empty query', `${THINGS}/?`],
-    ['a query that is none', `${THINGS}?a=1;b=%zz&&c==//..%2F\\|{}"`],
-    ['the longest mark of a page', `${THINGS}?next=${'n'.repeat(8192)}`],
+    ['encoded slashes', `${API_PATH}/a%2Fb%252F`],
+    ['parameters of segments', `${API_PATH}/a;b=c;d`],
+    ['all that a path may have', `${API_PATH}/%E2%82%ac/~_-.!$&'()*+,=:@`],
+    ['an empty query', `${API_PATH}/?`],
+    ['a query that is none', `${API_PATH}?a=1;b=%zz&&c==//..%2F\\|{}"`],
+    ['the longest mark of a page', `${API_PATH}?next=${'n'.repeat(8192)}`],
   ])('the service gets the target as it came: %s', async (_what, target) => {
     expect(await sendTarget(target)).toMatch(/\r\nVia: 1\.1 cloakroom\b/i);
     expect(house.calls.map(({ url }) => url)).toEqual([target]);
   });
 
   test.each([
-    `${THINGS}//a`,
+    `${API_PATH}//a`,
     `//api/public/v1/things`,
-    `${THINGS}/a%2F..%2Fb`,
-    `${THINGS}/..;/b`,
-    `${THINGS}/../b`,
+    `${API_PATH}/a%2F..%2Fb`,
+    `${API_PATH}/..;/b`,
+    `${API_PATH}/../b`,
   ])('it is Cloakroom that judges the target: %s', async (target) => {
     expect(await sendTarget(target)).toMatch(/^HTTP\/1\.1 40[04] [^]*\r\nx-request-id: /i);
     expect(house.calls).toEqual([]);
@@ -188,7 +187,7 @@ describe.each([
     const session = connect(place.origin, { ca: place.certificate.cert });
     const call = session.request({
       ':method': 'PUT',
-      ':path': THINGS,
+      ':path': API_PATH,
       cookie,
       'x-requested-with': 'test',
     });

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-
-const ROOT = join(import.meta.dirname, '../..');
+import { ROOT } from '../support/constants.ts';
 
 /** A value that is said to be of a type. */
 export interface Claim {

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import {
   bodyOf,
   isFocused,
@@ -15,8 +16,6 @@ import {
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/programs.ts';
-
-const LIST = '/api/public/v1/workspaces';
 
 const at = startConsole();
 

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import { press, send, startConsole, THINGS } from '../support/e2e/console-page.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
-
-const LIST = '/api/public/v1/workspaces';
 
 const at = startConsole();
 

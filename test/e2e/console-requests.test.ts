@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import {
   bodyOf,
   isFocused,
@@ -14,8 +15,6 @@ import {
 } from '../support/e2e/console-page.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
-
-const LIST = '/api/public/v1/workspaces';
 
 const at = startConsole();
 

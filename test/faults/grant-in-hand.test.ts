@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import type { Answer, Load } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
@@ -8,7 +9,6 @@ import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
 import { createGate } from '../support/fleet/gates.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/programs.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 import type { Stopwatch } from '../support/stopwatch.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { TOKEN_AGE_MS, TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { createGate } from '../support/fleet/gates.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { TOKEN_PATH } from '../support/fleet/service.ts';
 
 const CALLS = 500;
 const TOKEN_LATENCY_MS = 400;
@@ -14,7 +14,6 @@ const BOUNDED_WAIT_MS = 5_000;
 /** A renewal lock lives five seconds unless its holder extends it. */
 const LONGER_THAN_A_LOCK_MS = 6_500;
 /** A younger token is not refreshed after a 401. */
-const TOKEN_AGE_MS = 31_000;
 
 afterAll(closeCalls);
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
-import { TOKEN_PATH } from '../support/fleet/service.ts';
 
 let fleet: Fleet;
 

@@ -1,18 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { keyBesideSession } from '../../src/session/session-records.ts';
+import { ACCEPT_HTML as HTML, TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import type { Answer } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
-import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { startSlowLine } from '../support/fleet/slow-line.ts';
 import type { SlowLine } from '../support/fleet/slow-line.ts';
 import { eventually } from '../support/programs.ts';
 
 const REMOVES_NOTE = /string\.sub[\s\S]*'DEL'/;
-const HTML = { accept: 'text/html' };
 
 let redis: RedisServer;
 let line: SlowLine;

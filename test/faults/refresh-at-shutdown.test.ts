@@ -2,13 +2,13 @@ import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import type { Cloakroom } from '../support/fleet/cloakroom.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { createGate, holdAnswer } from '../support/fleet/gates.ts';
 import type { Gate } from '../support/fleet/gates.ts';
-import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/programs.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashId } from '../../src/session/session-records.ts';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls, signOut, tally } from '../support/fleet/calls.ts';
 import type { Answer, CallOptions } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
@@ -7,7 +8,6 @@ import type { Entered, Fleet } from '../support/fleet/fleet.ts';
 import { createGate, holdAnswer } from '../support/fleet/gates.ts';
 import type { Gate } from '../support/fleet/gates.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/programs.ts';
 
 const STREAM_PATH = '/api/public/v1/stream';

@@ -2,9 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createSealer } from '../../src/session/sealing.ts';
 import { hashId } from '../../src/session/session-records.ts';
+import { SESSION_KEY } from '../support/constants.ts';
 import { call, closeCalls, signOut } from '../support/fleet/calls.ts';
 import type { LogLine } from '../support/fleet/cloakroom.ts';
-import { SESSION_KEY, startFleet } from '../support/fleet/fleet.ts';
+import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
 import { eventually } from '../support/programs.ts';
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { keyBesideSession } from '../../src/session/session-records.ts';
+import { TOKEN_AGE_MS } from '../support/constants.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
@@ -10,7 +11,6 @@ import { eventually } from '../support/programs.ts';
 
 const FIVE_MINUTES_MS = 300_000;
 /** A younger token is not refreshed after a 401. */
-const TOKEN_AGE_MS = 31_000;
 
 let redis: RedisServer;
 let fleet: Fleet;

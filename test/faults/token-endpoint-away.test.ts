@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
-import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
 /** A try that failed is followed by another two seconds later; the rest is for a busy machine. */

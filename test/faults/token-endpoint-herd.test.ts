@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyBesideSession } from '../../src/session/session-records.ts';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls, startLoad } from '../support/fleet/calls.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
-import { TOKEN_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/programs.ts';
 
 const SESSIONS = 40;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
-import { PATH, requestText, statusesOf } from './request-text.ts';
+import { requestText, statusesOf } from './request-text.ts';
 
 let house: House;
 let cookie: string;
@@ -95,7 +96,7 @@ describe('who a client says that it is', () => {
 describe('where a client says that it goes', () => {
   test('CVE-2026-40575 oauth2-proxy: the path to be judged comes from a header', async () => {
     for (const name of ['X-Forwarded-Uri', 'X-Original-URL', 'X-Rewrite-Url']) {
-      const fields = [`Cookie: ${cookie}`, `${name}: ${PATH}`];
+      const fields = [`Cookie: ${cookie}`, `${name}: ${API_PATH}`];
       const answer = await sendRaw(house, requestText({ target: '/api/secret', fields }));
       expect(statusesOf(answer)).toEqual([404]);
       house.calls.length = 0;

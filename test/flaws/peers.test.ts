@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { API_PATH } from '../support/constants.ts';
 import { startHouse, tokenCalls } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { exchangeBytes, sendRaw } from '../support/raw.ts';
-import { PATH, requestText, statusesOf } from './request-text.ts';
+import { requestText, statusesOf } from './request-text.ts';
 
 const KEYS = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64url'));
 
@@ -46,7 +47,7 @@ async function askAtOnce(expiresAt: number | undefined): Promise<string[]> {
         refreshToken: name,
         ...(expiresAt !== undefined && { expiresAt }),
       });
-      const response = await fetch(house.origin + PATH, { headers: { cookie } });
+      const response = await fetch(house.origin + API_PATH, { headers: { cookie } });
       return `${name}: ${await response.text()}`;
     }),
   );
@@ -69,7 +70,7 @@ test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site changes something w
     expect(statusesOf(await sendRaw(house, text))).toEqual([403]);
   }
   const plain = { method: 'DELETE', headers: { cookie } };
-  expect((await fetch(house.origin + PATH, plain)).status).toBe(403);
+  expect((await fetch(house.origin + API_PATH, plain)).status).toBe(403);
   expect(house.calls).toEqual([]);
 });
 
@@ -100,7 +101,7 @@ test('CVE-2025-48947 nextjs-auth0: a page that a cache may keep sets the session
   rotated.intercept = (_req, res) => Boolean(res.setHeader('cache-control', 's-maxage=31536000').end('{}'));
   const { id } = await rotated.enter();
   const cookie = before.services.cookie.write(id).split(';', 1)[0] ?? '';
-  for (const path of ['/workspaces', PATH]) {
+  for (const path of ['/workspaces', API_PATH]) {
     const response = await fetch(rotated.origin + path, { headers: { cookie } });
     expect(response.headers.getSetCookie()).not.toEqual([]);
     expect(response.headers.get('cache-control')).toMatch(/^(?:private, )?no-store$/);
@@ -136,7 +137,7 @@ test('CVE-2025-31492 mod_auth_openidc: behind the way to sign in comes what is p
     ['POST', '/workspaces'],
     ['GET', '/workspaces.csv'],
     ['GET', '/console'],
-    ['POST', PATH],
+    ['POST', API_PATH],
   ];
   for (const [method, target] of requests) {
     const fields = ['Content-Length: 0', 'Sec-Fetch-Site: same-origin'];
@@ -155,7 +156,7 @@ test('CVE-2025-3891 mod_auth_openidc: an empty POST of a stranger ends the proce
     '/auth/logout',
     '/workspaces',
     '/console',
-    PATH,
+    API_PATH,
   ]) {
     for (const fields of [['Content-Length: 0'], [], ['Content-Type: application/x-www-form-urlencoded']]) {
       const [status = 0] = statusesOf(await sendRaw(house, requestText({ method: 'POST', target, fields })));
@@ -193,5 +194,5 @@ test('fastify-reply-from#481 @fastify/reply-from: after an early response the re
   await client.over;
   expect(statusesOf(client.text())).toEqual([200]);
   expect(client.text()).toMatch(/\r\nconnection: close\r\n/i);
-  expect(house.calls.map(({ url }) => url)).toEqual([PATH]);
+  expect(house.calls.map(({ url }) => url)).toEqual([API_PATH]);
 });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { sendRaw } from '../support/raw.ts';
-import { PATH, requestText, statusesOf } from './request-text.ts';
+import { requestText, statusesOf } from './request-text.ts';
 
 let house: House;
 let cookie: string;
@@ -96,7 +97,7 @@ describe('a request whose end can be read in two ways is refused, closed, and re
 });
 
 test('CVE-2025-23167 Node.js: a head that ends in CR LF CR and another byte', async () => {
-  const text = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-Requested-With: t\r\n\rX${SMUGGLED}`;
+  const text = `POST ${API_PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-Requested-With: t\r\n\rX${SMUGGLED}`;
   expect(statusesOf(await sendRaw(house, text))).toEqual([400]);
   expect(house.calls).toEqual([]);
 });
@@ -137,7 +138,7 @@ test('CVE-2026-58055 nghttpx: an upgrade with a body splits a connection that ot
   const fields = ['Connection: close, Upgrade', 'Upgrade: websocket', `Content-Length: ${SMUGGLED.length}`];
   const text = post([...fields], SMUGGLED).replace('Connection: keep-alive\r\n', '');
   expect(statusesOf(await sendRaw(house, text))).toEqual([200]);
-  expect(house.calls.map(({ method, url }) => `${method} ${url}`)).toEqual([`POST ${PATH}`]);
+  expect(house.calls.map(({ method, url }) => `${method} ${url}`)).toEqual([`POST ${API_PATH}`]);
   expect(house.calls[0]?.headers).toMatchObject({ 'content-length': String(SMUGGLED.length) });
   expect(house.calls[0]?.headers.upgrade).toBeUndefined();
 });

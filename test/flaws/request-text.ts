@@ -1,5 +1,4 @@
-/** Under the API, and so forwarded where nothing is wrong with the call. */
-export const PATH = '/api/public/v1/things';
+import { API_PATH } from '../support/constants.ts';
 
 interface RequestText {
   readonly method?: string;
@@ -11,7 +10,12 @@ interface RequestText {
 }
 
 /** A request as it goes over the line; it closes its connection. */
-export function requestText({ method = 'GET', target = PATH, fields = [], rest = '' }: RequestText): string {
+export function requestText({
+  method = 'GET',
+  target = API_PATH,
+  fields = [],
+  rest = '',
+}: RequestText): string {
   const lines = [`${method} ${target} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields];
   if (!fields.some((line) => /^connection:/i.test(line))) lines.push('Connection: close');
   return `${lines.join('\r\n')}\r\n\r\n${rest}`;

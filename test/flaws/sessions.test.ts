@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
+import { API_PATH } from '../support/constants.ts';
 import { passSignIn, startHouse, tokenCalls } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
-import { PATH, requestText, statusesOf } from './request-text.ts';
+import { requestText, statusesOf } from './request-text.ts';
 
 let house: House;
 beforeAll(async () => {
@@ -82,7 +83,7 @@ test('CVE-2023-28625 mod_auth_openidc: a Cookie header of nothing but separators
 test('CVE-2026-21710 Node.js: a header named __proto__ ends the process', async () => {
   house.intercept = (_req, res) => Boolean(res.end('{}'));
   const { cookie } = await house.enter();
-  for (const target of [PATH, '/auth/session']) {
+  for (const target of [API_PATH, '/auth/session']) {
     const fields = [`Cookie: __proto__=1; ${cookie}`, '__proto__: 1', 'constructor: 1'];
     expect(statusesOf(await sendRaw(house, requestText({ target, fields })))).toEqual([200]);
   }
@@ -108,7 +109,7 @@ test('CVE-2024-51987 Duende.AccessTokenManagement: after a renewal a call carrie
   );
   const tokens = await Promise.all(
     [...users, ...users].map(async ({ cookie }) => {
-      const page = await new Browser().fetch(house.origin + PATH, { headers: { cookie } });
+      const page = await new Browser().fetch(house.origin + API_PATH, { headers: { cookie } });
       return page.text;
     }),
   );

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { CHUNKED } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { valuesOf } from '../support/raw-message.ts';
@@ -88,7 +89,6 @@ describe('a second answer that nobody asked for reaches nobody', () => {
 describe('an answer that can be read in two ways is service_unreachable, and its connection is closed', () => {
   const head = (...fields: string[]) => `HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`;
   const LENGTH = 'Content-Length: 5';
-  const CHUNKED = 'Transfer-Encoding: chunked';
   const cases: [flaw: string, bytes: string][] = [
     [
       'CVE-2019-20445 Netty: Content-Length beside Transfer-Encoding',

@@ -3,13 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
 
 // Whoever leaves, or never reads, leaves nothing behind: no place among the calls, no share of the connections.
-
-const PATH = '/api/public/v1/things';
 
 let house: House;
 beforeAll(async () => {

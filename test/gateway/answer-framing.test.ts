@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { dechunk, valuesOf } from '../support/raw-message.ts';
 import { last, ok } from '../support/raw-service.ts';

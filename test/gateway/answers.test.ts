@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { dechunk, valuesOf, without } from '../support/raw-message.ts';
 import type { RawMessage } from '../support/raw-message.ts';

@@ -1,6 +1,7 @@
 import { METHODS } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { valuesOf, without } from '../support/raw-message.ts';
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { isSameOrigin } from '../../src/platform/same-origin.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
@@ -112,7 +113,6 @@ describe('a call over HTTP', () => {
     ({ cookie } = await house.enter());
   });
 
-  const PATH = '/api/public/v1/things';
   const send = async (line: string, fields: readonly string[]) =>
     sendRaw(house, [`${line} HTTP/1.1`, 'Host: x', 'Connection: close', ...fields, '', ''].join('\r\n'));
   const CROSS_SITE = /^HTTP\/1\.1 403 [\s\S]*"code":"cross_site_request"/;

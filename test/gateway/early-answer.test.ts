@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH, MIB } from '../support/constants.ts';
 import type { RawEnd } from '../support/raw-client.ts';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { last, ok } from '../support/raw-service.ts';
 
-const MIB = 1024 * 1024;
 const UPLOAD = 20 * MIB;
 /** The service hears of a longer body once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { expectCause } from '../support/causes.ts';
 import type { Cause } from '../support/causes.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
 import { eventually } from '../support/programs.ts';
 import type { RawEnd } from '../support/raw-client.ts';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import type { RawMessage } from '../support/raw-message.ts';
 import { ok } from '../support/raw-service.ts';

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
 import type { Page } from '../support/browser.ts';
+import { WORKSPACES_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 
@@ -28,7 +29,6 @@ async function setFault(fields: string, at = house): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-const PATH = '/api/public/v1/workspaces';
 const call = async (query = '') => browser.fetch(house.origin + PATH + query);
 
 function problemOf({ status, headers, text }: Page) {

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH as API } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { sendRaw } from '../support/raw.ts';
 
-const API = '/api/public/v1/things';
 const HIDDEN = '/api/public/v1/hidden';
 const CRLF = '\r\n';
 

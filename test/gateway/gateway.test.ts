@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import request from 'supertest';
 import { createApp } from '../../src/app.ts';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
@@ -25,7 +26,6 @@ beforeEach(async () => {
   ({ cookie } = await house.enter());
 });
 
-const PATH = '/api/public/v1/things';
 const api = () => request(house.origin);
 
 describe('a proxied call', () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { MIB } from '../support/constants.ts';
 import { closeCalls } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
@@ -10,7 +11,6 @@ import { residentBytes, watchPeak } from '../support/fleet/memory.ts';
 
 // Against a process of its own: its memory is nobody else's.
 
-const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 /** What a process may grow by for one body, however large that is: on a busy machine Node 24 collects what was read late. */
 const GROWTH = 64 * MIB;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH, CHUNKED, MIB } from '../support/constants.ts';
 import { eventually } from '../support/programs.ts';
 import { openConnection } from '../support/raw-client.ts';
 import type { RawEnd } from '../support/raw-client.ts';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { ok } from '../support/raw-service.ts';
 
@@ -13,8 +14,6 @@ beforeAll(async () => {
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 
-const MIB = 1024 * 1024;
-const CHUNKED = 'Transfer-Encoding: chunked';
 /** The service hears of a longer body once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 

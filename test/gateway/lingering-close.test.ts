@@ -2,13 +2,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH, CHUNKED, MIB } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
 
-const PATH = '/api/public/v1/things';
 const HIDDEN = '/api/public/v1/hidden';
-const MIB = 1024 * 1024;
 const UPLOAD_BYTES = 16 * MIB;
 
 let house: House;
@@ -56,7 +55,6 @@ async function uploadThenRead(start: string): Promise<string> {
 }
 
 const LENGTH = `Content-Length: ${UPLOAD_BYTES}`;
-const CHUNKED = 'Transfer-Encoding: chunked';
 const CLOSE = 'Connection: close';
 
 describe('an answer that comes before the end of an upload arrives whole, and closes the connection', () => {

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
 
 // One user or a stuck service takes nobody else down (contract, section 4: too_busy).
 
-const PATH = '/api/public/v1/things';
 const STUCK = '/api/public/v1/stuck';
 
 let house: House;

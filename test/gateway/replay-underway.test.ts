@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH } from '../support/constants.ts';
 import type { RawEnd } from '../support/raw-client.ts';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { ok } from '../support/raw-service.ts';
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { API_PATH as PATH, TOKEN_PATH } from '../support/constants.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { valuesOf, without } from '../support/raw-message.ts';
 import { ok } from '../support/raw-service.ts';
@@ -8,7 +9,6 @@ import type { RawRequest } from '../support/raw-service.ts';
 
 // What becomes of a call to which the service answers 401 (contract, section 4).
 
-const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 const KEPT = 64 * 1024;
 const FRAMING = ['content-length', 'transfer-encoding'];
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH } from '../support/constants.ts';
 import { openConnection } from '../support/raw-client.ts';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { bodyOf, readMessage, valuesOf, without } from '../support/raw-message.ts';
 import { last } from '../support/raw-service.ts';

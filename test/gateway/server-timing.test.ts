@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { PATH, startRawHouse } from '../support/raw-house.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 import { valuesOf } from '../support/raw-message.ts';
 import { ok } from '../support/raw-service.ts';

@@ -4,11 +4,11 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House, Interceptor } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
 
-const PATH = '/api/public/v1/things';
 const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
 /** The service hears of a longer body once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);

@@ -5,14 +5,13 @@ import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { createRequestBody } from '../../src/gateway/request-body.ts';
+import { API_PATH as PATH, HOUR_MS } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
 
-const PATH = '/api/public/v1/things';
 const SESSIONS = 8;
 const UPLOADS_PER_SESSION = 64;
-const HOUR_MS = 3_600_000;
 
 let house: House;
 beforeAll(async () => {

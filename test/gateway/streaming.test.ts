@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startRawHouse, PATH } from '../support/raw-house.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
+import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';
 
 // What is sent next here is sent only once the other side has seen what came before: were anything held back on the way,

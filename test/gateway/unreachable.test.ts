@@ -9,13 +9,13 @@ import { expectCause } from '../support/causes.ts';
 import type { Cause } from '../support/causes.ts';
 import { createCertificate } from '../support/certificate.ts';
 import type { Certificate } from '../support/certificate.ts';
+import { API_PATH as PATH } from '../support/constants.ts';
 import { startDeafPort } from '../support/deaf-port.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import type { Answer } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { freePort } from '../support/fleet/free-port.ts';
-import { PATH } from '../support/raw-house.ts';
 import { startRawService } from '../support/raw-service.ts';
 
 // A service that no call gets to, as processes see it whose errors are those of production.

@@ -6,11 +6,9 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { API_PATH as PATH, MIB } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-
-const PATH = '/api/public/v1/things';
-const MIB = 1024 * 1024;
 
 let patient: House;
 /** For who is to run out of time, and nobody else: on a busy machine a second is short. */

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { CHUNKED } from '../support/constants.ts';
 import type { Cloakroom } from '../support/fleet/cloakroom.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
@@ -42,7 +43,6 @@ afterAll(async () => fleet[Symbol.asyncDispose]());
 const request = (line: string, ...fields: string[]) =>
   [`${line} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
 const signedIn = (line: string, ...fields: string[]) => request(line, `Cookie: ${cookie}`, ...fields);
-const CHUNKED = 'Transfer-Encoding: chunked';
 
 /** What a client may send. Functions, as the cookie comes late. */
 const PIECES: readonly (() => string | Buffer)[] = [

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { API_PATH as API } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
@@ -8,8 +9,6 @@ import { openConnection } from '../support/raw-client.ts';
 import { sendRaw } from '../support/raw.ts';
 
 // One request at a time on a connection (contract, section 3).
-
-const API = '/api/public/v1/things';
 
 let house: House;
 let cookie: string;

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { CLIENT_ID } from '../support/constants.ts';
 import { told, verdictOn } from '../support/local-service/authorization-verdict.ts';
 import { AUTHORIZATION, authorizationUrl, locationOf } from '../support/local-service/cookie-browser.ts';
 import { callRaw } from '../support/local-service/raw-call.ts';
@@ -22,7 +23,7 @@ const get = (url: string) => request(service).get(url);
 
 describe('a request that names no trusted place to return to is shown, not redirected', () => {
   const cases: [string, string][] = [
-    ['a repeated client', `${authorizationUrl()}&client_id=demo-app`],
+    ['a repeated client', `${authorizationUrl()}&client_id=${CLIENT_ID}`],
     ['a repeated redirect URI', `${authorizationUrl()}&redirect_uri=https://evil.example/`],
   ];
   test.each(cases)('%s', async (_name, url) => {

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
-  TOKEN,
   codeFields,
   newCode,
   newTokens,
@@ -29,7 +29,8 @@ afterAll(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-const postJson = (body: object | string, path = TOKEN) => request(compat).post(path).type('json').send(body);
+const postJson = (body: object | string, path = TOKEN_PATH) =>
+  request(compat).post(path).type('json').send(body);
 
 async function withoutCredentials(more: Record<string, string> = {}): Promise<Record<string, string>> {
   return { ...without(codeFields(await newCode(compat)), 'client_id', 'client_secret'), ...more };
@@ -74,11 +75,11 @@ describe('a JSON body', () => {
 
   const malformed: [string, object | string][] = [
     ['an array', []],
-    ['a string', '"client_id=demo-app&client_secret=demo-secret"'],
+    ['a string', `"client_id=${CLIENT_ID}&client_secret=${CLIENT_SECRET}"`],
     ['null', 'null'],
-    ['cut off', '{"client_id":"demo-app"'],
+    ['cut off', `{"client_id":"${CLIENT_ID}"`],
     ['with a number for a string', { ...codeFields('a-code'), code: 5 }],
-    ['with a list for a string', { ...codeFields('a-code'), client_id: ['demo-app'] }],
+    ['with a list for a string', { ...codeFields('a-code'), client_id: [CLIENT_ID] }],
   ];
   test.each(malformed)('%s is invalid_request', async (_name, body) => {
     const res = await postJson(body);
@@ -105,28 +106,28 @@ describe('a JSON body', () => {
 
 describe('HTTP Basic', () => {
   test('carries the credentials in place of the body', async () => {
-    const res = await postToken(compat, await withoutCredentials()).auth('demo-app', 'demo-secret');
+    const res = await postToken(compat, await withoutCredentials()).auth(CLIENT_ID, CLIENT_SECRET);
     expect(res.body).toEqual(ANSWER);
   });
 
   test('may come with the same client_id in the body', async () => {
-    const fields = await withoutCredentials({ client_id: 'demo-app' });
-    expect((await postToken(compat, fields).auth('demo-app', 'demo-secret')).status).toBe(200);
+    const fields = await withoutCredentials({ client_id: CLIENT_ID });
+    expect((await postToken(compat, fields).auth(CLIENT_ID, CLIENT_SECRET)).status).toBe(200);
   });
 
   test.each([
     ['another client_id', { client_id: 'other-app' }],
     ['another secret', { client_secret: 'other-secret' }],
   ])('with %s in the body is invalid_request', async (_name, more) => {
-    const res = await postToken(compat, await withoutCredentials(more)).auth('demo-app', 'demo-secret');
+    const res = await postToken(compat, await withoutCredentials(more)).auth(CLIENT_ID, CLIENT_SECRET);
     expect(res.status).toBe(400);
     expect(res.body).toMatchObject({ error: 'invalid_request' });
   });
 
   test('may come with the same credentials in the body, or with empty ones', async () => {
-    for (const client_secret of ['demo-secret', '']) {
-      const fields = await withoutCredentials({ client_id: client_secret && 'demo-app', client_secret });
-      expect((await postToken(compat, fields).auth('demo-app', 'demo-secret')).status).toBe(200);
+    for (const client_secret of [CLIENT_SECRET, '']) {
+      const fields = await withoutCredentials({ client_id: client_secret && CLIENT_ID, client_secret });
+      expect((await postToken(compat, fields).auth(CLIENT_ID, CLIENT_SECRET)).status).toBe(200);
     }
   });
 
@@ -145,7 +146,7 @@ describe('HTTP Basic', () => {
   test('a secret may be sent as it is', async () => {
     const service = await bench.start({ compat: true, clientSecret: odd.clientSecret });
     const fields = without(codeFields(await newCode(service)), 'client_id', 'client_secret');
-    expect((await postToken(service, fields).auth('demo-app', odd.clientSecret)).status).toBe(200);
+    expect((await postToken(service, fields).auth(CLIENT_ID, odd.clientSecret)).status).toBe(200);
   });
 
   test.each([
@@ -171,7 +172,7 @@ test('the front page says that it is outside the interface, where it is on', asy
 
 test('a rule of the interface is loosened by none of it', async () => {
   const twice = `${new URLSearchParams(codeFields('a-code')).toString()}&code=another`;
-  expect((await request(compat).post(TOKEN).type('form').send(twice)).body).toMatchObject({
+  expect((await request(compat).post(TOKEN_PATH).type('form').send(twice)).body).toMatchObject({
     error: 'invalid_request',
   });
   const code = await newCode(compat);

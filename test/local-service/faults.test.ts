@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
 import type { AnyPage } from '../support/local-service/list-walk.ts';
 import { openBench, originOf } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
-  TOKEN,
   callApi,
   codeFields,
   newCode,
@@ -96,7 +96,7 @@ test('a caller who leaves while it waits gets no work done', async () => {
   await setFault({ route: 'token', fault: 'latency', latencyMs: 3_000, calls: 1 });
   const leaving = new AbortController();
   const body = new URLSearchParams(codeFields(code));
-  const call = fetch(originOf(service) + TOKEN, { method: 'POST', body, signal: leaving.signal });
+  const call = fetch(originOf(service) + TOKEN_PATH, { method: 'POST', body, signal: leaving.signal });
   call.catch(() => {}); // it is looked at below
   await eventually(async () => (await faultsLeft()) === 0);
   leaving.abort();

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CLIENT_ID } from '../support/constants.ts';
 import { DESCRIPTION } from '../support/local-service/answers.ts';
 import { expectPage } from '../support/local-service/clean-answers.ts';
 import {
@@ -66,7 +67,7 @@ function isInOrder(said: URLSearchParams): boolean {
 }
 
 test.each([
-  ['client_id', 'demo-app'],
+  ['client_id', CLIENT_ID],
   ['redirect_uri', CALLBACK],
   ['redirect_uri', OTHER_CALLBACK],
 ])('a mangled %s (%s) is a page, and leads nowhere', async (name, valid) => {
@@ -104,7 +105,7 @@ test('a query with any one place mangled is judged by what it says', async () =>
       const answer = await ask(method, `${AUTHORIZATION}?${query}`);
       const said = new URLSearchParams(`?${query}`);
       const states = said.getAll('state');
-      if (said.getAll('client_id').join() !== 'demo-app' || said.getAll('redirect_uri').join() !== CALLBACK) {
+      if (said.getAll('client_id').join() !== CLIENT_ID || said.getAll('redirect_uri').join() !== CALLBACK) {
         expectPage(answer, 400);
       } else if (isInOrder(said)) expectPage(answer, method === 'GET' ? 200 : 403);
       else expectToldToApp(answer, ANY_ERROR, states.length === 1 ? states[0] : undefined);

@@ -1,16 +1,17 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
 import { expectTokenError } from '../support/local-service/clean-answers.ts';
 import { FORM, postRaw } from '../support/local-service/raw-call.ts';
 import type { Answer } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
-import { TOKEN, newTokens, refreshFields, without } from '../support/local-service/token-calls.ts';
+import { newTokens, refreshFields, without } from '../support/local-service/token-calls.ts';
 import { fc, times } from '../support/properties.ts';
 import { BASE64, credentialsIn } from './credentials-header.ts';
 import { BYTE, HEADER_BYTE, mangled } from './mangling.ts';
 
-const APP = 'demo-app:demo-secret';
+const APP = `${CLIENT_ID}:${CLIENT_SECRET}`;
 
 let bench: Bench;
 let compat: Server;
@@ -28,7 +29,7 @@ describe('HTTP Basic', () => {
   const postBasic = (header: string): Promise<Answer> => {
     const grant = without(fields, 'client_id', 'client_secret');
     const body = Buffer.from(new URLSearchParams(grant).toString());
-    return postRaw(compat, TOKEN, body, FORM, `authorization: ${header}`);
+    return postRaw(compat, TOKEN_PATH, body, FORM, `authorization: ${header}`);
   };
   const toBasic = (text: string, encoding: BufferEncoding = 'utf8') =>
     `Basic ${Buffer.from(text, encoding).toString('base64')}`;

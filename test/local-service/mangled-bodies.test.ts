@@ -1,12 +1,13 @@
 import type { Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { expectStatus, expectTokenError } from '../support/local-service/clean-answers.ts';
 import { FORM, postRaw } from '../support/local-service/raw-call.ts';
 import type { Answer } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
-import { TOKEN, newTokens, refreshFields } from '../support/local-service/token-calls.ts';
+import { newTokens, refreshFields } from '../support/local-service/token-calls.ts';
 import { fc, times } from '../support/properties.ts';
 import { BYTE, mangled } from './mangling.ts';
 
@@ -44,7 +45,7 @@ function isGood(body: string): boolean {
 
 describe.each(['strict', 'compat'] as const)('%s', (mode) => {
   const post = (body: Uint8Array, type = FORM, ...headers: string[]): Promise<Answer> =>
-    postRaw(services[mode], TOKEN, body, type, ...headers);
+    postRaw(services[mode], TOKEN_PATH, body, type, ...headers);
 
   test('a body with any one place mangled is refused, unless it says the same', async () => {
     await fc.assert(

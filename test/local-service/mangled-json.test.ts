@@ -1,11 +1,12 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { expectStatus, expectTokenError } from '../support/local-service/clean-answers.ts';
 import { postRaw } from '../support/local-service/raw-call.ts';
 import type { Answer } from '../support/local-service/raw-call.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
-import { TOKEN, newTokens, refreshFields } from '../support/local-service/token-calls.ts';
+import { newTokens, refreshFields } from '../support/local-service/token-calls.ts';
 import { fc, times } from '../support/properties.ts';
 import { BYTE, mangled } from './mangling.ts';
 
@@ -23,7 +24,7 @@ afterAll(async () => {
 
 describe('a JSON body', () => {
   const post = (body: string): Promise<Answer> =>
-    postRaw(compat, TOKEN, Buffer.from(body, 'latin1'), 'application/json');
+    postRaw(compat, TOKEN_PATH, Buffer.from(body, 'latin1'), 'application/json');
   const toUtf8 = (text: string) => Buffer.from(text).toString('latin1');
 
   function isGood(body: string): boolean {

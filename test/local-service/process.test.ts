@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import { Browser } from '../support/browser.ts';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { eventually, startProgram } from '../support/programs.ts';
 import type { Program } from '../support/programs.ts';
 import { authorizationUrl } from '../support/local-service/cookie-browser.ts';
-import { TOKEN, codeFields } from '../support/local-service/token-calls.ts';
+import { codeFields } from '../support/local-service/token-calls.ts';
 
 // The local service as people start it: npm, the launcher, the compiled program.
 
@@ -21,7 +22,10 @@ async function newAccessToken(origin: string): Promise<string> {
   const signedIn = await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' });
   const allowed = await browser.press(await browser.follow(signedIn), 'Allow');
   const code = new URL(allowed.headers.get('location') ?? '').searchParams.get('code') ?? '';
-  const answer = await fetch(origin + TOKEN, { method: 'POST', body: new URLSearchParams(codeFields(code)) });
+  const answer = await fetch(origin + TOKEN_PATH, {
+    method: 'POST',
+    body: new URLSearchParams(codeFields(code)),
+  });
   return ((await answer.json()) as { access_token: string }).access_token;
 }
 

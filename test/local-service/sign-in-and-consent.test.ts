@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { CLIENT_ID } from '../support/constants.ts';
 import {
   DEMO,
   authorizationUrl,
@@ -41,7 +42,7 @@ test('every step that is done is a 303, so that no browser posts its form again'
 test('the consent page names the app, the account and each scope in words', async () => {
   const page = await (await signedIn()).get(url);
   for (const text of [
-    'demo-app',
+    CLIENT_ID,
     'Robin Vesterholt',
     'See your rooms',
     'See your workspaces',

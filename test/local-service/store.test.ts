@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { CLIENT_SECRET } from '../support/constants.ts';
 import {
   authorizationUrl,
   copyCookies,
@@ -103,7 +104,7 @@ test('every key is under the service’s prefix and has a time to live', async (
 test('a log line has method, path and status, and no secret or query value', async () => {
   const { secrets, unspentCode } = await useEverything();
   const lines = bench.logged.join('');
-  for (const secret of [...secrets, unspentCode, VERIFIER, 'demo-secret', 'a+state', 'next=', '?']) {
+  for (const secret of [...secrets, unspentCode, VERIFIER, CLIENT_SECRET, 'a+state', 'next=', '?']) {
     expect(lines).not.toContain(secret);
   }
   expect(bench.logged.map((line) => JSON.parse(line) as object)).toContainEqual(

@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
 import { outcomeOf, tokenRefusal } from '../support/local-service/answers.ts';
 import type { TokenError } from '../support/local-service/answers.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import {
-  TOKEN,
   codeFields,
   newTokens,
   postToken,
@@ -65,7 +65,7 @@ test('no refusal may be stored', async () => {
 test('HTTP Basic is not offered', async () => {
   const { refresh_token } = await newTokens(service);
   const fields = { grant_type: 'refresh_token', refresh_token };
-  const res = await postToken(service, fields).auth('demo-app', 'demo-secret');
+  const res = await postToken(service, fields).auth(CLIENT_ID, CLIENT_SECRET);
   expect(outcomeOf(res)).toEqual(tokenRefusal('invalid_client'));
   expect(res.get('www-authenticate')).toBeUndefined();
 });
@@ -77,7 +77,7 @@ test('a parameter that means nothing here is ignored', async () => {
 });
 
 test('only POST is taken, and an answer to anything else says so', async () => {
-  const res = await request(service).get(TOKEN);
+  const res = await request(service).get(TOKEN_PATH);
   expect(res.status).toBe(405);
   expect(res.get('allow')).toBe('POST');
 });

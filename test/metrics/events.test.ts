@@ -6,6 +6,7 @@ import { redisReady } from '../../src/platform/redis.ts';
 import { createServices } from '../../src/services.ts';
 import { keyBesideSession } from '../../src/session/session-records.ts';
 import { Browser } from '../support/browser.ts';
+import { TOKEN_PATH } from '../support/constants.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
 import { packageVersion } from '../support/package-version.ts';
@@ -34,7 +35,6 @@ afterEach(() => {
 const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
-const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 const call = async (cookie: string) => {
   const answer = await fetch(`${metrics.house.origin}/api/public/v1/things`, { headers: { cookie } });
   await answer.text();

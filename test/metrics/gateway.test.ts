@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { API_PATH } from '../support/constants.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
 
@@ -13,10 +14,9 @@ afterEach(() => {
   metrics.house.intercept = () => false;
 });
 
-const PATH = '/api/public/v1/things';
 const call = async (cookie: string, init: RequestInit = {}) => {
   const headers = { cookie, 'x-requested-with': 'test' };
-  await (await fetch(metrics.house.origin + PATH, { headers, ...init })).text();
+  await (await fetch(metrics.house.origin + API_PATH, { headers, ...init })).text();
 };
 
 test('calls are counted by method and kind of status, with what they took', async () => {
@@ -65,8 +65,8 @@ describe('who leaves', () => {
   const upload = { method: 'POST', duplex: 'half' } as RequestInit;
 
   test.each([
-    ['while the service thinks', 'gateway', PATH, () => ({})],
-    ['in the middle of an upload', 'gateway', PATH, () => ({ ...upload, body: endless() })],
+    ['while the service thinks', 'gateway', API_PATH, () => ({})],
+    ['in the middle of an upload', 'gateway', API_PATH, () => ({ ...upload, body: endless() })],
     ['while a page is made', 'pages', '/workspaces', () => ({})],
   ])('%s is not the service’s fault', async (_when, caller, path, init) => {
     const { cookie } = await metrics.house.enter();

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createAlarm } from '../../public/alarm.js';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../support/constants.ts';
 
 beforeEach(() => {
   jest.useFakeTimers({ now: 1_000_000 });

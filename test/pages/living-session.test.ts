@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { toSession } from '../../public/living-session.js';
+import { HOUR_MS } from '../support/constants.ts';
 
 const SERVER_NOW = Date.UTC(2026, 0, 1, 12, 0, 0);
-const HOUR_MS = 3_600_000;
 const BODY = {
   signedIn: true,
   expiresAt: '2026-01-01T23:00:00.000Z',

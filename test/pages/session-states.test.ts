@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { LivingSession } from '../../public/living-session.js';
 import { atFirst, next } from '../../public/session-states.js';
 import type { SessionEvent, State, Step } from '../../public/session-states.js';
+import { HOUR_MS } from '../support/constants.ts';
 
-const HOUR_MS = 3_600_000;
 const NOW = 50 * HOUR_MS;
 const OURS: LivingSession = {
   signedIn: true,

@@ -5,10 +5,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import express from 'express';
 import request from 'supertest';
 import { createAssets } from '../../src/platform/assets.ts';
+import { ROOT } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 
-const PUBLIC = join(import.meta.dirname, '../../public');
+const PUBLIC = join(ROOT, 'public');
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 const OTHER_VERSION = '0123456789abcdef';
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { takeHangUps } from '../../src/platform/hang-ups.ts';
+import { CLIENT_ID } from '../support/constants.ts';
 import { eventually, startProgram } from '../support/programs.ts';
 
 /** A process as far as this signal goes. */
@@ -60,7 +61,7 @@ const ENV = {
   PORT: '0',
   PUBLIC_URL: 'http://localhost:3000',
   SERVICE_URL: 'http://127.0.0.1:1',
-  CLIENT_ID: 'demo-app',
+  CLIENT_ID,
   CLIENT_SECRET: 'a-client-secret',
   SCOPES: 'room:read',
   REDIS_URL: 'redis://127.0.0.1:1',

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ListedPage } from '../../src/workspaces/page-by-number.ts';
 import { toFoundWorkspacesView, toWorkspacesView } from '../../src/workspaces/workspaces-view.ts';
+import { ROOT } from '../support/constants.ts';
 import { render } from '../support/render.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
 
 const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>\u202E`;
 const listed: ListedPage = {

@@ -4,12 +4,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../src/platform/private-redis.ts';
+import { ROOT } from '../support/constants.ts';
 import { examined } from '../support/doctor/examined.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 
 const LINE = /redis-cli -x (ACL SETUSER cloakroom on .+)$/m;
-const guide = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 /** As a shell would give them to redis-cli, without the password that comes from standard input. */
 const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '').split(' ');
 

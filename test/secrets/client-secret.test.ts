@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { CLIENT_SECRET } from '../support/constants.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import { createSecretFolder } from '../support/fleet/secret-folder.ts';
@@ -7,7 +8,7 @@ import { eventually } from '../support/programs.ts';
 afterAll(closeCalls);
 
 test('a changed client secret is used at once, and in the gap before that nobody is signed out', async () => {
-  await using folder = await createSecretFolder({ CLIENT_SECRET: 'demo-secret' });
+  await using folder = await createSecretFolder({ CLIENT_SECRET });
   await using fleet = await startFleet({ processes: 2, env: folder.env });
   const living = await fleet.enter('ada');
   const spent = await Promise.all(['ben', 'cai'].map(async (user) => fleet.enter(user, { expiresAt: 0 })));

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, expect, test } from '@jest/globals';
+import { CLIENT_SECRET } from '../support/constants.ts';
 import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
@@ -63,7 +64,7 @@ test('a password that Redis refuses changes nothing, and one line says so', asyn
     [Symbol.asyncDispose]: async () => void (await admin.quit()),
   });
   await admin.call('ACL', 'SETUSER', 'app', 'on', '>one', '~cloakroom:*', '+@all');
-  await using folder = await createSecretFolder({ REDIS_URL: urlWith('one'), CLIENT_SECRET: 'demo-secret' });
+  await using folder = await createSecretFolder({ REDIS_URL: urlWith('one'), CLIENT_SECRET });
   await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
   const spent = await fleet.enter('ada', { expiresAt: 0 });
 

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
+import { CLIENT_SECRET, SESSION_KEY } from '../support/constants.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
-import { SESSION_KEY, startFleet } from '../support/fleet/fleet.ts';
+import { startFleet } from '../support/fleet/fleet.ts';
 import { freePort } from '../support/fleet/free-port.ts';
 import { createSecretFolder } from '../support/fleet/secret-folder.ts';
 
@@ -20,7 +21,7 @@ test.each([
     'SESSION_KEYS (from SESSION_KEYS_FILE)',
   ],
 ])('a file that is %s changes nothing, nor does what stands in the others', async (_what, text, problem) => {
-  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET: 'demo-secret' });
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
   await using fleet = await startFleet({ env: folder.env });
   const { cookie } = await fleet.enter('ada', { expiresAt: 0 });
   await folder.write('CLIENT_SECRET', 'another-secret');
@@ -67,7 +68,7 @@ test('a pipe in the place of a file holds nothing up', async () => {
 });
 
 test('an answer that is under way goes on, whatever secrets change', async () => {
-  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET: 'demo-secret' });
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
   await using fleet = await startFleet({ env: folder.env });
   const { cookie } = await fleet.enter();
   let finish = () => {};

@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { pseudonymOf } from '../../src/session/pseudonym.ts';
 import { hashId, sessionKey } from '../../src/session/session-records.ts';
 import type { Browser } from '../support/browser.ts';
+import { API_PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/programs.ts';
@@ -21,7 +22,6 @@ afterEach(() => {
 
 type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
 type Line = Readonly<Record<string, unknown>>;
-const PATH = '/api/public/v1/things';
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 /** The request is part of a trace. */
 const TRACED: Init = { headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` } };
@@ -35,7 +35,7 @@ const only = async (msg: string, of: unknown): Promise<Line> => {
   expect(more).toEqual([]);
   return line;
 };
-const ask = async (cookie: string, path = PATH, init: Init = {}) => {
+const ask = async (cookie: string, path = API_PATH, init: Init = {}) => {
   const headers = { cookie, ...init.headers };
   const answer = await fetch(house.origin + path, { redirect: 'manual', ...init, headers });
   await answer.text();
@@ -59,17 +59,17 @@ describe('the pseudonym of a session', () => {
     house.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
     const { id, cookie } = await house.enter();
     const asked: unknown[] = [];
-    for (const path of [PATH, '/workspaces', '/auth/session'])
+    for (const path of [API_PATH, '/workspaces', '/auth/session'])
       asked.push((await ask(cookie, path)).requestId);
     for (const requestId of asked)
       expect(await only('request', requestId)).toMatchObject({ session: pseudonymOf(id) });
   });
 
   test.each([
-    [403, PATH, { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }],
+    [403, API_PATH, { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }],
     [404, '/api/elsewhere', {}],
     [400, '/api/%zz', {}],
-    [405, PATH, { method: 'TRACE' }],
+    [405, API_PATH, { method: 'TRACE' }],
   ])(
     'is in the line of a call that is refused with %i before anybody asks Redis',
     async (status, path, init) => {
@@ -136,7 +136,7 @@ describe('the life of a session', () => {
   test('tells that it was renewed, and by which request', async () => {
     tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
     const { id, cookie } = await house.enter({ expiresAt: 0 });
-    const { requestId } = await ask(cookie, PATH, TRACED);
+    const { requestId } = await ask(cookie, API_PATH, TRACED);
     expect(await only('session renewed', pseudonymOf(id))).toMatchObject({
       level: 'info',
       session: pseudonymOf(id),
@@ -148,7 +148,7 @@ describe('the life of a session', () => {
   test('tells that a renewal failed, for which request, and that another made it good', async () => {
     tokenEndpointSays({ error: 'temporarily_unavailable' });
     const { id, cookie } = await house.enter({ expiresAt: 0 });
-    const { requestId } = await ask(cookie, PATH, TRACED);
+    const { requestId } = await ask(cookie, API_PATH, TRACED);
     expect(await only('renewal failed; the session is kept', pseudonymOf(id))).toMatchObject({
       level: 'warn',
       requestId,
@@ -166,7 +166,7 @@ describe('the life of a session', () => {
   test('tells that the service has ended it', async () => {
     tokenEndpointSays({ error: 'invalid_grant' });
     const { id, cookie } = await house.enter({ expiresAt: 0 });
-    const { requestId } = await ask(cookie, PATH, TRACED);
+    const { requestId } = await ask(cookie, API_PATH, TRACED);
     expect(await only('session ended', pseudonymOf(id))).toMatchObject({
       reason: 'invalid_grant',
       requestId,
@@ -174,32 +174,35 @@ describe('the life of a session', () => {
     });
   });
 
-  describe.each([PATH, '/workspaces', '/auth/session'])('tells the one who came to %s with it', (path) => {
-    test('that it was past its age', async () => {
-      const { id, cookie } = await house.enter();
-      house.advance(house.config.sessionMaxSeconds * 1_000);
-      const { requestId } = await ask(cookie, path, TRACED);
-      expect(await only('session ended', pseudonymOf(id))).toMatchObject({
-        reason: 'age',
-        requestId,
-        traceId: TRACE_ID,
+  describe.each([API_PATH, '/workspaces', '/auth/session'])(
+    'tells the one who came to %s with it',
+    (path) => {
+      test('that it was past its age', async () => {
+        const { id, cookie } = await house.enter();
+        house.advance(house.config.sessionMaxSeconds * 1_000);
+        const { requestId } = await ask(cookie, path, TRACED);
+        expect(await only('session ended', pseudonymOf(id))).toMatchObject({
+          reason: 'age',
+          requestId,
+          traceId: TRACE_ID,
+        });
       });
-    });
 
-    test('that its value was refused', async () => {
-      const { id, cookie } = await house.enter();
-      await house.redis.set(sessionKey(house.config.redisPrefix, id), 'never sealed', 'KEEPTTL');
-      const { requestId } = await ask(cookie, path, TRACED);
-      expect(await only('session value refused', pseudonymOf(id))).toMatchObject({
-        requestId,
-        traceId: TRACE_ID,
+      test('that its value was refused', async () => {
+        const { id, cookie } = await house.enter();
+        await house.redis.set(sessionKey(house.config.redisPrefix, id), 'never sealed', 'KEEPTTL');
+        const { requestId } = await ask(cookie, path, TRACED);
+        expect(await only('session value refused', pseudonymOf(id))).toMatchObject({
+          requestId,
+          traceId: TRACE_ID,
+        });
       });
-    });
-  });
+    },
+  );
 });
 
 describe('the line of a request tells what became of its token:', () => {
-  const tokenOf = async (cookie: string, path = PATH, init: Init = {}) => {
+  const tokenOf = async (cookie: string, path = API_PATH, init: Init = {}) => {
     const { requestId } = await ask(cookie, path, init);
     const find = () => lines('request').find((line) => line['requestId'] === requestId);
     await eventually(async () => find() !== undefined);
@@ -245,7 +248,7 @@ describe('the line of a request tells what became of its token:', () => {
   test('it was refused, and the call too large to be replayed', async () => {
     refusesOld();
     const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'a'.repeat(70_000) };
-    expect(await tokenOf((await house.enter()).cookie, PATH, init)).toBe('refused');
+    expect(await tokenOf((await house.enter()).cookie, API_PATH, init)).toBe('refused');
   });
 
   test('it was spent, and could not be renewed', async () => {
@@ -262,7 +265,7 @@ test('the line of a call tells its bytes both ways, and what its parts took', as
   house.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
   const { cookie } = await house.enter();
   const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'twelve bytes' };
-  const { requestId } = await ask(cookie, PATH, init);
+  const { requestId } = await ask(cookie, API_PATH, init);
   const line = await only('request', requestId);
   expect(line).toMatchObject({ route: '/api/*', status: 200, bytes: 20, bytesIn: 12 });
   expect(line['sessionMs']).toBeGreaterThan(0);

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { HOUR_MS } from './constants.ts';
 
 /** A key and its self-signed certificate, as PEM. */
 export interface Certificate {
@@ -9,7 +10,6 @@ export interface Certificate {
 const ECDSA_WITH_SHA256 = oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02);
 const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const SUBJECT_ALT_NAME = oid(0x55, 0x1d, 0x11);
-const HOUR_MS = 3_600_000;
 
 /** Makes one for a host name, good for an hour before and after `now` (RFC 5280 §4.1): so that no test runs out of date. */
 export function createCertificate(hostname: string, now = Date.now()): Certificate {

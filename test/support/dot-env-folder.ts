@@ -1,10 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { ROOT } from './constants.ts';
 import { startProgram } from './programs.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A folder with nothing but a `.env`. */
 export interface DotEnvFolder extends AsyncDisposable {

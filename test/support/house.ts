@@ -23,16 +23,12 @@ import type { Services } from '../../src/services.ts';
 import type { Wait } from '../../src/workspaces/exports/patience.ts';
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
+import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS, TOKEN_PATH } from './constants.ts';
 import { keepLines, noteSecret, noteVariables, watchBrowsers, watchService } from './log-audit.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** One key for all tests: what is sealed in one file is never read in another. */
-const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
-
 const DAY_MS = 86_400_000;
-/** Of a session that a test enters: a younger token is not refreshed after a 401. */
-const TOKEN_AGE_MS = 60_000;
 
 /** What came to the service, in the order in which it came. */
 export interface ServiceLog {
@@ -81,7 +77,7 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
 
 /** Calls of the token endpoint. */
 export function tokenCalls(house: House): ServiceLog[] {
-  return house.calls.filter(({ url }) => url.endsWith('/authorization/oauth2/token'));
+  return house.calls.filter(({ url }) => url === TOKEN_PATH);
 }
 
 /**
@@ -112,8 +108,8 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
   const variables = {
     PORT: '0',
     SERVICE_URL: serviceOrigin,
-    CLIENT_ID: 'demo-app',
-    CLIENT_SECRET: 'demo-secret',
+    CLIENT_ID,
+    CLIENT_SECRET,
     SCOPES: 'room:read room:write workspace:read',
     REDIS_URL: privateRedis.url,
     SESSION_KEYS: SESSION_KEY,
@@ -156,7 +152,7 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
       const fresh = { accessToken: 'a-living-token', refreshToken: 'a-refresh-token', scopes: ['room:read'] };
       const timed = { lifetimeMs, expiresAt: now() + lifetimeMs };
       noteSecret('session id', id);
-      const createdAt = now() - TOKEN_AGE_MS;
+      const createdAt = now() - 2 * TOKEN_AGE_MS;
       await services.records.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt });
       return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
     },

@@ -5,12 +5,10 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { ROOT } from './constants.ts';
 import { keepLines, noteVariables } from './log-audit.ts';
 import { startStopwatch } from './stopwatch.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A program of the project's in a process of its own, with a folder for temporary files that only it uses. */
 export interface Program extends AsyncDisposable {

@@ -9,8 +9,6 @@ import type { House } from './house.ts';
 import { startRawService } from './raw-service.ts';
 import type { RawRequest, RawService } from './raw-service.ts';
 
-/** A path that the gateway forwards. */
-export const PATH = '/api/public/v1/things';
 /** What our own page sends with every call, and what only the gateway reads. */
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
 

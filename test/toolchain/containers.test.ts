@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config.ts';
 import { localServiceVariables } from '../../src/local-service/local-service-config.ts';
+import { ROOT } from '../support/constants.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 /** What Node itself reads. */

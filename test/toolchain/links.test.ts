@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-
-const ROOT = join(import.meta.dirname, '../..');
+import { ROOT } from '../support/constants.ts';
 
 const DOCUMENTS = [
   ...readdirSync(ROOT),

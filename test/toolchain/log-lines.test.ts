@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { MEMBERS } from '../../scripts/log-audit/members.mjs';
+import { ROOT } from '../support/constants.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 
 /** Where Cloakroom’s own lines come from: all of it but the local service, which is no part of a deployment. */

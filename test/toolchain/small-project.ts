@@ -6,9 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
-
-const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+import { ROOT } from '../support/constants.ts';
 
 /** A folder with our scripts and little else. */
 export interface SmallProject extends AsyncDisposable {
@@ -44,7 +42,7 @@ export async function createSmallProject(files: Readonly<Record<string, string>>
       stdio: ['ignore', 'pipe', 'pipe'],
     });
 
-  await cp(join(REPOSITORY, 'scripts'), join(folder, 'scripts'), { recursive: true });
+  await cp(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
   const entries = Object.entries({ 'package.json': '{"type":"module"}', ...NO_PACKAGES, ...files });
   await Promise.all(entries.map(([path, content]) => write(path, content)));
   return {
@@ -74,7 +72,7 @@ export async function createCompilableProject(
   const shared = ['tsconfig.json', 'tsconfig.build.json', 'node_modules/@types', 'node_modules/undici-types'];
   await Promise.all(
     [...shared, 'node_modules/typescript', 'node_modules/@typescript'].map((path) =>
-      symlink(join(REPOSITORY, path), join(project.folder, path)),
+      symlink(join(ROOT, path), join(project.folder, path)),
     ),
   );
   return project;

@@ -1,9 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { ROOT } from '../support/constants.ts';
 import { templateFaults } from './template-faults.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
 
 async function filesBelow(folder: string, ending: string) {
   const names = await readdir(join(ROOT, folder), { recursive: true });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { WORKSPACES_PATH } from '../support/constants.ts';
 import { sendJson, startHouse } from '../support/house.ts';
 import type { House, Interceptor } from '../support/house.ts';
 import type { Browser } from '../support/browser.ts';
@@ -31,12 +32,11 @@ function answering(
   };
 }
 
-const API = '/api/public/v1/workspaces';
 const rooms = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `Room ${index + 1}` }));
 
 /** A workspace `w1` with so many rooms, served page by page. */
 function withRooms(count: number): Interceptor {
-  return answering(`${API}/w1/rooms`, (res, query) => {
+  return answering(`${WORKSPACES_PATH}/w1/rooms`, (res, query) => {
     const limit = Number(query.get('limit'));
     const from = Number(query.get('next') ?? 0);
     const value = rooms(count).slice(from, from + limit);
@@ -99,7 +99,7 @@ describe('Inside a workspace', () => {
   ] satisfies [string, (res: Parameters<Interceptor>[1]) => void][])(
     'a service that %s for a single workspace spoils nothing',
     async (_what, answer) => {
-      const single = answering(`${API}/w1`, answer);
+      const single = answering(`${WORKSPACES_PATH}/w1`, answer);
       const list = withRooms(2);
       house.intercept = (req, res) => single(req, res) || list(req, res);
       const page = await browser.open(`${house.origin}/workspaces/w1`);
@@ -136,7 +136,7 @@ describe('Inside a workspace', () => {
     [429, 503, 'The service asks for a short pause'],
   ])('an error page (%d of the service) keeps the way back to where somebody came from', async (...each) => {
     const [answered, status, words] = each;
-    house.intercept = answering(`${API}/w1/rooms`, (res) => sendJson(res, answered, {}));
+    house.intercept = answering(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, answered, {}));
     const page = await browser.open(`${house.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     expect(page.status).toBe(status);
     expect(page.text).toContain(words);
@@ -155,7 +155,7 @@ describe('Inside a workspace', () => {
   });
 
   test('an error page of the workspaces themselves has no way back, but stands among them', async () => {
-    house.intercept = answering(API, (res) => sendJson(res, 500, {}));
+    house.intercept = answering(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
     const page = await browser.open(`${house.origin}/workspaces?page=2`);
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
     expect(page.text).not.toContain('class="way-back"');
@@ -196,7 +196,9 @@ describe('Inside a workspace', () => {
   });
 
   test('an id with marks goes to the service as one segment', async () => {
-    house.intercept = answering(`${API}/a%26%C3%A4.b/rooms`, (res) => sendJson(res, 200, { value: [] }));
+    house.intercept = answering(`${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`, (res) =>
+      sendJson(res, 200, { value: [] }),
+    );
     const page = await browser.open(`${house.origin}/workspaces/a&ä.b/rooms`);
     expect(page.status).toBe(200);
     expect(page.text).toContain('a&amp;ä.b</h1>');
@@ -217,7 +219,9 @@ describe('Inside a workspace', () => {
 test('WORKSPACE_ITEMS says which kinds there are, and in which order', async () => {
   await using other = await startHouse({ WORKSPACE_ITEMS: 'whiteboard-notes,rooms' });
   const { browser: visitor } = await other.signIn();
-  other.intercept = answering(`${API}/w1/whiteboard-notes`, (res) => sendJson(res, 200, { value: [] }));
+  other.intercept = answering(`${WORKSPACES_PATH}/w1/whiteboard-notes`, (res) =>
+    sendJson(res, 200, { value: [] }),
+  );
   const page = await visitor.open(`${other.origin}/workspaces/w1`);
   expect(page.text).toContain('<a href="/workspaces/w1" aria-current="page">Whiteboard notes</a>');
   expect(page.text).toContain('<a href="/workspaces/w1/rooms">Rooms</a>');

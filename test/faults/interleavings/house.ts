@@ -1,10 +1,10 @@
 import { keyBesideSession, sessionKey as keyOfSession } from '../../../src/session/session-records.ts';
+import { TOKEN_PATH } from '../../support/constants.ts';
 import type { Answer } from '../../support/fleet/calls.ts';
 import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
 import { createGate, holdAnswer } from '../../support/fleet/gates.ts';
 import type { Gate } from '../../support/fleet/gates.ts';
-import { TOKEN_PATH } from '../../support/fleet/service.ts';
 import { GATES } from './model.ts';
 import type { GateName, Model, SessionModel } from './model.ts';
 import { createTokenLedger } from './token-ledger.ts';

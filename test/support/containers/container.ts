@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY } from '../constants.ts';
 import { docker, IMAGE, RUN } from './docker.ts';
 
 /** One container of the image; its disposal removes it. */
@@ -28,9 +29,9 @@ export async function startContainer(
 export const LONELY = Object.entries({
   PUBLIC_URL: 'http://localhost:3000',
   SERVICE_URL: 'http://localhost:4000',
-  CLIENT_ID: 'demo-app',
-  CLIENT_SECRET: 'demo-secret',
+  CLIENT_ID,
+  CLIENT_SECRET,
   SCOPES: 'room:read',
   REDIS_URL: 'redis://localhost:6379',
-  SESSION_KEYS: 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
+  SESSION_KEYS: SESSION_KEY,
 }).flatMap(([name, value]) => ['--env', `${name}=${value}`]);

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
-
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+import { ROOT } from '../constants.ts';
 
 /** The image that `npm run test:containers` has built. */
 export const IMAGE = process.env['CLOAKROOM_IMAGE'] ?? 'cloakroom:local';

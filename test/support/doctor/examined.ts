@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Finding } from '../../../src/cli/doctor/checks.ts';
 import { diagnose } from '../../../src/cli/doctor/diagnosis.ts';
 import type { Surroundings } from '../../../src/cli/doctor/diagnosis.ts';
+import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
 import type { House } from '../house.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -27,8 +28,8 @@ export function envOf(house: House): Record<string, string> {
     ...soundEnv,
     PUBLIC_URL: house.origin,
     SERVICE_URL: house.serviceOrigin,
-    CLIENT_ID: 'demo-app',
-    CLIENT_SECRET: 'demo-secret',
+    CLIENT_ID,
+    CLIENT_SECRET,
     REDIS_URL: house.privateRedis.url,
   };
 }

@@ -10,6 +10,7 @@ import { createSealer } from '../../../src/session/sealing.ts';
 import { createSessionRecords } from '../../../src/session/session-records.ts';
 import type { SessionRecords } from '../../../src/session/session-records.ts';
 import { createTicketCookie } from '../../../src/session/ticket-cookie.ts';
+import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS } from '../constants.ts';
 import { noteSecret } from '../log-audit.ts';
 import { startCloakroom } from './cloakroom.ts';
 import type { Cloakroom } from './cloakroom.ts';
@@ -20,10 +21,6 @@ import type { TestService } from './service.ts';
 type Env = Readonly<Record<string, string>>;
 
 /** Of a session that a test enters: a younger token is not refreshed after a 401. */
-const TOKEN_AGE_MS = 60_000;
-
-/** Seals and signs in every fleet: what one test file writes, no other reads. */
-export const SESSION_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
 
 /** A session that was put into Redis as sign-in would have. */
 export interface Entered {
@@ -96,8 +93,8 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     const cloakroom = await startCloakroom({
       PUBLIC_URL: 'http://localhost:3000',
       SERVICE_URL: service.origin,
-      CLIENT_ID: 'demo-app',
-      CLIENT_SECRET: 'demo-secret',
+      CLIENT_ID,
+      CLIENT_SECRET,
       SCOPES: 'room:read room:write workspace:read',
       REDIS_URL: redisUrl,
       SESSION_KEYS: SESSION_KEY,
@@ -134,7 +131,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };
       noteSecret('session id', id);
-      await records.create(id, { grant, createdAt: Date.now() - TOKEN_AGE_MS });
+      await records.create(id, { grant, createdAt: Date.now() - 2 * TOKEN_AGE_MS });
       return { id, grant, cookie: cookies.write(id).split(';', 1)[0] ?? '' };
     },
     async [Symbol.asyncDispose]() {

@@ -12,10 +12,10 @@ import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
 import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
 import type { Grant } from '../../../src/session/record.ts';
+import { TOKEN_PATH } from '../constants.ts';
 import { watchService } from '../log-audit.ts';
 import { freePort } from './free-port.ts';
 
-export const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 /** Answers `{"user":"…"}`, the one whose token came with the call; the local service knows no such thing. */
 export const ME_PATH = '/api/public/v1/me';
 

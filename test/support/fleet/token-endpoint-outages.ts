@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { TOKEN_PATH } from './service.ts';
+import { TOKEN_PATH } from '../constants.ts';
 import type { TestService } from './service.ts';
 
 type Outage = (req: IncomingMessage, res: ServerResponse) => void;

@@ -1,17 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ACCEPT_HTML } from '../constants.ts';
 import { call, startLoad } from './calls.ts';
 import type { Answer, CallOptions } from './calls.ts';
 import type { Entered, Fleet } from './fleet.ts';
 
-const HTML = { accept: 'text/html' };
-
 /** Whatever needs Redis, but for signing out, which can be done only once. */
 const REQUESTS = {
   api: {},
-  page: { path: '/workspaces', headers: HTML },
+  page: { path: '/workspaces', headers: ACCEPT_HTML },
   status: { path: '/auth/session' },
-  login: { path: '/auth/login', headers: HTML },
-  callback: { path: '/auth/callback?state=unknown&code=unknown', headers: HTML },
+  login: { path: '/auth/login', headers: ACCEPT_HTML },
+  callback: { path: '/auth/callback?state=unknown&code=unknown', headers: ACCEPT_HTML },
 } satisfies Record<string, CallOptions>;
 
 export type Errand = keyof typeof REQUESTS;

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import request from 'supertest';
 import type { Response } from 'supertest';
 import { CookieJar } from 'tough-cookie';
+import { CLIENT_ID } from '../constants.ts';
 import { CALLBACK, originOf } from './service-under-test.ts';
 
 export const AUTHORIZATION = '/api/public/v1/authorization/oauth2/';
@@ -12,7 +13,7 @@ export const DEMO = { username: 'demo', password: 'demo' };
 /** The address of an authorization request; an override of undefined leaves the parameter out. */
 export function authorizationUrl(overrides: Readonly<Record<string, string | undefined>> = {}): string {
   const parameters: Record<string, string | undefined> = {
-    client_id: 'demo-app',
+    client_id: CLIENT_ID,
     redirect_uri: CALLBACK,
     scope: 'room:read room:write workspace:read',
     response_type: 'code',

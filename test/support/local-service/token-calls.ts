@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Server } from 'node:http';
 import request from 'supertest';
+import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../constants.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from './cookie-browser.ts';
 import { CALLBACK } from './service-under-test.ts';
 
-export const TOKEN = '/api/public/v1/authorization/oauth2/token';
-
-const CREDENTIALS = { client_id: 'demo-app', client_secret: 'demo-secret' };
+const CREDENTIALS = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
 
 export const VERIFIER = 'a-verifier.with_all~the-marks-and-43-characters';
 export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
@@ -23,7 +22,7 @@ export interface TokenAnswer {
 
 /** Posts a form to the token endpoint. */
 export function postToken(server: Server, fields: Fields): request.Test {
-  return request(server).post(TOKEN).type('form').send(fields);
+  return request(server).post(TOKEN_PATH).type('form').send(fields);
 }
 
 /** A code that a user has just allowed. */

@@ -1,4 +1,5 @@
 import type { Wait } from '../../../src/workspaces/exports/patience.ts';
+import { TOKEN_PATH } from '../../support/constants.ts';
 import { startHouse } from '../../support/house.ts';
 import type { House } from '../../support/house.ts';
 import { openConnection } from '../../support/raw-client.ts';
@@ -39,8 +40,6 @@ export interface ExportHouse extends AsyncDisposable {
   /** Asks, and leaves the reading to the test. */
   open(path: string, cookie: string): Promise<RawEnd>;
 }
-
-const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
 /** `env` adds to Cloakroom's variables. */
 export async function startExportHouse(env: Readonly<Record<string, string>> = {}): Promise<ExportHouse> {
