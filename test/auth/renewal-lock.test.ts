@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { createRenewalLocks } from '../../src/auth/renewal-lock.ts';
 import type { HeldLock } from '../../src/auth/renewal-lock.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -25,6 +25,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 beforeEach(async () => redis.flushall());
+afterEach(() => void jest.useRealTimers());
 
 async function acquire(): Promise<HeldLock> {
   const lock = await createRenewalLocks(redis, 't:').acquire(SESSION);
@@ -50,4 +51,52 @@ test('a lock that another process has taken writes no note, is not fresh, and le
   expect(await redis.exists(NOTE)).toBe(0);
   await lock.release();
   expect(await redis.get(LOCK)).toBe('another process');
+});
+
+/** The life of a lock, how often its holder extends it, and after which time it is stale. */
+const LIFE_MS = 5_000;
+const EXTENDS_AFTER_MS = LIFE_MS / 3;
+const STALE_AFTER_MS = LIFE_MS / 2;
+
+/** Moves the clock and the timer that extends a lock; Redis and its client keep theirs. */
+function holdTime(): void {
+  jest.useFakeTimers({
+    doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout', 'clearTimeout'],
+  });
+}
+
+/** Resolves when Redis has replied to every command so far, and the lock has read the replies. */
+async function replies(): Promise<void> {
+  await redis.ping();
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+test('a lock is stale once Redis has not confirmed it for half of its life, and fresh again when Redis has', async () => {
+  holdTime();
+  const lock = await acquire();
+  await lock.setIfHeld(NOTE, 'a note', 60);
+  await redis.pexpire(LOCK, 1_000);
+  jest.advanceTimersByTime(STALE_AFTER_MS - 1); // the reply to what extends it is not read yet
+  expect(lock.isFresh()).toBe(true);
+  jest.advanceTimersByTime(1);
+  expect(lock.isFresh()).toBe(false);
+  await replies();
+  expect(lock.isFresh()).toBe(true);
+  expect(await redis.pttl(LOCK)).toBeGreaterThan(1_000);
+  await lock.release();
+});
+
+test('a holder does not extend the lock that another process has taken, and its own becomes stale', async () => {
+  holdTime();
+  const lock = await acquire();
+  await lock.setIfHeld(NOTE, 'a note', 60);
+  await redis.set(LOCK, 'another process', 'PX', 60_000);
+  jest.advanceTimersByTime(EXTENDS_AFTER_MS + 1);
+  await replies();
+  expect(await redis.pttl(LOCK)).toBeGreaterThan(LIFE_MS);
+  jest.advanceTimersByTime(STALE_AFTER_MS - EXTENDS_AFTER_MS);
+  expect(lock.isFresh()).toBe(false);
+  await lock.release();
 });
