@@ -1,5 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { createRenewalAttempts } from '../../src/auth/renewal-attempts.ts';
+import { createRenewalLocks } from '../../src/auth/renewal-lock.ts';
+import type { RenewalLocks } from '../../src/auth/renewal-lock.ts';
+import { createTokenKeeper } from '../../src/auth/token-keeper.ts';
 import { redisReady } from '../../src/platform/redis.ts';
 import { createServices } from '../../src/services.ts';
 import type { Services } from '../../src/services.ts';
@@ -132,6 +136,35 @@ describe('a spent token', () => {
     expect((await get(cookie).expect(401)).body.code).toBe('session_expired');
     expect(tokenCalls(house)).toEqual([]);
   });
+});
+
+test('a refresh whose lock has become stale sends no token request before it holds a fresh one', async () => {
+  house.intercept = service();
+  const { id } = await house.enter(SPENT);
+  const { config, services } = house;
+  const kept = { redis: services.redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };
+  const realLocks = createRenewalLocks(services.redis, config.redisPrefix);
+  let acquired = 0;
+  const locks: RenewalLocks = {
+    async acquire(sessionId) {
+      const lock = await realLocks.acquire(sessionId);
+      if (lock === 'taken' || !('release' in lock)) return lock;
+      acquired += 1;
+      return acquired === 1 ? { ...lock, isFresh: () => false } : lock;
+    },
+  };
+  await using tokens = createTokenKeeper({
+    ...config,
+    ...services,
+    ...kept,
+    locks,
+    attempts: createRenewalAttempts({ ...kept, now: services.now }),
+    metrics: null,
+  });
+  const ticket = await services.records.read(id);
+  expect(ticket && (await tokens.accessToken(ticket))).toBe('renewed-1');
+  expect(acquired).toBe(2);
+  expect(tokenCalls(house)).toHaveLength(1);
 });
 
 describe('a token that is soon spent', () => {
