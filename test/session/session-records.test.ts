@@ -131,6 +131,20 @@ describe('a session in Redis', () => {
     await records.create(id, { ...record(), createdAt: 5 });
     expect((await read(id)).record.createdAt).toBe(clock);
   });
+
+  test('leaves a tombstone for ten minutes where it ends, in both ways of ending it', async () => {
+    const records = recordsWith(A);
+    const ends = [async () => records.end(id), async () => records.endUnchanged(await read(id))];
+    for (const end of ends) {
+      await redis.del(keyOf(id));
+      await records.create(id, record());
+      await end();
+      await records.create(id, record()); // a late write
+      expect(await redis.get(keyOf(id))).toBe('ended');
+      expect(await redis.ttl(keyOf(id))).toBeGreaterThan(590);
+      expect(await redis.ttl(keyOf(id))).toBeLessThanOrEqual(600);
+    }
+  });
 });
 
 describe('replacing a session', () => {
