@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createSealer } from '../../src/session/sealing.ts';
+import { createTicketCookie } from '../../src/session/ticket-cookie.ts';
 
 const A = randomBytes(32);
 const B = randomBytes(32);
@@ -62,4 +63,24 @@ describe('sealing', () => {
     const sealer = createSealer({ current: [A] });
     expect(sealer.seal('tea', 'id', 'key')).not.toBe(sealer.seal('tea', 'id', 'key'));
   });
+});
+
+/** Decrypts as any reader of the format would: AES-256-GCM, the nonce of 12 bytes first, the tag of 16 last. */
+function decrypt(sealed: string, key: Buffer, name: string): string {
+  const bytes = Buffer.from(sealed.split('.')[2] ?? '', 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));
+  decipher.setAAD(Buffer.from(name)).setAuthTag(bytes.subarray(-16));
+  return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
+}
+
+test('the key that signs cookies decrypts no record, even where the salts of both keys are the same', () => {
+  const sessionKeys = { current: [A] };
+  const sealed = createSealer(sessionKeys).seal('tea', '', 'key');
+  const encryptionKey = Buffer.from(hkdfSync('sha256', A, '', 'cloakroom sealing', 32));
+  expect(decrypt(sealed, encryptionKey, 'key')).toBe('tea');
+
+  const { secrets } = createTicketCookie({ https: true, sameSite: 'lax', sessionKeys });
+  const [signingKey = Buffer.alloc(0)] = secrets.current.map((secret) => Buffer.from(secret, 'base64url'));
+  expect(signingKey).toHaveLength(32);
+  expect(() => decrypt(sealed, signingKey, 'key')).toThrow('unable to authenticate');
 });
