@@ -1,3 +1,4 @@
+import { createHash, getHashes, randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
 import { createLocalCounts } from '../../src/auth/sign-in-counts.ts';
@@ -57,6 +58,24 @@ test('the log tells once in a window, and Redis holds no address', async () => {
   ]);
   const keys = await house.redis.keys('cloakroom:sign-in-counts:*');
   expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-in-counts:[\w-]{43}$/)]);
+});
+
+test('Redis names an address by a hash under the session key, which nobody can compute without that key', async () => {
+  await using house = await startHouse();
+  await signIn(house);
+  const [key = '', ...more] = await house.redis.keys('cloakroom:sign-in-counts:*');
+  expect(more).toEqual([]);
+  const unkeyed = getHashes().flatMap((algorithm) => {
+    const digest = createHash(algorithm).update('127.0.0.1').digest();
+    return [digest.toString('hex'), digest.toString('base64'), digest.toString('base64url')];
+  });
+  expect(['127.0.0.1', ...unkeyed].filter((name) => key.includes(name))).toEqual([]);
+
+  await house.services.useSecrets({ ...house.services.secrets.current, sessionKeys: [randomBytes(32)] });
+  await signIn(house);
+  const both = await house.redis.keys('cloakroom:sign-in-counts:*');
+  expect(both).toHaveLength(2);
+  expect(both).toContain(key);
 });
 
 test('the window is ten minutes from the first sign-in, and then it is open again', async () => {
