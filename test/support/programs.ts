@@ -26,12 +26,11 @@ export interface Program extends AsyncDisposable {
   leftovers(): Promise<string[]>;
 }
 
-/** Starts `command` in the project's folder; with `ipc`, a Node program that we can send messages to. */
+/** Starts `command` in the project's folder. */
 export async function startProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
-  channel: 'ipc' | 'none' = 'none',
 ): Promise<Program> {
   noteVariables(env);
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
@@ -40,7 +39,7 @@ export async function startProgram(
     cwd: ROOT,
     // npm keeps what it has compiled in that folder from Node 22 on: that is none of what we leave behind.
     env: { ...here, TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1', ...env },
-    stdio: ['ignore', 'pipe', 'pipe', ...(channel === 'ipc' ? (['ipc'] as const) : [])],
+    stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
   const { stdout, stderr } = child;

@@ -1,5 +1,6 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventually, startProgram } from '../programs.ts';
 import { freePort } from './free-port.ts';
@@ -27,6 +28,8 @@ export interface Cloakroom extends AsyncDisposable {
   rereadSecrets(): Promise<LogLine>;
   /** Sets its clock this far from that of the machine. */
   setClock(skewMs: number): Promise<void>;
+  /** Adds to the time that has passed by its performance.now(); its timers keep theirs. */
+  skipTime(ms: number): Promise<void>;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
@@ -41,10 +44,20 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
   const args = [...START_OPTIONS, '--import', CLOCK, 'dist/main.js'];
   const PORT = env['PORT'] ?? String(await freePort());
   const settings = { NODE_ENV: 'production', LOG_LEVEL: 'debug', ...env, PORT };
-  const program = await startProgram(process.execPath, args, settings, 'ipc');
+  const program = await startProgram(process.execPath, args, settings);
   const { child } = program;
   const logged = () =>
     program.lines().flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
+  let skippedMs = 0;
+  const setSkew = async (at: number, ms: number) => {
+    await using file = await open(join(program.folder, 'clocks'), 'r+'); // clock.mjs reads it
+    await file.write(
+      Float64Array.of(ms),
+      0,
+      Float64Array.BYTES_PER_ELEMENT,
+      at * Float64Array.BYTES_PER_ELEMENT,
+    );
+  };
   const ofSecrets = () => logged().filter(({ msg }) => /^(?:no secret|secrets) /.test(msg));
   const [, port = ''] = await program.prints(/"url":"http:\/\/[^"]*:(\d+)"[^\n]*"msg":"listening"/);
   return {
@@ -58,11 +71,8 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
       await eventually(async () => ofSecrets().length > before);
       return ofSecrets()[before] as LogLine;
     },
-    async setClock(skewMs) {
-      const heard = once(child, 'message');
-      child.send({ skewMs });
-      await heard;
-    },
+    setClock: async (skewMs) => setSkew(0, skewMs),
+    skipTime: async (ms) => setSkew(1, (skippedMs += ms)),
     async kill() {
       child.kill('SIGKILL');
       await program.ended();

@@ -1,13 +1,19 @@
-/**
- * Loaded before Cloakroom into a process of its own: whoever started it may move its clock. Redis, the service and the
- * process's timers keep theirs.
- */
-const realNow = Date.now.bind(Date);
-let skewMs = 0;
-Date.now = () => realNow() + skewMs;
+import { openSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 
-process.on('message', (/** @type {{ skewMs: number }} */ message) => {
-  ({ skewMs } = message);
-  process.send?.(message);
-});
-process.channel?.unref();
+/**
+ * Loaded before Cloakroom into a process of its own: the test that started it may move its clocks, even while it is stopped. Redis,
+ * the service and the process's timers keep theirs.
+ */
+const skewsMs = new Float64Array(2);
+const file = openSync(join(process.env['TMPDIR'] ?? '', 'clocks'), 'w+');
+writeSync(file, skewsMs);
+const skewAt = (/** @type {number} */ at) => {
+  readSync(file, skewsMs, 0, skewsMs.byteLength, 0);
+  return skewsMs[at] ?? 0;
+};
+
+const realDate = Date.now.bind(Date);
+const realPerformance = performance.now.bind(performance);
+Date.now = () => realDate() + skewAt(0);
+performance.now = () => realPerformance() + skewAt(1);
