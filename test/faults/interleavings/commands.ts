@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Gate } from '../../support/fleet/gates.ts';
 import { fc } from '../../support/properties.ts';
 import { crash } from './crash.ts';
 import { call, enter, expire, hold, release, revokeAccess, revokeGrant, signOut } from './deeds.ts';
@@ -6,7 +7,8 @@ import { look } from './ending.ts';
 import type { House } from './house.ts';
 import type { Question } from './judge.ts';
 import { GATES, LIFETIME_MS } from './model.ts';
-import type { Model, SessionModel } from './model.ts';
+import type { GateName, Model, SessionModel } from './model.ts';
+import { goOn, loseLock, standStill, takeOver } from './standstill.ts';
 
 /** Just before a token is spent, when it is renewed in the background; and just after. */
 const STEPS_MS = [LIFETIME_MS - 20_000, LIFETIME_MS];
@@ -62,12 +64,23 @@ const CALL = fc.tuple(SESSION, SLOT, QUESTION, fc.boolean()).map(([number, slot,
   command(`call(${number}, ${slot}, ${question}${waits ? '' : ', goes on'})`, always, async (house) => {
     const called = call(house, pick(house.model.sessions, number), slot, question);
     if (!waits) return;
-    if (house.model.held.size === 0) await called;
+    if (house.model.held.size === 0 && house.model.stopped === null) await called;
     else await Promise.race([called, delay(OUT_OF_SIGHT_MS)]);
   }),
 );
 
 /** A call with a token that is worth nothing any more: how random commands get into the middle of a renewal. */
+async function callTo(
+  house: House,
+  gate: Gate,
+  [session, slot, why]: readonly [SessionModel, number, string],
+): Promise<void> {
+  if (why === 'spent') await expire(house, LIFETIME_MS);
+  else await revokeAccess(house, session);
+  const called = call(house, session, slot, 'api');
+  await Promise.race([called, gate.reached(), delay(OUT_OF_SIGHT_MS)]);
+}
+
 const CALL_TO_GATE = fc
   .tuple(SESSION, SLOT, GATE, fc.constantFrom('spent', 'revoked'))
   .map(([number, slot, gate, why]) =>
@@ -75,12 +88,8 @@ const CALL_TO_GATE = fc
       `callTo(${gate}, ${number}, ${slot}, ${why})`,
       (model) => anyNotEnded(model) && hasTime(model),
       async (house) => {
-        const session = pick(notEnded(house.model), number);
-        if (why === 'spent') await expire(house, LIFETIME_MS);
-        else await revokeAccess(house, session);
         hold(house, gate);
-        const called = call(house, session, slot, 'api');
-        await Promise.race([called, house.gates[gate].reached(), delay(OUT_OF_SIGHT_MS)]);
+        await callTo(house, house.gates[gate], [pick(notEnded(house.model), number), slot, why]);
       },
     ),
   );
@@ -138,6 +147,62 @@ const CRASH = SLOT.map((slot) =>
   ),
 );
 
+/**
+ * A process stands still with the lock in its hand: before it has read Redis's word that it has the lock, with its token request at the
+ * service, or with the answer on its way. The other process takes over.
+ */
+const STAND_STILL = fc
+  .tuple(
+    SESSION,
+    SLOT,
+    fc.constantFrom<GateName | 'lock reply'>('lock reply', 'token question', 'token answer'),
+    fc.constantFrom('spent', 'revoked'),
+  )
+  .map(([number, slot, where, why]) =>
+    command(
+      `standStill(${where}, ${number}, ${slot}, ${why})`,
+      (model) => model.stopped === null && anyNotEnded(model) && hasTime(model),
+      async (house) => {
+        const session = pick(notEnded(house.model), number);
+        if (where === 'lock reply') house.lockReply.hold();
+        else hold(house, where);
+        const gate = where === 'lock reply' ? house.lockReply : house.gates[where];
+        await callTo(house, gate, [session, slot, why]);
+        await standStill(house, slot);
+        house.lockReply.release();
+        await takeOver(house, session, 1 - slot);
+      },
+    ),
+  );
+const GO_ON = fc.constant(
+  command(
+    'goOn',
+    ({ stopped }) => stopped !== null,
+    async (house) => goOn(house),
+  ),
+);
+/** A holder loses its lock while its token request is under way, and the other process takes the lock. */
+const LOSE_LOCK = fc
+  .tuple(
+    SESSION,
+    SLOT,
+    fc.constantFrom<GateName>('token question', 'token answer'),
+    fc.constantFrom('spent', 'revoked'),
+  )
+  .map(([number, slot, gate, why]) =>
+    command(
+      `loseLock(${gate}, ${number}, ${slot}, ${why})`,
+      (model) => anyNotEnded(model) && hasTime(model),
+      async (house) => {
+        const session = pick(notEnded(house.model), number);
+        hold(house, gate);
+        await callTo(house, house.gates[gate], [session, slot, why]);
+        await loseLock(house, session);
+        await Promise.race([call(house, session, 1 - slot, 'api'), delay(OUT_OF_SIGHT_MS)]);
+      },
+    ),
+  );
+
 /** What may happen to a house, in any order. */
 export const COMMANDS = fc.commands<Model, House, false>(
   [
@@ -153,6 +218,9 @@ export const COMMANDS = fc.commands<Model, House, false>(
       { weight: 4, arbitrary: FAIL_OR_MEND },
       { weight: 2, arbitrary: REVOKE_GRANT },
       { weight: 2, arbitrary: CRASH },
+      { weight: 6, arbitrary: STAND_STILL },
+      { weight: 4, arbitrary: GO_ON },
+      { weight: 6, arbitrary: LOSE_LOCK },
     ),
   ],
   { maxCommands: MOST_COMMANDS, size: 'max' },

@@ -1,7 +1,7 @@
 import { TOKEN_AGE_MS } from '../../support/constants.ts';
 import { call as ask, signOut as askToSignOut } from '../../support/fleet/calls.ts';
 import type { Answer } from '../../support/fleet/calls.ts';
-import { processAt } from './house.ts';
+import { processAt, traceOf } from './house.ts';
 import type { House } from './house.ts';
 import { QUESTIONS, judge } from './judge.ts';
 import type { Question } from './judge.ts';
@@ -30,18 +30,24 @@ export async function call(
   slot: number,
   question: Question,
 ): Promise<Answer> {
-  const { model, killed, ledger, underWay } = house;
+  const { model, killed, standstills, ledger, underWay } = house;
   const cloakroom = processAt(house, slot);
   const startedAt = performance.now();
+  const standstillsBefore = standstills.length;
   const made = {
     session,
     question,
     began: model.moment(),
     revocationsBefore: session.revocations,
     isKilled: () => killed.has(cloakroom),
+    stoodStill: () => standstills.includes(cloakroom.pid, standstillsBefore),
     sawFailure: () => ledger.failedAt(session) > startedAt - FAILURE_STANDS_MS,
   };
-  const called = ask(cloakroom.url, session.entered.cookie, QUESTIONS[question]);
+  const { path, headers } = QUESTIONS[question];
+  const called = ask(cloakroom.url, session.entered.cookie, {
+    path,
+    headers: { ...headers, traceparent: traceOf(cloakroom) },
+  });
   underWay.add(called);
   const answer = await called;
   underWay.delete(called);

@@ -6,6 +6,7 @@ import { lockOwner, sessionKey } from './house.ts';
 import type { House } from './house.ts';
 import { GATES, LIFETIME_MS } from './model.ts';
 import type { SessionModel } from './model.ts';
+import { goOn } from './standstill.ts';
 
 /** The longest lock of a dead process, and a renewal after it. */
 const SETTLES_WITHIN_MS = 15_000;
@@ -14,12 +15,13 @@ const LOOK_AGAIN_MS = 250;
 const TOMBSTONE = 'ended';
 
 /** Throws what is not allowed: what was seen so far, and what stands in Redis now. */
-export async function look({ fleet, model, complaints, history }: House): Promise<void> {
+export async function look({ fleet, model, ledger, complaints, history }: House): Promise<void> {
   const { redis } = fleet;
   for (const session of model.sessions) {
     const wasOver = session.fate === 'ended'; // not only while we look
     const value = await redis.get(sessionKey(session));
     const hasRecord = value !== null && value !== TOMBSTONE;
+    if (hasRecord) await ledger.judgeStanding(session);
     if (wasOver && hasRecord) complaints.push(`${session.user}'s session is back`);
     if (session.fate !== 'alive' || hasRecord) continue;
     complaints.push(`${session.user}'s session is lost`);
@@ -36,6 +38,7 @@ export async function settle(house: House): Promise<void> {
   const { model, underWay, ledger } = house;
   model.tokenEndpointFails = false;
   for (const gate of GATES) release(house, gate);
+  goOn(house);
   await eventually(async () => {
     if (underWay.size > 0 || ledger.isBusy()) return false;
     const owners = await Promise.all(model.sessions.map(async (session) => lockOwner(house, session)));

@@ -5,10 +5,14 @@ import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
 import { createGate, holdAnswer } from '../../support/fleet/gates.ts';
 import type { Gate } from '../../support/fleet/gates.ts';
+import type { SlowLine } from '../../support/fleet/slow-line.ts';
 import { GATES } from './model.ts';
 import type { GateName, Model, SessionModel } from './model.ts';
 import { createTokenLedger } from './token-ledger.ts';
 import type { TokenLedger } from './token-ledger.ts';
+
+/** The script that notes, under the lock, that a token request will be sent. */
+const NOTES_UNDER_LOCK = /renewal:[^]*"state":"open"/;
 
 /** What has come of all runs. */
 export interface History {
@@ -25,17 +29,29 @@ export interface House {
   /** Whether the service gives a new refresh token for each that it takes. */
   readonly rotates: boolean;
   readonly gates: Readonly<Record<GateName, Gate>>;
+  /** Where Redis’s word stands that a holder has the lock and may send its token request. */
+  readonly lockReply: Gate;
   readonly ledger: TokenLedger;
   /** Calls that are not answered yet. */
   readonly underWay: Set<Promise<Answer>>;
   readonly killed: Set<Cloakroom>;
+  /** Process ids, one for each time that a process has stood still. */
+  readonly standstills: number[];
   readonly history: History;
   /** What was seen that is not allowed. */
   readonly complaints: string[];
 }
 
-/** A house for one run, which adds to the history. */
-export function openHouse(fleet: Fleet, model: Model, rotates: boolean, history: History): House {
+/** A house for one run, which adds to the history; `line` is the fleet's way to Redis. */
+export function openHouse(
+  fleet: Fleet,
+  line: SlowLine,
+  model: Model,
+  rotates: boolean,
+  history: History,
+): House {
+  const lockReply = createGate();
+  line.replies = { to: NOTES_UNDER_LOCK, gate: lockReply };
   const complaints: string[] = [];
   const killed = new Set<Cloakroom>();
   const house: House = {
@@ -45,6 +61,8 @@ export function openHouse(fleet: Fleet, model: Model, rotates: boolean, history:
     history,
     complaints,
     killed,
+    lockReply,
+    standstills: [],
     underWay: new Set(),
     gates: Object.fromEntries(GATES.map((name) => [name, createGate()])) as Record<GateName, Gate>,
     ledger: createTokenLedger({
@@ -52,6 +70,7 @@ export function openHouse(fleet: Fleet, model: Model, rotates: boolean, history:
       rotates,
       complain: (why) => complaints.push(why),
       hasKilled: () => killed.size > 0,
+      isStopped: (pid) => model.stopped !== null && fleet.processes[model.stopped]?.pid === pid,
       standing: async ({ entered }) => (await fleet.records.peek(entered.id))?.ticket.record.grant ?? null,
     }),
   };
@@ -69,7 +88,7 @@ function standBeforeService({ fleet, model, gates, ledger }: House): void {
       holdAnswer(res, gates['api answer']);
       return false;
     }
-    const presentation = ledger.present(refreshToken ?? '', res);
+    const presentation = ledger.present(refreshToken ?? '', res, pidOf(req.headers['traceparent']));
     await ledger.judgeNeed(presentation);
     await gates['token question'].pass();
     holdAnswer(res, gates['token answer'], (status, body) => ledger.answer(presentation, status, body));
@@ -80,9 +99,15 @@ function standBeforeService({ fleet, model, gates, ledger }: House): void {
   };
 }
 
-/** The process that stands at a place now. */
-export function processAt({ fleet }: House, slot: number): Cloakroom {
-  const found = fleet.processes[slot];
+/** A trace id that names a process: the trace of a call goes on to the token request that is made for it. */
+export function traceOf({ pid }: Cloakroom): string {
+  return `00-${pid.toString(16).padStart(32, '0')}-${'1'.repeat(16)}-01`;
+}
+const pidOf = (traceparent: unknown) => parseInt(String(traceparent).split('-')[1] ?? '', 16);
+
+/** The process that stands at a place now, or the other one while that stands still. */
+export function processAt({ fleet, model }: House, slot: number): Cloakroom {
+  const found = fleet.processes[model.stopped === slot ? 1 - slot : slot];
   if (found === undefined) throw new Error(`no process stands at ${slot}`);
   return found;
 }

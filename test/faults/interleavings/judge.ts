@@ -5,9 +5,9 @@ import type { Model, SessionModel } from './model.ts';
 
 /** Ways to use a session; a page that fails says why as JSON. */
 export const QUESTIONS = {
-  api: { path: ME_PATH },
+  api: { path: ME_PATH, headers: {} },
   page: { path: '/workspaces', headers: { accept: 'application/json' } },
-  status: { path: '/auth/session' },
+  status: { path: '/auth/session', headers: {} },
 } as const satisfies Record<string, CallOptions>;
 export type Question = keyof typeof QUESTIONS;
 
@@ -19,6 +19,8 @@ export interface CallMade {
   readonly revocationsBefore: number;
   /** Whether the process that it went to was killed. */
   readonly isKilled: () => boolean;
+  /** Whether it has stood still meanwhile: then Redis may have said nothing in time. */
+  readonly stoodStill: () => boolean;
   /** Whether the token endpoint has failed for its session during the call or just before. */
   readonly sawFailure: () => boolean;
 }
@@ -50,6 +52,8 @@ export function judge(model: Model, call: CallMade, answer: Answer): string | nu
     }
     case 'no token':
       return call.sawFailure() ? null : complaint('though the token endpoint has not failed');
+    case '503 session_store_unavailable':
+      return call.stoodStill() ? null : complaint('though Redis is there');
     default:
       return complaint('which is never allowed');
   }

@@ -29,6 +29,8 @@ export interface SessionModel {
 export interface Model {
   readonly sessions: SessionModel[];
   readonly held: Set<GateName>;
+  /** The place of the process that stands still. */
+  stopped: number | null;
   tokenEndpointFails: boolean;
   /** How far the clocks of Cloakroom's processes are ahead of the machine's. */
   aheadMs: number;
@@ -41,6 +43,7 @@ export function createModel(): Model {
   return {
     sessions: [],
     held: new Set(),
+    stopped: null,
     tokenEndpointFails: false,
     aheadMs: 0,
     moment: () => (moments += 1),

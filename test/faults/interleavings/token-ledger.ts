@@ -6,13 +6,15 @@ import type { Model, SessionModel } from './model.ts';
 /** One refresh token that came to the token endpoint, and what became of it. */
 interface Presentation {
   readonly session: SessionModel;
+  /** The process id of who asked. */
+  readonly by: number;
   readonly refreshToken: string;
   readonly began: number;
   /** `given up`: whoever asked had gone before the answer left. */
   outcome: 'asking' | 'renewed' | 'refused' | 'failed' | 'given up';
   /** The access token that came of it. */
   brought: string | undefined;
-  /** Its process was killed before it could store the answer: the next one can't but present the token again. */
+  /** Its process was killed or stood still before it could store the answer: the next one can't but present the token again. */
   isExcused: boolean;
 }
 
@@ -24,7 +26,11 @@ export interface TokenLedger {
   /** A session begins with these tokens. */
   begins(session: SessionModel, grant: Grant): void;
   /** A refresh token has come. */
-  present(refreshToken: string, res: ServerResponse): Presentation;
+  present(refreshToken: string, res: ServerResponse, by: number): Presentation;
+  /** A process stands still, with what it has asked for and not stored. */
+  standsStill(by: number): Promise<void>;
+  /** Judges whether what stands in a session's record has undone a newer write. */
+  judgeStanding(session: SessionModel): Promise<void>;
   /** Judges whether there is any need for it, while what it shall replace still stands. */
   judgeNeed(presentation: Presentation): Promise<void>;
   /** The token endpoint's answer leaves. */
@@ -45,6 +51,8 @@ export function createTokenLedger(options: {
   readonly complain: (why: string) => void;
   /** Whether any process has been killed. */
   readonly hasKilled: () => boolean;
+  /** Whether a process stands still. */
+  readonly isStopped: (pid: number) => boolean;
   /** What stands in a session's record now; null where that has ended. */
   readonly standing: (session: SessionModel) => Promise<Grant | null>;
 }): TokenLedger {
@@ -54,14 +62,21 @@ export function createTokenLedger(options: {
   const late = new Set<string>();
   const failures = new Map<SessionModel, number>();
   const presentations: Presentation[] = [];
+  /** The number of the newest presentation whose tokens were seen in a session's record. */
+  const newest = new Map<SessionModel, number>();
+
+  const latest = (session: SessionModel) =>
+    presentations.findLast((presentation) => presentation.session === session);
 
   const judge = ({ session, refreshToken }: Presentation) => {
     const complainOf = (what: string) => complain(`${session.user}'s ${what}`);
     if (late.has(refreshToken)) complainOf('refresh token was to be dropped, but is presented');
     for (const before of presentations.filter((other) => other.session === session)) {
-      if (before.outcome === 'asking') complainOf('grant is renewed twice at once');
-      if (before.outcome !== 'renewed' || before.isExcused) continue;
       const isSame = before.refreshToken === refreshToken;
+      if (before.isExcused && isSame && rotates) markUnsure(session);
+      if (before.isExcused) continue;
+      if (before.outcome === 'asking') complainOf('grant is renewed twice at once');
+      if (before.outcome !== 'renewed') continue;
       if (rotates && isSame) complainOf('refresh token is presented twice');
     }
   };
@@ -81,21 +96,38 @@ export function createTokenLedger(options: {
 
   return {
     begins: (session, { refreshToken = '' }) => void owners.set(refreshToken, session),
-    present(refreshToken, res) {
+    present(refreshToken, res, by) {
       const session = owners.get(refreshToken);
       if (session === undefined) throw new Error('a refresh token came that was never given out');
       const presentation: Presentation = {
         session,
+        by,
         refreshToken,
         began: model.moment(),
         outcome: 'asking',
         brought: undefined,
-        isExcused: false,
+        isExcused: options.isStopped(by), // it had left before
       };
       judge(presentation);
       presentations.push(presentation);
       res.once('close', () => !res.writableEnded && giveUp(presentation));
       return presentation;
+    },
+    async standsStill(by) {
+      for (const presentation of presentations.filter((each) => each.by === by)) {
+        const { session, outcome, brought } = presentation;
+        if (outcome === 'asking') presentation.isExcused = true;
+        if (outcome !== 'renewed' || latest(session) !== presentation) continue;
+        if ((await options.standing(session))?.accessToken !== brought) presentation.isExcused = true;
+      }
+    },
+    async judgeStanding(session) {
+      const grant = await options.standing(session);
+      if (grant === null) return;
+      const standing = presentations.findIndex(({ brought }) => brought === grant.accessToken);
+      const before = newest.get(session) ?? -1;
+      if (standing < before) complain(`${session.user}'s newer tokens are overwritten by older ones`);
+      newest.set(session, Math.max(before, standing));
     },
     async judgeNeed({ session, began }) {
       const isMet = presentations.some(
@@ -131,7 +163,7 @@ export function createTokenLedger(options: {
     use(accessToken) {
       if (late.has(accessToken)) complain('an access token was to be dropped, but is used');
     },
-    latest: (session) => presentations.findLast((presentation) => presentation.session === session),
+    latest,
     isBusy: () => presentations.some(({ outcome }) => outcome === 'asking'),
     failedAt: (session) => failures.get(session) ?? -Infinity,
   };

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createDeferred } from '../../../src/platform/deferred.ts';
 import type { Deferred } from '../../../src/platform/deferred.ts';
 import { startTcpServer } from '../tcp-server.ts';
+import type { Gate } from './gates.ts';
 
 /** A TCP proxy before a Redis whose answers arrive late. */
 export interface SlowLine extends AsyncDisposable {
@@ -15,6 +16,8 @@ export interface SlowLine extends AsyncDisposable {
   /** The first command that looks like this, and all that come after it, wait at the line until it thaws. */
   freezeAt: RegExp | null;
   isFrozen(): boolean;
+  /** What Redis says to a command that looks like this passes the gate, as does all that it says later on that connection. */
+  replies: { readonly to: RegExp; readonly gate: Gate } | null;
   /** What waits at the line. */
   held(): string;
   thaw(): void;
@@ -22,7 +25,12 @@ export interface SlowLine extends AsyncDisposable {
 
 /** Starts it before a port of the loopback interface; at first it delays nothing. */
 export async function startSlowLine(port: number): Promise<SlowLine> {
-  const line = { delayMs: 0, onlyAfter: '', freezeAt: null as RegExp | null };
+  const line = {
+    delayMs: 0,
+    onlyAfter: '',
+    freezeAt: null as RegExp | null,
+    replies: null as SlowLine['replies'],
+  };
   let ice: Deferred<void> | null = null;
   let held = '';
 
@@ -40,6 +48,9 @@ export async function startSlowLine(port: number): Promise<SlowLine> {
       asked = chunk;
       if (line.freezeAt?.test(chunk.toString('latin1')) === true) ice ??= createDeferred();
       const thawed = ice?.promise;
+      const { replies } = line;
+      if (replies?.to.test(chunk.toString('latin1')) === true)
+        said = said.then(async () => replies.gate.pass());
       if (ice !== null) held += chunk.toString('latin1');
       passed = passed.then(async () => thawed).then(() => void far.write(chunk));
     });
