@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ensureBuild } from './ensure-build.mjs';
@@ -6,6 +6,7 @@ import { ensureKubectl } from './ensure-kubectl.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { run } from './launch.mjs';
 import { auditLogs, countAudit, ofAllTests, tellAudit } from './log-audit.mjs';
+import { OPEN_HANDLES } from './open-handles.mjs';
 
 /** What the tests run beside the packages: programs, and the app as it is shipped. */
 export async function prepareTests() {
@@ -24,11 +25,18 @@ export async function prepareTests() {
 const SEED = '--seed=1';
 
 // jest can't load ES modules otherwise, and says that this is an experiment once for each worker.
-const NODE_OPTIONS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+const NODE_OPTIONS = [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  '--import=./scripts/open-handles.mjs',
+];
+
+/** In ms. A worker that has nothing open ends within this on a busy machine, too. */
+const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
 
 /**
  * Runs jest, and then looks through all that was logged meanwhile, as one test more. Resolves with jest's exit code, or with 1 where
- * only that test has failed, and with its count.
+ * only that test has failed or a worker of jest did not end by itself, and with the count of that test.
  * @param {readonly string[]} args
  * @param {object} [options]
  * @param {string} [options.programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.
@@ -38,16 +46,27 @@ export async function runJest(args, { programs, areAll = false } = {}) {
   const node = programs === undefined ? process.execPath : join(programs, 'node');
   const PATH = [programs, process.env['PATH']].filter(Boolean).join(delimiter);
   const seed = args.some((arg) => arg.startsWith('--seed')) ? [] : [SEED];
-  const command = [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', ...seed, ...args];
+  const command = [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', GRACEFUL_EXIT, ...seed, ...args];
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-logs-'));
-  const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder }; // test/support/log-audit.ts
+  // test/support/log-audit.ts, ./open-handles.mjs
+  const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder };
   try {
     const code = await run(node, command, { env });
     const found = areAll ? ofAllTests(auditLogs(folder)) : auditLogs(folder);
     tellAudit(found);
     const audit = countAudit(found);
-    return { code: code || audit.failed, audit };
+    return { code: code || audit.failed || tellOpenHandles(join(folder, OPEN_HANDLES)), audit };
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/**
+ * Says what kept workers of jest alive. Returns 1 where something did, else 0.
+ * @param {string} file
+ */
+function tellOpenHandles(file) {
+  if (!existsSync(file)) return 0;
+  console.error(`Jest had to end a worker: a test file left something open.\n${readFileSync(file, 'utf8')}`);
+  return 1;
 }

@@ -1,5 +1,6 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
@@ -21,6 +22,8 @@ function jest(passed: number, failed: number, suitesThatDidNotRun = 0, logs: obj
     process.exitCode = ${failed + suitesThatDidNotRun > 0 ? 1 : 0};
   `;
 }
+
+const JEST_WORKER = fileURLToPath(new URL('../../node_modules/jest-worker', import.meta.url));
 
 const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
 
@@ -99,6 +102,24 @@ test('a check whose tests have left no log behind has failed', async () => {
     lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed'],
   });
   expect(stderr).toContain('no line was kept to look through');
+});
+
+test('a check whose tests leave a server open in a worker of jest has failed', async () => {
+  const leavesServerOpen = `
+    const { Worker } = require('${JEST_WORKER}');
+    const options = { exposedMethods: ['open'], numWorkers: 1, workerGracefulExitTimeout: 50 };
+    const worker = new Worker(require.resolve('leak'), options);
+    worker.open().then(() => worker.end());
+  `;
+  const { code, lines, stderr } = await check({
+    'jest/bin/jest.js': jest(12, 0) + leavesServerOpen,
+    'leak/index.js': `exports.open = () => new Promise((done) => require('net').createServer().listen(0, '127.0.0.1', done));`,
+  });
+  expect({ code, lines }).toEqual({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 26 passed, 2 failed'],
+  });
+  expect(stderr).toMatch(/a test file left something open\.\n.*TCPServerWrap/);
 });
 
 test('a check whose tests fail on another Node alone has failed', async () => {

@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-const PRINT_SEED = `console.log(...process.argv.slice(2), process.env['PROPERTY_TIMES'] ?? 1);\n`;
+/** But for the first argument, which each run of jest has. */
+const PRINT_SEED = `console.log(...process.argv.slice(3), process.env['PROPERTY_TIMES'] ?? 1);\n`;
 const PRINT_MODE = `console.log(process.env['NODE_ENV']);\n`;
 
 test('npm start runs in production mode where nothing else is said', async () => {
@@ -135,7 +136,7 @@ test('a Redis that is given in .env needs none, either', async () => {
 
 test('npm test passes arguments on, and jest’s exit code back', async () => {
   await using project = await createSmallProject({
-    'node_modules/jest/bin/jest.js': 'console.log(process.argv.slice(2).join(" ")); process.exitCode = 3;',
+    'node_modules/jest/bin/jest.js': 'console.log(process.argv.slice(3).join(" ")); process.exitCode = 3;',
   });
   expect(await project.run('test.mjs', { args: ['test/config', '-t', 'a name'] })).toMatchObject({
     code: 3,

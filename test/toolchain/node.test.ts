@@ -7,7 +7,7 @@ import { createSmallProject } from './small-project.ts';
 
 const TELLS_NODE = `
   const { execFileSync } = require('node:child_process');
-  console.log(process.env.ON_OTHER, execFileSync('node', ['-p', '1 + 1']).toString().trim(), ...process.argv.slice(2));
+  console.log(process.env.ON_OTHER, execFileSync('node', ['-p', '1 + 1']).toString().trim(), ...process.argv.slice(3));
 `;
 const OTHER_NODE = 'test/nodes/24/node_modules/.bin/node';
 
