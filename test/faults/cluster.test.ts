@@ -50,16 +50,30 @@ async function enterBoth({ master, replica }: Shard): Promise<{ kept: Entered[];
   return { kept, others };
 }
 
+/** A share of their requests. In a healthy run Redis refuses none of them, or those of a moment. */
+const MOST_REFUSED = 0.25;
+
 /**
- * Whether all were served but what Redis itself refused: with one of three masters away the other two are down for as long as one of
- * them takes the other for silent as well, and say so (CLUSTERDOWN). Of ours is whatever else keeps a session from its master.
+ * Expects that every request was served, but for a few that Redis itself refused: while one of three masters is away, the others
+ * answer CLUSTERDOWN for as long as one of them takes the other for silent, too. The log line of the request says so.
  */
-const areServed = (answers: readonly Answer[]) => {
+async function expectServed(answers: readonly Answer[]): Promise<void> {
   const isDown = (line: LogLine) => JSON.stringify(line['err'] ?? '').includes('Redis answered CLUSTERDOWN');
-  const lines = fleet.processes.flatMap((each) => each.logged()).filter(isDown);
-  const refused = new Set(lines.map((line) => line['requestId']));
-  return answers.every(({ status, headers }) => status === 200 || refused.has(headers['x-request-id']));
-};
+  const failed = answers.filter(({ status }) => status !== 200);
+  const unexplained = () => {
+    const lines = fleet.processes.flatMap((each) => each.logged()).filter(isDown);
+    const isRefused = ({ status, code, headers: { 'x-request-id': id } }: Answer) =>
+      status === 503 &&
+      code === 'session_store_unavailable' &&
+      id !== undefined &&
+      lines.some(({ requestId }) => requestId === id);
+    return failed.filter((answer) => !isRefused(answer));
+  };
+  // The log line may come after the response.
+  await eventually(async () => unexplained().length === 0, 5_000).catch(() => {});
+  expect(tally(unexplained())).toEqual({});
+  expect(failed.length / answers.length).toBeLessThan(MOST_REFUSED);
+}
 
 testMainWay(() => fleet);
 
@@ -99,7 +113,7 @@ describe.each([
 
   test('the sessions of the others go on', async () => {
     expect(tally(beside)).toHaveProperty(['200']);
-    await eventually(async () => areServed(beside), 5_000);
+    await expectServed(beside);
   });
 
   test('no session is lost', () => {
@@ -146,7 +160,7 @@ describe('while a third of the cluster is away, replica and all', () => {
 
   test('the sessions of the others go on', async () => {
     expect(tally(beside)).toHaveProperty(['200']);
-    await eventually(async () => areServed(beside), 5_000);
+    await expectServed(beside);
   });
 
   test('a new process serves the others', () => {
