@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
 import type { Page } from '../support/browser.ts';
 import { passSignIn } from '../support/house.ts';
@@ -10,8 +10,6 @@ import { ME_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/programs.ts';
 
 const LIST = '/api/public/v1/workspaces?limit=2';
-
-afterAll(closeCalls);
 
 /** A request of the person's, not one of the balancer's nor of another test's. */
 const isVisit = ({ msg, path }: LogLine) =>
@@ -35,73 +33,83 @@ async function signIn(browser: Browser, url: string): Promise<Page> {
   return bounce === undefined ? back : browser.open(new URL(bounce, back.url));
 }
 
-describe.each(['lax', 'strict'])(
-  'with three processes in turn and a cookie that is SameSite=%s',
-  (sameSite) => {
-    let fleet: BalancedFleet;
-    beforeAll(async () => {
-      const service = { LOCAL_SERVICE_ROTATE_REFRESH: 'true', LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' };
-      fleet = await startBalancedFleet({ COOKIE_SAMESITE: sameSite }, service);
-    });
-    afterAll(async () => fleet[Symbol.asyncDispose]());
+const SERVICE = { LOCAL_SERVICE_ROTATE_REFRESH: 'true', LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' };
 
-    test('a person signs in, looks through the workspaces, calls the API and signs out', async () => {
-      const { url } = fleet;
-      const browser = new Browser();
-      const first = await signIn(browser, url);
-      expect(first.url.href).toBe(`${url}/workspaces`);
-      expect(first.text).toContain('1–25');
+let fleet: BalancedFleet;
+beforeAll(async () => {
+  fleet = await startBalancedFleet({}, SERVICE);
+});
+afterAll(async () => {
+  await closeCalls();
+  await fleet[Symbol.asyncDispose]();
+});
 
-      const second = await browser.open(linkOf(first, 'rel="next"'));
-      expect(second.text).toContain('26–50');
-      const again = await browser.open(linkOf(second, 'rel="prev"'));
-      expect(again.text).toContain('1–25');
-      const session = await browser.open(`${url}/auth/session`);
-      expect(JSON.parse(session.text)).toMatchObject({ signedIn: true });
-      const list = await browser.open(url + LIST);
-      expect([list.status, list.headers.get('via')]).toEqual([200, '1.1 cloakroom']);
+/** A person signs in, looks through the workspaces, calls the API and signs out. */
+async function expectMainWay(given: BalancedFleet): Promise<void> {
+  const { url } = given;
+  const browser = new Browser();
+  const first = await signIn(browser, url);
+  expect(first.url.href).toBe(`${url}/workspaces`);
+  expect(first.text).toContain('1–25');
 
-      const cookie = `cloakroom=${await browser.cookie(url, 'cloakroom')}`;
-      const out = await browser.follow(await browser.press(again, 'Sign out'));
-      expect(linkOf(out, 'Sign in').pathname).toBe('/auth/login');
-      for (const each of fleet.processes) {
-        expect(each.logged().filter(isVisit).length).toBeGreaterThan(0);
-        expect(await call(each.url, cookie, { path: LIST })).toMatchObject({ status: 401 });
-      }
-      expect(fleet.balancer.logged()).toMatch(/GET \/auth\/callback/);
-      expect(fleet.balancer.logged()).not.toMatch(/code=|state=/);
-    });
+  const second = await browser.open(linkOf(first, 'rel="next"'));
+  expect(second.text).toContain('26–50');
+  const again = await browser.open(linkOf(second, 'rel="prev"'));
+  expect(again.text).toContain('1–25');
+  const session = await browser.open(`${url}/auth/session`);
+  expect(JSON.parse(session.text)).toMatchObject({ signedIn: true });
+  const list = await browser.open(url + LIST);
+  expect([list.status, list.headers.get('via')]).toEqual([200, '1.1 cloakroom']);
 
-    test('what a browser claims of its address is not believed', async () => {
-      const path = '/claimed-address';
-      await call(fleet.url, '', { path, headers: { 'x-forwarded-for': '203.0.113.9' } });
-      const lines = () =>
-        fleet.processes.flatMap((each) => each.logged()).filter((line) => line['path'] === path);
-      await eventually(async () => lines().length > 0);
-      expect(lines()).toMatchObject([{ client: '127.0.0.1' }]);
-    });
+  const cookie = `cloakroom=${await browser.cookie(url, 'cloakroom')}`;
+  const out = await browser.follow(await browser.press(again, 'Sign out'));
+  expect(linkOf(out, 'Sign in').pathname).toBe('/auth/login');
+  for (const each of given.processes) {
+    expect(each.logged().filter(isVisit).length).toBeGreaterThan(0);
+    expect(await call(each.url, cookie, { path: LIST })).toMatchObject({ status: 401 });
+  }
+  expect(given.balancer.logged()).toMatch(/GET \/auth\/callback/);
+  expect(given.balancer.logged()).not.toMatch(/code=|state=/);
+}
 
-    test('an expiring token is renewed once for all of them', async () => {
-      const { cookie } = await fleet.enter();
-      const { refreshes } = fleet.service;
-      refreshes.length = 0;
-      const load = startLoad(6, async () => call(fleet.url, cookie));
-      await eventually(async () => refreshes.length >= 2);
-      const answers = await load.stop();
-      expect(tally(answers)).toEqual({ 200: answers.length });
-      const presented = refreshes.map(({ refreshToken }) => refreshToken);
-      expect(new Set(presented).size).toBe(presented.length);
-    });
-  },
-);
+test('with three processes in turn a person signs in, looks through the workspaces, calls the API and signs out', async () => {
+  await expectMainWay(fleet);
+});
+
+test('and so with a cookie that is SameSite=strict', async () => {
+  await using strict = await startBalancedFleet({ COOKIE_SAMESITE: 'strict' }, SERVICE);
+  await expectMainWay(strict);
+});
+
+test('what a browser claims of its address is not believed', async () => {
+  const path = '/claimed-address';
+  await call(fleet.url, '', { path, headers: { 'x-forwarded-for': '203.0.113.9' } });
+  const lines = () =>
+    fleet.processes.flatMap((each) => each.logged()).filter((line) => line['path'] === path);
+  await eventually(async () => lines().length > 0);
+  expect(lines()).toMatchObject([{ client: '127.0.0.1' }]);
+});
+
+test('an expiring token is renewed once for all of them', async () => {
+  const { cookie } = await fleet.enter();
+  const { refreshes } = fleet.service;
+  refreshes.length = 0;
+  const load = startLoad(6, async () => call(fleet.url, cookie));
+  await eventually(async () => refreshes.length >= 2);
+  const answers = await load.stop();
+  expect(tally(answers)).toEqual({ 200: answers.length });
+  const presented = refreshes.map(({ refreshToken }) => refreshToken);
+  expect(new Set(presented).size).toBe(presented.length);
+});
 
 test('while Redis is away it is Cloakroom that says so, not the balancer', async () => {
-  await using fleet = await startBalancedFleet();
   const { cookie } = await fleet.enter();
-  process.kill(fleet.redisPid, 'SIGKILL');
+  process.kill(fleet.redisPid, 'SIGSTOP');
   await eventually(async () => {
     const { code } = await call(fleet.url, cookie);
     expect(code).toBe('session_store_unavailable');
     return fleet.balancer.logged().includes(' unready/');
   });
+  process.kill(fleet.redisPid, 'SIGCONT');
+  await eventually(async () => (await call(fleet.url, cookie)).status === 200);
 });

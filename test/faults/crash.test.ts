@@ -21,17 +21,19 @@ interface BrokenOff {
   answers: Answer[];
 }
 
-let fleet: Fleet;
-/** Its refresh had come to the service, which did not see to it any more. */
-let unheard: BrokenOff;
-/** The service had answered, and nobody ever read it. */
-let unread: BrokenOff;
+interface Killed {
+  readonly fleet: Fleet;
+  /** Its refresh had come to the service, which did not see to it any more. */
+  readonly unheard: BrokenOff;
+  /** The service had answered, and nobody ever read it. */
+  readonly unread: BrokenOff;
+}
 
 /** `kill -9` of a process that renews two sessions, and then many calls of both at the other one. */
-async function killHolder(rotate: string): Promise<void> {
-  fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
-  unheard = { session: await fleet.enter('unheard', { expiresAt: 0 }), answers: [] };
-  unread = { session: await fleet.enter('unread', { expiresAt: 0 }), answers: [] };
+async function killHolder(rotate: 'true' | 'false'): Promise<Killed> {
+  const fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
+  const unheard: BrokenOff = { session: await fleet.enter('unheard', { expiresAt: 0 }), answers: [] };
+  const unread: BrokenOff = { session: await fleet.enter('unread', { expiresAt: 0 }), answers: [] };
   const holder = fleet.at(0);
 
   const asked = createDeferred<void>();
@@ -52,16 +54,28 @@ async function killHolder(rotate: string): Promise<void> {
   fleet.service.intercept = () => false;
   await Promise.all(
     [unheard, unread].map(async (broken) => {
-      broken.answers = await callSurvivor(broken.session);
+      const { cookie } = broken.session;
+      const calls = Array.from({ length: WAITING }, async () => call(fleet.at(1).url, cookie));
+      broken.answers = await Promise.all(calls);
     }),
   );
+  return { fleet, unheard, unread };
 }
 
+// What was killed waits for its lock to run out: both at the same time.
+let withRotation: Killed;
+let withoutRotation: Killed;
+beforeAll(async () => {
+  [withRotation, withoutRotation] = await Promise.all([killHolder('true'), killHolder('false')]);
+});
+afterAll(async () => {
+  await Promise.all([withRotation, withoutRotation].map(async ({ fleet }) => fleet[Symbol.asyncDispose]()));
+});
+
+let fleet: Fleet;
+let unheard: BrokenOff;
+let unread: BrokenOff;
 const survivor = () => fleet.at(1);
-
-async function callSurvivor({ cookie }: Entered): Promise<Answer[]> {
-  return Promise.all(Array.from({ length: WAITING }, async () => call(survivor().url, cookie)));
-}
 
 const slowest = (answers: readonly Answer[]) => Math.max(...answers.map(({ ms }) => ms));
 const timesAsked = ({ session }: BrokenOff) =>
@@ -81,8 +95,9 @@ function report(fault: string, { answers }: BrokenOff, sessionsLost: number): vo
 }
 
 describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', (rotation) => {
-  beforeAll(async () => killHolder(rotation === 'on' ? 'true' : 'false'));
-  afterAll(async () => fleet[Symbol.asyncDispose]());
+  beforeAll(() => {
+    ({ fleet, unheard, unread } = rotation === 'on' ? withRotation : withoutRotation);
+  });
 
   test('before the service answered costs nothing: who waited gets an answer from one more token call', async () => {
     report(`kill -9 of the renewing process before the answer, rotation ${rotation}`, unheard, 0);

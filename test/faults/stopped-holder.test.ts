@@ -52,6 +52,8 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
 
 /** Long enough to stop a process before it reads what Redis said, and no longer than a command may take. */
 const REPLY_DELAY_MS = 1_000;
+/** Longer than a holder takes its lock for its own without asking Redis. */
+const LOCK_IS_FRESH_MS = 2_600;
 
 test('a process that is stopped after the check of its lock presents no refresh token that another has used', async () => {
   await using line = await startSlowLine(redis.port);
@@ -60,9 +62,11 @@ test('a process that is stopped after the check of its lock presents no refresh 
   const before = fleet.service.refreshes.length;
   Object.assign(line, { delayMs: REPLY_DELAY_MS, onlyAfter: '"state":"open"' });
   const stopped = call(holder.url, session.cookie);
+  const lock = keyBesideSession('cloakroom:', 'renewal', session.id);
   const attempt = keyBesideSession('cloakroom:', 'attempt', session.id);
   await eventually(async () => (await fleet.redis.exists(attempt)) === 1);
   process.kill(holder.pid, 'SIGSTOP');
+  await fleet.redis.pexpire(lock, LOCK_IS_FRESH_MS); // it would run out in five seconds
   const renewed = await call(fleet.at(1).url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
 

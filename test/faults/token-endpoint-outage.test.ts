@@ -13,7 +13,7 @@ import { startStopwatch } from '../support/stopwatch.ts';
 /** Each caller asks so often. */
 const ASK_EVERY_MS = 250;
 /** Of one call; all that are in time must be for a machine that has much else to do. */
-const TOKEN_TIMEOUT_SECONDS = 3;
+const TOKEN_TIMEOUT_SECONDS = 2;
 /** A try takes as long at most and is followed by another two seconds later; the rest is for a busy machine. */
 const RECOVERS_WITHIN_MS = 1_000 * TOKEN_TIMEOUT_SECONDS + 5_000;
 /** The most there is, for tokens that live a quarter of an hour: none is spent before all outages were seen. */

@@ -29,7 +29,7 @@ export interface SeenFault {
 }
 
 /** At least: each errand is answered at each process, whatever time that takes. */
-const LASTS_MS = 1_500;
+const LASTS_MS = 500;
 
 async function isThere({ redis }: Fleet): Promise<boolean> {
   return redis.ping().then(
