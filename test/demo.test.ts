@@ -9,7 +9,10 @@ import { eventually, startProgram } from './support/programs.ts';
 import type { Program } from './support/programs.ts';
 
 const FREE_PORTS = { PORT: '0', LOCAL_SERVICE_PORT: '0' };
-const demo = async (env = {}) => startProgram('npm', ['run', '--silent', 'demo'], { ...FREE_PORTS, ...env });
+const npmDemo = async () => startProgram('npm', ['run', '--silent', 'demo'], FREE_PORTS);
+/** What `npm run demo` runs, without npm. */
+const demo = async (env = {}) =>
+  startProgram(process.execPath, ['scripts/demo.mjs'], { ...FREE_PORTS, ...env });
 
 async function addresses(program: Program): Promise<[app: string, service: string]> {
   const [, app = ''] = await program.prints(/Open\s+(\S+)/);
@@ -33,9 +36,11 @@ async function expectGone(program: Program, ...urls: string[]): Promise<void> {
 
 describe('the demo', () => {
   test('starts all three, says where, and leaves nothing behind on Ctrl-C', async () => {
-    await using program = await demo();
+    await using program = await npmDemo();
     const [app, service] = await addresses(program);
     await program.prints(/demo \/ demo/);
+    await program.prints(/Ctrl-C/);
+    expect(program.lines().join()).not.toContain('itself listens');
     expect(await (await fetch(`${app}/readyz`)).json()).toEqual({ status: 'ready' });
     expect((await fetch(`${service}/healthz`)).status).toBe(200);
     expect(await program.leftovers()).not.toEqual([]);
@@ -49,9 +54,6 @@ describe('the demo', () => {
     await using program = await demo({ PUBLIC_URL: 'http://localhost:5173' });
     const [, url = ''] = await program.prints(/itself listens at (\S+):\s/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    await using usual = await demo();
-    await usual.prints(/Ctrl-C/);
-    expect(usual.lines().join()).not.toContain('itself listens');
   });
 
   test('says where calls are let go wrong, where that is switched on', async () => {
@@ -63,7 +65,7 @@ describe('the demo', () => {
   test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
     'leaves nothing behind when npm alone gets %s',
     async (signal) => {
-      await using program = await demo();
+      await using program = await npmDemo();
       const urls = await addresses(program);
       program.child.kill(signal);
       await expectGone(program, ...urls);
@@ -71,7 +73,7 @@ describe('the demo', () => {
   );
 
   test('leaves nothing behind when it is killed itself', async () => {
-    await using program = await startProgram(process.execPath, ['scripts/demo.mjs'], FREE_PORTS);
+    await using program = await demo();
     const urls = await addresses(program);
     program.child.kill('SIGKILL');
     await expectGone(program, ...urls);

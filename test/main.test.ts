@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { CLIENT_ID } from './support/constants.ts';
 import { createDotEnvFolder } from './support/dot-env-folder.ts';
 import { freePort } from './support/fleet/free-port.ts';
@@ -11,7 +11,16 @@ import { exchangeBytes } from './support/raw.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64url');
 
-const variables = (house: House) => ({
+let house: House;
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+afterEach(() => {
+  house.intercept = () => false;
+});
+
+const variables = () => ({
   PORT: '0',
   PUBLIC_URL: 'http://localhost:3000',
   SERVICE_URL: house.serviceOrigin,
@@ -23,8 +32,11 @@ const variables = (house: House) => ({
 });
 
 /** `npm start` beside a house whose Redis and service it uses. */
-const start = async (house: House, env = {}) =>
-  startProgram('npm', ['start', '--silent'], { ...variables(house), ...env });
+const npmStart = async (env = {}) => startProgram('npm', ['start', '--silent'], { ...variables(), ...env });
+
+/** What `npm start` runs, without npm. */
+const start = async (env = {}, nodeOptions: readonly string[] = []) =>
+  startProgram(process.execPath, [...nodeOptions, 'scripts/start.mjs'], { ...variables(), ...env });
 
 /** Its address, once it is ready: it listens before Redis has answered it. */
 async function readyUrl(program: Program): Promise<string> {
@@ -44,7 +56,7 @@ const failing = (how: 'throw' | 'Promise.reject') =>
   });`)}`;
 
 /** A call that the service has and does not answer. */
-async function slowCall(house: House, program: Program): Promise<{ answered: Promise<unknown> }> {
+async function slowCall(program: Program): Promise<{ answered: Promise<unknown> }> {
   const url = await readyUrl(program);
   const arrived = new Promise<void>((resolve) => {
     house.intercept = () => {
@@ -60,9 +72,8 @@ async function slowCall(house: House, program: Program): Promise<{ answered: Pro
 
 describe('npm start', () => {
   test('serves metrics on a port of their own, and nothing else', async () => {
-    await using house = await startHouse();
     const port = await freePort();
-    await using program = await start(house, { METRICS_PORT: String(port) });
+    await using program = await start({ METRICS_PORT: String(port) });
     const url = await readyUrl(program);
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     expect(text).toMatch(/^cloakroom_calls_in_flight 0$/m);
@@ -72,17 +83,15 @@ describe('npm start', () => {
   });
 
   test('says which port for metrics is taken, and ends with 1', async () => {
-    await using house = await startHouse();
     const taken = String(house.config.port);
-    await using program = await start(house, { METRICS_PORT: taken });
+    await using program = await start({ METRICS_PORT: taken });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
     expect(output).toContain('METRICS_PORT');
   });
 
   test('logs where it listens, serves, and ends with 0 on SIGTERM', async () => {
-    await using house = await startHouse();
-    await using program = await start(house);
+    await using program = await npmStart();
     const url = await readyUrl(program);
     expect((await fetch(url)).status).toBe(200);
     program.child.kill('SIGTERM');
@@ -98,8 +107,7 @@ describe('npm start', () => {
   });
 
   test('prints nothing of a target that is no path, not even as a warning of Node’s', async () => {
-    await using house = await startHouse();
-    await using program = await start(house);
+    await using program = await start();
     const port = Number(new URL(await readyUrl(program)).port);
     const head = 'GET http://host:a-password/?code=a-code HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     expect((await exchangeBytes(port, Buffer.from(head))).toString()).toMatch(/^HTTP\/1\.1 400 /);
@@ -110,15 +118,13 @@ describe('npm start', () => {
   });
 
   test('says with where it listens which build it is', async () => {
-    await using house = await startHouse();
-    await using program = await start(house, { BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' });
+    await using program = await start({ BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' });
     const [line] = await program.prints(/^.*"msg":"listening".*$/m);
     expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
   });
 
   test('logs no probe that went as the one before it, and each that did not', async () => {
-    await using house = await startHouse();
-    await using program = await start(house);
+    await using program = await start();
     const url = await readyUrl(program);
     for (const path of ['/readyz', '/healthz', '/readyz', '/healthz']) await fetch(url + path);
     await fetch(`${url}/healthz/none`);
@@ -130,8 +136,7 @@ describe('npm start', () => {
   });
 
   test('is production: it takes no http but on a loopback host, and no default origin', async () => {
-    await using house = await startHouse();
-    await using program = await start(house, { PUBLIC_URL: 'http://app.example' });
+    await using program = await start({ PUBLIC_URL: 'http://app.example' });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
     expect(output).toContain('PUBLIC_URL must be https in production');
@@ -175,8 +180,7 @@ describe('npm start', () => {
   });
 
   test('names every problem at once, and no secret', async () => {
-    await using house = await startHouse();
-    await using program = await start(house, { SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' });
+    await using program = await start({ SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
     for (const name of ['SESSION_KEYS', 'SCOPES', 'PAGE_SIZE']) expect(output).toContain(name);
@@ -185,8 +189,7 @@ describe('npm start', () => {
   });
 
   test('starts without Redis, and is simply not ready', async () => {
-    await using house = await startHouse();
-    await using program = await start(house, { REDIS_URL: 'redis://127.0.0.1:1' });
+    await using program = await start({ REDIS_URL: 'redis://127.0.0.1:1' });
     const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
@@ -195,9 +198,8 @@ describe('npm start', () => {
   });
 
   test('starts without the service, and is ready: only what needs it says so', async () => {
-    await using house = await startHouse();
     const keys = house.config.sessionKeys.map((key) => key.toString('base64url')).join();
-    await using program = await start(house, { SERVICE_URL: 'http://127.0.0.1:1', SESSION_KEYS: keys });
+    await using program = await start({ SERVICE_URL: 'http://127.0.0.1:1', SESSION_KEYS: keys });
     const url = await readyUrl(program);
     const { cookie } = await house.enter();
     const call = await fetch(`${url}/api/public/v1/workspaces`, { headers: { cookie } });
@@ -207,12 +209,11 @@ describe('npm start', () => {
   });
 
   test('ends with 1 where a call takes longer than SHUTDOWN_SECONDS, and does not blame the service', async () => {
-    await using house = await startHouse();
-    await using program = await start(house, {
+    await using program = await start({
       SHUTDOWN_SECONDS: '1',
       SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
     });
-    const call = await slowCall(house, program);
+    const call = await slowCall(program);
     program.child.kill('SIGTERM');
     const { code, output } = await program.ended();
     expect(code).toBe(1);
@@ -225,8 +226,7 @@ describe('npm start', () => {
   });
 
   test('drains on Ctrl-C, though npm passes the signal on a second time', async () => {
-    await using house = await startHouse();
-    await using program = await start(house);
+    await using program = await npmStart();
     await readyUrl(program);
     program.signalGroup('SIGINT');
     await program.prints(/"msg":"stopped"/);
@@ -234,12 +234,11 @@ describe('npm start', () => {
   });
 
   test('goes on to drain when a hang-up comes meanwhile', async () => {
-    await using house = await startHouse();
-    await using program = await start(house, {
+    await using program = await npmStart({
       SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
       SHUTDOWN_SECONDS: '2',
     });
-    const call = await slowCall(house, program);
+    const call = await slowCall(program);
     program.child.kill('SIGTERM');
     await program.prints(/"msg":"draining"/);
     program.signalGroup('SIGHUP'); // npm itself ends by it
@@ -250,11 +249,10 @@ describe('npm start', () => {
   });
 
   test('ends at once on a second signal', async () => {
-    await using house = await startHouse();
-    await using program = await start(house, {
+    await using program = await npmStart({
       SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
     });
-    const call = await slowCall(house, program);
+    const call = await slowCall(program);
     program.child.kill('SIGTERM');
     await program.prints(/"msg":"draining"/);
     await delay(400); // an echo of the first would come sooner
@@ -266,9 +264,7 @@ describe('npm start', () => {
   test.each(['throw', 'Promise.reject'] as const)(
     'ends with 1 and one reduced line on an error that nobody catches: %s',
     async (how) => {
-      await using house = await startHouse();
-      const args = ['--import', failing(how), 'scripts/start.mjs'];
-      await using program = await startProgram(process.execPath, args, variables(house));
+      await using program = await start({}, ['--import', failing(how)]);
       await program.prints(/"msg":"listening"/);
       program.child.kill('SIGUSR2');
       const { code, output } = await program.ended();
@@ -284,10 +280,9 @@ describe('npm start', () => {
   );
 
   test('logs a warning of Node by its name and code, in JSON', async () => {
-    await using house = await startHouse();
     const warning = `process.on('SIGUSR2', () => process.emitWarning('/?code=secret', 'SomeWarning', 'SOME'));`;
-    const args = ['--import', `data:text/javascript,${encodeURIComponent(warning)}`, 'scripts/start.mjs'];
-    await using program = await startProgram(process.execPath, args, variables(house));
+    const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(warning)}`];
+    await using program = await start({}, nodeOptions);
     await program.prints(/"msg":"listening"/);
     program.child.kill('SIGUSR2');
     const [line] = await program.prints(/\{.*"msg":"node warning"\}/);
@@ -299,8 +294,7 @@ describe('npm start', () => {
   });
 
   test('tells the address at which signing in works', async () => {
-    await using house = await startHouse();
-    await using program = await start(house, { NODE_ENV: 'development', PUBLIC_URL: '' });
+    await using program = await start({ NODE_ENV: 'development', PUBLIC_URL: '' });
     const url = await readyUrl(program);
     expect(new URL(url).hostname).toBe('localhost');
     const login = await fetch(`${url}/auth/login`, { redirect: 'manual' });

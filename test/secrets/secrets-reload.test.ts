@@ -1,35 +1,55 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CLIENT_SECRET, SESSION_KEY } from '../support/constants.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
+import type { Fleet } from '../support/fleet/fleet.ts';
 import { freePort } from '../support/fleet/free-port.ts';
 import { createSecretFolder } from '../support/fleet/secret-folder.ts';
+import type { SecretFolder } from '../support/fleet/secret-folder.ts';
 
 const newKey = () => randomBytes(32).toString('base64url');
 
 afterAll(closeCalls);
 
-test.each([
-  ['empty', '', 'SESSION_KEYS_FILE names a file that is empty'],
-  ['cut in the middle of a key', SESSION_KEY.slice(0, 30), 'SESSION_KEYS (from SESSION_KEYS_FILE) has a key'],
-  [
-    'a key and half of the next one',
-    `${SESSION_KEY},${SESSION_KEY.slice(1)}`,
-    'SESSION_KEYS (from SESSION_KEYS_FILE)',
-  ],
-])('a file that is %s changes nothing, nor does what stands in the others', async (_what, text, problem) => {
-  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
-  await using fleet = await startFleet({ env: folder.env });
-  const { cookie } = await fleet.enter('ada', { expiresAt: 0 });
-  await folder.write('CLIENT_SECRET', 'another-secret');
-  await folder.write('SESSION_KEYS', text);
-  const line = await fleet.at(0).rereadSecrets();
-  expect(line).toMatchObject({ level: 'error', problems: [expect.stringContaining(problem)] });
-  expect(JSON.stringify(line)).not.toContain(text || 'nothing');
-  expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+describe('a broken file', () => {
+  let folder: SecretFolder;
+  let fleet: Fleet;
+  beforeAll(async () => {
+    folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
+    fleet = await startFleet({ env: folder.env });
+  });
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    ['empty', '', 'SESSION_KEYS_FILE names a file that is empty'],
+    [
+      'cut in the middle of a key',
+      SESSION_KEY.slice(0, 30),
+      'SESSION_KEYS (from SESSION_KEYS_FILE) has a key',
+    ],
+    [
+      'a key and half of the next one',
+      `${SESSION_KEY},${SESSION_KEY.slice(1)}`,
+      'SESSION_KEYS (from SESSION_KEYS_FILE)',
+    ],
+  ])(
+    'a file that is %s changes nothing, nor does what stands in the others',
+    async (_what, text, problem) => {
+      const { cookie } = await fleet.enter('ada', { expiresAt: 0 });
+      await folder.write('CLIENT_SECRET', 'another-secret');
+      await folder.write('SESSION_KEYS', text);
+      const line = await fleet.at(0).rereadSecrets();
+      expect(line).toMatchObject({ level: 'error', problems: [expect.stringContaining(problem)] });
+      expect(JSON.stringify(line)).not.toContain(text || 'nothing');
+      expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+    },
+  );
 });
 
 test('a file that is gone changes nothing; once it is back it is read', async () => {

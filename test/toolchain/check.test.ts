@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
 /** What the tests leave behind for the look through the logs, which counts as a test. */
@@ -23,7 +23,7 @@ function jest(passed: number, failed: number, suitesThatDidNotRun = 0, logs: obj
   `;
 }
 
-const JEST_WORKER = fileURLToPath(new URL('../../node_modules/jest-worker', import.meta.url));
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
 
@@ -58,10 +58,33 @@ async function check(tools: Readonly<Record<string, string>>, ci = '') {
   return { code, lines: stdout.trimEnd().split('\n').slice(-2), stdout, stderr };
 }
 
-test('a check that finds nothing ends with the number of tests', async () => {
-  expect(await check({ 'jest/bin/jest.js': jest(12, 0) })).toMatchObject({
-    code: 0,
-    lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
+describe('a check that finds nothing', () => {
+  let checked: Awaited<ReturnType<typeof check>>;
+  beforeAll(async () => {
+    const told = `if (process.env.ON_OTHER) console.log(...process.argv);`;
+    checked = await check({ 'jest/bin/jest.js': told + jest(12, 0) });
+  });
+
+  test('ends with the number of tests', () => {
+    expect(checked).toMatchObject({
+      code: 0,
+      lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
+    });
+  });
+
+  test('leaves what Chromium judges out where the Node is another', () => {
+    const [, patterns = ''] = /--testPathIgnorePatterns (.+?) --/.exec(checked.stdout) ?? [];
+    const isAside = (path: string) => patterns.split(' ').some((pattern) => new RegExp(pattern).test(path));
+    const paths = ['views', 'console-guide', 'main-way', 'export'].map((name) => `/test/e2e/${name}.test.ts`);
+    expect(paths.filter((path) => !isAside(path))).toEqual(paths.slice(2));
+    expect(isAside('/test/containers/image.test.ts')).toBe(true);
+  });
+
+  test('says that the tests of requests-oauthlib are skipped where that is missing, and goes on', () => {
+    expect(checked.stderr).toBe(
+      'Its tests are skipped: requests-oauthlib is missing: install it, e.g. on Debian or Ubuntu: ' +
+        'sudo apt-get install python3-requests-oauthlib\n',
+    );
   });
 });
 
@@ -106,7 +129,7 @@ test('a check whose tests have left no log behind has failed', async () => {
 
 test('a check whose tests leave a server open in a worker of jest has failed', async () => {
   const leavesServerOpen = `
-    const { Worker } = require('${JEST_WORKER}');
+    const { Worker } = require('${MODULES}/jest-worker');
     const options = { exposedMethods: ['open'], numWorkers: 1, workerGracefulExitTimeout: 50 };
     const worker = new Worker(require.resolve('leak'), options);
     worker.open().then(() => worker.end());
@@ -127,26 +150,6 @@ test('a check whose tests fail on another Node alone has failed', async () => {
   expect(await check({ 'jest/bin/jest.js': both })).toMatchObject({
     code: 1,
     lines: [`Failed: tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed'],
-  });
-});
-
-test('a check leaves what Chromium judges out where the Node is another', async () => {
-  const told = `if (process.env.ON_OTHER) console.log(...process.argv);`;
-  const { stdout } = await check({ 'jest/bin/jest.js': told + jest(12, 0) });
-  const [, patterns = ''] = /--testPathIgnorePatterns (.+?) --/.exec(stdout) ?? [];
-  const isAside = (path: string) => patterns.split(' ').some((pattern) => new RegExp(pattern).test(path));
-  const paths = ['views', 'console-guide', 'main-way', 'export'].map((name) => `/test/e2e/${name}.test.ts`);
-  expect(paths.filter((path) => !isAside(path))).toEqual(paths.slice(2));
-  expect(isAside('/test/containers/image.test.ts')).toBe(true);
-});
-
-test('a check without requests-oauthlib says that its tests are skipped, and goes on', async () => {
-  expect(await check({ 'jest/bin/jest.js': jest(12, 0) })).toMatchObject({
-    code: 0,
-    lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
-    stderr:
-      'Its tests are skipped: requests-oauthlib is missing: install it, e.g. on Debian or Ubuntu: ' +
-      'sudo apt-get install python3-requests-oauthlib\n',
   });
 });
 
