@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createSealer } from '../../src/session/sealing.ts';
 import { sessionKey } from '../../src/session/session-records.ts';
 import { createTicketCookie } from '../../src/session/ticket-cookie.ts';
@@ -8,6 +8,7 @@ import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
 import { createSecretFolder } from '../support/fleet/secret-folder.ts';
+import type { SecretFolder } from '../support/fleet/secret-folder.ts';
 import { eventually } from '../support/programs.ts';
 
 const A = SESSION_KEY;
@@ -61,22 +62,39 @@ test('session keys go from A to B in two processes under load, and nobody is sig
   expect(tally(answers)).toEqual({ 200: answers.length });
 });
 
-test.each([
-  { from: [A], to: [B], warns: true },
-  { from: [A, B], to: [B], warns: true }, // half of what was to be B,A
-  { from: [A, B], to: [A], warns: false },
-  { from: [A, B], to: [B, A], warns: false },
-])('the log warns, and names no key, when the one that sealed is gone (%#)', async ({ from, to, warns }) => {
-  await using folder = await createSecretFolder({ SESSION_KEYS: from.join() });
-  await using fleet = await startFleet({ env: folder.env });
-  const process = fleet.at(0);
-  const ofKeys = () => process.logged().filter(({ msg }) => msg.startsWith('the session key'));
-  await folder.write('SESSION_KEYS', to.join());
-  await process.rereadSecrets();
-  // Said by now: what comes of the next signal is said later.
-  await process.rereadSecrets();
-  expect(ofKeys().map(({ level }) => level)).toEqual(warns ? ['warn'] : []);
-  for (const key of [A, B]) expect(JSON.stringify(process.logged())).not.toContain(key);
+describe('the log', () => {
+  let folder: SecretFolder;
+  let fleet: Fleet;
+  beforeAll(async () => {
+    folder = await createSecretFolder({ SESSION_KEYS: A });
+    fleet = await startFleet({ env: folder.env });
+  });
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    { from: [A], to: [B], warns: true },
+    { from: [A, B], to: [B], warns: true }, // half of what was to be B,A
+    { from: [A, B], to: [A], warns: false },
+    { from: [A, B], to: [B, A], warns: false },
+  ])('warns, and names no key, when the one that sealed is gone (%#)', async ({ from, to, warns }) => {
+    const process = fleet.at(0);
+    const replaceBy = async (keys: readonly string[]) => {
+      await folder.write('SESSION_KEYS', keys.join());
+      await process.rereadSecrets();
+      // Said by now: what comes of the next signal is said later.
+      await process.rereadSecrets();
+    };
+    await replaceBy(from);
+    const { length: before } = process.logged();
+    await replaceBy(to);
+    const lines = process.logged().slice(before);
+    const ofKeys = lines.filter(({ msg }) => msg.startsWith('the session key'));
+    expect(ofKeys.map(({ level }) => level)).toEqual(warns ? ['warn'] : []);
+    for (const key of [A, B]) expect(JSON.stringify(process.logged())).not.toContain(key);
+  });
 });
 
 test('a key that was taken away opens nothing any more, not even what was remembered', async () => {

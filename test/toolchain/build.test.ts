@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createCompilableProject } from './small-project.ts';
@@ -16,19 +15,17 @@ test('what was compiled is compiled again only after a change', async () => {
 });
 
 test('what was compiled from a file that is gone is gone', async () => {
-  await using project = await createCompilableProject({ ...MAIN, 'src/old/old.ts': 'export {};\n' });
-  await project.run('build.mjs');
-  expect(existsSync(join(project.folder, 'dist/old/old.js'))).toBe(true);
-  await rm(join(project.folder, 'src/old'), { recursive: true });
+  await using project = await createCompilableProject({ ...MAIN, 'dist/old/old.js': '' });
   await project.run('build.mjs');
   expect(existsSync(join(project.folder, 'dist/old'))).toBe(false);
   expect(existsSync(join(project.folder, 'dist/main.js'))).toBe(true);
 });
 
 test('a build that fails leaves what was built before, and is tried again', async () => {
-  await using project = await createCompilableProject(MAIN);
-  await project.run('build.mjs');
-  await project.write('src/main.ts', 'const one: string = 1;\n');
+  await using project = await createCompilableProject({
+    'src/main.ts': 'const one: string = 1;\n',
+    'dist/main.js': 'console.log(1)',
+  });
   for (const _ of ['first', 'second']) {
     expect(await project.run('build.mjs')).toMatchObject({
       code: 1,
