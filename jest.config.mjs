@@ -13,6 +13,8 @@ export default {
     ],
   },
   randomize: true,
+  testSequencer: '<rootDir>/scripts/jest-sequencer.mjs',
+  reporters: ['default', '<rootDir>/scripts/jest-reporter.mjs'],
   // For what hangs: a machine on which twenty others want the cores must meet it, too. Properties of many runs take longer
   // (test/support/properties.ts).
   testTimeout: 120_000 * Number(process.env['PROPERTY_TIMES'] ?? 1),

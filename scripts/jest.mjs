@@ -1,27 +1,11 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { ensureBuild } from './ensure-build.mjs';
-import { ensureKubectl } from './ensure-kubectl.mjs';
-import { ensureProgram } from './ensure-programs.mjs';
 import { run } from './launch.mjs';
 import { auditLogs, countAudit, ofAllTests, tellAudit } from './log-audit.mjs';
 import { OPEN_HANDLES } from './open-handles.mjs';
 
-/** What the tests run beside the packages: programs, and the app as it is shipped. */
-export async function prepareTests() {
-  await ensureProgram('redis-server', 'redis-server');
-  await ensureProgram('chromium', 'chromium');
-  await ensureProgram('curl', 'curl');
-  await ensureProgram('haproxy', 'haproxy');
-  await ensureProgram('promtool', 'prometheus');
-  await ensureKubectl();
-  await ensureProgram('nginx', 'nginx');
-  await ensureProgram('caddy', 'caddy');
-  await ensureBuild();
-}
-
-/** Of all that is drawn by lot, unless `--seed` says otherwise: a change is judged by what it changes (docs/decisions/0040). */
+/** Decides order and drawn inputs unless `--seed` is given: a change is judged by what it changes (docs/decisions/0040). */
 const SEED = '--seed=1';
 
 // jest can't load ES modules otherwise, and says that this is an experiment once for each worker.

@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensurePackages } from './ensure-packages.mjs';
-import { prepareTests, runJest } from './jest.mjs';
+import { runJest } from './jest.mjs';
 import { launch } from './launch.mjs';
+import { prepareTests, selectTests } from './test-selection.mjs';
 
 /**
  * @typedef {object} Row What test/support/fleet/report.ts writes.
@@ -24,13 +25,14 @@ const HEAD = ['fault, and the answers by status', 'calls', 'lost', 'slowest', 'r
 
 await launch(async () => {
   await ensurePackages();
-  await prepareTests();
+  const chosen = process.argv.slice(2);
+  const args = chosen.length > 0 ? chosen : ['test/faults'];
+  await prepareTests(selectTests(args).files);
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-faults-'));
   try {
     const report = join(folder, 'rows');
     process.env['FAULTS_REPORT'] = report;
-    const chosen = process.argv.slice(2);
-    ({ code: process.exitCode } = await runJest(chosen.length > 0 ? chosen : ['test/faults']));
+    ({ code: process.exitCode } = await runJest(args));
     if (existsSync(report)) console.log(`\n${toTable(readFileSync(report, 'utf8'))}`);
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensurePackages } from './ensure-packages.mjs';
-import { prepareTests, runJest } from './jest.mjs';
+import { runJest } from './jest.mjs';
 import { LaunchError, launch, root } from './launch.mjs';
+import { allTests, prepareTests, selectTests } from './test-selection.mjs';
 
 const SETS_THEM_UP = '/support/properties.ts';
 
@@ -17,16 +18,14 @@ await launch(async () => {
     throw new LaunchError(`${times} is no number of times: npm run test:properties -- 20`);
   }
   await ensurePackages();
-  await prepareTests();
-  process.env['PROPERTY_TIMES'] = times; // test/support/properties.ts, jest.config.mjs
   const isNamed = args.some((arg) => !arg.startsWith('-'));
+  const files = isNamed ? [] : propertyTests();
+  await prepareTests(isNamed ? selectTests(args).files : files);
+  process.env['PROPERTY_TIMES'] = times; // test/support/properties.ts, jest.config.mjs
   const seed = args.some((arg) => arg.startsWith('--seed')) ? [] : [`--seed=${randomInt(2 ** 31)}`];
-  ({ code: process.exitCode } = await runJest([...seed, ...args, ...(isNamed ? [] : propertyTests())]));
+  ({ code: process.exitCode } = await runJest([...seed, ...args, ...files]));
 });
 
 function propertyTests() {
-  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.test.ts'))
-    .map((path) => join('test', path))
-    .filter((path) => readFileSync(join(root, path), 'utf8').includes(SETS_THEM_UP));
+  return allTests().filter((path) => readFileSync(join(root, path), 'utf8').includes(SETS_THEM_UP));
 }

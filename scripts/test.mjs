@@ -1,15 +1,13 @@
 import { ensurePackages } from './ensure-packages.mjs';
-import { prepareTests, runJest } from './jest.mjs';
+import { runJest } from './jest.mjs';
 import { launch } from './launch.mjs';
-import { hasRequestsOauthlib } from './requests-oauthlib.mjs';
+import { LONG_TESTS, prepareTests, selectTests, withoutTests } from './test-selection.mjs';
 
+/** Runs the tests that are named, or all but the long ones. Other arguments are for jest. */
 await launch(async () => {
   await ensurePackages();
-  await prepareTests();
-  if (!hasRequestsOauthlib()) {
-    console.error(
-      'requests-oauthlib is not installed: its tests are skipped (apt-get install python3-requests-oauthlib).',
-    );
-  }
-  ({ code: process.exitCode } = await runJest(process.argv.slice(2)));
+  const args = process.argv.slice(2);
+  const { files, isNamed } = selectTests(args);
+  await prepareTests(files);
+  ({ code: process.exitCode } = await runJest([...args, ...(isNamed ? [] : withoutTests(LONG_TESTS))]));
 });

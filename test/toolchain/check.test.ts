@@ -11,13 +11,20 @@ const LOGS = {
 };
 
 /** A stand-in for jest that leaves a result behind, and logs. */
-function jest(passed: number, failed: number, suitesThatDidNotRun = 0, logs: object = LOGS): string {
+function jest(
+  passed: number,
+  failed: number,
+  suitesThatDidNotRun = 0,
+  logs: object = LOGS,
+  skipped = 0,
+): string {
   return `
     for (const [name, text] of Object.entries(${JSON.stringify(logs)}))
       require('fs').writeFileSync(require('path').join(process.env.LOG_AUDIT_FOLDER, name), text);
     const [file] = process.argv.flatMap((arg) => arg.startsWith('--outputFile=') ? [arg.slice(13)] : []);
     require('fs').writeFileSync(file, JSON.stringify({
       numPassedTests: ${passed}, numFailedTests: ${failed}, numRuntimeErrorTestSuites: ${suitesThatDidNotRun},
+      numPendingTests: ${skipped}, numTodoTests: 0,
     }));
     process.exitCode = ${failed + suitesThatDidNotRun > 0 ? 1 : 0};
   `;
@@ -40,11 +47,12 @@ const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy', 'nginx', 'caddy
 const KUBECTL = `#!/bin/sh\necho '"kustomizeVersion": "v5.0.0"'\n`;
 
 /** Runs the checks of a project whose tools find nothing wrong, but for those that are given. */
-async function check(tools: Readonly<Record<string, string>>, ci = '') {
+async function check(tools: Readonly<Record<string, string>>, ci = '', python = 'raise ImportError') {
   const files = { ...Object.fromEntries(TOOLS.map((path) => [path, ''])), ...tools };
   await using project = await createSmallProject({
     ...Object.fromEntries(Object.entries(files).map(([path, code]) => [`node_modules/${path}`, code])),
-    'python/requests_oauthlib.py': 'raise ImportError',
+    'python/requests_oauthlib.py': python,
+    'test/clients/python.test.ts': `import '../../scripts/requests-oauthlib.mjs';`,
     ...otherNode,
   });
   await chmod(join(project.folder, OTHER_NODE), 0o755);
@@ -61,7 +69,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '') {
 describe('a check that finds nothing', () => {
   let checked: Awaited<ReturnType<typeof check>>;
   beforeAll(async () => {
-    const told = `if (process.env.ON_OTHER) console.log(...process.argv);`;
+    const told = `console.log('jest', ...process.argv.slice(2));`;
     checked = await check({ 'jest/bin/jest.js': told + jest(12, 0) });
   });
 
@@ -72,12 +80,17 @@ describe('a check that finds nothing', () => {
     });
   });
 
-  test('leaves what Chromium judges out where the Node is another', () => {
-    const [, patterns = ''] = /--testPathIgnorePatterns (.+?) --/.exec(checked.stdout) ?? [];
-    const isAside = (path: string) => patterns.split(' ').some((pattern) => new RegExp(pattern).test(path));
-    const paths = ['views', 'console-guide', 'main-way', 'export'].map((name) => `/test/e2e/${name}.test.ts`);
-    expect(paths.filter((path) => !isAside(path))).toEqual(paths.slice(2));
-    expect(isAside('/test/containers/image.test.ts')).toBe(true);
+  test('runs all tests, and on another Node those that it can change, with one fresh seed', () => {
+    const [all = [], others = []] = [...checked.stdout.matchAll(/^jest (.+)$/gm)].map(([, args = '']) =>
+      args.split(' '),
+    );
+    const patterns = (args: string[]) => args.filter((arg) => !arg.startsWith('--'));
+    expect(patterns(all)).toEqual([]);
+    const isRun = (path: string) => patterns(others).some((pattern) => new RegExp(pattern).test(path));
+    const names = ['http/shutdown', 'gateway/streaming', 'e2e/export', 'e2e/views', 'pages/counts'];
+    expect(names.filter((name) => isRun(`/test/${name}.test.ts`))).toEqual(names.slice(0, 3));
+    const seeds = [all, others].map((args) => args.filter((arg) => arg.startsWith('--seed=')));
+    expect(seeds).toEqual([[expect.stringMatching(/^--seed=\d+$/)], seeds[0]]);
   });
 
   test('says that the tests of requests-oauthlib are skipped where that is missing, and goes on', () => {
@@ -153,9 +166,21 @@ test('a check whose tests fail on another Node alone has failed', async () => {
   });
 });
 
+test('in CI a skipped test has failed', async () => {
+  const tools = { 'jest/bin/jest.js': jest(12, 0, 0, LOGS, 1) };
+  expect(await check(tools, 'true', '')).toMatchObject({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 26 passed, 2 failed'],
+  });
+  expect(await check(tools)).toMatchObject({
+    code: 0,
+    lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
+  });
+});
+
 test('in CI, where nobody would see them missing, a check without requests-oauthlib has failed', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true')).toMatchObject({
     code: 1,
-    lines: ['Failed: requests-oauthlib.', 'tests: 26 passed, 0 failed'],
+    lines: ['Failed: programs and build.', 'tests: 26 passed, 0 failed'],
   });
 });

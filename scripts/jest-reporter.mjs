@@ -1,0 +1,59 @@
+import { relative } from 'node:path';
+import { root } from './launch.mjs';
+
+/**
+ * @typedef {object} FileResult What Jest tells of a test file.
+ * @property {string} testFilePath
+ * @property {{ runtime: number }} perfStats in ms
+ * @property {number} numFailingTests
+ * @property {unknown} [testExecError] why the file could not run
+ * @property {{ fullName: string, status: string }[]} testResults
+ */
+
+const SLOWEST = 20;
+
+/** Prints what a person looks for at the end of a run: the slowest files, skipped tests, and how to repeat what failed. */
+export default class ClosingReporter {
+  /** @param {{ seed: number }} globalConfig */
+  constructor({ seed }) {
+    this.seed = seed;
+  }
+
+  /**
+   * @param {unknown} _
+   * @param {{ testResults: FileResult[] }} results
+   */
+  onRunComplete(_, { testResults }) {
+    const files = testResults.map((result) => ({ ...result, path: relative(root, result.testFilePath) }));
+    const slowest = files.toSorted((a, b) => b.perfStats.runtime - a.perfStats.runtime).slice(0, SLOWEST);
+    if (files.length > SLOWEST) {
+      print(
+        `Slowest ${SLOWEST} files:`,
+        slowest.map(
+          ({ path, perfStats }) => `${(perfStats.runtime / 1_000).toFixed(1).padStart(5)} s  ${path}`,
+        ),
+      );
+    }
+    // A skipped test has its reason in its name.
+    const skipped = files.flatMap(({ path, testResults: tests }) =>
+      tests
+        .filter(({ status }) => status !== 'passed' && status !== 'failed')
+        .map(({ fullName }) => `${path}: ${fullName}`),
+    );
+    print('Skipped tests:', skipped);
+    const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
+    if (failed.length > 0) {
+      print('Repeat with the same order and the same generated inputs:', [
+        `npm test -- --seed=${this.seed} ${failed.map(({ path }) => path).join(' ')}`,
+      ]);
+    }
+  }
+}
+
+/**
+ * @param {string} title
+ * @param {readonly string[]} lines
+ */
+function print(title, lines) {
+  if (lines.length > 0) console.log(`\n${title}\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}

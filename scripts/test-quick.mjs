@@ -1,0 +1,13 @@
+import { ensurePackages } from './ensure-packages.mjs';
+import { runJest } from './jest.mjs';
+import { launch } from './launch.mjs';
+import { allTests, prepareTests, quickTests, withoutTests } from './test-selection.mjs';
+
+/** Runs the tests that need no browser and start no process but a private Redis. Arguments are for jest. */
+await launch(async () => {
+  await ensurePackages();
+  const files = quickTests();
+  await prepareTests(files);
+  const others = allTests().filter((path) => !files.includes(path));
+  ({ code: process.exitCode } = await runJest([...process.argv.slice(2), ...withoutTests(others)]));
+});

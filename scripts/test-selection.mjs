@@ -1,0 +1,148 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { ensureBuild } from './ensure-build.mjs';
+import { ensureKubectl } from './ensure-kubectl.mjs';
+import { ensureProgram } from './ensure-programs.mjs';
+import { root } from './launch.mjs';
+import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
+
+/**
+ * Tests that take minutes, or repeat in every combination what another test shows in one. `npm run check` runs them,
+ * `npm test` does not.
+ * @type {readonly string[]}
+ */
+export const LONG_TESTS = [];
+
+/**
+ * What tests need beside the packages: the sign of it in the source of a test file or of a module that it imports.
+ * @type {readonly { sign: RegExp, ensure: () => Promise<void> }[]}
+ */
+const NEEDS = [
+  { sign: /private-redis\.ts'|redis-(?:server|cli)\b/, ensure: fromApt('redis-server') },
+  { sign: /from 'playwright-core'|chromium\.mjs'/, ensure: fromApt('chromium') },
+  { sign: /\bcurl\b/, ensure: fromApt('curl') },
+  { sign: /requests-oauthlib/, ensure: ensureRequestsOauthlib },
+  { sign: /'haproxy'/, ensure: fromApt('haproxy') },
+  { sign: /'promtool'/, ensure: fromApt('promtool', 'prometheus') },
+  { sign: /'kubectl'/, ensure: ensureKubectl },
+  { sign: /'nginx'/, ensure: fromApt('nginx') },
+  { sign: /'caddy'/, ensure: fromApt('caddy') },
+  { sign: /\bdist\/|startProgram\b/, ensure: ensureBuild },
+];
+
+/** A quick test starts no process but a private Redis, and needs no browser and no build. */
+const NOT_QUICK = /from 'playwright-core'|chromium\.mjs'|from 'node:child_process'/;
+
+/** They test the local service, which changes seldom. */
+const LOCAL_SERVICE_TESTS = /^test\/(?:clients|conformance|local-service)\//;
+
+/**
+ * The test files that the arguments for jest name by pattern; all but the long ones where none does.
+ * @param {readonly string[]} args
+ * @returns {{ files: string[], isNamed: boolean }} paths from the project's folder
+ */
+export function selectTests(args) {
+  const patterns = args.filter((arg) => !arg.startsWith('-'));
+  const named = allTests().filter((path) => patterns.some((pattern) => matches(path, pattern)));
+  const isNamed = named.length > 0;
+  return { files: isNamed ? named : allTests().filter((path) => !LONG_TESTS.includes(path)), isNamed };
+}
+
+/**
+ * @param {string} path
+ * @param {string} pattern a regular expression, or any other argument, such as the name of a test
+ */
+function matches(path, pattern) {
+  try {
+    return new RegExp(pattern).test(path);
+  } catch {
+    return false;
+  }
+}
+
+/** All test files but those that need Docker, as paths from the project's folder. */
+export function allTests() {
+  if (!existsSync(join(root, 'test'))) return [];
+  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts') && !path.startsWith('containers/'))
+    .map((path) => join('test', path));
+}
+
+/** Tests of Cloakroom that start no process but a private Redis: the loop while writing. */
+export function quickTests() {
+  return allTests().filter(
+    (path) =>
+      !LONG_TESTS.includes(path) &&
+      !LOCAL_SERVICE_TESTS.test(path) &&
+      !sourcesOf(path).some((text) => NOT_QUICK.test(text)),
+  );
+}
+
+/**
+ * The options for Jest that leave these test files out. They come last: a name behind them would be taken for one more.
+ * @param {readonly string[]} files
+ */
+export function withoutTests(files) {
+  // They replace the patterns of jest.config.mjs.
+  const patterns = ['/node_modules/', '/test/containers/', ...files];
+  return patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+}
+
+/**
+ * Installs or builds what these test files need and is missing. Throws a LaunchError where that fails.
+ * @param {readonly string[]} files paths from the project's folder
+ */
+export async function prepareTests(files) {
+  const sources = [...new Set(files.flatMap(sourcesOf))];
+  for (const { sign, ensure } of NEEDS) {
+    if (sources.some((text) => sign.test(text))) await ensure();
+  }
+}
+
+/** @type {Map<string, { text: string, imports: string[] }>} */
+const modules = new Map();
+
+/**
+ * The source of a test file and of all modules of test/ that it imports, directly or not.
+ * @param {string} file path from the project's folder
+ */
+function sourcesOf(file) {
+  /** @type {Map<string, string>} */
+  const sources = new Map();
+  const visit = (/** @type {string} */ path) => {
+    if (sources.has(path)) return;
+    const { text, imports } = readModule(path);
+    sources.set(path, text);
+    imports.forEach(visit);
+  };
+  visit(join(root, file));
+  return [...sources.values()];
+}
+
+/** @param {string} path */
+function readModule(path) {
+  let found = modules.get(path);
+  if (found === undefined) {
+    const text = readFileSync(path, 'utf8');
+    const specifiers = [...text.matchAll(/^(?:import|export) (?!type ).*?'(\.[^']+)';/gms)].map(
+      ([, to = '']) => to,
+    );
+    const imports = specifiers.map((to) => resolve(dirname(path), to)).filter(isOfTests);
+    found = { text, imports };
+    modules.set(path, found);
+  }
+  return found;
+}
+
+/** @param {string} path */
+function isOfTests(path) {
+  return /^test\/.*\.(?:ts|mjs)$/.test(relative(root, path)) && existsSync(path);
+}
+
+/**
+ * @param {string} program
+ * @param {string} [aptPackage]
+ */
+function fromApt(program, aptPackage = program) {
+  return () => ensureProgram(program, aptPackage);
+}
