@@ -133,6 +133,18 @@ describe('dot segments', () => {
   spellings('forward', ['x%3f', 'x%23top', '%3f', '.%2e.', '..a', 'a%2e%2e', '%2ehidden', 'a..%2fb']);
 });
 
+describe('a path that is encoded many times over', () => {
+  const escaped = (hex: string, depth: number) => `%${'25'.repeat(depth)}${hex}`;
+  test.each(Array.from({ length: 33 }, (_, depth) => depth))(
+    'is refused like the plain one (%i)',
+    (depth) => {
+      expect(judge(`${PREFIX}x/${escaped('2e', depth).repeat(2)}/y`)).toBe('malformed');
+      expect(judge(`${PREFIX}..${escaped('2f', depth)}x`)).toBe('malformed');
+      expect(judge(`${PREFIX}${escaped('61', depth)}uthorization/oauth2/token`)).not.toBe('forward');
+    },
+  );
+});
+
 describe('empty segments and slashes', () => {
   wholeTargets(
     'malformed',
@@ -181,6 +193,7 @@ describe('encodings', () => {
     'rooms/%2541',
     'rooms/%252541',
     'rooms/%25252541',
+    `rooms/%${'25'.repeat(6)}41`,
     'rooms/%22%3c%3e%7c%7b%7d%5e%60',
     'rooms/%26%3d%2b%40%3a%2c',
   ]);
@@ -198,7 +211,7 @@ describe('encodings', () => {
     '%25zz',
     '100%25',
     '%2525',
-    `%${'25'.repeat(8)}41`,
+    `%${'25'.repeat(7)}41`,
     `%${'25'.repeat(2_000)}41`,
     // No UTF-8: stray and overlong bytes, surrogates, past the last code point.
     '%ff',
