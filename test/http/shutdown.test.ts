@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { bindPort } from '../../src/platform/listening.ts';
 import { eventually } from '../support/programs.ts';
@@ -23,6 +23,12 @@ async function serveEarlyCaller() {
   return { caller, drain, res: await asked.promise };
 }
 
+/** Lets the faked time pass, and the immediates that its timers set. */
+async function pass(ms: number): Promise<void> {
+  await jest.advanceTimersByTimeAsync(ms);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
 test('a drain waits for the call of one who came before the server', async () => {
   const { caller, drain, res } = await serveEarlyCaller();
   let isOver = false;
@@ -35,7 +41,7 @@ test('a drain waits for the call of one who came before the server', async () =>
   expect(isOver).toBe(false);
   res.end('whole');
   expect(await drained).toBe(true);
-  expect(await answer).toMatch(/whole$/);
+  expect(await answer).toMatch(/\r\nconnection: close\r\n[^]*whole$/i);
 });
 
 test('a drain cuts off what takes too long, and says so', async () => {
@@ -43,6 +49,38 @@ test('a drain cuts off what takes too long, and says so', async () => {
   const answer = text(caller);
   expect(await drain(30)).toBe(false);
   expect(await answer).toBe('');
+});
+
+test('a response whose head was sent before the drain ends its connection, however long it takes', async () => {
+  const { caller, drain, res } = await serveEarlyCaller();
+  res.writeHead(200, { 'content-length': '8' }).write('half');
+  const [head] = (await once(caller, 'data')) as [Buffer];
+  expect(head.toString()).toMatch(/connection: keep-alive/i);
+  const { socket } = res;
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+  try {
+    const drained = drain(60_000);
+    await pass(5_000); // whatever the drain closes by itself is closed
+    expect(socket?.writableEnded).toBe(false);
+    const responded = once(res, 'close');
+    res.end('done');
+    await responded;
+    await pass(1_000);
+    expect(socket?.writableEnded).toBe(true);
+    expect(await drained).toBe(true);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('a connection that was kept alive before the drain is closed', async () => {
+  const { caller, drain, res } = await serveEarlyCaller();
+  res.end('whole');
+  const [response] = (await once(caller, 'data')) as [Buffer];
+  expect(response.toString()).toMatch(/connection: keep-alive/i);
+  const ended = once(caller, 'end');
+  expect(await drain(5_000)).toBe(true);
+  await ended;
 });
 
 test('a drain of a server that nobody calls is over at once', async () => {
