@@ -190,6 +190,26 @@ describe('the gateway’s own answers', () => {
     expect(answer).toMatch(/\r\nconnection: close\r\n/i);
   });
 
+  test.each([
+    ['with its length', (body: Buffer) => body],
+    ['in chunks', (body: Buffer) => ReadableStream.from([body])],
+  ])('to a body %s: it may be as large as MAX_BODY_BYTES, and no larger', async (_how, toBody) => {
+    const received: number[] = [];
+    house.intercept = (req, res) => {
+      let bytes = 0;
+      req.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      return Boolean(req.once('end', () => res.end(String(received.push(bytes)))));
+    };
+    const statusOf = async (bytes: number) => {
+      const body = toBody(Buffer.alloc(bytes));
+      const headers = { cookie, 'x-requested-with': 'test' };
+      return (await fetch(house.origin + PATH, { method: 'POST', duplex: 'half', headers, body })).status;
+    };
+    expect(await statusOf(200_000)).toBe(200);
+    expect(await statusOf(200_001)).toBe(413);
+    expect(received).toEqual([200_000]);
+  });
+
   test('to a body that says it is too large', async () => {
     await api()
       .post(PATH)
@@ -222,7 +242,16 @@ describe('the gateway’s own answers', () => {
 
   test('where the service does not answer in time', async () => {
     await using impatient = await startHouse({ SERVICE_TIMEOUT_SECONDS: '1' });
-    impatient.intercept = () => true;
+    // Each interim response starts undici's timeout anew: what ends the request is ours.
+    impatient.intercept = (_req, res) => {
+      const interim = setInterval(() => res.writeProcessing(), 100);
+      const late = setTimeout(() => res.end('late'), 5_000);
+      res.once('close', () => {
+        clearInterval(interim);
+        clearTimeout(late);
+      });
+      return true;
+    };
     const entered = await impatient.enter();
     await request(impatient.origin)
       .get(PATH)

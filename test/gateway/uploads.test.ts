@@ -190,19 +190,6 @@ describe('a download', () => {
     res.destroy();
   });
 
-  test('that begins with early hints without end is a 504', async () => {
-    await goTo(impatient);
-    house.intercept = (_req, res) => {
-      const hints = setInterval(() => res.writeEarlyHints({ link: '</a.css>; rel=preload' }), 100);
-      res.once('close', () => clearInterval(hints));
-      return true;
-    };
-    expect(await answerTo(begin('GET').end())).toEqual({
-      status: 504,
-      body: expect.stringContaining('service_timeout'),
-    });
-  });
-
   test('that the browser leaves in the middle frees its connection to the service', async () => {
     house.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8 * MIB)));
     const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
