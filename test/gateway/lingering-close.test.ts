@@ -160,7 +160,7 @@ describe('a client that goes on sending', () => {
     let received = '';
     socket.setEncoding('latin1').on('data', (part: string) => (received += part));
     await once(socket, 'data');
-    const drip = setInterval(() => socket.write('x'), 50);
+    const drip = setInterval(() => socket.write('x'.repeat(50)), 50);
     await closed;
     clearInterval(drip);
     expect(received).toMatch(/^HTTP\/1.1 401 /);
