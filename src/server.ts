@@ -34,14 +34,18 @@ const READY = /^\/readyz(?:\?|$)/;
  * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are no
  * HTTP request reach neither.
  */
-export async function startServer(services: Services, bound: BoundPort): Promise<RunningServer> {
+export async function startServer(
+  services: Services,
+  bound: BoundPort,
+  checkTimeoutsMs = CHECK_TIMEOUTS_MS,
+): Promise<RunningServer> {
   const { config, log, requests } = services;
   const requestMs = config.clientRequestSeconds * 1_000;
   const server = createHttpServer({
     keepAliveTimeout: config.clientIdleSeconds * 1_000,
     headersTimeout: Math.min(config.clientHeadSeconds * 1_000, requestMs),
     requestTimeout: requestMs,
-    connectionsCheckingInterval: CHECK_TIMEOUTS_MS,
+    connectionsCheckingInterval: checkTimeoutsMs,
     requireHostHeader: false, // judgeFraming() checks it, and closes the connection
   });
   server.maxHeadersCount = 0; // see request-framing.ts

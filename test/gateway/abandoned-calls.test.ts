@@ -59,7 +59,9 @@ test('a call that leaves while its token is renewed takes no share of the connec
 });
 
 test('a client that never reads its response is cut off', async () => {
-  await using impatient = await startHouse({ SERVICE_TIMEOUT_SECONDS: '2', METRICS_PORT: '65000' });
+  await using impatient = await startHouse({ METRICS_PORT: '65000' }, undefined, {
+    serviceTimeoutSeconds: 0.5,
+  });
   impatient.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(64 * 1024 * 1024)));
   const { cookie } = await impatient.enter();
   const socket = connect({ port: impatient.config.port, host: '127.0.0.1' }).pause();
@@ -74,10 +76,13 @@ test('a client that never reads its response is cut off', async () => {
 });
 
 test('a kept connection ends when its time is up, and a call that waits longer does not', async () => {
-  await using impatient = await startHouse({ CLIENT_IDLE_SECONDS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
+  await using impatient = await startHouse({}, undefined, {
+    clientIdleSeconds: 0.3,
+    serviceTimeoutSeconds: 0.5,
+  });
   impatient.intercept = (_req, res) => {
     res.write('first'); // and then the service is silent, as an event stream is
-    const more = setInterval(() => res.write('more'), 400);
+    const more = setInterval(() => res.write('more'), 100);
     return Boolean(res.once('close', () => clearInterval(more)));
   };
   const { cookie } = await impatient.enter();
@@ -95,7 +100,7 @@ test('a kept connection ends when its time is up, and a call that waits longer d
 });
 
 test('line breaks behind an answer keep no connection open', async () => {
-  await using impatient = await startHouse({ CLIENT_HEAD_SECONDS: '1', CLIENT_IDLE_SECONDS: '1' });
+  await using impatient = await startHouse({}, undefined, { clientHeadSeconds: 0.3, clientIdleSeconds: 0.3 });
   const socket = connect(impatient.config.port, '127.0.0.1').setEncoding('latin1');
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   const [answer] = (await once(socket, 'data')) as [string];

@@ -8,13 +8,14 @@ import { API_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House, Interceptor } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
+import { startStopwatch } from '../support/stopwatch.ts';
 
 const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
 /** The service hears of a longer body once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 const START_CHUNK = `10000\r\n${START}\r\n`;
 /** Well under each limit. */
-const DRIP_MS = 150;
+const DRIP_MS = 50;
 
 let house: House;
 let cookie: string;
@@ -27,7 +28,8 @@ let cameWhole: Promise<boolean>;
 let take: Interceptor;
 
 beforeAll(async () => {
-  house = await startHouse({ CLIENT_HEAD_SECONDS: '1', CLIENT_REQUEST_SECONDS: '2' });
+  const limits = { clientHeadSeconds: 0.3, clientRequestSeconds: 0.7, checkTimeoutsMs: 50 };
+  house = await startHouse({}, undefined, limits);
 });
 afterAll(async () => house[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -56,8 +58,8 @@ async function open(at: House): Promise<void> {
  * A house of the test's own with this limit alone, and a connection to it. In one that is impatient in several ways who is slow on
  * purpose could not be slower by chance, and on a busy machine everybody is.
  */
-async function openOwn(env: Readonly<Record<string, string>>): Promise<House> {
-  const own = await startHouse(env);
+async function openOwn(limits: Parameters<typeof startHouse>[2]): Promise<House> {
+  const own = await startHouse({}, undefined, limits);
   own.intercept = take;
   socket.destroy();
   await open(own);
@@ -106,16 +108,18 @@ describe('a head', () => {
   });
 
   test('has no longer than a whole request has', async () => {
-    await using _own = await openOwn({ CLIENT_REQUEST_SECONDS: '1' });
+    await using _own = await openOwn({ clientRequestSeconds: 0.3 });
+    using watch = startStopwatch();
     socket.write('GET / HT');
     await closed;
+    expect(watch.ms()).toBeLessThan(1_500); // the server checks twice a second
     expect(received).toMatch(/^HTTP\/1.1 408 /);
   });
 });
 
 describe('a body', () => {
   test('that comes slowly, but steadily, arrives whole', async () => {
-    await using _own = await openOwn({ SERVICE_TIMEOUT_SECONDS: '3' });
+    await using _own = await openOwn({ serviceTimeoutSeconds: 1 });
     socket.write(head('Connection: close', 'Content-Length: 24'));
     await drip('x', 24); // longer than it may be silent
     await closed;
@@ -124,7 +128,7 @@ describe('a body', () => {
   });
 
   test('that stops in its middle is cut off, and its call ends', async () => {
-    await using _own = await openOwn({ SERVICE_TIMEOUT_SECONDS: '1' });
+    await using _own = await openOwn({ serviceTimeoutSeconds: 0.3 });
     socket.write(`${head('Content-Length: 100000')}${START}`);
     expect(await cameWhole).toBe(false);
     await closed;
@@ -166,7 +170,7 @@ describe('a body', () => {
 describe('a client that reads nothing of a response loses its connection, though it goes on sending', () => {
   /** Resolves once the connection is closed; true where it was reset. */
   async function isReset(request: () => string): Promise<unknown> {
-    await using own = await openOwn({ SERVICE_TIMEOUT_SECONDS: '1' });
+    await using own = await openOwn({ serviceTimeoutSeconds: 0.5 });
     const responding = createDeferred<void>();
     own.intercept = (_req, res) => {
       res.end(Buffer.alloc(50_000_000));
@@ -189,7 +193,7 @@ describe('a client that reads nothing of a response loses its connection, though
 });
 
 test('an idle connection is told how long it lives, and closed', async () => {
-  await using _own = await openOwn({ CLIENT_IDLE_SECONDS: '1' });
+  await using _own = await openOwn({ clientIdleSeconds: 1 });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
   expect(received).toMatch(/\r\nkeep-alive: timeout=1\r\n/i);

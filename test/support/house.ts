@@ -80,11 +80,23 @@ export function tokenCalls(house: House): ServiceLog[] {
   return house.calls.filter(({ url }) => url === TOKEN_PATH);
 }
 
+/** Time limits that variables give in whole seconds, and how often those of clients are checked. */
+type ShortLimits = Partial<
+  Pick<
+    Config,
+    'serviceTimeoutSeconds' | 'clientHeadSeconds' | 'clientRequestSeconds' | 'clientIdleSeconds'
+  > & { readonly checkTimeoutsMs: number }
+>;
+
 /**
  * Starts a house; `env` adds to Cloakroom's and the local service's variables; `wait` is what an export's pauses are
- * spent with.
+ * spent with; `limits` may be shorter than variables can say.
  */
-export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
+export async function startHouse(
+  env: Env = {},
+  wait?: Wait,
+  { checkTimeoutsMs, ...limits }: ShortLimits = {},
+): Promise<House> {
   const privateRedis = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
@@ -118,7 +130,7 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
   noteVariables(variables);
   const loaded = loadConfig(variables);
   const bound = await bindPort(loaded.host, loaded.port);
-  const config = withPort(loaded, bound.port);
+  const config = { ...withPort(loaded, bound.port), ...limits };
   local = createLocalService(
     loadLocalServiceConfig({ LOCAL_SERVICE_REDIRECT_URIS: `${config.publicOrigin}/auth/callback`, ...env }),
     redis,
@@ -127,7 +139,7 @@ export async function startHouse(env: Env = {}, wait?: Wait): Promise<House> {
   );
   const services = createServices(config, log, now, wait);
   await redisReady(services.redis);
-  const running = await startServer(services, bound);
+  const running = await startServer(services, bound, checkTimeoutsMs);
   running.server.prependListener('request', watchBrowsers);
 
   return Object.assign(house, {
