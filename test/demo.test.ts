@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { startPrivateRedis } from '../src/platform/private-redis.ts';
-import { eventually, startProgram } from './support/programs.ts';
+import { eventually } from './support/eventually.ts';
+import { startProgram } from './support/programs.ts';
 import type { Program } from './support/programs.ts';
 
 const FREE_PORTS = { PORT: '0', LOCAL_SERVICE_PORT: '0' };

@@ -5,7 +5,8 @@ import { createDotEnvFolder } from './support/dot-env-folder.ts';
 import { freePort } from './support/fleet/free-port.ts';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
-import { eventually, startProgram } from './support/programs.ts';
+import { eventually } from './support/eventually.ts';
+import { startProgram } from './support/programs.ts';
 import type { Program } from './support/programs.ts';
 import { exchangeBytes } from './support/raw.ts';
 

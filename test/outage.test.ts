@@ -4,7 +4,7 @@ import { Browser } from './support/browser.ts';
 import { WORKSPACES_PATH } from './support/constants.ts';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
-import { eventually } from './support/programs.ts';
+import { eventually } from './support/eventually.ts';
 import { startStopwatch } from './support/stopwatch.ts';
 
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { API_PATH } from './support/constants.ts';
 import { startHouse, tokenCalls } from './support/house.ts';
 import type { House } from './support/house.ts';
-import { eventually } from './support/programs.ts';
+import { eventually } from './support/eventually.ts';
 
 let house: House;
 beforeAll(async () => {

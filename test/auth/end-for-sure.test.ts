@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { endForSure } from '../../src/auth/end-for-sure.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createSessionLife } from '../../src/session/session-life.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const BY = { requestId: 'a-request', trace: null, session: undefined, token: undefined, bytes: 0 };
 

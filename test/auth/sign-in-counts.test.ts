@@ -4,7 +4,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startCluster } from '../support/redis/cluster.ts';
 
 const WINDOW_MS = 60_000;

@@ -9,7 +9,7 @@ import { ready } from '../support/fleet/ready.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
 import { startSlowLine } from '../support/fleet/slow-line.ts';
 import { startHouse } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import type { House } from '../support/house.ts';
 
 const SIGN_IN = { path: '/auth/login', headers: HTML };

@@ -5,7 +5,7 @@ import { Browser } from '../support/browser.ts';
 import { TOKEN_PATH } from '../support/constants.ts';
 import { passSignIn, startHouse, tokenCalls } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { sendRaw } from '../support/raw.ts';
 
 let house: House;

@@ -11,7 +11,7 @@ import type { Ticket } from '../../src/session/record.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../support/constants.ts';
 import { startHouse, tokenCalls } from '../support/house.ts';
 import type { House, Interceptor } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 let house: House;
 /** A second process's worth of everything, on the same Redis. */

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { NotSentError, createTokenRequest } from '../../src/auth/token-request.ts';
 import { startHouse } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTcpServer } from '../support/tcp-server.ts';
 
 const REQUEST = {

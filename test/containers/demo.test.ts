@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { signInAt, startComposition } from '../support/containers/composition.ts';
 import type { Composition } from '../support/containers/composition.ts';
 import { docker, inspect } from '../support/containers/docker.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const SERVICES = ['app', 'redis', 'local-service', 'local-service-in-app', 'secrets'];
 const LASTING = SERVICES.filter((service) => service !== 'secrets');

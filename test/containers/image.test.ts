@@ -4,7 +4,7 @@ import { LONELY, startContainer } from '../support/containers/container.ts';
 import type { Container } from '../support/containers/container.ts';
 import { docker, IMAGE, inspect, tryDocker } from '../support/containers/docker.ts';
 import { packageVersion } from '../support/package-version.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const HARDENED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 

@@ -5,7 +5,7 @@ import type { Page } from '../support/browser.ts';
 import { signInAt, startComposition } from '../support/containers/composition.ts';
 import type { Composition } from '../support/containers/composition.ts';
 import { docker, inspect } from '../support/containers/docker.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const SERVICE = 'http://service.localhost';
 

@@ -9,7 +9,7 @@ import { startNginx } from '../support/fronts/nginx.ts';
 import { startHaproxy } from '../support/haproxy.mjs';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { exchangeBytes } from '../support/raw.ts';
 
 // What strangers ask of those who stand in front of Cloakroom, as deploy/ sets them up.

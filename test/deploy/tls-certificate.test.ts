@@ -5,7 +5,7 @@ import { createCertificate } from '../support/certificate.ts';
 import { startCaddy } from '../support/fronts/caddy.ts';
 import { createFetch, createPlace, isUp } from '../support/fronts/front.ts';
 import { startNginx } from '../support/fronts/nginx.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { ok, startRawService } from '../support/raw-service.ts';
 
 test.each([

@@ -4,7 +4,7 @@ import { createFetch, createPlace, openTls } from '../support/fronts/front.ts';
 import type { Place } from '../support/fronts/front.ts';
 import { startCaddy } from '../support/fronts/caddy.ts';
 import { startNginx } from '../support/fronts/nginx.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { valuesOf } from '../support/raw-message.ts';
 import { last, ok, startRawService } from '../support/raw-service.ts';
 import type { RawRequest, RawService } from '../support/raw-service.ts';

@@ -7,7 +7,7 @@ import { ME_PATH } from '../support/fleet/service.ts';
 import { startCaddy } from '../support/fronts/caddy.ts';
 import { createPlace } from '../support/fronts/front.ts';
 import { startNginx } from '../support/fronts/nginx.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 

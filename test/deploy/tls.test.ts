@@ -15,7 +15,7 @@ import { startCaddy } from '../support/fronts/caddy.ts';
 import { startNginx } from '../support/fronts/nginx.ts';
 import { passSignIn, startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const MOST_BYTES = 100 * MIB;
 const OF_KNOWN_LENGTH = { 'content-length': '100' };

@@ -5,7 +5,7 @@ import type { Download, Page } from 'playwright-core';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { comeBackTo } from '../support/e2e/session-of.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 import type { Look, WatchedPage } from '../support/e2e/watched-page.ts';
 

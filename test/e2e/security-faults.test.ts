@@ -4,7 +4,7 @@ import type { View } from '../support/e2e/pages.ts';
 import { securityFaults } from '../support/e2e/security-faults.ts';
 import { startStage } from '../support/e2e/stage.ts';
 import type { ShownView } from '../support/e2e/stage.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const landing = VIEWS.find(({ name }) => name === 'landing') as View;
 

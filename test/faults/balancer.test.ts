@@ -7,7 +7,7 @@ import type { LogLine } from '../support/fleet/cloakroom.ts';
 import { startBalancedFleet } from '../support/fleet/balancer.ts';
 import type { BalancedFleet } from '../support/fleet/balancer.ts';
 import { ME_PATH } from '../support/fleet/service.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const LIST = '/api/public/v1/workspaces?limit=2';
 

@@ -5,7 +5,7 @@ import type { Answer } from '../support/fleet/calls.ts';
 import type { LogLine } from '../support/fleet/cloakroom.ts';
 import type { Entered } from '../support/fleet/fleet.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startCluster } from '../support/redis/cluster.ts';
 import type { ClusterTopology, Shard } from '../support/redis/cluster.ts';
 import {

@@ -6,7 +6,7 @@ import type { LogLine } from '../support/fleet/cloakroom.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** A lock lives five seconds past its holder, and the next one gives an answer that may be on its way three and a half more. */
 const RECOVERS_WITHIN_MS = 12_000;

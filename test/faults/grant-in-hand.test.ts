@@ -9,7 +9,7 @@ import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
 import { createGate } from '../support/fleet/gates.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 import type { Stopwatch } from '../support/stopwatch.ts';
 

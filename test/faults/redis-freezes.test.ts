@@ -9,7 +9,7 @@ import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
 import { startSlowLine } from '../support/fleet/slow-line.ts';
 import type { SlowLine } from '../support/fleet/slow-line.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const REMOVES_NOTE = /string\.sub[\s\S]*'DEL'/;
 

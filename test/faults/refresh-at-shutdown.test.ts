@@ -9,7 +9,7 @@ import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { createGate, holdAnswer } from '../support/fleet/gates.ts';
 import type { Gate } from '../support/fleet/gates.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
 const SHUTDOWN_SECONDS = 2;

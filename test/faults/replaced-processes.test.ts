@@ -9,7 +9,7 @@ import type { Entered } from '../support/fleet/fleet.ts';
 import { createGate } from '../support/fleet/gates.ts';
 import { createMixedCalls } from '../support/fleet/mixed-calls.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const USERS = ['ada', 'ben', 'cai', 'dora'];
 const PAUSE_MS = 25;

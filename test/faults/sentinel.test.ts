@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { closeCalls, tally } from '../support/fleet/calls.ts';
 import type { Answer } from '../support/fleet/calls.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   enterMany,
   expectOnlyDelays,

@@ -8,7 +8,7 @@ import type { Entered, Fleet } from '../support/fleet/fleet.ts';
 import { createGate, holdAnswer } from '../support/fleet/gates.ts';
 import type { Gate } from '../support/fleet/gates.ts';
 import { reportFault } from '../support/fleet/report.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const STREAM_PATH = '/api/public/v1/stream';
 const PAGE = { path: '/workspaces' };

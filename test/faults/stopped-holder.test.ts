@@ -7,7 +7,7 @@ import type { Fleet } from '../support/fleet/fleet.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
 import { startSlowLine } from '../support/fleet/slow-line.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const FIVE_MINUTES_MS = 300_000;
 /** A younger token is not refreshed after a 401. */

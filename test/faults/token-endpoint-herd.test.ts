@@ -6,7 +6,7 @@ import { call, closeCalls, startLoad } from '../support/fleet/calls.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const SESSIONS = 40;
 /** Each session is called with so often, so that a renewal follows as soon as Cloakroom allows it. */

@@ -6,7 +6,7 @@ import type { Answer, Load } from '../support/fleet/calls.ts';
 import { reportFault } from '../support/fleet/report.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { OUTAGES, breakTokenEndpoint } from '../support/fleet/token-endpoint-outages.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 

@@ -6,7 +6,7 @@ import { createDeferred } from '../../src/platform/deferred.ts';
 import { API_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 // Whoever leaves, or never reads, leaves nothing behind: no place among the calls, no share of the connections.
 

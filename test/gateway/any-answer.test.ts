@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { API_PATH as PATH } from '../support/constants.ts';
 import { fc, times } from '../support/properties.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';

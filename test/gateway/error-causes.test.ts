@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { expectCause } from '../support/causes.ts';
 import type { Cause } from '../support/causes.ts';
 import { API_PATH as PATH } from '../support/constants.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import type { RawEnd } from '../support/raw-client.ts';
 import { startRawHouse } from '../support/raw-house.ts';
 import type { RawHouse } from '../support/raw-house.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../support/constants.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { openConnection } from '../support/raw-client.ts';
 import type { RawEnd } from '../support/raw-client.ts';
 import { startRawHouse } from '../support/raw-house.ts';

@@ -8,7 +8,7 @@ import { createRequestBody } from '../../src/gateway/request-body.ts';
 import { API_PATH as PATH, HOUR_MS } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const SESSIONS = 8;
 const UPLOADS_PER_SESSION = 64;

@@ -9,7 +9,7 @@ import type { Cloakroom } from '../support/fleet/cloakroom.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Fleet } from '../support/fleet/fleet.ts';
 import { freePort } from '../support/fleet/free-port.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { fc, times } from '../support/properties.ts';
 
 // Whatever clients send, and however they read and leave: the process lives, and nothing of them stays behind.

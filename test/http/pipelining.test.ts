@@ -4,7 +4,7 @@ import { createDeferred } from '../../src/platform/deferred.ts';
 import { API_PATH as API } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { sendRaw } from '../support/raw.ts';
 

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { bindPort } from '../../src/platform/listening.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { createDrainable } from './drainable-server.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';

@@ -15,7 +15,7 @@ import {
   refreshFields,
 } from '../support/local-service/token-calls.ts';
 import type { TokenAnswer } from '../support/local-service/token-calls.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 let bench: Bench;
 let service: Server;

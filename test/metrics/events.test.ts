@@ -10,7 +10,7 @@ import { TOKEN_PATH } from '../support/constants.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
 import { packageVersion } from '../support/package-version.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 let metrics: MetricsHouse;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const expectGrown = async (metrics: MetricsHouse, series: string) =>
   eventually(async () => (await metrics.valueOf(series)) > 0);

@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../../src/platform/errors.ts';
 import { startPrivateRedis } from '../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import { closeRedis } from '../../src/platform/redis.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startGetex } from '../support/redis/getex-client.ts';
 
 const SECONDS = 1_000;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { takeHangUps } from '../../src/platform/hang-ups.ts';
 import { CLIENT_ID } from '../support/constants.ts';
-import { eventually, startProgram } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startProgram } from '../support/programs.ts';
 
 /** A process as far as this signal goes. */
 function createSelf() {

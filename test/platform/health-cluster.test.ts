@@ -10,7 +10,7 @@ import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import { createRedis, redisReady } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { freePort } from '../support/fleet/free-port.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
 interface Master {

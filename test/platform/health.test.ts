@@ -9,7 +9,7 @@ import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
 const MISSES_REDIS = { status: 'not ready', missing: ['redis'] };

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { createGatheredLines } from '../../src/platform/log-lines.ts';
-import { eventually, startProgram } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
+import { startProgram } from '../support/programs.ts';
 
 function createLines() {
   const writes: string[] = [];

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Gauge, Registry } from 'prom-client';
 import { startMetricsServer } from '../../src/platform/metrics-server.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { openConnection } from '../support/raw-client.ts';
 
 const ASK = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';

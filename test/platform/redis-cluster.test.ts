@@ -5,7 +5,7 @@ import { tryLogin } from '../../src/platform/redis-trial.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
 import type { RedisClient } from '../../src/platform/redis.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startCluster } from '../support/redis/cluster.ts';
 import type { ClusterTopology } from '../support/redis/cluster.ts';
 import { PASSWORD, isReplica } from '../support/redis/redis-node.ts';

@@ -7,7 +7,7 @@ import type { PrivateRedis } from '../../src/platform/private-redis.ts';
 import { changeLogin } from '../../src/platform/redis-login.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startGetex } from '../support/redis/getex-client.ts';
 
 const SECONDS = 1_000;

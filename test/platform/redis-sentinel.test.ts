@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { createLog } from '../../src/platform/log.ts';
 import { parseRedisUrl } from '../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { startSentinels } from '../support/redis/sentinels.ts';
 import type { SentinelTopology } from '../support/redis/sentinels.ts';
 import { startStopwatch } from '../support/stopwatch.ts';

@@ -3,7 +3,7 @@ import { CLIENT_SECRET } from '../support/constants.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import { createSecretFolder } from '../support/fleet/secret-folder.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 afterAll(closeCalls);
 

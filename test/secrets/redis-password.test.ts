@@ -6,7 +6,7 @@ import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
 import { createSecretFolder } from '../support/fleet/secret-folder.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const PAUSE_MS = 5;
 const SIGN_IN = { path: '/auth/login', headers: { accept: 'text/html' } };

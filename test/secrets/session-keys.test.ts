@@ -9,7 +9,7 @@ import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
 import { createSecretFolder } from '../support/fleet/secret-folder.ts';
 import type { SecretFolder } from '../support/fleet/secret-folder.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 const A = SESSION_KEY;
 const B = randomBytes(32).toString('base64url');

@@ -6,7 +6,7 @@ import type { Browser } from '../support/browser.ts';
 import { API_PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 let house: House;
 beforeAll(async () => {

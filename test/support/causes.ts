@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { eventually } from './programs.ts';
+import { eventually } from './eventually.ts';
 
 /** What an answer of the gateway's own must say, and what its log must. */
 export interface Cause {

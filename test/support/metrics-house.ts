@@ -1,7 +1,7 @@
 import { startMetricsServer } from '../../src/platform/metrics-server.ts';
 import { startHouse } from './house.ts';
 import type { House } from './house.ts';
-import { eventually } from './programs.ts';
+import { eventually } from './eventually.ts';
 
 /** A house whose metrics are served. */
 export interface MetricsHouse extends AsyncDisposable {

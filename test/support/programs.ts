@@ -4,11 +4,9 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createDeferred } from '../../src/platform/deferred.ts';
 import { ROOT } from './constants.ts';
 import { keepLines, noteVariables } from './log-audit.ts';
-import { startStopwatch } from './stopwatch.ts';
 
 /** A program of the project's in a process of its own, with a folder for temporary files that only it uses. */
 export interface Program extends AsyncDisposable {
@@ -90,17 +88,6 @@ export async function startProgram(
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/**
- * Resolves once `check` gives true; rejects after `withinMs`, by a stopwatch. For what no event tells, such as a foreign process.
- */
-export async function eventually(check: () => Promise<boolean>, withinMs = 30_000): Promise<void> {
-  using watch = startStopwatch();
-  while (!(await check())) {
-    if (watch.ms() > withinMs) throw new Error('it did not come true in time');
-    await delay(20);
-  }
 }
 
 async function commandLinesWith(text: string): Promise<string[]> {

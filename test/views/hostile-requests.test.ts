@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { Browser } from '../support/browser.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** Stands in all that is hostile, and nowhere else. */
 const MARK = 'hst7q';

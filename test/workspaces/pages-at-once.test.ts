@@ -7,7 +7,7 @@ import type { ErrorRequestHandler } from 'express';
 import request from 'supertest';
 import type { Ticket } from '../../src/session/record.ts';
 import { createPagesAtOnce } from '../../src/workspaces/pages-at-once.ts';
-import { eventually } from '../support/programs.ts';
+import { eventually } from '../support/eventually.ts';
 import { json } from '../support/raw-service.ts';
 import { withEmptyRedis } from './browser-app.ts';
 import type { BrowserApp } from './browser-app.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../../support/programs.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 import { call, expire, passTime, release } from './deeds.ts';
 import { lockOwner, sessionKey } from './house.ts';

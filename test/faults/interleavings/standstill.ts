@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyBesideSession } from '../../../src/session/session-records.ts';
-import { eventually } from '../../support/programs.ts';
+import { eventually } from '../../support/eventually.ts';
 import { call } from './deeds.ts';
 import { processAt } from './house.ts';
 import type { House } from './house.ts';

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { eventually, startProgram } from '../programs.ts';
+import { eventually } from '../eventually.ts';
+import { startProgram } from '../programs.ts';
 import { freePort } from './free-port.ts';
 
 const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));

@@ -1,4 +1,4 @@
-import { eventually } from '../programs.ts';
+import { eventually } from '../eventually.ts';
 import { call } from './calls.ts';
 import type { Cloakroom } from './cloakroom.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../programs.ts';
+import { eventually } from '../eventually.ts';
 import { startStopwatch } from '../stopwatch.ts';
 import { call, signOut } from './calls.ts';
 import type { Answer } from './calls.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startKeptProgram } from '../kept-program.mjs';
-import { eventually } from '../programs.ts';
+import { eventually } from '../eventually.ts';
 import { isUp } from './front.ts';
 import type { Front, Place } from './front.ts';
 import { writeNginxConf } from './nginx-conf.mjs';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { freePort } from '../fleet/free-port.ts';
-import { eventually } from '../programs.ts';
+import { eventually } from '../eventually.ts';
 import { PASSWORD, startRedisNode } from './redis-node.ts';
 import type { RedisNode } from './redis-node.ts';
 

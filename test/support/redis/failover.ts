@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { call, startLoad, tally } from '../fleet/calls.ts';
 import type { Answer, Load } from '../fleet/calls.ts';
 import type { Entered } from '../fleet/fleet.ts';
-import { eventually } from '../programs.ts';
+import { eventually } from '../eventually.ts';
 import { startStopwatch } from '../stopwatch.ts';
 import type { TwoProcesses } from './two-processes.ts';
 

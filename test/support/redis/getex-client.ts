@@ -6,7 +6,7 @@ import { createLog } from '../../../src/platform/log.ts';
 import type { Logger } from '../../../src/platform/log.ts';
 import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
-import { eventually } from '../programs.ts';
+import { eventually } from '../eventually.ts';
 
 /** A client as Cloakroom makes it, and GETEX beside it. */
 export interface GetexClient extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import { eventually } from '../programs.ts';
+import { eventually } from '../eventually.ts';
 import { PASSWORD, startRedisNode } from './redis-node.ts';
 import type { RedisNode } from './redis-node.ts';
 

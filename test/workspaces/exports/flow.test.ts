@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { eventually } from '../../support/programs.ts';
+import { eventually } from '../../support/eventually.ts';
 import { readMessage, dechunk } from '../../support/raw-message.ts';
 import { json } from '../../support/raw-service.ts';
 import { turns } from '../../support/turns.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../../support/programs.ts';
+import { eventually } from '../../support/eventually.ts';
 import { json, response } from '../../support/raw-service.ts';
 import { exchangeBytes } from '../../support/raw.ts';
 import { workspaces } from '../small-service.ts';
