@@ -4,7 +4,7 @@ import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts'
 import { faultsInBothLooks, htmlFaults } from '../support/e2e/sound-page.ts';
 import { startStage } from '../support/e2e/stage.ts';
 
-const stage = startStage();
+const stage = startStage({ inOnePage: true });
 
 test.each(VIEWS)(
   '$name: valid HTML, nothing inline or from others, clean for axe, as wide as the screen',
@@ -17,3 +17,9 @@ test.each(VIEWS)(
     expect(complaintsOf(shown)).toEqual([]);
   },
 );
+
+test.each(VIEWS)('$name without JavaScript: clean for axe, as wide as the screen', async (view) => {
+  await using shown = await stage.show(view, { javaScriptEnabled: false });
+  expect(await faultsInBothLooks(shown)).toEqual([]);
+  expect(complaintsOf(shown)).toEqual([]);
+});

@@ -1,9 +1,10 @@
-import axe from 'axe-core';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import type { Result } from 'axe-core';
 import { HtmlValidate } from 'html-validate';
 import type { Page } from 'playwright-core';
-import { lookAgain, openPage } from './watched-page.ts';
-import type { Look, WatchedPage } from './watched-page.ts';
+import { lookAgain, resize } from './watched-page.ts';
+import type { WatchedPage } from './watched-page.ts';
 
 const htmlValidate = new HtmlValidate({
   extends: ['html-validate:recommended'],
@@ -28,31 +29,52 @@ export async function htmlFaults(html: string): Promise<string[]> {
   );
 }
 
-/**
- * What is wrong with a page as it stands for a person: a sideways scroll, and every violation that axe finds. axe takes its
- * time: of the looks at a page it judges wide and light, and narrow and dark.
- */
+/** What is wrong with a page in the look that it has: a sideways scroll, and every violation that axe finds. */
 export async function pageFaults({ page, look }: WatchedPage): Promise<string[]> {
-  const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
-  if ((page.viewportSize()?.width === 360) !== isDark) return sidewaysFaults(page);
-  if (look.javaScriptEnabled !== false) return faultsOf(page);
-  // axe needs scripts to look around: it gets a picture of the page, in which the page's own still don't run.
-  await using still = await openStill(page, look);
-  return await faultsOf(still.page);
+  if (await page.evaluate('window.axe === undefined')) {
+    if (look.javaScriptEnabled === false) await page.evaluate(SHOW_NOSCRIPT);
+    await page.evaluate(await axeInOneTask());
+  }
+  await page.evaluate('document.getAnimations().forEach((each) => each.finish())');
+  const violations = await page.evaluate<Result[]>(RUN_AXE);
+  return [
+    ...violations.map(
+      ({ id, help, nodes }) => `${id}: ${help} – ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
+    ),
+    ...(await sidewaysFaults(page)),
+  ];
 }
 
 /**
- * The same of both looks that axe judges, one after the other, and whether it fits the narrowest screen: what a page that is
- * open stands in is kept.
+ * The same in two looks, one after the other, and whether the page fits the narrowest screen. The looks with and without
+ * JavaScript differ: over both, each value of width, colour scheme and JavaScript meets each value of the others.
  */
 export async function faultsInBothLooks(watched: WatchedPage): Promise<string[]> {
-  await lookAgain(watched, { width: 1280, colorScheme: 'light' });
-  const wide = await pageFaults(watched);
+  const schemes = ['light', 'dark'] as const;
+  const [ofWide, ofNarrow] = watched.look.javaScriptEnabled === false ? schemes.toReversed() : schemes;
+  const faultsIn = async (width: 360 | 1280, colorScheme: 'light' | 'dark' = 'light') => {
+    await lookAgain(watched, { width, colorScheme });
+    return (await pageFaults(watched)).map((fault) => `${width} px, ${colorScheme}: ${fault}`);
+  };
+  const wide = await faultsIn(1280, ofWide);
   const narrowest = await narrowFaults(watched);
-  await lookAgain(watched, { width: 360, colorScheme: 'dark' });
-  const narrow = (await pageFaults(watched)).map((fault) => `narrow and dark: ${fault}`);
-  return [...wide, ...narrow, ...narrowest];
+  return [...wide, ...narrowest, ...(await faultsIn(360, ofNarrow))];
 }
+
+/**
+ * axe with timers that fire at once: it judges the page within one task, in which the page can't change, and needs no timers
+ * of the page's, which may have no scripts or a stopped clock.
+ */
+async function axeInOneTask(): Promise<string> {
+  const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  return `((setTimeout) => { ${source} })((run) => run())`;
+}
+
+/** No page has media or is bound to an orientation: of the rules that would fetch files again none has anything to judge. */
+const RUN_AXE = `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) => violations)`;
+
+/** axe takes `noscript` for hidden. */
+const SHOW_NOSCRIPT = `document.querySelectorAll('noscript').forEach((each) => each.replaceWith(...each.childNodes))`;
 
 const NARROWEST = [
   { width: 320, letters: 16 }, // 1280 px at a zoom of 400 % (WCAG 2.2, 1.4.10)
@@ -66,44 +88,13 @@ async function narrowFaults({ context, page }: WatchedPage): Promise<string[]> {
     devtools.send('Page.setFontSizes', { fontSizes: { standard } });
   const faults: string[] = [];
   for (const { width, letters } of NARROWEST) {
-    await page.setViewportSize({ width, height: 640 });
+    await resize(page, { width, height: 640 });
     await setLetters(letters);
     const found = await sidewaysFaults(page);
     faults.push(...found.map((fault) => `at ${width} px with letters of ${letters} px: ${fault}`));
   }
   await setLetters(16); // and stays attached: to detach would end an emulation of being offline
   return faults;
-}
-
-async function openStill(page: Page, look: Look): Promise<WatchedPage> {
-  const browser = page.context().browser();
-  if (browser === null) throw new Error('the page has no browser');
-  const still = await openPage(browser, { ...look, javaScriptEnabled: true });
-  const html = await page.content();
-  await still.context.route('**/*.js', async (route) => route.abort());
-  // A page that goes on by itself stays where it is.
-  await still.context.route('**', async (route) =>
-    route.request().isNavigationRequest() ? route.fulfill({ status: 204 }) : route.fallback(),
-  );
-  await still.context.route(page.url(), async (route) =>
-    route.fulfill({ body: html, contentType: 'text/html' }),
-  );
-  await still.page.goto(page.url());
-  return still;
-}
-
-async function faultsOf(page: Page): Promise<string[]> {
-  if (await page.evaluate('window.axe === undefined')) await page.evaluate(axe.source);
-  const violationsNow = async () =>
-    page.evaluate<Result[]>('axe.run().then((results) => results.violations)');
-  // A page whose look has just changed may be half in the old one while axe looks: a fault of it is there the next time, too.
-  const violations = (await violationsNow()).length === 0 ? [] : await violationsNow();
-  return [
-    ...violations.map(
-      ({ id, help, nodes }) => `${id}: ${help} – ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
-    ),
-    ...(await sidewaysFaults(page)),
-  ];
 }
 
 /** Whether a page can be scrolled sideways: it should never be wider than the screen. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import type { BrowserContext, Request, Response } from 'playwright-core';
+import type { BrowserContext, Page, Request, Response } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
 import { startHouse } from '../house.ts';
 import type { House } from '../house.ts';
 import type { View } from './pages.ts';
 import { cookiesOfSignedIn } from './start-e2e.ts';
-import { openPage } from './watched-page.ts';
+import { openInOnePage, openPage } from './watched-page.ts';
 import type { Look, WatchedPage } from './watched-page.ts';
 
 /** A view in a browser of its own. */
@@ -19,6 +19,8 @@ export interface ShownView extends WatchedPage {
   readonly html: string;
   /** What our own pages asked others for. */
   readonly askedElsewhere: string[];
+  /** An empty page without a policy, for all views. */
+  readonly empty: Page;
 }
 
 /** Houses with somebody signed in, and a Chromium before them: one view is shown at a time. */
@@ -27,11 +29,14 @@ interface Stage extends AsyncDisposable {
   show(view: View, look?: Look, prepare?: (context: BrowserContext) => Promise<void>): Promise<ShownView>;
 }
 
-/** Opens one before the tests of a file and ends it after. */
-export function startStage(): Pick<Stage, 'show'> {
+/**
+ * Opens one before the tests of a file and ends it after; `inOnePage` shows one view after the other in the same page, for
+ * views that leave nothing behind in it.
+ */
+export function startStage({ inOnePage = false } = {}): Pick<Stage, 'show'> {
   let stage: Stage | undefined;
   beforeAll(async () => {
-    stage = await openStage();
+    stage = await openStage(inOnePage);
   });
   afterAll(async () => stage?.[Symbol.asyncDispose]());
   return {
@@ -42,8 +47,10 @@ export function startStage(): Pick<Stage, 'show'> {
   };
 }
 
-async function openStage(): Promise<Stage> {
+async function openStage(inOnePage: boolean): Promise<Stage> {
   const chromium = await startChromium();
+  const empty = await chromium.newPage();
+  const open = inOnePage ? openInOnePage(chromium) : async (look: Look) => openPage(chromium, look);
   const houses = new Map<string, Promise<SignedInHouse>>();
   const houseOf = async ({ env = {} }: View) => {
     const key = JSON.stringify(env);
@@ -56,15 +63,16 @@ async function openStage(): Promise<Stage> {
     async show(view, look = {}, prepare = async () => {}) {
       const { house, cookies } = await houseOf(view);
       house.intercept = view.service ?? (() => false);
-      const watched = await openPage(chromium, look);
+      const watched = await open(look);
       const { context, page } = watched;
       if (view.signedIn) await context.addCookies(cookies);
       await prepare(context);
 
       const askedElsewhere: string[] = [];
-      page.on('request', (request) => {
+      const listen = (request: Request) => {
         if (isElsewhere(request, house)) askedElsewhere.push(request.url());
-      });
+      };
+      page.on('request', listen);
       const shown = page.waitForResponse((response) => isShown(response, house.origin + view.path));
       const reach = view.reach ?? (async () => void (await page.goto(house.origin + view.path)));
       const [response] = await Promise.all([shown, reach(page, house, view.path)]);
@@ -78,6 +86,11 @@ async function openStage(): Promise<Stage> {
         headers: await response.allHeaders(),
         html,
         askedElsewhere,
+        empty,
+        [Symbol.asyncDispose]: async () => {
+          page.off('request', listen);
+          await watched[Symbol.asyncDispose]();
+        },
       };
     },
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { House } from '../house.ts';
+import { eventually } from '../programs.ts';
 
 /** How somebody looks at the pages. */
 export interface Look {
@@ -36,12 +37,13 @@ const PATIENCE_MS = 90_000;
 
 const HEIGHTS = { 360: 740, 1280: 860 };
 
-/** With and without JavaScript, on a phone and on a desk, in the light and in the dark. */
-export const LOOKS: readonly Required<Look>[] = [true, false].flatMap((javaScriptEnabled) =>
-  ([360, 1280] as const).flatMap((width) =>
-    (['light', 'dark'] as const).map((colorScheme) => ({ javaScriptEnabled, width, colorScheme })),
-  ),
-);
+/** Each value of width, colour scheme and JavaScript with each value of the others: the rest are made of these pairs. */
+export const LOOKS: readonly Required<Look>[] = [
+  { javaScriptEnabled: true, width: 1280, colorScheme: 'light' },
+  { javaScriptEnabled: true, width: 360, colorScheme: 'dark' },
+  { javaScriptEnabled: false, width: 1280, colorScheme: 'dark' },
+  { javaScriptEnabled: false, width: 360, colorScheme: 'light' },
+];
 
 /** Opens an empty page in a profile of its own; every page that it opens later is watched as well. */
 export async function openPage(chromium: Browser, look: Look = {}): Promise<WatchedPage> {
@@ -67,21 +69,57 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
   };
 }
 
+/**
+ * Opens a page for each look but once: a profile, a process and an empty cache for each test cost three times what the page does.
+ * The next test finds the page in its look, alone and signed out, without storage, permissions, routes and complaints. What it
+ * finds are the clock of the test before and functions that this has exposed: such a test needs a profile of its own.
+ */
+export function openInOnePage(chromium: Browser): (look?: Look) => Promise<WatchedPage> {
+  const opened = new Map<string, Promise<WatchedPage>>();
+  return async (look = {}) => {
+    const key = JSON.stringify(look);
+    const opening = opened.get(key) ?? openPage(chromium, look);
+    opened.set(key, opening);
+    const watched = await opening;
+    await reset(watched);
+    return { ...watched, [Symbol.asyncDispose]: async () => {} };
+  };
+}
+
+async function reset(watched: WatchedPage): Promise<void> {
+  const { context, page, look, complaints } = watched;
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await context.setOffline(false);
+  await context.unrouteAll();
+  await page.unrouteAll();
+  await context.clearPermissions();
+  await context.clearCookies();
+  await page.emulateMedia({ reducedMotion: null });
+  await lookAgain(watched, { width: look.width ?? 1280, colorScheme: look.colorScheme ?? 'light' });
+  // Nothing is under way that would keep the page; its address is another, or the way to a part of it would not load it.
+  if (page.url() !== 'about:blank')
+    await page.evaluate("stop(), sessionStorage.clear(), history.replaceState(null, '', '/')");
+  complaints.length = 0;
+}
+
 /** Resolves once the page has heard of its session and taken that in: an answer that the browser has got may still lie there. */
 export async function knowsItsSession(page: Page): Promise<void> {
   await page.locator('html[data-knows-its-session]').waitFor();
 }
 
-/** Looks at an open page in another way, once colours have passed over into others; its scripts stay as they are. */
+/** Looks at an open page in another way; its scripts stay as they are. */
 export async function lookAgain(
   { page }: WatchedPage,
   { width, colorScheme }: Required<Omit<Look, 'javaScriptEnabled'>>,
 ): Promise<void> {
-  await page.setViewportSize({ width, height: HEIGHTS[width] });
   await page.emulateMedia({ colorScheme });
-  await page.evaluate(
-    'Promise.allSettled(document.getAnimations().map((each) => each instanceof CSSTransition && each.finished))',
-  );
+  await resize(page, { width, height: HEIGHTS[width] });
+}
+
+/** Resizes an open page, and waits until it has heard of that. */
+export async function resize(page: Page, size: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize(size);
+  await eventually(async () => page.evaluate<boolean>(`innerWidth === ${size.width}`));
 }
 
 /**
