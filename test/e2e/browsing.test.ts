@@ -9,7 +9,7 @@ import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/eventually.ts';
 import { sendJson } from '../support/house.ts';
 
-const e2e = startE2e();
+const e2e = startE2e({}, { inOnePage: true });
 
 const names = async (page: Page) => page.getByRole('heading', { level: 2 }).allInnerTexts();
 /** What the page asks for from now on. */
@@ -22,9 +22,8 @@ const shownItems = (page: Page) => page.locator('[data-items] > li:visible');
 
 describe.each(LOOKS)('With %j', (look) => {
   test('a person goes from page to page, finds a workspace, looks inside and comes back', async () => {
-    await using watched = await e2e.open(look);
+    await using watched = await e2e.openSignedIn('/workspaces', look);
     const { page } = watched;
-    await signIn(page, e2e.house);
     expect(await names(page)).toHaveLength(25);
     expect(await sidewaysFaults(page)).toEqual([]);
 

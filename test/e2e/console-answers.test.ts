@@ -190,18 +190,20 @@ describe('the answer', () => {
     expect(watched.complaints).toEqual([]);
   });
 
-  test.each([
-    ['things', 'application/json', 'things.json'],
-    ['things', 'application/problem+json; charset=utf-8', 'things.json'],
-    ['things/a.geojson', 'application/json', 'a.geojson'],
-    ['things', 'text/plain', 'things'],
-  ])('of %s as %s is saved as %s', async (end, type, name) => {
+  test('is saved under the last name of its path, JSON as such', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.answerWith(200, { 'content-type': type }, '{"a":1}');
-    await send(page, THINGS.replace('things', end));
-    const link = page.getByRole('link', { name: `Save the body as ${name}`, exact: true });
-    expect(await link.getAttribute('download')).toBe(name);
+    for (const [end, type, name] of [
+      ['things', 'application/json', 'things.json'],
+      ['things', 'text/plain', 'things'],
+      ['things', 'application/problem+json; charset=utf-8', 'things.json'],
+      ['things/a.geojson', 'application/json', 'a.geojson'],
+    ] as const) {
+      at.answerWith(200, { 'content-type': type }, '{"a":1}');
+      await send(page, THINGS.replace('things', end));
+      const link = page.getByRole('link', { name: `Save the body as ${name}`, exact: true });
+      expect(await link.getAttribute('download')).toBe(name);
+    }
   });
 
   test('that cannot be shown is said to be, and the next one is shown', async () => {

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 import type { Look, WatchedPage } from '../support/e2e/watched-page.ts';
 
-const e2e = startE2e({ LOCAL_SERVICE_WORKSPACES: '537' });
+const e2e = startE2e({ LOCAL_SERVICE_WORKSPACES: '537' }, { inOnePage: true });
 beforeAll(() => e2e.house.advanceToNoon());
 
 let watched: WatchedPage;

@@ -8,7 +8,7 @@ import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/sound-pag
 import { startStage } from '../support/e2e/stage.ts';
 import { lookAgain } from '../support/e2e/watched-page.ts';
 
-const stage = startStage();
+const stage = startStage({ inOnePage: true });
 
 test.each(HOSTILE_VIEWS)(
   '$name: shown as text, the page keeps its shape',

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 
 const landing = VIEWS.find(({ name }) => name === 'landing') as View;
 
-const stage = startStage();
+const stage = startStage({ inOnePage: true });
 
 /** Browsers tell of these by an event, when they come to it: the page may have been looked at by then. */
 const complained = async ({ complaints }: ShownView, faults: readonly string[]) =>

@@ -8,7 +8,7 @@ import { knowsItsSession, passService } from '../support/e2e/watched-page.ts';
 
 const PLACE = '/workspaces?limit=10&page=2';
 
-const e2e = startE2e();
+const e2e = startE2e({}, { inOnePage: true });
 
 const withClock = async (context: BrowserContext) => context.clock.install();
 

@@ -5,7 +5,7 @@ import { stopClock } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 
-const e2e = startE2e();
+const e2e = startE2e({}, { inOnePage: true });
 
 /** Complaints of the browser itself about an answer that is meant to be an error. */
 const unmeant = (complaints: readonly string[]) =>
@@ -57,12 +57,13 @@ describe('a page that is slow to come', () => {
     ['no-preference', 'loading'],
     ['reduce', 'loading-still'],
   ] as const)('shows a bar, with motion: %s', async (reducedMotion, animation) => {
-    await using watched = await e2e.openSignedIn();
-    const { page } = watched;
-    await page.emulateMedia({ reducedMotion });
     // Nothing can be asked of a page that is being left: it tells by itself.
     const shown = createDeferred<unknown>();
-    await page.exposeFunction('tell', shown.resolve);
+    await using watched = await e2e.openSignedIn('/workspaces', {}, async (context) =>
+      context.exposeFunction('tell', shown.resolve),
+    );
+    const { page } = watched;
+    await page.emulateMedia({ reducedMotion });
     await page.evaluate(`new MutationObserver(() => tell([
       getComputedStyle(document.documentElement, '::before').animationName,
       document.querySelector('main').ariaBusy,
@@ -135,7 +136,6 @@ describe('a service that asks for a pause', () => {
     await context.clock.runFor(60_000);
     expect(await page.getByRole('status').filter({ hasText: 'You can try again now.' }).count()).toBe(1);
     expect(e2e.house.calls).toHaveLength(asked);
-    await context.clock.resume(); // axe has timers of its own
     expect(await faultsInBothLooks(watched)).toEqual([]);
     e2e.house.intercept = () => false;
     await page.getByRole('link', { name: 'Try again' }).click();
@@ -153,7 +153,6 @@ test('The number to mention is copied with a press', async () => {
   await page.getByText('Copied').waitFor();
   const number = await page.locator('[data-request-id] code').innerText();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(number);
-  await context.clock.resume(); // axe has timers of its own
   expect(await faultsInBothLooks(watched)).toEqual([]);
 });
 
@@ -176,4 +175,5 @@ test.each([
   expect(button.y + button.height).toBeLessThanOrEqual(640);
   const { cssContentSize } = await devtools.send('Page.getLayoutMetrics');
   expect(cssContentSize.width).toBeLessThanOrEqual(width);
+  await devtools.detach(); // its letters go with it
 });

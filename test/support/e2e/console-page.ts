@@ -17,7 +17,7 @@ export interface ConsoleE2e {
 
 /** For all tests of a file, as `startE2e`. */
 export function startConsole(): ConsoleE2e {
-  const e2e = startE2e();
+  const e2e = startE2e({}, { inOnePage: true });
   return {
     e2e,
     open: async (look, path = '/console') => e2e.openSignedIn(path, look),

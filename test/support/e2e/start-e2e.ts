@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, LaunchOptions } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
 import { startHouse } from '../house.ts';
 import type { House } from '../house.ts';
-import { knowsItsSession, openPage } from './watched-page.ts';
+import { knowsItsSession, openInOnePage, openPage } from './watched-page.ts';
 import type { Look, WatchedPage } from './watched-page.ts';
 
 /** A house and a Chromium for all tests of a file. */
@@ -23,12 +23,20 @@ export interface E2e {
   ): Promise<WatchedPage>;
 }
 
-/** Starts both before the tests of the file and ends them after; what a test intercepts is over with it. */
-export function startE2e(env: Readonly<Record<string, string>> = {}, options: LaunchOptions = {}): E2e {
+/**
+ * Starts both before the tests of the file and ends them after; what a test intercepts is over with it. `inOnePage`: pages that
+ * are opened signed in, without preparation, are the same one.
+ */
+export function startE2e(
+  env: Readonly<Record<string, string>> = {},
+  { inOnePage = false, ...options }: LaunchOptions & { inOnePage?: boolean } = {},
+): E2e {
   let house: House | undefined;
   let chromium: Browser | undefined;
+  let openAgain: ReturnType<typeof openInOnePage>;
   beforeAll(async () => {
     [house, chromium] = await Promise.all([startHouse(env), startChromium(options)]);
+    openAgain = openInOnePage(chromium);
   });
   afterEach(() => {
     if (house !== undefined) house.intercept = () => false;
@@ -49,12 +57,13 @@ export function startE2e(env: Readonly<Record<string, string>> = {}, options: La
     openSignedIn: async (
       path = '/workspaces',
       look: Look = {},
-      prepare: (context: BrowserContext) => Promise<unknown> = async () => {},
+      prepare?: (context: BrowserContext) => Promise<unknown>,
     ) => {
-      const watched = await openPage(e2e.chromium, look);
+      const isSame = inOnePage && prepare === undefined;
+      const watched = isSame ? await openAgain(look) : await openPage(e2e.chromium, look);
       const { context, page } = watched;
       await context.addCookies(await cookiesOfSignedIn(e2e.house));
-      await prepare(context);
+      await prepare?.(context);
       await page.goto(e2e.house.origin + path);
       if (look.javaScriptEnabled !== false) await knowsItsSession(page);
       return watched;
