@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
+import type { BrowserContext } from 'playwright-core';
 import { VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { securityFaults } from '../support/e2e/security-faults.ts';
+import { pageFaults } from '../support/e2e/sound-page.ts';
 import { startStage } from '../support/e2e/stage.ts';
 import type { ShownView } from '../support/e2e/stage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -16,6 +18,14 @@ const complained = async ({ complaints }: ShownView, faults: readonly string[]) 
     faults.filter((fault) => /^violates|^Failed/.test(fault)).every((fault) => complaints.includes(fault)),
   );
 
+async function addToMain(context: BrowserContext, markup: string): Promise<void> {
+  await context.route('**/', async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace('</main>', `${markup}</main>`);
+    await route.fulfill({ response, body });
+  });
+}
+
 test.each([
   ['<p style="color: red">', ['style="color: red" of <p>', 'violates style-src-attr: inline']],
   ['<style>p { color: red }</style>', ['inline <style>', 'violates style-src-elem: inline']],
@@ -28,15 +38,7 @@ test.each([
     ['Failed to load resource: the server responded with a status of 404 (Not Found)'],
   ],
 ])('The tests over all views would see %s', async (markup, faults) => {
-  await using shown = await stage.show(landing, {}, async (context) => {
-    await context.route('**/', async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({
-        response,
-        body: (await response.text()).replace('</main>', `${markup}</main>`),
-      });
-    });
-  });
+  await using shown = await stage.show(landing, {}, async (context) => addToMain(context, markup));
   await complained(shown, faults);
   expect(await securityFaults(shown)).toEqual(expect.arrayContaining(faults));
 });
@@ -48,3 +50,15 @@ test('The tests over all views would see a script that asks another site', async
   await complained(shown, [fault]);
   expect(await securityFaults(shown)).toContain(fault);
 });
+
+test.each([true, false])(
+  'The tests over all views see a fault in noscript where it shows, with JavaScript: %s',
+  async (javaScriptEnabled) => {
+    const markup = '<noscript><p><button></button></p></noscript>';
+    await using shown = await stage.show(landing, { javaScriptEnabled }, async (context) =>
+      addToMain(context, markup),
+    );
+    const faults = (await pageFaults(shown)).map((fault) => fault.split(':')[0]);
+    expect(faults).toEqual(javaScriptEnabled ? [] : ['button-name']);
+  },
+);

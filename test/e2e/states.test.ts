@@ -4,7 +4,7 @@ import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
 import { startStage } from '../support/e2e/stage.ts';
 import { STATES } from '../support/e2e/states.ts';
 
-const stage = startStage();
+const stage = startStage({ inOnePage: true });
 
 test.each(STATES)(
   '$name: nothing inline or from others, clean for axe, as wide as the screen',

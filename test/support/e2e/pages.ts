@@ -18,6 +18,8 @@ export interface View {
   readonly service?: Interceptor;
   /** The way there, where its address alone does not lead there. */
   readonly reach?: (page: Page, house: House, path: string) => Promise<void>;
+  /** Whether the browser's clock is stopped on the way there: its profile is of no use to other views. */
+  readonly stopsClock?: boolean;
   /** The status of what its scripts ask for, where that is meant to fail. */
   readonly failing?: number;
 }

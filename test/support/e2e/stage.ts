@@ -63,7 +63,7 @@ async function openStage(inOnePage: boolean): Promise<Stage> {
     async show(view, look = {}, prepare = async () => {}) {
       const { house, cookies } = await houseOf(view);
       house.intercept = view.service ?? (() => false);
-      const watched = await open(look);
+      const watched = await (view.stopsClock === true ? openPage(chromium, look) : open(look));
       const { context, page } = watched;
       if (view.signedIn) await context.addCookies(cookies);
       await prepare(context);

@@ -23,7 +23,7 @@ export const STATES: readonly View[] = [
   { ...workspaces, name: 'offline', signedIn: true, reach: then(goOffline) },
   { ...workspaces, name: 'session ended', signedIn: true, reach: then(endSession) },
   // With sessions of their own: that of the others goes on.
-  { ...workspaces, name: 'session about to end', signedIn: false, reach: comeNearTheEnd },
+  { ...workspaces, name: 'session about to end', signedIn: false, stopsClock: true, reach: comeNearTheEnd },
   { ...workspaces, name: 'signed out in another tab', signedIn: false, reach: signOutElsewhere },
 
   { ...inConsole, name: 'console, answer of the service', reach: then(send('/api/public/v1/workspaces')) },
