@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { House } from '../house.ts';
-import { eventually } from '../programs.ts';
+import { eventually } from '../eventually.ts';
 
 /** How somebody looks at the pages. */
 export interface Look {
