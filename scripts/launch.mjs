@@ -37,11 +37,11 @@ export async function launch(task) {
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * Runs a program in the project's folder and resolves with its exit code. A signal to us goes to it, and when it has
- * ended this rejects with Interrupted: what was to come after it is not begun.
+ * Runs a program, in the project's folder unless told, and resolves with its exit code. A signal to us goes to it, and when it
+ * has ended this rejects with Interrupted: what was to come after it is not begun.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ stdio?: import('node:child_process').StdioOptions, env?: NodeJS.ProcessEnv }} [options]
+ * @param {Pick<import('node:child_process').SpawnOptions, 'cwd' | 'stdio' | 'env' | 'timeout' | 'killSignal'>} [options]
  * @returns {Promise<number>}
  */
 export async function run(command, args, options = {}) {

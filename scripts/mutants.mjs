@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './launch.mjs';
+
+/**
+ * @typedef {object} Mutant A small change to the source that must turn a test red.
+ * @property {string} name What it breaks.
+ * @property {string} file
+ * @property {string} search Text of the file.
+ * @property {number} [times] How often the text occurs; once unless told.
+ * @property {string} replace
+ * @property {readonly string[]} tests The test files of which one must fail.
+ * @property {boolean} [build] Whether the tests start processes, which run the build.
+ */
+
+/** @returns {readonly Mutant[]} */
+export function readMutants() {
+  return /** @type {Mutant[]} */ (JSON.parse(readFileSync(join(root, 'test', 'mutants.json'), 'utf8')));
+}
+
+/**
+ * Returns the source with the mutant in it. Throws where the mutant's text does not occur as often as it says.
+ * @param {string} source
+ * @param {Pick<Mutant, 'search' | 'times' | 'replace'>} mutant
+ */
+export function applyMutant(source, { search, times = 1, replace }) {
+  const found = source.split(search).length - 1;
+  if (found !== times) throw new Error(`occurs ${found} times, and not ${times}: ${search}`);
+  if (search === replace) throw new Error(`changes nothing: ${search}`);
+  return source.replaceAll(search, () => replace);
+}

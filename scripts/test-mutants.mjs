@@ -1,0 +1,187 @@
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
+import { ensurePackages } from './ensure-packages.mjs';
+import { ensureProgram } from './ensure-programs.mjs';
+import { LaunchError, launch, root, run } from './launch.mjs';
+import { applyMutant, readMutants } from './mutants.mjs';
+
+/**
+ * @typedef {import('./mutants.mjs').Mutant} Mutant
+ * @typedef {'killed' | 'hang' | 'survived' | 'broken'} Result A mutant is broken where its tests could not run.
+ * @typedef {{ result: Result, killer: string }} Verdict The killer is the first test that failed.
+ */
+
+/** A mutant that makes its tests hang is killed, too. */
+const HANG_MS = 90_000;
+/** Of one test. Less than every day, when a machine may have other work. */
+const TEST_TIMEOUT_MS = 30_000;
+const ALL_TESTS_MS = 3_600_000;
+/** The exit code of a program that SIGKILL ended. */
+const SIGKILLED = 137;
+/** Not copied: packages, which are linked, and what is made anew. */
+const LEFT_OUT = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next']);
+
+/**
+ * Applies the mutants of test/mutants.json one by one, to a copy of the project, and runs their tests. `npm run test:mutants --
+ * session "one refresh"` chooses those with one of the words in their file or name. Prints a Markdown table (docs/mutants.md).
+ */
+await launch(async () => {
+  const words = process.argv.slice(2);
+  const mutants = readMutants().filter(
+    ({ file, name }) => words.length === 0 || words.some((word) => `${file} ${name}`.includes(word)),
+  );
+  if (mutants.length === 0) throw new LaunchError('No mutant has one of these words in its file or name.');
+  const sources = mutants.map(mutate);
+  await ensurePackages();
+  await ensureProgram('redis-server', 'redis-server');
+
+  const folder = mkdtempSync(join(tmpdir(), 'cloakroom-mutants-'));
+  try {
+    copyProject(folder);
+    const red = await findRed(folder, [...new Set(mutants.flatMap(({ tests }) => tests))]);
+    /** @type {Record<Result, number>} */
+    const counts = { killed: 0, hang: 0, survived: 0, broken: 0 };
+    console.log(
+      '| Mutant | File | Result | First test that failed | Seconds |\n| --- | --- | --- | --- | --- |',
+    );
+    for (const [at, mutant] of mutants.entries()) {
+      const startedAt = performance.now();
+      const path = join(folder, mutant.file);
+      const original = readFileSync(path, 'utf8');
+      writeFileSync(path, sources[at] ?? '');
+      const { result, killer } = await judge(folder, mutant, red);
+      writeFileSync(path, original);
+      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+      counts[result] += 1;
+      const cells = [mutant.name, `\`${mutant.file}\``, result, killer, seconds];
+      console.log(`| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`);
+    }
+    const sums = Object.entries(counts).map(([result, count]) => `${count} ${result}`);
+    console.log(`\n${sums.join(', ')}`);
+    process.exitCode = counts.survived + counts.broken > 0 ? 1 : 0;
+  } finally {
+    rmSync(folder, { recursive: true, maxRetries: 5 });
+  }
+});
+
+/** @param {Mutant} mutant */
+function mutate(mutant) {
+  try {
+    return applyMutant(readFileSync(join(root, mutant.file), 'utf8'), mutant);
+  } catch (error) {
+    throw new LaunchError(`${mutant.file}, "${mutant.name}": ${/** @type {Error} */ (error).message}`);
+  }
+}
+
+/**
+ * The working tree as it is. No mutant ever stands in the project itself.
+ * @param {string} folder
+ */
+function copyProject(folder) {
+  cpSync(root, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+}
+
+/**
+ * The test files that fail without a mutant: what they say of one counts for nothing.
+ * @param {string} folder
+ * @param {readonly string[]} tests
+ */
+async function findRed(folder, tests) {
+  console.error(`Running ${tests.length} test files without a mutant …`);
+  const report = await runTests(folder, tests, ALL_TESTS_MS);
+  if (report === undefined) throw new LaunchError('The tests do not end, without a mutant.');
+  return new Set(
+    report.testResults.filter(({ status }) => status === 'failed').map(({ name }) => relative(folder, name)),
+  );
+}
+
+/**
+ * @param {string} folder
+ * @param {Mutant} mutant
+ * @param {ReadonlySet<string>} red
+ * @returns {Promise<Verdict>}
+ */
+async function judge(folder, { tests, build = false }, red) {
+  const alsoRed = tests.find((path) => red.has(path));
+  if (alsoRed !== undefined) return { result: 'broken', killer: `\`${alsoRed}\` fails without it` };
+  if (build && (await quietly(folder, ['scripts/build.mjs'], HANG_MS)) !== 0)
+    return { result: 'broken', killer: lastLine(folder) };
+  const report = await runTests(folder, tests, HANG_MS);
+  if (report === undefined) return { result: 'hang', killer: `none within ${HANG_MS / 1_000} s` };
+  for (const { name, assertionResults } of report.testResults) {
+    const failed = assertionResults.find(({ status }) => status === 'failed');
+    if (failed) return { result: 'killed', killer: `\`${relative(folder, name)}\`: ${failed.fullName}` };
+  }
+  const broken = report.testResults.find(({ status }) => status === 'failed');
+  if (broken) return { result: 'broken', killer: broken.message.trim().split('\n', 2).join(' ') };
+  return { result: 'survived', killer: '' };
+}
+
+/**
+ * @typedef {{ status: string, fullName: string }} JestTest
+ * @typedef {{ name: string, status: string, message: string, assertionResults: readonly JestTest[] }} JestFile
+ * @typedef {{ testResults: readonly JestFile[] }} JestReport
+ *
+ * Resolves with jest's report; with undefined where it did not end in time.
+ * @param {string} folder
+ * @param {readonly string[]} tests
+ * @param {number} timeoutMs
+ * @returns {Promise<JestReport | undefined>}
+ */
+async function runTests(folder, tests, timeoutMs) {
+  const report = join(folder, 'report.json');
+  rmSync(report, { force: true });
+  const jest = [
+    '--experimental-vm-modules',
+    'node_modules/jest/bin/jest.js',
+    '--seed=1',
+    `--testTimeout=${TEST_TIMEOUT_MS}`,
+  ];
+  const output = [`--cacheDirectory=${join(folder, '.jest')}`, '--json', `--outputFile=${report}`];
+  // A test that failed may have left something open.
+  const args = [...jest, ...output, '--forceExit', '--runTestsByPath', ...tests];
+  if ((await quietly(folder, args, timeoutMs)) === SIGKILLED) return undefined;
+  if (!existsSync(report))
+    return { testResults: [{ name: '', status: 'failed', message: lastLine(folder), assertionResults: [] }] };
+  return /** @type {JestReport} */ (JSON.parse(readFileSync(report, 'utf8')));
+}
+
+/**
+ * What the program said last.
+ * @param {string} folder
+ */
+function lastLine(folder) {
+  return readFileSync(join(folder, 'said'), 'utf8').trim().split('\n').at(-1) ?? '';
+}
+
+/**
+ * Runs Node in the copy; what it says is kept in a file there.
+ * @param {string} folder
+ * @param {readonly string[]} args
+ * @param {number} timeout in ms
+ */
+async function quietly(folder, args, timeout) {
+  const said = openSync(join(folder, 'said'), 'w');
+  try {
+    return await run(process.execPath, args, {
+      cwd: folder,
+      stdio: ['ignore', said, said],
+      timeout,
+      killSignal: 'SIGKILL',
+    });
+  } finally {
+    closeSync(said);
+  }
+}
