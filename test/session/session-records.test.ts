@@ -154,8 +154,18 @@ describe('replacing a session', () => {
     const ticket = await read(id);
     await redis.expire(keyOf(id), 50);
     await records.replace(ticket, { ...record(), renewedAt: 7 });
-    expect(await redis.ttl(keyOf(id))).toBeLessThanOrEqual(50);
+    const ttl = await redis.ttl(keyOf(id));
+    expect(ttl).toBeGreaterThan(0); // -1 would be a record that never expires
+    expect(ttl).toBeLessThanOrEqual(50);
     expect((await read(id)).record.renewedAt).toBe(7);
+  });
+
+  test('is seen by a process that has just read the old one, though both are of one length', async () => {
+    const records = recordsWith(A);
+    await records.create(id, { ...record(), renewedAt: 1 });
+    await records.read(id);
+    await recordsWith(A).replace(await read(id), { ...record(), renewedAt: 7 });
+    expect((await records.read(id))?.record.renewedAt).toBe(7);
   });
 
   test('never undoes a newer write', async () => {
