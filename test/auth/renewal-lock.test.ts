@@ -43,6 +43,13 @@ test('a lock is fresh once Redis has confirmed it with a note', async () => {
   expect(await redis.exists(LOCK)).toBe(0);
 });
 
+test('a lock is taken while a process holds it, and free once it is released', async () => {
+  const lock = await acquire();
+  expect(await createRenewalLocks(redis, 't:').acquire(SESSION)).toBe('taken');
+  await lock.release();
+  await (await acquire()).release();
+});
+
 test('a lock that another process has taken writes no note, is not fresh, and leaves that lock alone', async () => {
   const lock = await acquire();
   await redis.set(LOCK, 'another process'); // Redis has lost it in between
