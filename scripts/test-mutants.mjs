@@ -100,6 +100,8 @@ function copyProject(folder) {
  */
 async function findRed(folder, tests) {
   console.error(`Running ${tests.length} test files without a mutant …`);
+  if ((await quietly(folder, ['scripts/build.mjs'], ALL_TESTS_MS)) !== 0)
+    throw new LaunchError(lastLine(folder));
   const report = await runTests(folder, tests, ALL_TESTS_MS);
   if (report === undefined) throw new LaunchError('The tests do not end, without a mutant.');
   return new Set(
