@@ -18,5 +18,6 @@ export default {
   // For what hangs: a machine on which twenty others want the cores must meet it, too. Properties of many runs take longer
   // (test/support/properties.ts).
   testTimeout: 120_000 * Number(process.env['PROPERTY_TIMES'] ?? 1),
-  maxWorkers: 2,
+  // Most tests wait, for a process or a browser: two workers leave two cores idle.
+  maxWorkers: 4,
 };

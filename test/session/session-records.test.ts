@@ -10,6 +10,7 @@ import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts
 import type { RedisClient } from '../../src/platform/redis.ts';
 import { createSealer } from '../../src/session/sealing.ts';
 import { createSessionRecords, hashId } from '../../src/session/session-records.ts';
+import { eventually } from '../support/eventually.ts';
 
 const IDLE_SECONDS = 100;
 const A = randomBytes(32);
@@ -111,6 +112,7 @@ describe('a session in Redis', () => {
     expect(await records.read(id)).not.toBeNull();
     clock += 1;
     expect(await records.read(id)).toBeNull();
+    await eventually(async () => (await redis.get(keyOf(id))) === 'ended'); // it is ended beside the read
     clock -= 500_000;
     expect(await records.read(id)).toBeNull();
   });
