@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import request from 'supertest';
 import { createRenewalAttempts } from '../../src/auth/renewal-attempts.ts';
 import { createRenewalLocks } from '../../src/auth/renewal-lock.ts';
-import type { RenewalLocks } from '../../src/auth/renewal-lock.ts';
+import type { HeldLock, RenewalLocks } from '../../src/auth/renewal-lock.ts';
 import { createTokenKeeper } from '../../src/auth/token-keeper.ts';
 import { redisReady } from '../../src/platform/redis.ts';
 import { createServices } from '../../src/services.ts';
@@ -138,22 +138,18 @@ describe('a spent token', () => {
   });
 });
 
-test('a refresh whose lock has become stale sends no token request before it holds a fresh one', async () => {
-  house.intercept = service();
-  const { id } = await house.enter(SPENT);
+/** A token keeper of its own, whose locks the test changes once they are held. */
+function keeperWith(change: (lock: HeldLock) => HeldLock) {
   const { config, services } = house;
   const kept = { redis: services.redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };
   const realLocks = createRenewalLocks(services.redis, config.redisPrefix);
-  let acquired = 0;
   const locks: RenewalLocks = {
     async acquire(sessionId) {
       const lock = await realLocks.acquire(sessionId);
-      if (lock === 'taken' || !('release' in lock)) return lock;
-      acquired += 1;
-      return acquired === 1 ? { ...lock, isFresh: () => false } : lock;
+      return lock === 'taken' || !('release' in lock) ? lock : change(lock);
     },
   };
-  await using tokens = createTokenKeeper({
+  return createTokenKeeper({
     ...config,
     ...services,
     ...kept,
@@ -161,10 +157,38 @@ test('a refresh whose lock has become stale sends no token request before it hol
     attempts: createRenewalAttempts({ ...kept, now: services.now }),
     metrics: null,
   });
-  const ticket = await services.records.read(id);
+}
+
+test('a refresh whose lock has become stale sends no token request before it holds a fresh one', async () => {
+  house.intercept = service();
+  const { id } = await house.enter(SPENT);
+  let acquired = 0;
+  await using tokens = keeperWith((lock) => {
+    acquired += 1;
+    return acquired === 1 ? { ...lock, isFresh: () => false } : lock;
+  });
+  const ticket = await house.services.records.read(id);
   expect(ticket && (await tokens.accessToken(ticket))).toBe('renewed-1');
   expect(acquired).toBe(2);
   expect(tokenCalls(house)).toHaveLength(1);
+});
+
+test('a refresh that failed lets no process in at once, and one that succeeded does', async () => {
+  const endings: string[] = [];
+  await using tokens = keeperWith((lock) => ({
+    ...lock,
+    release: async () => void endings.push('release'),
+    coolDown: async () => void endings.push('cool down'),
+  }));
+  for (const answer of [null, { access_token: 'renewed-1' }]) {
+    house.intercept = service({ answers: () => answer });
+    const { id } = await house.enter(SPENT);
+    const ticket = await house.services.records.read(id);
+    if (ticket === null) throw new Error('no session');
+    await tokens.accessToken(ticket).catch(() => {}); // the endings are judged
+    await eventually(async () => endings.length > (answer === null ? 0 : 1));
+  }
+  expect(endings).toEqual(['cool down', 'release']);
 });
 
 describe('a token that is soon spent', () => {
