@@ -1,0 +1,56 @@
+import { expect, jest, test } from '@jest/globals';
+import ClosingReporter from '../../scripts/jest-reporter.mjs';
+import SlowKindsFirst from '../../scripts/jest-sequencer.mjs';
+import { ROOT } from '../support/constants.ts';
+
+/** What the reporter prints of one file per duration, with these tests in the first. */
+function print(
+  seconds: readonly number[],
+  tests: { fullName: string; status: string }[],
+  numFailingTests = 0,
+) {
+  const log = jest.spyOn(console, 'log').mockReturnValue();
+  try {
+    const testResults = seconds.map((duration, at) => ({
+      testFilePath: `${ROOT}/test/${at}.test.ts`,
+      perfStats: { runtime: duration * 1_000 },
+      numFailingTests: at === 0 ? numFailingTests : 0,
+      testResults: at === 0 ? tests : [],
+    }));
+    new ClosingReporter({ seed: 7 }).onRunComplete(undefined, { testResults });
+    return log.mock.calls.join('\n');
+  } finally {
+    log.mockRestore();
+  }
+}
+
+test('a run of many files ends with the slowest twenty of them', () => {
+  const printed = print(
+    Array.from({ length: 30 }, (_, at) => at),
+    [],
+  );
+  expect(printed).toMatch(/^\nSlowest 20 files:\n {3}29\.0 s {2}test\/29\.test\.ts\n/);
+  expect(printed).toMatch(/\n {3}10\.0 s {2}test\/10\.test\.ts$/);
+});
+
+test('a run of few files that pass ends with nothing more', () => {
+  expect(print([1, 2], [{ fullName: 'a', status: 'passed' }])).toBe('');
+});
+
+test('a run ends with its skipped tests, by name', () => {
+  const tests = ['passed', 'pending', 'todo'].map((status) => ({ fullName: `is ${status}`, status }));
+  expect(print([1], tests)).toBe('\nSkipped tests:\n  test/0.test.ts: is pending\n  test/0.test.ts: is todo');
+});
+
+test('a failed run ends with the command that repeats it', () => {
+  expect(print([1, 2], [{ fullName: 'a', status: 'failed' }], 1)).toMatch(
+    /\n {2}npm test -- --seed=7 test\/0\.test\.ts$/,
+  );
+});
+
+test('files with a browser or processes run before quick ones, and of each kind the largest first', () => {
+  const paths = ['test/pages/counts', 'test/e2e/console', 'test/auth/target', 'test/e2e/browsing'];
+  const files = paths.map((path) => ({ path: `${ROOT}/${path}.test.ts` }));
+  const sorted = new SlowKindsFirst().sort(files).map(({ path }) => path.slice(ROOT.length + 1, -8));
+  expect(sorted).toEqual(['test/e2e/browsing', 'test/e2e/console', 'test/auth/target', 'test/pages/counts']);
+});
