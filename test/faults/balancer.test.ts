@@ -6,6 +6,7 @@ import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import type { LogLine } from '../support/fleet/cloakroom.ts';
 import { startBalancedFleet } from '../support/fleet/balancer.ts';
 import type { BalancedFleet } from '../support/fleet/balancer.ts';
+import { ready } from '../support/fleet/ready.ts';
 import { ME_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -111,5 +112,10 @@ test('while Redis is away it is Cloakroom that says so, not the balancer', async
     return fleet.balancer.logged().includes(' unready/');
   });
   process.kill(fleet.redisPid, 'SIGCONT');
-  await eventually(async () => (await call(fleet.url, cookie)).status === 200);
+  // Every connection of every process to Redis works again before the next test.
+  for (const each of fleet.processes) {
+    await ready(each);
+    await eventually(async () => (await call(each.url, cookie)).status === 200);
+  }
+  expect((await call(fleet.url, cookie)).status).toBe(200);
 });
