@@ -24,7 +24,7 @@ const NOT_RUN = { passed: 0, failed: 1 };
 /** Tests of what differs between versions of Node: HTTP, streams, crypto, processes (docs/decisions/0045). */
 const NODE_SENSITIVE = [
   'test/(?:demo|main|outage|server|tracing)\\.test',
-  'test/(?:cli|clients|flaws|gateway|http|platform|secrets|session)/',
+  'test/(?:auth|cli|clients|flaws|gateway|http|platform|secrets|session)/',
   'test/e2e/(?:export|main-way)\\.test',
 ];
 

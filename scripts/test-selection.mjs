@@ -11,7 +11,23 @@ import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
  * `npm test` does not.
  * @type {readonly string[]}
  */
-export const LONG_TESTS = [];
+export const LONG_TESTS = [
+  // Hostile data and every state in all looks: views.test.ts judges each page.
+  'test/e2e/hostile-data.test.ts',
+  'test/e2e/states.test.ts',
+  // Long outages, and topologies of Redis: redis-outage.test.ts and sentinel.test.ts stay.
+  'test/cli/doctor/redis-topology.test.ts',
+  'test/faults/cluster.test.ts',
+  'test/faults/redis-freezes.test.ts',
+  'test/faults/token-endpoint-outage.test.ts',
+  // Hundreds of users, and processes replaced under load.
+  'test/faults/no-mixing.test.ts',
+  'test/faults/replaced-processes.test.ts',
+  // Alert rules over weeks of metrics, certificates that change, caches of other programs.
+  'test/deploy/alerts.test.ts',
+  'test/deploy/tls-replaced.test.ts',
+  'test/gateway/shared-caches.test.ts',
+];
 
 /**
  * What tests need beside the packages: the sign of it in the source of a test file or of a module that it imports.
