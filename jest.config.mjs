@@ -19,5 +19,5 @@ export default {
   // (test/support/properties.ts).
   testTimeout: 120_000 * Number(process.env['PROPERTY_TIMES'] ?? 1),
   // Most tests wait, for a process or a browser: two workers leave two cores idle.
-  maxWorkers: 4,
+  maxWorkers: 5,
 };

@@ -20,9 +20,12 @@ export const LONG_TESTS = [
   'test/faults/cluster.test.ts',
   'test/faults/redis-freezes.test.ts',
   'test/faults/token-endpoint-outage.test.ts',
-  // Hundreds of users, and processes replaced under load.
+  // Hundreds of users, processes replaced under load, processes that stand still: interleavings.test.ts stays.
   'test/faults/no-mixing.test.ts',
   'test/faults/replaced-processes.test.ts',
+  'test/faults/stopped-holder.test.ts',
+  // Millions of hostile bytes: bad-requests.test.ts and pipelining.test.ts stay.
+  'test/http/connection-fuzz.test.ts',
   // Alert rules over weeks of metrics, certificates that change, caches of other programs.
   'test/deploy/alerts.test.ts',
   'test/deploy/tls-replaced.test.ts',
