@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { ensureApp } from './ensure-app.mjs';
+import { ensureChromium } from './ensure-chromium.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { launch, LaunchError, root, run } from './launch.mjs';
@@ -18,7 +19,7 @@ const NEEDS = {
   },
   'idle-cost': pinning,
   lighthouse: async () => {
-    await ensureProgram('chromium', 'chromium');
+    await ensureChromium();
     await ensurePackages(`${root}bench`);
   },
   'crowd-cost': pinning,

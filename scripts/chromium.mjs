@@ -1,14 +1,14 @@
 import { chromium } from 'playwright-core';
-import { pathOf } from './ensure-programs.mjs';
+import { chromiumPath } from './ensure-chromium.mjs';
 
 /**
- * Starts the Chromium on the PATH, headless and quiet: it asks nobody but for the pages that it is shown.
+ * Starts the Chromium of chromiumPath(), headless and quiet: it asks nobody but for the pages that it is shown.
  * @param {import('playwright-core').LaunchOptions} [options]
  */
 export async function startChromium(options = {}) {
   return chromium.launch({
     ...options,
-    executablePath: pathOf('chromium') ?? 'chromium',
+    executablePath: chromiumPath() ?? 'chromium',
     args: [
       '--no-sandbox',
       '--disable-gpu',

@@ -14,9 +14,10 @@ const SLOWEST = 20;
 
 /** Prints what a person looks for at the end of a run: the slowest files, skipped tests, and how to repeat what failed. */
 export default class ClosingReporter {
-  /** @param {{ seed: number }} globalConfig */
-  constructor({ seed }) {
+  /** @param {{ seed: number, testNamePattern?: string }} globalConfig */
+  constructor({ seed, testNamePattern }) {
     this.seed = seed;
+    this.isOfNames = Boolean(testNamePattern);
   }
 
   /**
@@ -40,11 +41,12 @@ export default class ClosingReporter {
         .filter(({ status }) => status !== 'passed' && status !== 'failed')
         .map(({ fullName }) => `${path}: ${fullName}`),
     );
-    print('Skipped tests:', skipped);
+    // Tests whose names were not asked for count as skipped.
+    if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
     if (failed.length > 0) {
-      print('Repeat with the same order and the same generated inputs:', [
-        `npm test -- --seed=${this.seed} ${failed.map(({ path }) => path).join(' ')}`,
+      print('The same order and generated inputs again, with:', [
+        `--seed=${this.seed} ${failed.map(({ path }) => path).join(' ')}`,
       ]);
     }
   }

@@ -1,23 +1,21 @@
 import { statSync } from 'node:fs';
 import { relative } from 'node:path';
 import { root } from './launch.mjs';
-import { quickTests } from './test-selection.mjs';
+import { LONG_TESTS, quickTests } from './test-selection.mjs';
 
 /**
- * Starts tests with a browser or processes first, and of each kind the largest file first: so no worker waits long for the last file.
- * The order is the same on a fresh clone, where Jest's own knows no durations yet.
+ * Starts long tests first, then those with a browser, then those with processes, so that no worker waits long for the last file; of
+ * each kind the largest file first. The order is the same on a fresh clone, where Jest's own knows no durations yet.
  */
 export default class SlowKindsFirst {
   /** @param {{ path: string }[]} tests */
   sort(tests) {
     const quick = new Set(quickTests());
+    const kindOf = (/** @type {string} */ path) =>
+      [LONG_TESTS.includes(path), path.startsWith('test/e2e/'), !quick.has(path), true].indexOf(true);
     return tests
-      .map((test) => ({
-        test,
-        isQuick: quick.has(relative(root, test.path)),
-        size: statSync(test.path).size,
-      }))
-      .toSorted((a, b) => Number(a.isQuick) - Number(b.isQuick) || b.size - a.size)
+      .map((test) => ({ test, kind: kindOf(relative(root, test.path)), size: statSync(test.path).size }))
+      .toSorted((a, b) => a.kind - b.kind || b.size - a.size)
       .map(({ test }) => test);
   }
 

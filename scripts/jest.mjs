@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { run } from './launch.mjs';
 import { auditLogs, countAudit, ofAllTests, tellAudit } from './log-audit.mjs';
-import { OPEN_HANDLES } from './open-handles.mjs';
+import { WORKER_FILE } from './open-handles.mjs';
 
 /** Decides order and drawn inputs unless `--seed` is given: a change is judged by what it changes (docs/decisions/0040). */
 const SEED = '--seed=1';
@@ -39,18 +39,21 @@ export async function runJest(args, { programs, areAll = false } = {}) {
     const found = areAll ? ofAllTests(auditLogs(folder)) : auditLogs(folder);
     tellAudit(found);
     const audit = countAudit(found);
-    return { code: code || audit.failed || tellOpenHandles(join(folder, OPEN_HANDLES)), audit };
+    const killed = reportKilledWorkers(folder);
+    return { code: code || audit.failed || killed, audit };
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 /**
- * Says what kept workers of jest alive. Returns 1 where something did, else 0.
- * @param {string} file
+ * Reports the workers of Jest that did not end by themselves. Returns 1 where there are any, else 0.
+ * @param {string} folder
  */
-function tellOpenHandles(file) {
-  if (!existsSync(file)) return 0;
-  console.error(`Jest had to end a worker: a test file left something open.\n${readFileSync(file, 'utf8')}`);
+function reportKilledWorkers(folder) {
+  const files = readdirSync(folder).filter((name) => name.startsWith(WORKER_FILE));
+  if (files.length === 0) return 0;
+  const open = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
+  console.error(`Jest had to kill ${files.length} of its workers: a test file left something open.\n${open}`);
   return 1;
 }

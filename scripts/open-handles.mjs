@@ -1,15 +1,18 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A file of this name in LOG_AUDIT_FOLDER fails the run (./jest.mjs). */
-export const OPEN_HANDLES = 'open-handles';
+/** Begins the name of a file in LOG_AUDIT_FOLDER that a worker of Jest writes and, when it ends by itself, removes. */
+export const WORKER_FILE = 'jest-worker-';
 
-// Each process of jest loads this. Jest sends SIGTERM to a worker that it asked to end and that lives on: a test file has left
-// something open in it.
+// Each process of Jest loads this. Jest kills a worker that it asked to end and that lives on: a test file has left something open in
+// it, which the worker still tells where it can.
 const folder = process.env['LOG_AUDIT_FOLDER'];
 if (folder !== undefined && process.argv[1]?.endsWith('/jest-worker/build/processChild.js') === true) {
+  const file = join(folder, `${WORKER_FILE}${process.pid}`);
+  writeFileSync(file, '');
+  process.once('exit', () => rmSync(file, { force: true }));
   process.once('SIGTERM', () => {
-    appendFileSync(join(folder, OPEN_HANDLES), `${process.getActiveResourcesInfo().join(', ')}\n`);
+    appendFileSync(file, `Open: ${process.getActiveResourcesInfo().join(', ')}\n`);
     process.kill(process.pid, 'SIGTERM');
   });
 }

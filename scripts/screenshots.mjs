@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { ensureChromium } from './ensure-chromium.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
-import { ensureProgram, pathOf } from './ensure-programs.mjs';
+import { pathOf } from './ensure-programs.mjs';
 import { launch, LaunchError, root } from './launch.mjs';
 
 /**
@@ -38,7 +39,7 @@ function toIndex(taken) {
 
 await launch(async () => {
   await ensurePackages();
-  await ensureProgram('chromium', 'chromium');
+  await ensureChromium();
   tellOfMissingFonts();
   const { STATES } = await import('./screenshots/states.mjs');
   const { openPhotographer } = await import('./screenshots/photographer.mjs');

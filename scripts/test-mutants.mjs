@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { ensurePackages } from './ensure-packages.mjs';
-import { ensureProgram } from './ensure-programs.mjs';
 import { LaunchError, launch, root, run } from './launch.mjs';
 import { applyMutant, readMutants } from './mutants.mjs';
+import { prepareTests } from './test-selection.mjs';
 
 /**
  * @typedef {import('./mutants.mjs').Mutant} Mutant
@@ -44,7 +44,7 @@ await launch(async () => {
   if (mutants.length === 0) throw new LaunchError('No mutant has one of these words in its file or name.');
   const sources = mutants.map(mutate);
   await ensurePackages();
-  await ensureProgram('redis-server', 'redis-server');
+  await prepareTests(mutants.flatMap(({ tests }) => tests));
 
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-mutants-'));
   try {

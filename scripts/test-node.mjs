@@ -2,13 +2,14 @@ import { ensureNode } from './ensure-node.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { runJest } from './jest.mjs';
 import { launch } from './launch.mjs';
-import { prepareTests, selectTests } from './test-selection.mjs';
+import { allTests, prepareTests, selectTests } from './test-selection.mjs';
 
 /** Runs the tests, or those that are named, on another Node than this one: `npm run test:node -- 22 test/gateway`. */
 await launch(async () => {
   const [major, ...args] = process.argv.slice(2);
   const programs = await ensureNode(major);
   await ensurePackages();
-  await prepareTests(selectTests(args).files);
+  const { files, isNamed } = selectTests(args);
+  await prepareTests(isNamed ? files : allTests());
   ({ code: process.exitCode } = await runJest(args, { programs }));
 });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { ensureBuild } from './ensure-build.mjs';
+import { ensureChromium } from './ensure-chromium.mjs';
 import { ensureKubectl } from './ensure-kubectl.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { root } from './launch.mjs';
@@ -38,7 +39,7 @@ export const LONG_TESTS = [
  */
 const NEEDS = [
   { sign: /private-redis\.ts'|redis-(?:server|cli)\b/, ensure: fromApt('redis-server') },
-  { sign: /from 'playwright-core'|chromium\.mjs'/, ensure: fromApt('chromium') },
+  { sign: /from 'playwright-core'|chromium\.mjs'/, ensure: ensureChromium },
   { sign: /\bcurl\b/, ensure: fromApt('curl') },
   { sign: /requests-oauthlib/, ensure: ensureRequestsOauthlib },
   { sign: /'haproxy'/, ensure: fromApt('haproxy') },
@@ -55,13 +56,16 @@ const NOT_QUICK = /from 'playwright-core'|chromium\.mjs'|from 'node:child_proces
 /** They test the local service, which changes seldom. */
 const LOCAL_SERVICE_TESTS = /^test\/(?:clients|conformance|local-service)\//;
 
+/** Options of Jest whose value may follow as an argument of its own. */
+const TAKES_VALUE = /^(?:-[cntw]|--(?:config|maxWorkers|outputFile|seed|testNamePattern|testTimeout))$/;
+
 /**
  * The test files that the arguments for jest name by pattern; all but the long ones where none does.
  * @param {readonly string[]} args
  * @returns {{ files: string[], isNamed: boolean }} paths from the project's folder
  */
 export function selectTests(args) {
-  const patterns = args.filter((arg) => !arg.startsWith('-'));
+  const patterns = args.filter((arg, at) => !arg.startsWith('-') && !TAKES_VALUE.test(args[at - 1] ?? ''));
   const named = allTests().filter((path) => patterns.some((pattern) => matches(path, pattern)));
   const isNamed = named.length > 0;
   return { files: isNamed ? named : allTests().filter((path) => !LONG_TESTS.includes(path)), isNamed };

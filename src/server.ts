@@ -32,7 +32,7 @@ const READY = /^\/readyz(?:\?|$)/;
 
 /**
  * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are no
- * HTTP request reach neither.
+ * HTTP request reach neither. `checkTimeoutsMs` is how often a client's time is looked at; tests look more often.
  */
 export async function startServer(
   services: Services,

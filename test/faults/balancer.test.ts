@@ -77,7 +77,7 @@ test('with three processes in turn a person signs in, looks through the workspac
   await expectMainWay(fleet);
 });
 
-test('and so with a cookie that is SameSite=strict', async () => {
+test('with three processes in turn a person whose cookie is SameSite=strict signs in, too', async () => {
   await using strict = await startBalancedFleet({ COOKIE_SAMESITE: 'strict' }, SERVICE);
   await expectMainWay(strict);
 });
@@ -106,12 +106,15 @@ test('an expiring token is renewed once for all of them', async () => {
 test('while Redis is away it is Cloakroom that says so, not the balancer', async () => {
   const { cookie } = await fleet.enter();
   process.kill(fleet.redisPid, 'SIGSTOP');
-  await eventually(async () => {
-    const { code } = await call(fleet.url, cookie);
-    expect(code).toBe('session_store_unavailable');
-    return fleet.balancer.logged().includes(' unready/');
-  });
-  process.kill(fleet.redisPid, 'SIGCONT');
+  try {
+    await eventually(async () => {
+      const { code } = await call(fleet.url, cookie);
+      expect(code).toBe('session_store_unavailable');
+      return fleet.balancer.logged().includes(' unready/');
+    });
+  } finally {
+    process.kill(fleet.redisPid, 'SIGCONT');
+  }
   // Every connection of every process to Redis works again before the next test.
   for (const each of fleet.processes) {
     await ready(each);

@@ -10,7 +10,6 @@ import { startSlowLine } from '../support/fleet/slow-line.ts';
 import { eventually } from '../support/eventually.ts';
 
 const FIVE_MINUTES_MS = 300_000;
-/** A younger token is not refreshed after a 401. */
 
 let redis: RedisServer;
 let fleet: Fleet;

@@ -155,7 +155,7 @@ test('a check whose tests leave a server open in a worker of jest has failed', a
     code: 1,
     lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 26 passed, 2 failed'],
   });
-  expect(stderr).toMatch(/a test file left something open\.\n.*TCPServerWrap/);
+  expect(stderr).toMatch(/kill 1 of its workers: .*\n.*TCPServerWrap/);
 });
 
 test('a check whose tests fail on another Node alone has failed', async () => {

@@ -39,6 +39,7 @@ test('a test asks for the program that a module it imports starts', async () => 
   expect(await project.run('test.mjs', { args: ['test/page'], env })).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'chromium is missing: install it, e.g. on Debian or Ubuntu: sudo apt-get install chromium\n',
+    stderr:
+      'chromium is missing: install it, e.g. on Debian or Ubuntu: sudo apt-get install chromium-headless-shell\n',
   });
 });

@@ -10,7 +10,6 @@ import type { GateName, SessionModel } from './model.ts';
 
 /** A failed renewal stands for those that follow it for a second and a half; the rest is for a busy machine. */
 const FAILURE_STANDS_MS = 5_000;
-/** A younger token is not refreshed after a 401. */
 
 /** A session of one more user's, as sign-in would have made it; its access token lives for so long yet. */
 export async function enter({ fleet, model, ledger }: House, livesForMs: number): Promise<void> {

@@ -38,6 +38,7 @@ export async function settle(house: House): Promise<void> {
   const { model, underWay, ledger } = house;
   model.tokenEndpointFails = false;
   for (const gate of GATES) release(house, gate);
+  house.lockReply.release();
   goOn(house);
   await eventually(async () => {
     if (underWay.size > 0 || ledger.isBusy()) return false;

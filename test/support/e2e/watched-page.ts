@@ -72,7 +72,7 @@ export async function openPage(chromium: Browser, look: Look = {}): Promise<Watc
 /**
  * Opens a page for each look but once: a profile, a process and an empty cache for each test cost three times what the page does.
  * The next test finds the page in its look, alone and signed out, without storage, permissions, routes and complaints. What it
- * finds are the clock of the test before and functions that this has exposed: such a test needs a profile of its own.
+ * finds are the clock of the test before, its listeners, and functions that it has exposed: such a test needs a profile of its own.
  */
 export function openInOnePage(chromium: Browser): (look?: Look) => Promise<WatchedPage> {
   const opened = new Map<string, Promise<WatchedPage>>();

@@ -20,8 +20,6 @@ import type { TestService } from './service.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** Of a session that a test enters: a younger token is not refreshed after a 401. */
-
 /** A session that was put into Redis as sign-in would have. */
 export interface Entered {
   /** The id in the cookie. */

@@ -1,0 +1,14 @@
+import { ensureFromApt, pathOf } from './ensure-programs.mjs';
+
+/**
+ * The path of a Chromium; undefined where there is none. Debian's headless Chromium takes a third less CPU for the same pages, so it
+ * goes first.
+ */
+export function chromiumPath() {
+  return pathOf('chromium-headless-shell') ?? pathOf('chromium');
+}
+
+/** Installs Debian's headless Chromium where there is no Chromium. Throws a LaunchError where that fails. */
+export async function ensureChromium() {
+  await ensureFromApt('chromium', 'chromium-headless-shell', () => chromiumPath() !== undefined);
+}
