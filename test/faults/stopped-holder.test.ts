@@ -27,6 +27,7 @@ afterAll(async () => {
 test('a process that is stopped with the lock in its hand asks nothing when it goes on and another has renewed', async () => {
   const session = await fleet.enter('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
+  const before = fleet.service.refreshes.length;
   await call(holder.url, session.cookie);
   await other.setClock(TOKEN_AGE_MS);
   // Renewed just now, its token is refused: the next renewal takes the lock and waits a whole second for its turn, since for the
@@ -41,10 +42,10 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
   process.kill(holder.pid, 'SIGSTOP');
   const renewed = await call(other.url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
-  await other.setClock(0);
+  await Promise.all([holder.setClock(0), other.setClock(0)]);
 
-  expect([renewed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]); // which tells the code otherwise
-  const presented = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);
+  expect([renewed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
+  const presented = fleet.service.refreshes.slice(before).map(({ refreshToken }) => refreshToken);
   expect(presented).toHaveLength(2);
   expect(new Set(presented).size).toBe(2);
 });
