@@ -213,12 +213,14 @@ describe.each([
 
   test('an upload without a session gets its 401, though it is not read', async () => {
     const upload = begin('PUT', { cookie: '', 'content-length': 20 * MIB }).on('error', () => {});
-    upload.end(Buffer.alloc(20 * MIB));
+    // The rest is not sent: writing to a connection that the proxy has closed can lose its response (RFC 9112, section 9.6).
+    upload.write(Buffer.alloc(MIB));
     const answer = await answerTo(upload);
     expect([answer.statusCode, JSON.parse(await text(answer))]).toMatchObject([
       401,
       { code: 'sign_in_required' },
     ]);
+    upload.destroy();
   });
 
   test('an answer comes as the service sends it', async () => {
