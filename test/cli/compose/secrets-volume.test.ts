@@ -8,6 +8,7 @@ import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
 import type { PrivateRedis } from '../../../src/platform/private-redis.ts';
+import { eventually } from '../../support/eventually.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -178,6 +179,12 @@ test('the list of users lets Redis have back all that it wrote down', async () =
   }
   await using again = await startPrivateRedis(settings);
   const app = connect(again, 'cloakroom', password);
+  const loaded = async () =>
+    app.ping().then(
+      () => true,
+      ({ message }: Error) => !message.startsWith('LOADING'),
+    );
+  await eventually(loaded);
   expect(await app.mget('a', 'b')).toEqual(['1', '2']);
   app.disconnect();
 });
