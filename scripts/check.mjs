@@ -27,6 +27,9 @@ const NOT_RUN = { passed: 0, failed: 1 };
  */
 const NODE_ASIDE = ['/test/e2e/(?!export|main-way)', '/test/deploy/(?!tls)', '/test/pages/'];
 
+/** Fewer than `npm test` has: nobody waits for a check, and tests that time something are judged beside less load. */
+const WORKERS = '--maxWorkers=3';
+
 /** Fresh in each check, so that order and generated inputs differ from run to run. Jest prints it. */
 const SEED = `--seed=${randomInt(2 ** 31)}`;
 
@@ -48,14 +51,14 @@ await launch(async () => {
     [
       'tests',
       async () => {
-        count = await countTests([SEED]);
+        count = await countTests([SEED, WORKERS]);
         return count.failed;
       },
     ],
     [
       `tests on Node ${other}`,
       async () => {
-        otherCount = await countTests([SEED, ...withoutTests(NODE_ASIDE)], await ensureNode(other));
+        otherCount = await countTests([SEED, WORKERS, ...withoutTests(NODE_ASIDE)], await ensureNode(other));
         return otherCount.failed;
       },
     ],
