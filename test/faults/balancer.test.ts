@@ -6,7 +6,6 @@ import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import type { LogLine } from '../support/fleet/cloakroom.ts';
 import { startBalancedFleet } from '../support/fleet/balancer.ts';
 import type { BalancedFleet } from '../support/fleet/balancer.ts';
-import { ready } from '../support/fleet/ready.ts';
 import { ME_PATH } from '../support/fleet/service.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -104,21 +103,18 @@ test('an expiring token is renewed once for all of them', async () => {
 });
 
 test('while Redis is away it is Cloakroom that says so, not the balancer', async () => {
-  const { cookie } = await fleet.enter();
-  process.kill(fleet.redisPid, 'SIGSTOP');
+  // A fleet of its own: the balancer takes a while to find out that its processes are ready again.
+  await using own = await startBalancedFleet({}, SERVICE);
+  const { cookie } = await own.enter();
+  process.kill(own.redisPid, 'SIGSTOP');
   try {
     await eventually(async () => {
-      const { code } = await call(fleet.url, cookie);
+      const { code } = await call(own.url, cookie);
       expect(code).toBe('session_store_unavailable');
-      return fleet.balancer.logged().includes(' unready/');
+      return own.balancer.logged().includes(' unready/');
     });
   } finally {
-    process.kill(fleet.redisPid, 'SIGCONT');
+    process.kill(own.redisPid, 'SIGCONT');
   }
-  // Every connection of every process to Redis works again before the next test.
-  for (const each of fleet.processes) {
-    await ready(each);
-    await eventually(async () => (await call(each.url, cookie)).status === 200);
-  }
-  expect((await call(fleet.url, cookie)).status).toBe(200);
+  await eventually(async () => (await call(own.url, cookie)).status === 200);
 });
