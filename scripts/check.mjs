@@ -30,11 +30,12 @@ const NODE_ASIDE = ['/test/e2e/(?!export|main-way)', '/test/deploy/(?!tls)', '/t
 /** Fewer than `npm test` has: nobody waits for a check, and tests that time something are judged beside less load. */
 const WORKERS = '--maxWorkers=3';
 
-/** Fresh in each check, so that order and generated inputs differ from run to run. Jest prints it. */
-const SEED = `--seed=${randomInt(2 ** 31)}`;
+/** Of generated inputs, fresh in each check (test/support/properties.ts). */
+process.env['PROPERTY_SEED'] ??= String(randomInt(2 ** 31));
 
 await launch(async () => {
   const other = otherMajor();
+  console.log(`PROPERTY_SEED=${process.env['PROPERTY_SEED']}`);
   let count = NOT_RUN;
   let otherCount = NOT_RUN;
   const failed = await failures([
@@ -51,14 +52,14 @@ await launch(async () => {
     [
       'tests',
       async () => {
-        count = await countTests([SEED, WORKERS]);
+        count = await countTests([WORKERS]);
         return count.failed;
       },
     ],
     [
       `tests on Node ${other}`,
       async () => {
-        otherCount = await countTests([SEED, WORKERS, ...withoutTests(NODE_ASIDE)], await ensureNode(other));
+        otherCount = await countTests([WORKERS, ...withoutTests(NODE_ASIDE)], await ensureNode(other));
         return otherCount.failed;
       },
     ],

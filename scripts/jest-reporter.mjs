@@ -44,9 +44,10 @@ export default class ClosingReporter {
     // Tests whose names were not asked for count as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
+    const { PROPERTY_SEED = '' } = process.env;
     if (failed.length > 0) {
       print('The same order and generated inputs again, with:', [
-        `--seed=${this.seed} ${failed.map(({ path }) => path).join(' ')}`,
+        `${PROPERTY_SEED && `PROPERTY_SEED=${PROPERTY_SEED} `}npm test -- --seed=${this.seed} ${failed.map(({ path }) => path).join(' ')}`,
       ]);
     }
   }

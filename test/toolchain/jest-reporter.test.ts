@@ -44,7 +44,7 @@ test('a run ends with its skipped tests, by name', () => {
 
 test('a failed run ends with what repeats it', () => {
   expect(print([1, 2], [{ fullName: 'a', status: 'failed' }], 1)).toMatch(
-    /\n {2}--seed=7 test\/0\.test\.ts$/,
+    /\n {2}(?:PROPERTY_SEED=\d+ )?npm test -- --seed=7 test\/0\.test\.ts$/,
   );
 });
 

@@ -21,7 +21,9 @@ function write(...pages: readonly (readonly string[])[]): string {
 function read(text: string): string[][] {
   const rows = csvParseRows(text);
   expect(parse(text)).toEqual(rows);
-  const { data, errors } = papaparse.parse<string[]>(text.replace(/\r\n$/, ''), { delimiter: ',' });
+  const { data, errors } = papaparse.parse<string[]>(`\ufeff${text.replace(/\r\n$/, '')}`, {
+    delimiter: ',',
+  });
   expect([data, errors]).toEqual([rows, []]);
   return rows;
 }
