@@ -18,6 +18,6 @@ export default {
   // For what hangs: a machine on which twenty others want the cores must meet it, too. Properties of many runs take longer
   // (test/support/properties.ts).
   testTimeout: 120_000 * Number(process.env['PROPERTY_TIMES'] ?? 1),
-  // Most tests wait, for a process or a browser: two workers leave two cores idle.
+  // Many tests wait, for a process, a browser or a timer: with two workers, two cores are often idle.
   maxWorkers: 5,
 };

@@ -27,7 +27,7 @@ const NOT_RUN = { passed: 0, failed: 1 };
  */
 const NODE_ASIDE = ['/test/e2e/(?!export|main-way)', '/test/deploy/(?!tls)', '/test/pages/'];
 
-/** Fewer than `npm test` has: nobody waits for a check, and tests that time something are judged beside less load. */
+/** Fewer than `npm test` has: a check may take longer, and tests that time something run beside less load. */
 const WORKERS = '--maxWorkers=3';
 
 /** Of generated inputs, fresh in each check (test/support/properties.ts). */

@@ -2,7 +2,7 @@ import { chromium } from 'playwright-core';
 import { chromiumPath } from './ensure-chromium.mjs';
 
 /**
- * Starts the Chromium of chromiumPath(), headless and quiet: it asks nobody but for the pages that it is shown.
+ * Starts the Chromium of chromiumPath(), headless. It sends no request but for the pages that it is shown.
  * @param {import('playwright-core').LaunchOptions} [options]
  */
 export async function startChromium(options = {}) {

@@ -6,7 +6,7 @@ import { runJest } from './jest.mjs';
 import { LaunchError, launch, root } from './launch.mjs';
 import { allTests, prepareTests, selectTests } from './test-selection.mjs';
 
-const SETS_THEM_UP = '/support/properties.ts';
+const IMPORTS_PROPERTIES = /^import .*\/support\/properties\.ts';$/m;
 
 /**
  * Runs the tests of properties, or those that are named, many times as long as every day and with what chance brings:
@@ -27,5 +27,5 @@ await launch(async () => {
 });
 
 function propertyTests() {
-  return allTests().filter((path) => readFileSync(join(root, path), 'utf8').includes(SETS_THEM_UP));
+  return allTests().filter((path) => IMPORTS_PROPERTIES.test(readFileSync(join(root, path), 'utf8')));
 }

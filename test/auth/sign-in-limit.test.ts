@@ -63,7 +63,7 @@ test('the log tells once in a window, and Redis holds no address', async () => {
   expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-in-counts:[\w-]{43}$/)]);
 });
 
-test('Redis names an address by a hash under the session key, which nobody can compute without that key', async () => {
+test('Redis keeps a client address as a hash under the session key only', async () => {
   await using house = await startHouse();
   await signIn(house);
   const [key = '', ...more] = await house.redis.keys('cloakroom:sign-in-counts:*');

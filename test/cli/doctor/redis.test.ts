@@ -233,7 +233,7 @@ test('a socket that is not there is told', async () => {
   expect(said('redis-reachable').detail).toContain('there is no such socket');
 });
 
-test('a port that lets nobody in is given up in time, and is not taken for a Redis without TLS', async () => {
+test('a port that accepts no connection is given up in time, and is not taken for a Redis without TLS', async () => {
   await using deaf = await startDeafPort();
   const examinations = ['redis', 'rediss'].map(async (scheme) =>
     examined({ REDIS_URL: `${scheme}://127.0.0.1:${deaf.port}` }),
