@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { run } from './launch.mjs';
 import { auditLogs, countAudit, ofAllTests, tellAudit } from './log-audit.mjs';
-import { WORKER_FILE } from './open-handles.mjs';
+import { KILLED_WORKER_FILE } from './open-handles.mjs';
 
 /** Decides order and drawn inputs unless `--seed` is given: a change is judged by what it changes (docs/decisions/0040). */
 const SEED = '--seed=1';
@@ -51,7 +51,7 @@ export async function runJest(args, { programs, areAll = false } = {}) {
  * @param {string} folder
  */
 function reportKilledWorkers(folder) {
-  const files = readdirSync(folder).filter((name) => name.startsWith(WORKER_FILE));
+  const files = readdirSync(folder).filter((name) => name.startsWith(KILLED_WORKER_FILE));
   if (files.length === 0) return 0;
   const open = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
   console.error(`Jest had to kill ${files.length} of its workers: a test file left something open.\n${open}`);

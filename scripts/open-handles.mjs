@@ -1,18 +1,30 @@
-import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
+import { subscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
 
-/** Begins the name of a file in LOG_AUDIT_FOLDER that a worker of Jest writes and, when it ends by itself, removes. */
-export const WORKER_FILE = 'jest-worker-';
+/** Begins the name of a file in LOG_AUDIT_FOLDER that stands for a worker of Jest that did not end by itself. */
+export const KILLED_WORKER_FILE = 'jest-killed-worker-';
 
-// Each process of Jest loads this. Jest kills a worker that it asked to end and that lives on: a test file has left something open in
-// it, which the worker still tells where it can.
+const WORKER = '/jest-worker/build/processChild.js';
+
+// Each process of Jest loads this. Jest kills a worker that it asked to end and that lives on: a test file has left something open.
 const folder = process.env['LOG_AUDIT_FOLDER'];
-if (folder !== undefined && process.argv[1]?.endsWith('/jest-worker/build/processChild.js') === true) {
-  const file = join(folder, `${WORKER_FILE}${process.pid}`);
-  writeFileSync(file, '');
-  process.once('exit', () => rmSync(file, { force: true }));
-  process.once('SIGTERM', () => {
-    appendFileSync(file, `Open: ${process.getActiveResourcesInfo().join(', ')}\n`);
-    process.kill(process.pid, 'SIGTERM');
+if (folder !== undefined) {
+  const fileOf = (/** @type {number | undefined} */ pid) => join(folder, `${KILLED_WORKER_FILE}${pid}`);
+  // A worker tells what is open where it still can. One that hangs while Node frees its handles can't.
+  if (process.argv[1]?.endsWith(WORKER) === true) {
+    process.once('SIGTERM', () => {
+      appendFileSync(fileOf(process.pid), `Open: ${process.getActiveResourcesInfo().join(', ')}\n`);
+      process.kill(process.pid, 'SIGTERM');
+    });
+  }
+  subscribe('child_process', (message) => {
+    const { process: child } = /** @type {{ process: import('node:child_process').ChildProcess }} */ (
+      message
+    );
+    child.once('exit', (_, signal) => {
+      const isWorker = child.spawnargs.some((arg) => arg.endsWith(WORKER));
+      if (isWorker && signal !== null) appendFileSync(fileOf(child.pid), '');
+    });
   });
 }
