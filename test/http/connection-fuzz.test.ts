@@ -91,7 +91,7 @@ const action = fc.oneof(
 );
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
-/** Between `end` and its end Node fails to reset, and never closes the socket: this process would hang when it ends. */
+/** Node fails to reset a socket that it is shutting down, and never closes it: this process would hang when it ends. */
 function reset(socket: Socket): void {
   if (socket.writableEnded && !socket.writableFinished) socket.destroy();
   else socket.resetAndDestroy();
@@ -103,7 +103,7 @@ async function play(socket: Socket, actions: readonly Action[]): Promise<void> {
     else if (step.kind === 'stop reading') socket.pause();
     else if (step.kind === 'read on') socket.resume();
     else if (step.kind === 'end') socket.end();
-    else if (step.kind === 'reset') reset(socket);
+    else if (step.kind === 'reset') return reset(socket);
     else if (step.kind === 'wait') await delay(step.ms); // a part of the input, not a wait for anything
   }
 }
