@@ -47,8 +47,10 @@ test.each([
   for (const old of [...fleet.processes]) {
     await front.leaveOut(hostOf(old));
     expect(await old.stop()).toBe(0);
-    await fleet.replace(old, { PORT: new URL(old.url).port });
+    const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
     await front.leaveOut(null);
+    // Until a front has asked the new process whether it is ready, the other one is the only one.
+    await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
   }
   const answers = await load.stop();
   await agent.close();
