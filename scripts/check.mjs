@@ -25,7 +25,7 @@ const NOT_RUN = { passed: 0, failed: 1 };
  * Tests of what no version of Node can change: what Chromium makes of the pages, rules for other programs, scripts of the pages
  * (docs/decisions/0045).
  */
-const NODE_ASIDE = ['/test/e2e/(?!export|main-way)', '/test/deploy/(?!tls)', '/test/pages/'];
+const NODE_INDEPENDENT = ['/test/e2e/(?!export|main-way)', '/test/deploy/(?!tls)', '/test/pages/'];
 
 /** Fewer than `npm test` has: a check may take longer, and tests that time something run beside less load. */
 const WORKERS = '--maxWorkers=3';
@@ -52,14 +52,16 @@ await launch(async () => {
     [
       'tests',
       async () => {
-        count = await countTests([WORKERS]);
+        count = await countTests({}, [WORKERS]);
         return count.failed;
       },
     ],
     [
       `tests on Node ${other}`,
       async () => {
-        otherCount = await countTests([WORKERS, ...withoutTests(NODE_ASIDE)], await ensureNode(other));
+        const programs = await ensureNode(other);
+        const options = { programs, repeatCommand: `npm run test:node -- ${other}` };
+        otherCount = await countTests(options, [WORKERS, ...withoutTests(NODE_INDEPENDENT)]);
         return otherCount.failed;
       },
     ],
@@ -95,15 +97,15 @@ function toFailure(error) {
 /**
  * Runs the tests and counts them, with the log audit as one more. A suite that could not start counts as a failed test, and so does
  * a skipped test in CI.
+ * @param {{ programs?: string, repeatCommand?: string }} options of runJest
  * @param {readonly string[]} args of jest
- * @param {string} [programs] the folder of another Node
  */
-async function countTests(args, programs) {
+async function countTests(options, args) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-check-'));
   try {
     const file = join(folder, 'jest.json');
     const command = ['--json', `--outputFile=${file}`, ...args];
-    const { code, audit } = await runJest(command, { areAll: true, ...(programs && { programs }) });
+    const { code, audit } = await runJest(command, { ...options, areAll: true });
     const result = /** @type {Result} */ (JSON.parse(readFileSync(file, 'utf8')));
     return toCount(result, code, audit);
   } finally {

@@ -44,10 +44,12 @@ export default class ClosingReporter {
     // Tests whose names were not asked for count as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
-    const { PROPERTY_SEED = '' } = process.env;
     if (failed.length > 0) {
+      const { PROPERTY_SEED, REPEAT_COMMAND = 'npm test --' } = process.env; // scripts/check.mjs, scripts/jest.mjs
+      const inputs = PROPERTY_SEED === undefined ? '' : `PROPERTY_SEED=${PROPERTY_SEED} `;
+      const paths = failed.map(({ path }) => path).join(' ');
       print('The same order and generated inputs again, with:', [
-        `${PROPERTY_SEED && `PROPERTY_SEED=${PROPERTY_SEED} `}npm test -- --seed=${this.seed} ${failed.map(({ path }) => path).join(' ')}`,
+        `${inputs}${REPEAT_COMMAND} --seed=${this.seed} ${paths}`,
       ]);
     }
   }

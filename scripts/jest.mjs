@@ -5,7 +5,10 @@ import { run } from './launch.mjs';
 import { auditLogs, countAudit, ofAllTests, tellAudit } from './log-audit.mjs';
 import { KILLED_WORKER_FILE } from './open-handles.mjs';
 
-/** Decides order and drawn inputs unless `--seed` is given: a change is judged by what it changes (docs/decisions/0040). */
+/**
+ * Decides the order of the tests in a file, and generated inputs unless PROPERTY_SEED does: a change is judged by what it changes
+ * (docs/decisions/0040). `--seed` chooses another one.
+ */
 const SEED = '--seed=1';
 
 // jest can't load ES modules otherwise, and says that this is an experiment once for each worker.
@@ -24,16 +27,17 @@ const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
  * @param {readonly string[]} args
  * @param {object} [options]
  * @param {string} [options.programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.
+ * @param {string} [options.repeatCommand] The start of a command that runs test files named behind it in the same way.
  * @param {boolean} [options.areAll] Whether these are all tests: then something must have been logged.
  */
-export async function runJest(args, { programs, areAll = false } = {}) {
+export async function runJest(args, { programs, repeatCommand = 'npm test --', areAll = false } = {}) {
   const node = programs === undefined ? process.execPath : join(programs, 'node');
   const PATH = [programs, process.env['PATH']].filter(Boolean).join(delimiter);
   const seed = args.some((arg) => arg.startsWith('--seed')) ? [] : [SEED];
   const command = [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', GRACEFUL_EXIT, ...seed, ...args];
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-logs-'));
-  // test/support/log-audit.ts, ./open-handles.mjs
-  const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder };
+  // test/support/log-audit.ts, ./open-handles.mjs, ./jest-reporter.mjs
+  const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder, REPEAT_COMMAND: repeatCommand };
   try {
     const code = await run(node, command, { env });
     const found = areAll ? ofAllTests(auditLogs(folder)) : auditLogs(folder);
@@ -53,7 +57,9 @@ export async function runJest(args, { programs, areAll = false } = {}) {
 function reportKilledWorkers(folder) {
   const files = readdirSync(folder).filter((name) => name.startsWith(KILLED_WORKER_FILE));
   if (files.length === 0) return 0;
-  const open = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
-  console.error(`Jest had to kill ${files.length} of its workers: a test file left something open.\n${open}`);
+  const reasons = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
+  console.error(
+    `A signal ended ${files.length} of Jest's workers. Jest sends SIGTERM, then SIGKILL, where a test file left something open.\n${reasons}`,
+  );
   return 1;
 }

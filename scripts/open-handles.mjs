@@ -24,7 +24,7 @@ if (folder !== undefined) {
     );
     child.once('exit', (_, signal) => {
       const isWorker = child.spawnargs.some((arg) => arg.endsWith(WORKER));
-      if (isWorker && signal !== null) appendFileSync(fileOf(child.pid), '');
+      if (isWorker && signal !== null) appendFileSync(fileOf(child.pid), `Ended by ${signal}.\n`);
     });
   });
 }

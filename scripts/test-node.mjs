@@ -11,5 +11,8 @@ await launch(async () => {
   await ensurePackages();
   const { files, isNamed } = selectTests(args);
   await prepareTests(isNamed ? files : allTests());
-  ({ code: process.exitCode } = await runJest(args, { programs }));
+  ({ code: process.exitCode } = await runJest(args, {
+    programs,
+    repeatCommand: `npm run test:node -- ${major}`,
+  }));
 });

@@ -23,7 +23,9 @@ await launch(async () => {
   await prepareTests(isNamed ? selectTests(args).files : files);
   process.env['PROPERTY_TIMES'] = times; // test/support/properties.ts, jest.config.mjs
   const seed = args.some((arg) => arg.startsWith('--seed')) ? [] : [`--seed=${randomInt(2 ** 31)}`];
-  ({ code: process.exitCode } = await runJest([...seed, ...args, ...files]));
+  ({ code: process.exitCode } = await runJest([...seed, ...args, ...files], {
+    repeatCommand: `npm run test:properties -- ${times}`,
+  }));
 });
 
 function propertyTests() {

@@ -30,6 +30,11 @@ function jest(
   `;
 }
 
+const TELLS_OPTIONS = `
+  console.log('jest', ...process.argv.slice(2));
+  console.log('repeat', process.env.PROPERTY_SEED, process.env.REPEAT_COMMAND);
+`;
+
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
@@ -61,7 +66,12 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
   await mkdir(programs);
   await writeFile(join(programs, 'kubectl'), KUBECTL, { mode: 0o755 });
   await Promise.all(PROGRAMS.map((name) => symlink(process.execPath, join(programs, name))));
-  const env = { PATH: programs, PYTHONPATH: join(project.folder, 'python'), CI: ci };
+  const env = {
+    PATH: programs,
+    PYTHONPATH: join(project.folder, 'python'),
+    CI: ci,
+    PROPERTY_SEED: undefined,
+  };
   const { code, stdout, stderr } = await project.run('check.mjs', { env });
   return { code, lines: stdout.trimEnd().split('\n').slice(-2), stdout, stderr };
 }
@@ -69,8 +79,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
 describe('a check that finds nothing', () => {
   let checked: Awaited<ReturnType<typeof check>>;
   beforeAll(async () => {
-    const told = `console.log('jest', ...process.argv.slice(2));`;
-    checked = await check({ 'jest/bin/jest.js': told + jest(12, 0) });
+    checked = await check({ 'jest/bin/jest.js': TELLS_OPTIONS + jest(12, 0) });
   });
 
   test('ends with the number of tests', () => {
@@ -80,7 +89,7 @@ describe('a check that finds nothing', () => {
     });
   });
 
-  test('runs all tests, and on another Node those that it can change, with a fresh seed for properties', () => {
+  test('runs all tests, and on another Node those that it can change, with three workers', () => {
     const [all = [], others = []] = [...checked.stdout.matchAll(/^jest (.+)$/gm)].map(([, args = '']) =>
       args.split(' '),
     );
@@ -91,7 +100,20 @@ describe('a check that finds nothing', () => {
     const names = ['http/shutdown', 'auth/sign-in', 'deploy/tls', 'e2e/export', 'e2e/views', 'pages/counts'];
     expect(names.filter((name) => isRun(`/test/${name}.test.ts`))).toEqual(names.slice(0, 4));
     expect(isRun('/test/containers/image.test.ts')).toBe(false);
-    expect(checked.stdout).toMatch(/^PROPERTY_SEED=\d+$/m);
+    for (const args of [all, others]) expect(args).toContain('--maxWorkers=3');
+  });
+
+  test('draws another seed for generated inputs each time, and says what repeats its tests', async () => {
+    const again = await check({ 'jest/bin/jest.js': TELLS_OPTIONS + jest(12, 0) });
+    const seeds = [checked, again].map(({ stdout }) => {
+      const [, printed] = /^PROPERTY_SEED=(\d+)$/m.exec(stdout) ?? [];
+      expect(stdout.match(/^repeat .+$/gm)).toEqual([
+        `repeat ${printed} npm test --`,
+        `repeat ${printed} npm run test:node -- ${OTHER}`,
+      ]);
+      return printed;
+    });
+    expect(new Set(seeds).size).toBe(2);
   });
 
   test('says that the tests of requests-oauthlib are skipped where that is missing, and goes on', () => {
@@ -142,18 +164,15 @@ test('a check whose tests have left no log behind has failed', async () => {
 });
 
 test.each([
-  ['leave a server open', 'exports.open = listen;', /kill 1 of its workers: .*\n.*TCPServerWrap/],
   [
-    // Node can't reset a socket that it is shutting down, and waits for ever for that to close.
-    'leave a socket that hangs Node at its end',
-    `exports.open = async () => {
-      const server = await listen();
-      const socket = net.connect(server.address().port).on('error', () => {});
-      await new Promise((resolve) => socket.once('connect', resolve));
-      socket.end().resetAndDestroy();
-      server.close();
-    };`,
-    /kill 1 of its workers: /,
+    'leave a server open',
+    `exports.open = () => new Promise((done) => require('net').createServer().listen(0, '127.0.0.1', done));`,
+    /ended 1 of Jest's workers\..*\n.*TCPServerWrap.*\nEnded by SIGTERM\.\n/,
+  ],
+  [
+    'hang once Node has begun to exit',
+    `exports.open = () => process.once('exit', () => { for (;;); });`,
+    /ended 1 of Jest's workers\..*\nEnded by SIGKILL\.\n/,
   ],
 ])('a check whose tests %s in a worker of jest has failed', async (_, open, told) => {
   const endsWorker = `
@@ -162,15 +181,9 @@ test.each([
     const worker = new Worker(require.resolve('leak'), options);
     worker.open().then(() => worker.end());
   `;
-  const listen = `
-    const net = require('net');
-    const listen = () => new Promise((resolve) => {
-      const server = net.createServer().listen(0, '127.0.0.1', () => resolve(server));
-    });
-  `;
   const { code, lines, stderr } = await check({
     'jest/bin/jest.js': jest(12, 0) + endsWorker,
-    'leak/index.js': listen + open,
+    'leak/index.js': open,
   });
   expect({ code, lines }).toEqual({
     code: 1,

@@ -42,10 +42,21 @@ test('a run ends with its skipped tests, by name', () => {
   expect(print([1], tests)).toBe('\nSkipped tests:\n  test/0.test.ts: is pending\n  test/0.test.ts: is todo');
 });
 
-test('a failed run ends with what repeats it', () => {
-  expect(print([1, 2], [{ fullName: 'a', status: 'failed' }], 1)).toMatch(
-    /\n {2}(?:PROPERTY_SEED=\d+ )?npm test -- --seed=7 test\/0\.test\.ts$/,
-  );
+test.each([
+  [{}, 'npm test -- --seed=7 test/0.test.ts'],
+  [
+    { PROPERTY_SEED: '12', REPEAT_COMMAND: 'npm run test:node -- 24' },
+    'PROPERTY_SEED=12 npm run test:node -- 24 --seed=7 test/0.test.ts',
+  ],
+])('a failed run with the environment %j ends with the command that repeats it', (env, command) => {
+  const { PROPERTY_SEED: _, REPEAT_COMMAND: __, ...others } = process.env;
+  const replaced = jest.replaceProperty(process, 'env', { ...others, ...env });
+  try {
+    const printed = print([1, 2], [{ fullName: 'a', status: 'failed' }], 1);
+    expect(printed.split('\n').at(-1)).toBe(`  ${command}`);
+  } finally {
+    replaced.restore();
+  }
 });
 
 test('files with a browser or processes run before quick ones, and of each kind the largest first', () => {
