@@ -116,5 +116,7 @@ test('while Redis is away it is Cloakroom that says so, not the balancer', async
   } finally {
     process.kill(own.redisPid, 'SIGCONT');
   }
-  await eventually(async () => (await call(own.url, cookie)).status === 200);
+  for (const url of [...own.processes.map((each) => each.url), own.url]) {
+    await eventually(async () => (await call(url, cookie)).status === 200);
+  }
 });
