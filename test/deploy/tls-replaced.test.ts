@@ -49,7 +49,7 @@ test.each([
     expect(await old.stop()).toBe(0);
     const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
     await front.leaveOut(null);
-    // Until a front has asked the new process whether it is ready, the other one is the only one.
+    // Until the reverse proxy has checked the new process, the other one alone receives requests.
     await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
   }
   const answers = await load.stop();

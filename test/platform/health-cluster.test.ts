@@ -76,7 +76,7 @@ test('with a cluster, ready means that any master serves, and one that is full l
   for (const { admin } of masters) admin.disconnect();
 
   process.kill(first.server.pid, 'SIGSTOP');
-  // A balancer would lose patience over a master that hangs: the answer does not wait for the command to time out.
+  // A load balancer has a short timeout: the response must not wait until the command to the hanging master times out.
   if (!(cluster instanceof Cluster)) throw new Error('no cluster');
   const hanging = cluster.nodes('master').find(({ options }) => options.port === first.port);
   const timedOut = hanging?.info('memory').catch(() => 'timed out');
