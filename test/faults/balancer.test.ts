@@ -103,7 +103,7 @@ test('an expiring token is renewed once for all of them', async () => {
 });
 
 test('while Redis is away it is Cloakroom that says so, not the balancer', async () => {
-  // A fleet of its own: the balancer takes a while to find out that its processes are ready again.
+  // A separate fleet: afterwards, the load balancer takes a while to see that its processes are ready again.
   await using own = await startBalancedFleet({}, SERVICE);
   const { cookie } = await own.enter();
   process.kill(own.redisPid, 'SIGSTOP');

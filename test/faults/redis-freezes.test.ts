@@ -11,7 +11,7 @@ import { startSlowLine } from '../support/fleet/slow-line.ts';
 import type { SlowLine } from '../support/fleet/slow-line.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** The clean-up of a session's refresh: that of another test's session may still be on its way. */
+/** Matches the clean-up of this session's refresh only. That of an earlier test may still be in flight. */
 const removesNote = (id: string) => {
   const key = keyBesideSession('cloakroom:', 'attempt', id);
   return new RegExp(`string\\.sub[^]*'DEL'[^]*${key.replaceAll(/[{}]/g, '\\$&')}`);

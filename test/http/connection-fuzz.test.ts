@@ -91,7 +91,10 @@ const action = fc.oneof(
 );
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
-/** Node fails to reset a socket that it is shutting down, and never closes it: this process would hang when it ends. */
+/**
+ * Resets a connection, but not straight after a FIN that is still on its way: Node never closes a socket that is reset during its
+ * shutdown, and this process would hang at its exit.
+ */
 function reset(socket: Socket): void {
   if (socket.writableEnded && !socket.writableFinished) socket.destroy();
   else socket.resetAndDestroy();

@@ -133,7 +133,7 @@ test('a requested failover fails only commands on a connection that ioredis open
     return isReplica(master);
   });
   expect(await readAll()).toEqual([]);
-  // ioredis closes a connection whose node redirects back to the node that sent it there, with the commands on their way.
+  // ioredis replaces a connection whose node redirects to itself. Commands in flight on it fail.
   expect(failures.filter((errors) => errors.length > 0).length).toBeLessThanOrEqual(1);
   expect(failures.flat().filter((error) => error !== 'Error: Connection is closed.')).toEqual([]);
 });

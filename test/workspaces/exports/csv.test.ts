@@ -16,7 +16,7 @@ function write(...pages: readonly (readonly string[])[]): string {
 
 /**
  * What other programs read: three parsers by different authors, which must agree. None is told the line ending: many end a row
- * at a lone CR or LF as well.
+ * at a lone CR or LF as well. Papa Parse removes one leading byte order mark: it gets one, so that data keeps its own.
  */
 function read(text: string): string[][] {
   const rows = csvParseRows(text);
