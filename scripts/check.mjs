@@ -25,12 +25,16 @@ const NOT_RUN = { passed: 0, failed: 1 };
  * Tests of what no version of Node can change: what Chromium makes of the pages, rules for other programs, scripts of the pages
  * (docs/decisions/0045).
  */
-const NODE_INDEPENDENT = ['/test/e2e/(?!export|main-way)', '/test/deploy/(?!tls)', '/test/pages/'];
+const NODE_INDEPENDENT = [
+  '/test/e2e/(?!export|main-way)',
+  '/test/deploy/(?!tls|front-rules)',
+  '/test/pages/',
+];
 
-/** Fewer than `npm test` has: a check may take longer, and tests that time something run beside less load. */
+/** Fewer than in `npm test`: a check may take longer, and its tests run beside less load. */
 const WORKERS = '--maxWorkers=3';
 
-/** Of generated inputs, fresh in each check (test/support/properties.ts). */
+/** The seed of generated inputs, fresh in each check (test/support/properties.ts). */
 process.env['PROPERTY_SEED'] ??= String(randomInt(2 ** 31));
 
 await launch(async () => {

@@ -44,7 +44,8 @@ export default class ClosingReporter {
     // Tests whose names were not asked for count as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
-    if (failed.length > 0) {
+    // test-containers.mjs has none: it passes options on to `docker build`.
+    if (failed.length > 0 && process.env['REPEAT_COMMAND'] !== '') {
       const { PROPERTY_SEED, REPEAT_COMMAND = 'npm test --' } = process.env; // scripts/check.mjs, scripts/jest.mjs
       const inputs = PROPERTY_SEED === undefined ? '' : `PROPERTY_SEED=${PROPERTY_SEED} `;
       const paths = failed.map(({ path }) => path).join(' ');

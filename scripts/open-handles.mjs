@@ -11,7 +11,7 @@ const WORKER = '/jest-worker/build/processChild.js';
 const folder = process.env['LOG_AUDIT_FOLDER'];
 if (folder !== undefined) {
   const fileOf = (/** @type {number | undefined} */ pid) => join(folder, `${KILLED_WORKER_FILE}${pid}`);
-  // A worker tells what is open where it still can. One that hangs while Node frees its handles can't.
+  // A worker lists its open handles on SIGTERM. One that hangs during its exit can't.
   if (process.argv[1]?.endsWith(WORKER) === true) {
     process.once('SIGTERM', () => {
       appendFileSync(fileOf(process.pid), `Open: ${process.getActiveResourcesInfo().join(', ')}\n`);

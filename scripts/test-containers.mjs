@@ -22,7 +22,7 @@ await launch(async () => {
     Object.assign(process.env, { CLOAKROOM_IMAGE: IMAGE, CONTAINERS_RUN: RUN });
     const tests = chosen.length > 0 ? chosen : ['test/containers'];
     const options = ['--runInBand', '--testTimeout=180000', '--testPathIgnorePatterns', '/node_modules/'];
-    ({ code: process.exitCode } = await runJest([...tests, ...options]));
+    ({ code: process.exitCode } = await runJest([...tests, ...options], { repeatCommand: '' }));
   } finally {
     removeWhatIsLeft();
   }

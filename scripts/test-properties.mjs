@@ -22,6 +22,7 @@ await launch(async () => {
   const files = isNamed ? [] : propertyTests();
   await prepareTests(isNamed ? selectTests(args).files : files);
   process.env['PROPERTY_TIMES'] = times; // test/support/properties.ts, jest.config.mjs
+  delete process.env['PROPERTY_SEED']; // here, --seed decides the inputs
   const seed = args.some((arg) => arg.startsWith('--seed')) ? [] : [`--seed=${randomInt(2 ** 31)}`];
   ({ code: process.exitCode } = await runJest([...seed, ...args, ...files], {
     repeatCommand: `npm run test:properties -- ${times}`,

@@ -59,6 +59,15 @@ test.each([
   }
 });
 
+test('a failed run that no command repeats names none', () => {
+  const replaced = jest.replaceProperty(process, 'env', { ...process.env, REPEAT_COMMAND: '' });
+  try {
+    expect(print([1, 2], [{ fullName: 'a', status: 'failed' }], 1)).toBe('');
+  } finally {
+    replaced.restore();
+  }
+});
+
 test('files with a browser or processes run before quick ones, and of each kind the largest first', () => {
   const paths = ['test/pages/counts', 'test/e2e/console', 'test/auth/target', 'test/e2e/browsing'];
   const files = paths.map((path) => ({ path: `${ROOT}/${path}.test.ts` }));
