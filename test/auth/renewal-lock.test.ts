@@ -57,7 +57,16 @@ test('a lock that another process has taken writes no note, is not fresh, and le
   expect(lock.isFresh()).toBe(false);
   expect(await redis.exists(NOTE)).toBe(0);
   await lock.release();
+  await lock.coolDown();
   expect(await redis.get(LOCK)).toBe('another process');
+});
+
+test('a note beside a lock gives the lock its whole life again', async () => {
+  const lock = await acquire();
+  await redis.pexpire(LOCK, 1_000);
+  await lock.setIfHeld(NOTE, 'a note', 60);
+  expect(await redis.pttl(LOCK)).toBeGreaterThan(1_000);
+  await lock.release();
 });
 
 /** The life of a lock, how often its holder extends it, and after which time it is stale. */
@@ -93,6 +102,26 @@ test('a lock is stale once Redis has not confirmed it for half of its life, and 
   expect(lock.isFresh()).toBe(true);
   expect(await redis.pttl(LOCK)).toBeGreaterThan(1_000);
   await lock.release();
+});
+
+test('a lock is as old as the command that confirmed it, however late Redis replies', async () => {
+  holdTime();
+  const lock = await acquire();
+  const noted = lock.setIfHeld(NOTE, 'a note', 60);
+  const taken = redis.set(LOCK, 'another process'); // Redis runs it before what would extend the lock
+  jest.advanceTimersByTime(STALE_AFTER_MS);
+  expect(await noted).toBe(true);
+  await taken;
+  expect(lock.isFresh()).toBe(false);
+  await lock.release();
+});
+
+test.each(['release', 'coolDown'] as const)('%s ends what extends a lock', async (finish) => {
+  holdTime();
+  const lock = await acquire();
+  expect(jest.getTimerCount()).toBe(1);
+  await lock[finish]();
+  expect(jest.getTimerCount()).toBe(0);
 });
 
 test('a holder does not extend the lock that another process has taken, and its own becomes stale', async () => {

@@ -7,8 +7,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import request from 'supertest';
 import { createApp } from '../../src/app.ts';
 import { createDeferred } from '../../src/platform/deferred.ts';
-import { API_PATH as PATH } from '../support/constants.ts';
+import { API_PATH as PATH, TOKEN_PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
+import { startStopwatch } from '../support/stopwatch.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/eventually.ts';
 import { sendRaw } from '../support/raw.ts';
@@ -149,10 +150,7 @@ describe('the gateway’s own answers', () => {
   test('to what is no part of the API', async () => {
     await api().get('/api/other').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     await api().get('/api').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
-    await api()
-      .post('/api/public/v1/authorization/oauth2/token')
-      .set('cookie', cookie)
-      .expect(problem(404, 'path_not_allowed'));
+    await api().post(TOKEN_PATH).set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     expect(house.calls).toEqual([]);
   });
 
@@ -253,10 +251,14 @@ describe('the gateway’s own answers', () => {
       return true;
     };
     const entered = await impatient.enter();
+    using watch = startStopwatch();
+    const began = performance.now();
     await request(impatient.origin)
       .get(PATH)
       .set('cookie', entered.cookie)
       .expect(problem(504, 'service_timeout'));
+    expect(performance.now() - began).toBeGreaterThanOrEqual(990);
+    expect(watch.ms()).toBeLessThan(1_400);
   });
 });
 

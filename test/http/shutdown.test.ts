@@ -92,6 +92,18 @@ test('a drain of a server that nobody calls is over at once', async () => {
   expect(isDraining()).toBe(true);
 });
 
+test('a drain does not wait for a connection that was opened just before and stays silent', async () => {
+  const bound = await bindPort('127.0.0.1', 0);
+  const { server, drain } = createDrainable((_req, res) => res.end('response'));
+  const accepted = once(server, 'connection');
+  await bound.handOver(server);
+  const silent = connect(bound.port, '127.0.0.1').resume();
+  const ended = once(silent, 'end');
+  await accepted;
+  expect(await drain(5_000)).toBe(true);
+  await ended;
+});
+
 test.each([
   ['has tunnelled', 'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'],
   ['has asked half of what it wants', 'GET /other HTTP'],

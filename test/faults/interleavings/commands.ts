@@ -18,6 +18,8 @@ const MOST_SESSIONS = 3;
 const MOST_COMMANDS = 30;
 /** A call that waits for another process's renewal shows nowhere. */
 const OUT_OF_SIGHT_MS = 20;
+/** A holder that is to stand still at a gate gets there within this time, unless something else holds it up. */
+const ARRIVES_WITHIN_MS = 300;
 
 /** A command named for people, which looks at everything when it is done. */
 function command(name: string, check: (model: Model) => boolean, run: (house: House) => Promise<void>) {
@@ -69,16 +71,21 @@ const CALL = fc.tuple(SESSION, SLOT, QUESTION, fc.boolean()).map(([number, slot,
   }),
 );
 
-/** A call with a token that is worth nothing any more: how random commands get into the middle of a renewal. */
+/**
+ * A call with a token that is worth nothing any more: how random commands get into the middle of a renewal. Resolves with whether
+ * the call has come to the gate.
+ */
 async function callTo(
   house: House,
   gate: Gate,
   [session, slot, why]: readonly [SessionModel, number, string],
-): Promise<void> {
+  withinMs = OUT_OF_SIGHT_MS,
+): Promise<boolean> {
   if (why === 'spent') await expire(house, LIFETIME_MS);
   else await revokeAccess(house, session);
   const called = call(house, session, slot, 'api');
-  await Promise.race([called, gate.reached(), delay(OUT_OF_SIGHT_MS)]);
+  const reached = gate.reached().then(() => true);
+  return Promise.race([reached, called.then(() => false), delay(withinMs, false)]);
 }
 
 const CALL_TO_GATE = fc
@@ -151,36 +158,38 @@ const CRASH = SLOT.map((slot) =>
  * A process stands still with the lock in its hand: before it has read Redis's word that it has the lock, with its token request at the
  * service, or with the answer on its way. The other process takes over.
  */
+export function standStillAt(where: GateName | 'lock reply', number: number, slot: number, why: string) {
+  return command(
+    `standStill(${where}, ${number}, ${slot}, ${why})`,
+    (model) => model.stopped === null && anyNotEnded(model) && hasTime(model),
+    async (house) => {
+      const session = pick(notEnded(house.model), number);
+      if (where === 'lock reply') house.lockReply.hold();
+      else hold(house, where);
+      const gate = where === 'lock reply' ? house.lockReply : house.gates[where];
+      const isReached = await callTo(house, gate, [session, slot, why], ARRIVES_WITHIN_MS);
+      await standStill(house, slot);
+      house.lockReply.release();
+      const isTakenOver = await takeOver(house, session, 1 - slot);
+      if (isReached && isTakenOver) house.history.takenOver.push(where);
+    },
+  );
+}
 const STAND_STILL = fc
   .tuple(
+    fc.constantFrom<GateName | 'lock reply'>('lock reply', 'token question', 'token answer'),
     SESSION,
     SLOT,
-    fc.constantFrom<GateName | 'lock reply'>('lock reply', 'token question', 'token answer'),
     fc.constantFrom('spent', 'revoked'),
   )
-  .map(([number, slot, where, why]) =>
-    command(
-      `standStill(${where}, ${number}, ${slot}, ${why})`,
-      (model) => model.stopped === null && anyNotEnded(model) && hasTime(model),
-      async (house) => {
-        const session = pick(notEnded(house.model), number);
-        if (where === 'lock reply') house.lockReply.hold();
-        else hold(house, where);
-        const gate = where === 'lock reply' ? house.lockReply : house.gates[where];
-        await callTo(house, gate, [session, slot, why]);
-        await standStill(house, slot);
-        house.lockReply.release();
-        await takeOver(house, session, 1 - slot);
-      },
-    ),
-  );
-const GO_ON = fc.constant(
-  command(
-    'goOn',
-    ({ stopped }) => stopped !== null,
-    async (house) => goOn(house),
-  ),
+  .map((args) => standStillAt(...args));
+/** The process that stands still goes on. */
+export const GOES_ON = command(
+  'goOn',
+  ({ stopped }) => stopped !== null,
+  async (house) => goOn(house),
 );
+const GO_ON = fc.constant(GOES_ON);
 /** A holder loses its lock while its token request is under way, and the other process takes the lock. */
 const LOSE_LOCK = fc
   .tuple(
@@ -196,7 +205,7 @@ const LOSE_LOCK = fc
       async (house) => {
         const session = pick(notEnded(house.model), number);
         hold(house, gate);
-        await callTo(house, house.gates[gate], [session, slot, why]);
+        await callTo(house, house.gates[gate], [session, slot, why], ARRIVES_WITHIN_MS);
         await loseLock(house, session);
         await Promise.race([call(house, session, 1 - slot, 'api'), delay(OUT_OF_SIGHT_MS)]);
       },

@@ -20,6 +20,8 @@ export interface History {
   readonly answers: Answer[];
   /** Sessions that are gone though nobody has ended them. */
   readonly lost: Set<SessionModel>;
+  /** Where a holder stood still while another process sent the token request. */
+  readonly takenOver: (GateName | 'lock reply')[];
 }
 
 /** The real side of one run: a fleet of two processes, and what is under way in it. */

@@ -32,15 +32,19 @@ export async function standStill(house: House, slot: number): Promise<void> {
   await Promise.all(model.sessions.map(async (session) => loseLock({ fleet }, session)));
 }
 
-/** Uses a session at a process that lives, until that has given up the holder of the lock, which stands still. */
-export async function takeOver(house: House, session: SessionModel, slot: number): Promise<void> {
+/**
+ * Uses a session at a process that lives, until that has given up the holder of the lock, which stands still. Resolves with whether
+ * the process has sent a token request of its own.
+ */
+export async function takeOver(house: House, session: SessionModel, slot: number): Promise<boolean> {
   const cloakroom = processAt(house, slot);
   const called = call(house, session, slot, 'api').then(() => true);
   for (let skips = 0; skips < MOST_SKIPS; skips += 1) {
-    if (house.ledger.latest(session)?.by === cloakroom.pid) return;
-    if (await Promise.race([called, delay(LOOK_MS, false)])) return;
+    if (house.ledger.latest(session)?.by === cloakroom.pid) return true;
+    if (await Promise.race([called, delay(LOOK_MS, false)])) break;
     await cloakroom.skipTime(SKIP_MS);
   }
+  return house.ledger.latest(session)?.by === cloakroom.pid;
 }
 
 /** Lets the process that stands still go on. */
