@@ -11,6 +11,8 @@ import { root } from './launch.mjs';
  */
 
 const SLOWEST = 20;
+/** In the name of a skipped test, or of what it stands in. */
+const HAS_REASON = /\(skipped: .+\)/;
 
 /** Prints what a person looks for at the end of a run: the slowest files, skipped tests, and how to repeat what failed. */
 export default class ClosingReporter {
@@ -35,11 +37,12 @@ export default class ClosingReporter {
         ),
       );
     }
-    // A skipped test has its reason in its name.
     const skipped = files.flatMap(({ path, testResults: tests }) =>
       tests
         .filter(({ status }) => status !== 'passed' && status !== 'failed')
-        .map(({ fullName }) => `${path}: ${fullName}`),
+        .map(
+          ({ fullName }) => `${path}: ${fullName}${HAS_REASON.test(fullName) ? '' : ' (no reason given)'}`,
+        ),
     );
     // Tests whose names were not asked for count as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);

@@ -40,7 +40,7 @@ export const LONG_TESTS = [
 const NEEDS = [
   { sign: /private-redis\.ts'|redis-(?:server|cli)\b/, ensure: fromApt('redis-server') },
   { sign: /from 'playwright-core'|chromium\.mjs'/, ensure: ensureChromium },
-  { sign: /\bcurl\b/, ensure: fromApt('curl') },
+  { sign: /'Copy as curl'|flow-with-curl/, ensure: fromApt('curl') },
   { sign: /requests-oauthlib/, ensure: ensureRequestsOauthlib },
   { sign: /'haproxy'/, ensure: fromApt('haproxy') },
   { sign: /'promtool'/, ensure: fromApt('promtool', 'prometheus') },

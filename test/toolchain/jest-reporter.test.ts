@@ -37,9 +37,15 @@ test('a run of few files that pass ends with nothing more', () => {
   expect(print([1, 2], [{ fullName: 'a', status: 'passed' }])).toBe('');
 });
 
-test('a run ends with its skipped tests, by name', () => {
-  const tests = ['passed', 'pending', 'todo'].map((status) => ({ fullName: `is ${status}`, status }));
-  expect(print([1], tests)).toBe('\nSkipped tests:\n  test/0.test.ts: is pending\n  test/0.test.ts: is todo');
+test('a run ends with its skipped tests, by name and reason', () => {
+  const tests = [
+    { fullName: 'a', status: 'passed' },
+    { fullName: 'b (skipped: curl is missing)', status: 'pending' },
+    { fullName: 'c', status: 'todo' },
+  ];
+  expect(print([1], tests)).toBe(
+    '\nSkipped tests:\n  test/0.test.ts: b (skipped: curl is missing)\n  test/0.test.ts: c (no reason given)',
+  );
 });
 
 test.each([
