@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import request from 'supertest';
+import { WORKSPACES_PATH } from './support/constants.ts';
 import { startHouse } from './support/house.ts';
 import type { House } from './support/house.ts';
 import { sendRaw } from './support/raw.ts';
@@ -74,7 +75,7 @@ describe('a page', () => {
     const { id } = await rotated.enter();
     const cookie = old.write(id).split(';', 1)[0] ?? '';
     rotated.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
-    for (const path of ['/workspaces', '/api/public/v1/workspaces']) {
+    for (const path of ['/workspaces', WORKSPACES_PATH]) {
       const answer = await request(rotated.origin).get(path).set('cookie', cookie).expect(200);
       expect(answer.headers['set-cookie']).toEqual([rotated.services.cookie.write(id)]);
       expect(answer.headers['cache-control']).toMatch(/no-store/);
@@ -175,7 +176,7 @@ describe('a drain', () => {
       sendRaw(house, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     await checkEvery(5_000, async () => get('/readyz'));
     const drained = house.running.drain(60_000);
-    expect(await get('/api/public/v1/workspaces')).toMatch(/^HTTP\/1.1 401 /);
+    expect(await get(WORKSPACES_PATH)).toMatch(/^HTTP\/1.1 401 /);
     expect(await get('/readyz')).toMatch(/^HTTP\/1.1 503 [\s\S]*"draining"/);
     expect(await drained).toBe(true);
     await expect(get('/readyz')).rejects.toThrow('ECONNREFUSED');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { Browser } from '../support/browser.ts';
-import { TOKEN_PATH } from '../support/constants.ts';
+import { TOKEN_PATH, WORKSPACES_PATH } from '../support/constants.ts';
 import { passSignIn, startHouse, tokenCalls } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { eventually } from '../support/eventually.ts';
@@ -339,9 +339,7 @@ describe('signing out', () => {
     expect([done.status, done.headers.get('location')]).toEqual([303, '/']);
     expect(done.headers.get('clear-site-data')).toBe('"cache", "storage"');
     expect(await browser.cookie(house.origin, 'cloakroom')).toBeUndefined();
-    const api = await request(house.origin)
-      .get('/api/public/v1/workspaces')
-      .set('cookie', `cloakroom=${cookie}`);
+    const api = await request(house.origin).get(WORKSPACES_PATH).set('cookie', `cloakroom=${cookie}`);
     expect(api.body.code).toBe('session_expired');
   });
 

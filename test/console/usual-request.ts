@@ -1,9 +1,10 @@
+import { WORKSPACES_PATH } from '../support/constants.ts';
 /** A request as the console begins with it, for tests to change. */
 export const ORIGIN = 'http://localhost:3000';
 
 export const usual = {
   method: 'GET',
-  path: '/api/public/v1/workspaces',
+  path: WORKSPACES_PATH,
   query: [] as [string, string][],
   headers: [] as [string, string][],
   contentType: 'application/json',

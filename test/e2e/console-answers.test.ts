@@ -3,16 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
-import { WORKSPACES_PATH as LIST } from '../support/constants.ts';
-import {
-  bodyOf,
-  isFocused,
-  outcomeOf,
-  press,
-  send,
-  startConsole,
-  THINGS,
-} from '../support/e2e/console-page.ts';
+import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
+import { bodyOf, isFocused, outcomeOf, press, send, startConsole } from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/eventually.ts';
@@ -128,13 +120,13 @@ describe('the answer', () => {
     const { page } = watched;
     const { promise: begun, resolve: begin } = createDeferred<() => void>();
     at.e2e.house.intercept = (req, res) => {
-      if (req.url?.startsWith(THINGS) !== true) return false;
+      if (req.url?.startsWith(API_PATH) !== true) return false;
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       res.write('{"next":"n"');
       begin(() => res.destroy());
       return true;
     };
-    const outcome = send(page, THINGS);
+    const outcome = send(page, API_PATH);
     await page.getByText('11 bytes so far').waitFor(); // a page that is slower than the failure never sees them
     const breakOff = await begun;
     breakOff();
@@ -156,10 +148,10 @@ describe('the answer', () => {
     await using watched = await at.open();
     const { page } = watched;
     at.answerWith(302, { location: '/led-astray' });
-    expect(await send(page, THINGS)).toMatch(/answered with a redirect/);
+    expect(await send(page, API_PATH)).toMatch(/answered with a redirect/);
     const asked = (path: string) =>
       at.e2e.house.logged.filter((line) => line.includes(`"path":"${path}"`)).length;
-    await eventually(async () => asked(THINGS) > 0); // its line is written once all is sent
+    await eventually(async () => asked(API_PATH) > 0); // its line is written once all is sent
     expect(asked('/led-astray')).toBe(0);
   });
 
@@ -168,7 +160,7 @@ describe('the answer', () => {
     const { page } = watched;
     const packed = gzipSync('x'.repeat(5_000));
     at.answerWith(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, packed);
-    await send(page, THINGS);
+    await send(page, API_PATH);
     const sizes = page.locator('[data-size]').filter({ hasText: 'on the wire' });
     expect(await sizes.innerText()).toBe(`5,000 bytes, ${packed.length} on the wire (gzip)`);
   });
@@ -178,7 +170,7 @@ describe('the answer', () => {
     const { page } = watched;
     const bytes = Buffer.from([0x89, 0x50, 0, 0xff, 1]);
     at.answerWith(200, { 'content-type': 'image/png' }, bytes);
-    await send(page, `${THINGS}/a.png`);
+    await send(page, `${API_PATH}/a.png`);
     expect(await page.getByText('It is binary').isVisible()).toBe(true);
     expect(await bodyOf(page).isVisible()).toBe(false);
     const [download] = await Promise.all([
@@ -200,7 +192,7 @@ describe('the answer', () => {
       ['things/a.geojson', 'application/json', 'a.geojson'],
     ] as const) {
       at.answerWith(200, { 'content-type': type }, '{"a":1}');
-      await send(page, THINGS.replace('things', end));
+      await send(page, API_PATH.replace('things', end));
       const link = page.getByRole('link', { name: `Save the body as ${name}`, exact: true });
       expect(await link.getAttribute('download')).toBe(name);
     }
@@ -268,7 +260,7 @@ describe('a hostile answer', () => {
     await using watched = await at.open({ width: 360 });
     const { page } = watched;
     at.answerWith(200, { 'content-type': type, 'x-long': 'y'.repeat(3_000), 'x-markup': MARKUP }, text);
-    expect(await send(page, THINGS)).toMatch(/^200 OK/);
+    expect(await send(page, API_PATH)).toMatch(/^200 OK/);
     await page.locator('[data-answer] summary').click();
     expect(await page.locator('[data-answer] img, [data-answer] script').count()).toBe(0);
     expect(await pageFaults(watched)).toEqual([]);
@@ -279,7 +271,7 @@ describe('a hostile answer', () => {
     await using watched = await at.open();
     const { page } = watched;
     at.answerWith(200, { 'content-type': 'application/json' }, `[${'"0123456789abcdef",'.repeat(130_000)}1]`);
-    expect(await send(page, THINGS)).toMatch(/2,470,003 bytes/);
+    expect(await send(page, API_PATH)).toMatch(/2,470,003 bytes/);
     expect((await bodyOf(page).textContent())?.length).toBeLessThan(220_000);
     expect(await page.getByText('Only its beginning is shown').isVisible()).toBe(true);
   });
@@ -289,7 +281,7 @@ describe('a hostile answer', () => {
     const { page } = watched;
     const chunk = Buffer.alloc(1_000_000, 'x');
     at.e2e.house.intercept = (req, res) => {
-      if (req.url?.startsWith(THINGS) !== true) return false;
+      if (req.url?.startsWith(API_PATH) !== true) return false;
       res.writeHead(200, { 'content-type': 'text/plain' });
       const more = () => {
         while (!res.destroyed && res.write(chunk));
@@ -298,7 +290,9 @@ describe('a hostile answer', () => {
       more();
       return true;
     };
-    expect(await send(page, THINGS)).toMatch(/The console stopped reading: it takes 1,048,576 bytes at most/);
+    expect(await send(page, API_PATH)).toMatch(
+      /The console stopped reading: it takes 1,048,576 bytes at most/,
+    );
   });
 });
 
@@ -319,7 +313,7 @@ test('Nothing that the console receives, shows or keeps holds a token', async ()
   });
   at.answerWith(200, { 'content-type': 'application/json', 'set-cookie': 'sentinel=1' }, '{"a":1}');
   await page.goto(`${at.e2e.house.origin}/console`);
-  await send(page, THINGS);
+  await send(page, API_PATH);
   expect(at.e2e.house.calls.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
   await press(page, 'Copy as curl');
   const kept = await page.evaluate(

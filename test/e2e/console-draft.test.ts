@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { WORKSPACES_PATH as LIST } from '../support/constants.ts';
-import { press, send, startConsole, THINGS } from '../support/e2e/console-page.ts';
+import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
+import { press, send, startConsole } from '../support/e2e/console-page.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 
 const at = startConsole();
@@ -22,7 +22,7 @@ test('A request that was not sent yet is still there after a look at the guide',
   const { page } = watched;
   await page.getByLabel('Method', { exact: true }).selectOption('Other…');
   await page.getByLabel('Other method').fill('PROPPATCH');
-  await page.getByLabel('Path').fill(`${THINGS}?a=b`);
+  await page.getByLabel('Path').fill(`${API_PATH}?a=b`);
   await press(page, 'Add a parameter');
   await page.getByText('Headers', { exact: true }).first().click();
   await page.getByLabel('Name of the header').fill('X-Thing');
@@ -32,8 +32,8 @@ test('A request that was not sent yet is still there after a look at the guide',
   await page.getByLabel('Body', { exact: true }).fill('a body');
   await readGuide(page);
   expect(await page.getByLabel('Other method').inputValue()).toBe('PROPPATCH');
-  expect(await pathOf(page)).toBe(THINGS);
-  expect(await page.locator('[data-preview]').innerText()).toBe(`${THINGS}?a=b`);
+  expect(await pathOf(page)).toBe(API_PATH);
+  expect(await page.locator('[data-preview]').innerText()).toBe(`${API_PATH}?a=b`);
   expect(await page.getByLabel('Value of the header').inputValue()).toBe('one');
   expect(await page.getByLabel('Content type').inputValue()).toBe('text/plain');
   expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('a body');
@@ -62,10 +62,10 @@ test('One that was sent stands in the history alone', async () => {
   await using watched = await at.open();
   const { page } = watched;
   at.answerWith(200, {});
-  await send(page, THINGS);
+  await send(page, API_PATH);
   await readGuide(page);
   expect(await pathOf(page)).toBe(LIST);
-  await page.getByRole('button', { name: `GET ${THINGS}` }).waitFor();
+  await page.getByRole('button', { name: `GET ${API_PATH}` }).waitFor();
 });
 
 test('One goes with the session of its reader', async () => {

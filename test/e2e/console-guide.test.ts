@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { press, startConsole, THINGS } from '../support/e2e/console-page.ts';
+import { API_PATH } from '../support/constants.ts';
+import { press, startConsole } from '../support/e2e/console-page.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
@@ -95,7 +96,7 @@ test('A pause that the service asks for is taken', async () => {
 
 test('A pause without an end is not taken for ever', async () => {
   at.answerWith(429, { 'retry-after': '0' });
-  expect(await run(failing(`await pages('${THINGS}').next();`))).toMatchObject({
+  expect(await run(failing(`await pages('${API_PATH}').next();`))).toMatchObject({
     status: 429,
     isFromService: true,
   });
@@ -106,7 +107,7 @@ test('An abort ends the pause, too', async () => {
   at.answerWith(429, { 'retry-after': '3600' });
   const failed = await run(`
     const control = new AbortController();
-    const first = pages('${THINGS}', { signal: control.signal }).next();
+    const first = pages('${API_PATH}', { signal: control.signal }).next();
     setTimeout(() => control.abort(), 200);
     ${failing('await first;')}
   `);
@@ -115,7 +116,7 @@ test('An abort ends the pause, too', async () => {
 
 test('A token that the service repeats is no endless list', async () => {
   at.answerWith(200, { 'content-type': 'application/json' }, '{"value":[1],"next":"n"}');
-  expect(await run(failing(`await Array.fromAsync(pages('${THINGS}'));`))).toMatchObject({
+  expect(await run(failing(`await Array.fromAsync(pages('${API_PATH}'));`))).toMatchObject({
     message: 'the service gave the same page token twice',
   });
 });
@@ -126,7 +127,7 @@ test('An error of the service and a problem of the gateway are told apart', asyn
     { 'content-type': 'application/json' },
     '{"code":"THING_NOT_FOUND","message":"No such thing"}',
   );
-  expect(await run(failing(`await callApi('${THINGS}');`))).toMatchObject({
+  expect(await run(failing(`await callApi('${API_PATH}');`))).toMatchObject({
     ...{
       status: 404,
       code: 'THING_NOT_FOUND',
@@ -145,7 +146,7 @@ test.each(['null', '"text"', '[]', '{', ''])(
   'An error whose body is %j is one all the same',
   async (body) => {
     at.answerWith(500, { 'content-type': 'application/json' }, body);
-    expect(await run(failing(`await callApi('${THINGS}');`))).toMatchObject({
+    expect(await run(failing(`await callApi('${API_PATH}');`))).toMatchObject({
       status: 500,
       message: 'The API answered 500',
     });
@@ -155,8 +156,8 @@ test.each(['null', '"text"', '[]', '{', ''])(
 test('A session that has ended leads to sign-in and back; a 401 of the service does not', async () => {
   await using watched = await at.open({}, '/console/guide#vite');
   const { page, context } = watched;
-  const call = `import('/assets/guide/call-api.js').then(({ callApi }) => callApi('${THINGS}')).catch(() => 'failed')`;
-  at.e2e.house.intercept = (req, res) => req.url === THINGS && Boolean(res.writeHead(401).end());
+  const call = `import('/assets/guide/call-api.js').then(({ callApi }) => callApi('${API_PATH}')).catch(() => 'failed')`;
+  at.e2e.house.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());
   expect(await page.evaluate(call)).toBe('failed');
   expect(page.url()).toMatch(/guide#vite$/);
 

@@ -3,16 +3,8 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
-import { WORKSPACES_PATH as LIST } from '../support/constants.ts';
-import {
-  bodyOf,
-  isFocused,
-  outcomeOf,
-  press,
-  send,
-  startConsole,
-  THINGS,
-} from '../support/e2e/console-page.ts';
+import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
+import { bodyOf, isFocused, outcomeOf, press, send, startConsole } from '../support/e2e/console-page.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { pageFaults } from '../support/e2e/sound-page.ts';
 
@@ -26,7 +18,7 @@ describe('a request', () => {
     const { page, context } = watched;
     let came: { method: string; url: string; headers: Record<string, unknown>; body: string } | undefined;
     at.e2e.house.intercept = (req, res) => {
-      if (req.url?.startsWith(THINGS) !== true) return false;
+      if (req.url?.startsWith(API_PATH) !== true) return false;
       let text = '';
       req.on('data', (chunk: Buffer) => (text += chunk.toString()));
       req.on('end', () => {
@@ -39,7 +31,7 @@ describe('a request', () => {
     await page.getByLabel('Other method').fill('PROPPATCH');
     // A pasted address is whole: it becomes a path and the rows, and none stays beside them.
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.evaluate(`navigator.clipboard.writeText('${at.e2e.house.origin}${THINGS}?a=b%26c')`);
+    await page.evaluate(`navigator.clipboard.writeText('${at.e2e.house.origin}${API_PATH}?a=b%26c')`);
     await page.getByLabel('Path').fill('');
     await page.keyboard.press('Control+V');
     await page.getByText('Headers', { exact: true }).first().click();
@@ -51,7 +43,7 @@ describe('a request', () => {
     await page.getByText('201 Created').waitFor();
     expect(came).toMatchObject({
       method: 'PROPPATCH',
-      url: `${THINGS}?a=b%26c`,
+      url: `${API_PATH}?a=b%26c`,
       body: '{"é":1}',
       headers: { 'x-thing': 'one', 'content-type': 'application/json' },
     });
@@ -131,13 +123,13 @@ describe('a request', () => {
     const { page } = watched;
     const { promise: gone, resolve: leave } = createDeferred<void>();
     at.e2e.house.intercept = (req, res) => {
-      if (req.url?.startsWith(THINGS) !== true) return false;
+      if (req.url?.startsWith(API_PATH) !== true) return false;
       res.writeHead(200, { 'content-type': 'text/plain' });
       res.write('the beginning');
       res.on('close', () => leave());
       return true;
     };
-    await page.getByLabel('Path').fill(THINGS);
+    await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
     await page.getByText('13 bytes so far').waitFor();
     await press(page, 'Cancel');
@@ -156,13 +148,13 @@ describe('a request', () => {
     const { page, context } = watched;
     const { promise: gone, resolve: leave } = createDeferred<void>();
     at.e2e.house.intercept = (req, res) => {
-      if (req.url?.startsWith(THINGS) !== true) return false;
+      if (req.url?.startsWith(API_PATH) !== true) return false;
       res.on('close', () => leave());
       res.writeHead(200, { 'content-type': 'text/plain' }).write('the beginning');
       return true;
     };
     await page.getByLabel('Method', { exact: true }).selectOption('POST');
-    await page.getByLabel('Path').fill(THINGS);
+    await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
     await page.getByText('13 bytes so far').waitFor();
     await (await sessionOf(context, at.e2e.house)).end();
@@ -181,7 +173,7 @@ describe('a copy', () => {
     const { page, context } = watched;
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByLabel('Method', { exact: true }).selectOption('DELETE');
-    await page.getByLabel('Path').fill(`${THINGS}/it's`);
+    await page.getByLabel('Path').fill(`${API_PATH}/it's`);
     await press(page, 'Copy as curl');
     await page.getByText('The curl command is copied.').waitFor();
     const command = String(await page.evaluate('navigator.clipboard.readText()'));
@@ -213,7 +205,7 @@ describe('a copy', () => {
     const changes = [
       async () => press(page, 'Add a parameter'),
       async () => press(page, 'Remove the parameter'),
-      async () => page.getByLabel('Path').fill(THINGS),
+      async () => page.getByLabel('Path').fill(API_PATH),
       async () => page.locator('[data-past] button').first().click(),
       async () => press(page, 'Follow next'),
     ];
@@ -248,11 +240,11 @@ describe('the history', () => {
     await page.getByText('Body', { exact: true }).first().click();
     await page.getByLabel('Body', { exact: true }).fill('[1]');
     at.answerWith(200, {}, 'answered');
-    await send(page, THINGS);
+    await send(page, API_PATH);
     await page.reload();
     expect(await page.getByLabel('Path').inputValue()).toBe(LIST);
-    await page.getByRole('button', { name: `POST ${THINGS}` }).click();
-    expect(await page.getByLabel('Path').inputValue()).toBe(THINGS);
+    await page.getByRole('button', { name: `POST ${API_PATH}` }).click();
+    expect(await page.getByLabel('Path').inputValue()).toBe(API_PATH);
     expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('[1]');
     expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('answered');
     await press(page, 'Clear the history');
@@ -277,7 +269,7 @@ describe('the history', () => {
     await page.reload();
     await send(page, '/api/nothing');
     await context.setOffline(true);
-    await send(page, THINGS);
+    await send(page, API_PATH);
     await context.setOffline(false);
     expect(await items.first().innerText()).toMatch(/\soffline\s/);
     expect(await items.nth(1).innerText()).toMatch(/\s404\s/);
@@ -297,8 +289,8 @@ describe('the history', () => {
   test('says of a request whose page was left before its answer that none was seen', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.e2e.house.intercept = ({ url = '' }) => url.startsWith(THINGS);
-    await page.getByLabel('Path').fill(THINGS);
+    at.e2e.house.intercept = ({ url = '' }) => url.startsWith(API_PATH);
+    await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
     const outcome = page.locator('.past__outcome');
     await outcome.waitFor({ state: 'attached' });
@@ -315,8 +307,8 @@ describe('the history', () => {
     await page.getByText('Body', { exact: true }).first().click();
     await page.getByLabel('Body', { exact: true }).fill('x'.repeat(20_001));
     at.answerWith(200, {});
-    await send(page, THINGS);
-    await page.getByRole('button', { name: `PUT ${THINGS}` }).click();
+    await send(page, API_PATH);
+    await page.getByRole('button', { name: `PUT ${API_PATH}` }).click();
     await page.getByText('Filled in but for its body').waitFor();
     expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('');
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { WORKSPACES_PATH } from '../support/constants.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
@@ -42,7 +43,7 @@ test('A service that refuses the sign-in is left for a new one, and back to the 
   await using watched = await e2e.openSignedIn();
   const { page } = watched;
   e2e.house.intercept = (req, res) =>
-    req.url?.startsWith('/api/public/v1/workspaces') === true && Boolean(res.writeHead(403).end('{}'));
+    req.url?.startsWith(WORKSPACES_PATH) === true && Boolean(res.writeHead(403).end('{}'));
   await page.goto(e2e.house.origin + place);
   const again = page.getByRole('link', { name: 'Sign in again' });
   await again.waitFor();

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { WORKSPACES_PATH } from '../support/constants.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
@@ -44,7 +45,7 @@ test('What the console remembers for the tab goes with its session', async () =>
   await page.getByRole('button', { name: 'Send' }).click();
   const remembered = async () => page.evaluate("sessionStorage.getItem('console-history')");
   await page.getByText('200 OK').waitFor();
-  expect(await remembered()).toContain('/api/public/v1/workspaces');
+  expect(await remembered()).toContain(WORKSPACES_PATH);
   await (await sessionOf(watched.context, e2e.house)).end();
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/platform/deferred.ts';
+import { WORKSPACES_PATH } from '../support/constants.ts';
 import { stopClock } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
@@ -13,7 +14,7 @@ const unmeant = (complaints: readonly string[]) =>
 
 const asksForAPause = (seconds: number) => {
   e2e.house.intercept = (req, res) => {
-    if (req.url?.startsWith('/api/public/v1/workspaces') !== true) return false;
+    if (req.url?.startsWith(WORKSPACES_PATH) !== true) return false;
     res.writeHead(429, { 'retry-after': String(seconds) }).end('{}');
     return true;
   };
@@ -46,7 +47,7 @@ describe('a page that is slow to come', () => {
   const heldBack = () => {
     const released = createDeferred<void>();
     e2e.house.intercept = (req, res) => {
-      if (req.url?.startsWith('/api/public/v1/workspaces') !== true) return false;
+      if (req.url?.startsWith(WORKSPACES_PATH) !== true) return false;
       void released.promise.then(() => res.writeHead(503).end('{}'));
       return true;
     };

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { WORKSPACES_PATH } from '../support/constants.ts';
 import { apiRefusal, outcomeOf } from '../support/local-service/answers.ts';
 import { idsOn, walk } from '../support/local-service/list-walk.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
@@ -20,8 +21,7 @@ afterAll(async () => {
 });
 
 describe('401', () => {
-  const send = (header: string) =>
-    request(service).get('/api/public/v1/workspaces').set('authorization', header);
+  const send = (header: string) => request(service).get(WORKSPACES_PATH).set('authorization', header);
 
   test('without a token the call is unauthorized, and told how', async () => {
     const res = await callApi(service, '/workspaces');
@@ -109,15 +109,13 @@ describe('what is not there', () => {
   });
 
   test.each(['post', 'put', 'patch', 'delete'] as const)('no list takes %s', async (method) => {
-    const res = await request(service)[method]('/api/public/v1/workspaces');
+    const res = await request(service)[method](WORKSPACES_PATH);
     expect(outcomeOf(res)).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
     expect(res.get('allow')).toBe('GET, HEAD');
   });
 
   test('HEAD answers as GET does, without a body', async () => {
-    const res = await request(service)
-      .head('/api/public/v1/workspaces')
-      .set('authorization', `Bearer ${room}`);
+    const res = await request(service).head(WORKSPACES_PATH).set('authorization', `Bearer ${room}`);
     expect(res.status).toBe(200);
     expect(res.get('content-type')).toMatch(/^application\/json/);
   });

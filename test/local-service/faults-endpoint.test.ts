@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { WORKSPACES_PATH } from '../support/constants.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 
@@ -241,10 +242,10 @@ test('while Redis is away a call meets that, and no other fault', async () => {
   const lonely = await own.start({ faults: true });
   await request(lonely).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);
   own.redis.disconnect();
-  await request(lonely).get('/api/public/v1/workspaces').set('authorization', 'Bearer x').expect(503);
+  await request(lonely).get(WORKSPACES_PATH).set('authorization', 'Bearer x').expect(503);
   await request(lonely).get('/_faults').expect(503);
   const page = await request(lonely).get('/api/public/v1/authorization/oauth2/').set('accept', '*/*');
   expect(page.type).toBe('text/html');
-  const call = request(lonely).get('/api/public/v1/workspaces').set('accept', 'text/html');
+  const call = request(lonely).get(WORKSPACES_PATH).set('accept', 'text/html');
   expect((await call).type).toBe('application/json');
 });

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { TOKEN_PATH } from '../support/constants.ts';
+import { TOKEN_PATH, WORKSPACES_PATH } from '../support/constants.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
 import type { AnyPage } from '../support/local-service/list-walk.ts';
 import { openBench, originOf } from '../support/local-service/service-under-test.ts';
@@ -185,7 +185,7 @@ describe('revoked tokens', () => {
   test('calls without a token, and those of other routes, use none of them up', async () => {
     const { access_token } = await newTokens(service);
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
-    await request(service).get('/api/public/v1/workspaces').expect(401);
+    await request(service).get(WORKSPACES_PATH).expect(401);
     await postToken(service, { grant_type: 'refresh_token' }).expect(401);
     expect((await list(access_token)).body).toMatchObject({ code: 'TOKEN_REVOKED' });
   });

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { WORKSPACES_PATH } from '../support/constants.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 
@@ -45,7 +46,7 @@ test('an answer without a validator is given whatever it is compared with', asyn
 });
 
 test('every answer has a request id', async () => {
-  for (const path of ['/', '/nowhere', '/api/public/v1/workspaces']) {
+  for (const path of ['/', '/nowhere', WORKSPACES_PATH]) {
     expect((await request(service).get(path)).get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
   }
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { CLIENT_SECRET } from '../support/constants.ts';
+import { CLIENT_SECRET, WORKSPACES_PATH } from '../support/constants.ts';
 import {
   authorizationUrl,
   copyCookies,
@@ -108,7 +108,7 @@ test('a log line has method, path and status, and no secret or query value', asy
     expect(lines).not.toContain(secret);
   }
   expect(bench.logged.map((line) => JSON.parse(line) as object)).toContainEqual(
-    expect.objectContaining({ method: 'GET', path: '/api/public/v1/workspaces', status: 401 }),
+    expect.objectContaining({ method: 'GET', path: WORKSPACES_PATH, status: 401 }),
   );
 });
 

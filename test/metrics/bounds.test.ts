@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cloakroomMetrics } from '../deploy/known-metrics.ts';
+import { API_PATH } from '../support/constants.ts';
 import { Browser } from '../support/browser.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
@@ -112,8 +113,8 @@ test('no word of the service’s, neither of its token endpoint nor of a callbac
     if (!req.url?.endsWith('/token')) return Boolean(res.writeHead(599).end());
     return Boolean(res.end('{"error":"a_made_up_error","error_description":"secret"}'));
   };
-  await ask('GET', '/api/public/v1/things', { cookie });
-  await ask('GET', '/api/public/v1/things', { cookie: (await house.enter()).cookie });
+  await ask('GET', API_PATH, { cookie });
+  await ask('GET', API_PATH, { cookie: (await house.enter()).cookie });
   const browser = new Browser();
   const begun = await browser.fetch(`${house.origin}/auth/login`);
   const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
@@ -124,7 +125,7 @@ test('no word of the service’s, neither of its token endpoint nor of a callbac
 test('no metric names a session', async () => {
   const { cookie, id } = await metrics.house.enter();
   metrics.house.intercept = (_req, res) => Boolean(res.end('{}'));
-  await ask('GET', '/api/public/v1/things', { cookie });
+  await ask('GET', API_PATH, { cookie });
   expect(await metrics.text()).not.toContain(id);
 });
 

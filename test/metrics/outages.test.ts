@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { API_PATH } from '../support/constants.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';
 import { eventually } from '../support/eventually.ts';
@@ -33,7 +34,7 @@ test('a Redis that does not answer is a time-out, and the process is not ready m
   const { cookie } = await house.enter({ expiresAt: 0 });
   process.kill(house.privateRedis.pid, 'SIGSTOP');
   try {
-    expect(await get(metrics, '/api/public/v1/things', cookie)).toBe(503);
+    expect(await get(metrics, API_PATH, cookie)).toBe(503);
     await expectGrown(metrics, 'cloakroom_redis_errors_total{kind="timeout"}');
     await metrics.expectCount('cloakroom_ready', 0);
   } finally {
@@ -47,7 +48,7 @@ test('a Redis that is gone is away', async () => {
   const { house } = metrics;
   const { cookie } = await house.enter();
   process.kill(house.privateRedis.pid, 'SIGKILL');
-  await eventually(async () => (await get(metrics, '/api/public/v1/things', cookie)) === 503);
+  await eventually(async () => (await get(metrics, API_PATH, cookie)) === 503);
   await expectGrown(metrics, 'cloakroom_redis_errors_total{kind="away"}');
   await metrics.expectCount('cloakroom_ready', 0);
 });

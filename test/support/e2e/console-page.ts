@@ -1,17 +1,15 @@
 import type { Locator, Page } from 'playwright-core';
+import { API_PATH } from '../constants.ts';
 import { startE2e } from './start-e2e.ts';
 import type { E2e } from './start-e2e.ts';
 import type { Look, WatchedPage } from './watched-page.ts';
-
-/** A path that the service answers as a test says. */
-export const THINGS = '/api/public/v1/things';
 
 /** The console in Chromium. */
 export interface ConsoleE2e {
   readonly e2e: E2e;
   /** Opens the console, or another page, for somebody who has signed in. */
   open(look?: Look, path?: string): Promise<WatchedPage>;
-  /** Answers THINGS, and what begins with it, in the service's place. */
+  /** Answers API_PATH, and what begins with it, in the service's place. */
   answerWith(status: number, headers: Record<string, string>, body?: string | Buffer): void;
 }
 
@@ -23,7 +21,7 @@ export function startConsole(): ConsoleE2e {
     open: async (look, path = '/console') => e2e.openSignedIn(path, look),
     answerWith(status, headers, body = '') {
       e2e.house.intercept = (req, res) => {
-        if (req.url?.startsWith(THINGS) !== true) return false;
+        if (req.url?.startsWith(API_PATH) !== true) return false;
         return Boolean(res.writeHead(status, headers).end(body));
       };
     },

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { House } from '../house.ts';
+import { WORKSPACES_PATH } from '../constants.ts';
 import { answersHostile } from './pages.ts';
 import type { View } from './pages.ts';
 import { comeBackTo, sessionOf, stopClock } from './session-of.ts';
@@ -26,7 +27,7 @@ export const STATES: readonly View[] = [
   { ...workspaces, name: 'session about to end', signedIn: false, stopsClock: true, reach: comeNearTheEnd },
   { ...workspaces, name: 'signed out in another tab', signedIn: false, reach: signOutElsewhere },
 
-  { ...inConsole, name: 'console, answer of the service', reach: then(send('/api/public/v1/workspaces')) },
+  { ...inConsole, name: 'console, answer of the service', reach: then(send(WORKSPACES_PATH)) },
   {
     ...inConsole,
     name: 'console, refused by the gateway',
@@ -37,7 +38,7 @@ export const STATES: readonly View[] = [
     ...inConsole,
     name: 'console, hostile answer',
     service: answersHostile,
-    reach: then(send('/api/public/v1/workspaces')),
+    reach: then(send(WORKSPACES_PATH)),
   },
 ];
 
