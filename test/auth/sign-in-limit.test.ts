@@ -1,4 +1,4 @@
-import { createHash, getHashes, randomBytes } from 'node:crypto';
+import { createHash, createHmac, getHashes, hkdfSync, randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
 import { createLocalCounts } from '../../src/auth/sign-in-counts.ts';
@@ -65,7 +65,7 @@ test('the log tells once in a window, and Redis holds no address', async () => {
   expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-in-counts:[\w-]{43}$/)]);
 });
 
-test('Redis keeps a client address as a hash under the session key only', async () => {
+test('Redis keeps a client address as a hash under a key of its own, derived from the session key', async () => {
   await using house = await startHouse();
   await signIn(house);
   const [key = '', ...more] = await house.redis.keys('cloakroom:sign-in-counts:*');
@@ -74,7 +74,17 @@ test('Redis keeps a client address as a hash under the session key only', async 
     const digest = createHash(algorithm).update('127.0.0.1').digest();
     return [digest.toString('hex'), digest.toString('base64'), digest.toString('base64url')];
   });
-  expect(['127.0.0.1', ...unkeyed].filter((name) => key.includes(name))).toEqual([]);
+  const { sessionKeys } = house.services.secrets.current;
+  const [sessionKey = Buffer.alloc(0)] = sessionKeys;
+  // Of the keys for other uses, one that leaked would tell the addresses.
+  const labels = ['cloakroom sealing', 'cloakroom cookie signature'];
+  const derived = labels.map((label) => Buffer.from(hkdfSync('sha256', sessionKey, '', label, 32)));
+  const keys = [sessionKey, ...derived].flatMap((bytes) => [bytes, bytes.toString('base64url')]);
+  const underOtherKeys = keys.map((each) =>
+    createHmac('sha256', each).update('127.0.0.1').digest('base64url'),
+  );
+  const names = ['127.0.0.1', ...unkeyed, ...underOtherKeys];
+  expect(names.filter((name) => key.includes(name))).toEqual([]);
 
   await house.services.useSecrets({ ...house.services.secrets.current, sessionKeys: [randomBytes(32)] });
   await signIn(house);

@@ -159,13 +159,16 @@ function keeperWith(change: (lock: HeldLock) => HeldLock) {
   });
 }
 
-test('a refresh whose lock has become stale sends no token request before it holds a fresh one', async () => {
+test.each<[string, Partial<HeldLock>]>([
+  ['has become stale', { isFresh: () => false }],
+  ['was lost before the note of the attempt', { setIfHeld: async () => false }],
+])('a refresh whose lock %s sends no token request before it holds a fresh one', async (_state, lost) => {
   house.intercept = service();
   const { id } = await house.enter(SPENT);
   let acquired = 0;
   await using tokens = keeperWith((lock) => {
     acquired += 1;
-    return acquired === 1 ? { ...lock, isFresh: () => false } : lock;
+    return acquired === 1 ? { ...lock, ...lost } : lock;
   });
   const ticket = await house.services.records.read(id);
   expect(ticket && (await tokens.accessToken(ticket))).toBe('renewed-1');

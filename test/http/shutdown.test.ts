@@ -12,13 +12,13 @@ import { createDrainable } from './drainable-server.ts';
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
 /** A server that answers when told, on a port that somebody has connected to before it was up. */
-async function serveEarlyCaller() {
+async function serveEarlyCaller(options: Parameters<typeof createDrainable>[1] = {}) {
   const bound = await bindPort('127.0.0.1', 0);
   const caller = connect(bound.port, '127.0.0.1');
   caller.write(REQUEST);
   await once(caller, 'connect');
   const asked = createDeferred<ServerResponse>();
-  const { server, drain } = createDrainable((_req, res) => asked.resolve(res));
+  const { server, drain } = createDrainable((_req, res) => asked.resolve(res), options);
   await bound.handOver(server);
   return { caller, drain, res: await asked.promise };
 }
@@ -51,27 +51,33 @@ test('a drain cuts off what takes too long, and says so', async () => {
   expect(await answer).toBe('');
 });
 
-test('a response whose head was sent before the drain ends its connection, however long it takes', async () => {
-  const { caller, drain, res } = await serveEarlyCaller();
-  res.writeHead(200, { 'content-length': '8' }).write('half');
-  const [head] = (await once(caller, 'data')) as [Buffer];
-  expect(head.toString()).toMatch(/connection: keep-alive/i);
-  const { socket } = res;
-  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
-  try {
-    const drained = drain(60_000);
-    await pass(5_000); // whatever the drain closes by itself is closed
-    expect(socket?.writableEnded).toBe(false);
-    const responded = once(res, 'close');
-    res.end('done');
-    await responded;
-    await pass(1_000);
-    expect(socket?.writableEnded).toBe(true);
-    expect(await drained).toBe(true);
-  } finally {
-    jest.useRealTimers();
-  }
-});
+test.each([
+  ['a client', false],
+  ['a load balancer', true],
+])(
+  'a response to %s whose head was sent before the drain ends its connection',
+  async (_to, behindBalancer) => {
+    const { caller, drain, res } = await serveEarlyCaller({ behindBalancer });
+    res.writeHead(200, { 'content-length': '8' }).write('half');
+    const [head] = (await once(caller, 'data')) as [Buffer];
+    expect(head.toString()).toMatch(/connection: keep-alive/i);
+    const { socket } = res;
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+    try {
+      const drained = drain(60_000);
+      await pass(5_000); // whatever the drain closes by itself is closed
+      expect(socket?.writableEnded).toBe(false);
+      const responded = once(res, 'close');
+      res.end('done');
+      await responded;
+      await pass(1_000);
+      expect(socket?.writableEnded).toBe(true);
+      expect(await drained).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
+  },
+);
 
 test('a connection that was kept alive before the drain is closed', async () => {
   const { caller, drain, res } = await serveEarlyCaller();

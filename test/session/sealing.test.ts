@@ -73,7 +73,7 @@ function decrypt(sealed: string, key: Buffer, name: string): string {
   return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
 }
 
-test('the key that signs cookies decrypts no record, even where the salts of both keys are the same', () => {
+test('the key that signs cookies decrypts no record, nor does a key derived from it, even where all salts are the same', () => {
   const sessionKeys = { current: [A] };
   const sealed = createSealer(sessionKeys).seal('tea', '', 'key');
   const encryptionKey = Buffer.from(hkdfSync('sha256', A, '', 'cloakroom sealing', 32));
@@ -82,5 +82,7 @@ test('the key that signs cookies decrypts no record, even where the salts of bot
   const { secrets } = createTicketCookie({ https: true, sameSite: 'lax', sessionKeys });
   const [signingKey = Buffer.alloc(0)] = secrets.current.map((secret) => Buffer.from(secret, 'base64url'));
   expect(signingKey).toHaveLength(32);
-  expect(() => decrypt(sealed, signingKey, 'key')).toThrow('unable to authenticate');
+  const derived = Buffer.from(hkdfSync('sha256', signingKey, '', 'cloakroom sealing', 32));
+  for (const key of [signingKey, derived])
+    expect(() => decrypt(sealed, key, 'key')).toThrow('unable to authenticate');
 });

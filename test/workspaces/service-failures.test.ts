@@ -137,6 +137,7 @@ test('A list that the service does not have is a 404 page', async () => {
 test.each([
   ['Retry-After in seconds', ['Retry-After: 7'], '7', '7 seconds'],
   ['Retry-After as a date', [`Retry-After: ${new Date(NOON + 30_000).toUTCString()}`], '30', '30 seconds'],
+  ['a date in the past', [`Retry-After: ${new Date(NOON - 30_000).toUTCString()}`], '1', 'a second'],
   ['x-ratelimit-reset', [`X-RateLimit-Reset: ${Math.floor(NOON / 1_000) + 240}`], '240', '4 minutes'],
   ['neither', [], '1', 'a second'],
   ['nonsense', ['Retry-After: soon', 'X-RateLimit-Reset: 1e400'], '1', 'a second'],
