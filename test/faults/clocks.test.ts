@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashId } from '../../src/session/session-records.ts';
+import { eventually } from '../support/eventually.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';
 import type { Entered, Fleet } from '../support/fleet/fleet.ts';
@@ -127,7 +127,7 @@ describe('the idle age', () => {
   test('that has run out is the end of the session', async () => {
     const session = await fleet.enter();
     await fleet.redis.pexpire(keyOf(session), 20);
-    while ((await fleet.redis.exists(keyOf(session))) === 1) await delay(5);
+    await eventually(async () => (await fleet.redis.exists(keyOf(session))) === 0);
     expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({
       status: 401,
       code: 'session_expired',

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as API } from '../support/constants.ts';
+import { eventually } from '../support/eventually.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 import { openConnection } from '../support/raw-client.ts';
@@ -356,7 +357,7 @@ describe('an upload whose body has', () => {
     const calls = house.calls.length;
     const start = `10000${CRLF}${'x'.repeat(65_536)}${CRLF}`; // the service hears of it from here on
     client.socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}${start}`);
-    while (house.calls.length === calls) await nextTurn();
+    await eventually(async () => house.calls.length > calls);
     client.socket.write(`x${CRLF}${hidden()}`);
     expect(await ended).toBe(false);
     await client.over;

@@ -47,7 +47,7 @@ test('who asks while the numbers are gathered gets the same ones, and the next o
   await using served = await serve();
   const together = await Promise.all(Array.from({ length: 5 }, async () => openConnection(served.port)));
   for (const client of together) client.socket.write(ASK);
-  while (served.gathered() === 0) await new Promise(setImmediate);
+  await eventually(async () => served.gathered() > 0);
   // Behind what they have asked: by the time of its answer they were heard, too.
   const other = await openConnection(served.port);
   other.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
