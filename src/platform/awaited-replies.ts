@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from './errors.ts';
-import { COMMAND_TIMEOUT_MS, SILENT_AFTER_MS } from './redis-silence.ts';
+import { COMMAND_TIMEOUT_MS, RedisTimeoutError, SILENT_AFTER_MS } from './redis-silence.ts';
 
 interface Asked<T> {
   /** By performance.now(). */
@@ -37,7 +37,7 @@ export function createAwaitedReplies<T>(onSilence: () => void): AwaitedReplies<T
     const now = performance.now();
     const patient = due.findIndex(({ askedAt }) => askedAt + COMMAND_TIMEOUT_MS > now);
     const overdue = patient < 0 ? due : due.slice(0, patient);
-    if (overdue.length > 0) rejectAll(overdue, 'Redis did not answer in time');
+    if (overdue.length > 0) rejectAll(overdue, new RedisTimeoutError());
     const lostAt = oldest.askedAt + SILENT_AFTER_MS;
     if (lostAt <= now) {
       onSilence();
@@ -58,12 +58,12 @@ export function createAwaitedReplies<T>(onSilence: () => void): AwaitedReplies<T
     lose() {
       const lost = due;
       due = [];
-      if (lost.length > 0) rejectAll(lost, 'The connection to Redis is lost');
+      if (lost.length > 0) rejectAll(lost, new Error('The connection to Redis is lost'));
     },
   };
 }
 
-function rejectAll<T>(asked: readonly Asked<T>[], why: string): void {
-  const error = new StoreUnavailableError(new Error(why));
+function rejectAll<T>(asked: readonly Asked<T>[], why: Error): void {
+  const error = new StoreUnavailableError(why);
   for (const { reject } of asked) reject(error);
 }

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { createCounter } from './counter.ts';
 import { createDurationHistogram } from './duration-histogram.ts';
-import { COMMAND_TIMEOUT_MS } from './redis-silence.ts';
+import { COMMAND_TIMEOUT_MS, RedisTimeoutError } from './redis-silence.ts';
 
 /** `read` is the one that reads a session with each request. */
 export const REDIS_COMMANDS = ['read', 'other'] as const;
@@ -48,8 +48,11 @@ export function createRedisMetrics(registry: Registry): RedisMetrics {
 }
 
 /** Redis’s own refusals begin with a word in capitals; inside a script, before Redis 7, that word comes later. */
-function toKind(error: unknown): 'away' | 'full' | 'other' {
-  const { message } = innermost(error);
+function toKind(error: unknown): (typeof REDIS_ERRORS)[number] {
+  const cause = innermost(error);
+  // A timer of Node may be due some milliseconds before performance.now() has come so far.
+  if (cause instanceof RedisTimeoutError) return 'timeout';
+  const { message } = cause;
   if (/\bOOM command not allowed\b/.test(message)) return 'full';
   return /^-?[A-Z]{2,} /.test(message) ? 'other' : 'away';
 }

@@ -12,6 +12,15 @@ export const COMMAND_TIMEOUT_MS = 1_500;
 export const SILENT_AFTER_MS = COMMAND_TIMEOUT_MS + 200;
 const LOOK_EVERY_MS = 100;
 
+/** A command that Redis left without a reply for COMMAND_TIMEOUT_MS. */
+export class RedisTimeoutError extends Error {
+  override readonly name = 'RedisTimeoutError';
+
+  constructor() {
+    super('Redis did not answer in time');
+  }
+}
+
 /**
  * Ends each connection of `redis` over which commands have been without an answer for 1.7 to 1.8 s. The `socketTimeout` of
  * ioredis would do so, too, but by the clock alone: a process that was stopped for a while (SIGSTOP, a container that

@@ -7,7 +7,7 @@ import { toLoggedMessage } from './log.ts';
 import type { Logger } from './log.ts';
 import { StartupError } from './program.ts';
 import { CLOSING, connectRedis } from './redis-connection.ts';
-import { COMMAND_TIMEOUT_MS } from './redis-silence.ts';
+import { COMMAND_TIMEOUT_MS, RedisTimeoutError } from './redis-silence.ts';
 import type { RedisMetrics } from './redis-metrics.ts';
 import type { RedisTarget } from './redis-url.ts';
 
@@ -78,7 +78,7 @@ function tellOfNodes(cluster: Cluster, log: Logger): void {
 /** Awaits a Redis command, for 1.5 s at most; whatever fails in it becomes a StoreUnavailableError. */
 export function fromStore<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new StoreUnavailableError(new Error('Redis did not answer in time')));
+    const giveUp = () => reject(new StoreUnavailableError(new RedisTimeoutError()));
     // Where it was we who were held up, the answer is here and is read first.
     const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
     const onAnswer = (answer: T) => {

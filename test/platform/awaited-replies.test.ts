@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createAwaitedReplies } from '../../src/platform/awaited-replies.ts';
 import type { AwaitedReplies } from '../../src/platform/awaited-replies.ts';
 import { StoreUnavailableError } from '../../src/platform/errors.ts';
+import { RedisTimeoutError } from '../../src/platform/redis-silence.ts';
 
 let awaited: AwaitedReplies<string>;
 let silences: number;
@@ -27,7 +28,7 @@ const ask = (name: string) => {
   );
 };
 const pass = async (ms: number) => jest.advanceTimersByTimeAsync(ms);
-const late = expect.objectContaining({ cause: new Error('Redis did not answer in time') });
+const late = expect.objectContaining({ cause: new RedisTimeoutError() });
 const lost = expect.objectContaining({ cause: new Error('The connection to Redis is lost') });
 
 test('replies go to those who asked, in their order', async () => {
