@@ -13,7 +13,7 @@ import { residentBytes, watchPeak } from '../support/fleet/memory.ts';
 
 const GIB = 1024 * MIB;
 /** What a process may grow by for one body, however large that is: on a busy machine Node 24 collects what was read late. */
-const GROWTH = 64 * MIB;
+const GROWTH = 96 * MIB;
 /** As much of a body as the kernel may hold between the two ends: what is on its way is nobody's memory. */
 const ON_ITS_WAY = 64 * MIB;
 
