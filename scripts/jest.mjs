@@ -27,8 +27,8 @@ const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
  * @param {readonly string[]} args
  * @param {object} [options]
  * @param {string} [options.programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.
- * @param {string} [options.repeatCommand] The start of a command that runs test files named behind it in the same way; empty where
- * there is none.
+ * @param {string} [options.repeatCommand] The start of a command that runs the test files named behind it in the same way. The
+ *   empty one prints no command.
  * @param {boolean} [options.areAll] Whether these are all tests: then something must have been logged.
  */
 export async function runJest(args, { programs, repeatCommand = 'npm test --', areAll = false } = {}) {

@@ -14,7 +14,7 @@ import type { Interception } from './small-service.ts';
 
 const start = withEmptyRedis();
 
-/** Half a second past noon: headers name whole seconds, and a pause of part of one is rounded up. */
+/** Headers name whole seconds. From here, rounding a pause to the nearest second would end it too early. */
 const NOON = Date.UTC(2024, 0, 1, 12, 0, 0, 700);
 
 /** What the browser answers to `GET /workspaces` over a service that answers in this way. */
