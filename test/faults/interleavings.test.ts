@@ -89,7 +89,7 @@ describe.each([
   };
 
   test.each(['lock reply', 'token question', 'token answer'] as const)(
-    'a process that stands still at its %s presents no refresh token that another has used meanwhile',
+    'a process that stands still at its %s while another one refreshes harms no session',
     async (where) => {
       history.takenOver.length = 0;
       // On a busy machine the call may not come to its gate in time, or the other process may give up before it takes over.
