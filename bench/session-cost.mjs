@@ -10,26 +10,26 @@ import { JWT_LIKE, newGrant, newToken, OPAQUE } from './support/tokens.mjs';
 
 /** What a session costs in Redis and in a process that remembers it, by the code that writes and reads it. */
 
-const { createGetex } = /** @type {typeof import('../src/platform/getex.ts')} */ (
-  await fromDist('platform/getex.js')
+const { createGetex } = /** @type {typeof import('../src/redis/getex.ts')} */ (
+  await fromDist('redis/getex.js')
 );
-const { createSealer } = /** @type {typeof import('../src/session/sealing.ts')} */ (
-  await fromDist('session/sealing.js')
+const { createSealer } = /** @type {typeof import('../src/session/encryption.ts')} */ (
+  await fromDist('session/encryption.js')
 );
-const { createSessionRecords } = /** @type {typeof import('../src/session/session-records.ts')} */ (
-  await fromDist('session/session-records.js')
+const { createSessionRecords } = /** @type {typeof import('../src/session/store.ts')} */ (
+  await fromDist('session/store.js')
 );
-const { createPageTokens } = /** @type {typeof import('../src/workspaces/page-tokens.ts')} */ (
-  await fromDist('workspaces/page-tokens.js')
+const { createPageTokens } = /** @type {typeof import('../src/workspaces/cursors.ts')} */ (
+  await fromDist('workspaces/cursors.js')
 );
-const { createSignInAttempts } = /** @type {typeof import('../src/auth/sign-in-attempts.ts')} */ (
-  await fromDist('auth/sign-in-attempts.js')
+const { createSignInAttempts } = /** @type {typeof import('../src/oauth/sign-in-transactions.ts')} */ (
+  await fromDist('oauth/sign-in-transactions.js')
 );
 
 const SESSIONS = 100_000;
 /** Commands under way at once: as many as Redis answers long before they count as lost. */
 const AT_ONCE = 200;
-/** The most that src/session/opened-records.ts holds at a time: with one more it drops the older half. */
+/** The most that src/session/decrypted-records.ts holds at a time: with one more it drops the older half. */
 const REMEMBERED = 9_999;
 /** A list of 137 in pages of 25, walked to its end. */
 const PAGES_BEHIND_THE_FIRST = 5;

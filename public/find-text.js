@@ -1,4 +1,4 @@
-/** What finding compares, just as the server does (src/workspaces/find-text.ts): one test holds both to the same table. */
+/** What finding compares, just as the server does (src/workspaces/search-text.ts): one test holds both to the same table. */
 
 /**
  * A text without case and accents, in any form of Unicode.

@@ -1,23 +1,23 @@
 import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
-import { requireSession, requiredTicket, signInAgain } from './auth/require-session.ts';
-import { HOME } from './auth/return-to.ts';
-import { createAuthRouter } from './auth/routes.ts';
+import { requireSession, requiredTicket, signInAgain } from './oauth/require-session.ts';
+import { HOME } from './oauth/return-to.ts';
+import { createAuthRouter } from './oauth/routes.ts';
 import { createOpenapi } from './console/openapi.ts';
 import { createConsoleRouter } from './console/routes.ts';
-import { createGateway } from './gateway/gateway.ts';
-import { createErrorPages, pageNotFound, refuseTrace } from './platform/error-pages.ts';
-import { refuseLoading } from './platform/fetch-metadata.ts';
-import { createHealthRouter } from './platform/health.ts';
-import { createOneSpelling } from './platform/one-spelling.ts';
-import { createSecurityHeaders } from './platform/security-headers.ts';
-import { toRouteName } from './route-names.ts';
+import { createGateway } from './gateway/handler.ts';
+import { createErrorPages, pageNotFound, refuseTrace } from './http/error-pages.ts';
+import { refuseLoading } from './http/fetch-metadata.ts';
+import { createHealthRouter } from './observability/health.ts';
+import { createOneSpelling } from './http/one-spelling.ts';
+import { createSecurityHeaders } from './http/security-headers.ts';
+import { toRouteName } from './routes.ts';
 import type { Services } from './services.ts';
-import { pseudonymOf } from './session/pseudonym.ts';
+import { pseudonymOf } from './session/log-id.ts';
 import { endOfSession } from './session/record.ts';
-import { createSessions, ticketOf } from './session/sessions.ts';
-import { createExportsRouter } from './workspaces/exports/routes.ts';
+import { createSessions, ticketOf } from './session/express-session.ts';
+import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { takeHangUps } from './platform/hang-ups.ts';
-import { exitCodeOf } from './platform/program.ts';
+import { takeHangUps } from './config/sighup.ts';
+import { exitCodeOf } from './process.ts';
 
 // Ahead of everything else, which takes its time to be read: a hang-up that comes meanwhile would end the process.
 const hangUps = takeHangUps(process);

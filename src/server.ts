@@ -1,16 +1,16 @@
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createApp } from './app.ts';
-import { createGateway } from './gateway/gateway.ts';
+import { createGateway } from './gateway/handler.ts';
 import { badRequestTarget } from './gateway/problems.ts';
 import { refuseBadRequests } from './http/bad-requests.ts';
 import { continueOnRead, trackConnections } from './http/connection.ts';
 import { createShutdown } from './http/shutdown.ts';
 import type { Shutdown } from './http/shutdown.ts';
-import type { BoundPort } from './platform/listening.ts';
-import { sendProblem } from './platform/problem.ts';
-import { judgeFraming } from './platform/request-framing.ts';
-import { toStrictTransport } from './platform/security-headers.ts';
+import type { BoundPort } from './http/listening.ts';
+import { sendProblem } from './http/problem.ts';
+import { judgeFraming } from './http/request-framing.ts';
+import { toStrictTransport } from './http/security-headers.ts';
 import type { Services } from './services.ts';
 
 /** A server that accepts connections. While it drains it says that it is not ready, and new requests get a 503. */

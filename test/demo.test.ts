@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { startPrivateRedis } from '../src/platform/private-redis.ts';
+import { startPrivateRedis } from '../src/redis/private-redis.ts';
 import { eventually } from './support/eventually.ts';
 import { startProgram } from './support/programs.ts';
 import type { Program } from './support/programs.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toRouteName } from '../src/route-names.ts';
+import { toRouteName } from '../src/routes.ts';
 
 test.each([
   ['/', '/'],

@@ -15,7 +15,7 @@ import { nodeCommand, startProcess } from '../support/start-process.mjs';
  * @typedef {object} World
  * @property {string} upstream
  * @property {string} redisUrl
- * @property {import('../../src/platform/redis.ts').RedisClient} redis
+ * @property {import('../../src/redis/client.ts').RedisClient} redis
  * @property {string} folder for files of this run
  * @property {readonly Grant[]} grants one for each session
  * @property {string | undefined} profiles a folder for CPU profiles

@@ -9,14 +9,14 @@ import { startHaproxy } from '../../test/support/haproxy.mjs';
 import { createSessionKeys } from './session-keys.mjs';
 import { temporaryFolder } from './temporary-folder.mjs';
 
-const { startPrivateRedis } = /** @type {typeof import('../../src/platform/private-redis.ts')} */ (
-  await fromDist('platform/private-redis.js')
+const { startPrivateRedis } = /** @type {typeof import('../../src/redis/private-redis.ts')} */ (
+  await fromDist('redis/private-redis.js')
 );
-const { parseRedisUrl } = /** @type {typeof import('../../src/platform/redis-url.ts')} */ (
-  await fromDist('platform/redis-url.js')
+const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
+  await fromDist('config/redis-url.js')
 );
-const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../src/platform/redis.ts')} */ (
-  await fromDist('platform/redis.js')
+const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../src/redis/client.ts')} */ (
+  await fromDist('redis/client.js')
 );
 
 /** So short that everybody's is renewed all the time. */

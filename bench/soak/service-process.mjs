@@ -22,11 +22,11 @@ const { createGrants } = /** @type {typeof import('../../src/local-service/grant
 const { createAccessTokens } = /** @type {typeof import('../../src/local-service/access-tokens.ts')} */ (
   await fromDist('local-service/access-tokens.js')
 );
-const { parseRedisUrl } = /** @type {typeof import('../../src/platform/redis-url.ts')} */ (
-  await fromDist('platform/redis-url.js')
+const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
+  await fromDist('config/redis-url.js')
 );
-const { createRedis } = /** @type {typeof import('../../src/platform/redis.ts')} */ (
-  await fromDist('platform/redis.js')
+const { createRedis } = /** @type {typeof import('../../src/redis/client.ts')} */ (
+  await fromDist('redis/client.js')
 );
 
 const SOAK = '/api/public/v1/soak/';

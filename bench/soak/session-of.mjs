@@ -1,7 +1,7 @@
 import { fromDist } from '../support/compiled.mjs';
 
-const { pseudonymOf } = /** @type {typeof import('../../src/session/pseudonym.ts')} */ (
-  await fromDist('session/pseudonym.js')
+const { pseudonymOf } = /** @type {typeof import('../../src/session/log-id.ts')} */ (
+  await fromDist('session/log-id.js')
 );
 
 /**

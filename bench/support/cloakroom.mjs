@@ -7,21 +7,21 @@ import { freePort } from './free-port.mjs';
 import { nodeCommand, startProcess } from './start-process.mjs';
 import { silentLog } from './store.mjs';
 
-const { createSealer } = /** @type {typeof import('../../src/session/sealing.ts')} */ (
-  await fromDist('session/sealing.js')
+const { createSealer } = /** @type {typeof import('../../src/session/encryption.ts')} */ (
+  await fromDist('session/encryption.js')
 );
-const { createSessionRecords } = /** @type {typeof import('../../src/session/session-records.ts')} */ (
-  await fromDist('session/session-records.js')
+const { createSessionRecords } = /** @type {typeof import('../../src/session/store.ts')} */ (
+  await fromDist('session/store.js')
 );
-const { createTicketCookie } = /** @type {typeof import('../../src/session/ticket-cookie.ts')} */ (
-  await fromDist('session/ticket-cookie.js')
+const { createTicketCookie } = /** @type {typeof import('../../src/session/cookie.ts')} */ (
+  await fromDist('session/cookie.js')
 );
 
 const START_WITHIN_MS = 20_000;
 
 /**
  * What all processes of a Cloakroom share: their environment, and a way to write sessions as sign-in would.
- * @param {{ upstream: string, redisUrl: string, redis: import('../../src/platform/redis.ts').RedisClient }} around
+ * @param {{ upstream: string, redisUrl: string, redis: import('../../src/redis/client.ts').RedisClient }} around
  */
 export function createCloakroom({ upstream, redisUrl, redis }) {
   const sessionKey = randomBytes(32);

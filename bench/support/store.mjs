@@ -1,16 +1,16 @@
 import { fromDist } from './compiled.mjs';
 
-const { createLog } = /** @type {typeof import('../../src/platform/log.ts')} */ (
-  await fromDist('platform/log.js')
+const { createLog } = /** @type {typeof import('../../src/observability/logger.ts')} */ (
+  await fromDist('observability/logger.js')
 );
-const { startPrivateRedis } = /** @type {typeof import('../../src/platform/private-redis.ts')} */ (
-  await fromDist('platform/private-redis.js')
+const { startPrivateRedis } = /** @type {typeof import('../../src/redis/private-redis.ts')} */ (
+  await fromDist('redis/private-redis.js')
 );
-const { parseRedisUrl } = /** @type {typeof import('../../src/platform/redis-url.ts')} */ (
-  await fromDist('platform/redis-url.js')
+const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
+  await fromDist('config/redis-url.js')
 );
-const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../src/platform/redis.ts')} */ (
-  await fromDist('platform/redis.js')
+const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../src/redis/client.ts')} */ (
+  await fromDist('redis/client.js')
 );
 
 export const silentLog = createLog('silent');

@@ -1,7 +1,7 @@
 import { diagnose } from './doctor/diagnosis.ts';
 import { isWell, toJson, toText } from './doctor/report.ts';
-import { readDotEnv } from '../platform/dot-env.ts';
-import { exitCodeOf } from '../platform/program.ts';
+import { readDotEnv } from '../config/dot-env.ts';
+import { exitCodeOf } from '../process.ts';
 
 const USAGE = `Usage: npm run doctor              says in words what is wrong with the configuration
        npm run -s doctor -- --json says it as one JSON object (--json without -- is npm's own)

@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { Request, RequestHandler } from 'express';
-import type { Render } from '../platform/templates.ts';
+import type { Render } from '../http/templates.ts';
 import { loadGatewayProblems } from './gateway-problems.ts';
 import { readGuide } from './guide.ts';
 

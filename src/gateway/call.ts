@@ -1,8 +1,8 @@
-import type { RequestToLog } from '../platform/request-log.ts';
-import type { CallSlot } from './call-bounds.ts';
+import type { RequestToLog } from '../http/access-log.ts';
+import type { CallSlot } from './concurrency.ts';
 import type { RequestBody } from './request-body.ts';
-import { countTimes } from './server-timing.ts';
-import type { CallPart, CallTimes } from './server-timing.ts';
+import { countTimes } from './timing.ts';
+import type { CallPart, CallTimes } from './timing.ts';
 import type { ServiceCall } from './service-call.ts';
 
 /** One call on its way through the gateway. */

@@ -1,5 +1,5 @@
-import type { RequestNotes } from '../platform/request-notes.ts';
-import { toPrivateCacheControl, toVary } from './caching.ts';
+import type { RequestNotes } from '../http/request-context.ts';
+import { toPrivateCacheControl, toVary } from './cache-control.ts';
 import { isForwarded, isReturned, toPlainName } from './header-names.ts';
 
 /** How this gateway names itself (RFC 9110 §7.6.3). */

@@ -1,5 +1,5 @@
-import { AppError } from '../platform/errors.ts';
-import type { ErrorDetails } from '../platform/errors.ts';
+import { AppError } from '../errors.ts';
+import type { ErrorDetails } from '../errors.ts';
 
 /** The gateway's own answers (contract, section 4); `token_endpoint_unavailable` and others come with their cause. */
 function problem(status: number, code: string, title: string) {

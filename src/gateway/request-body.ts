@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
-import { createDeferred } from '../platform/deferred.ts';
+import { createDeferred } from '../promises.ts';
 import { CallAbortedError } from './service-call-errors.ts';
 
 /** Bodies up to this size are kept, so that the call can be repeated with a renewed token. */

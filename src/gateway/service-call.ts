@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { PooledHandler } from '../platform/resting-pool.ts';
-import type { ServiceClient } from '../platform/service-client.ts';
+import type { PooledHandler } from '../upstream/connection-pool.ts';
+import type { ServiceClient } from '../upstream/service-client.ts';
 import type { RawHeaders } from './headers.ts';
 import { BodyStalledError, BodyTooLargeError } from './request-body.ts';
 import { CallAbortedError, ServiceCallError, ServiceTimeoutError } from './service-call-errors.ts';

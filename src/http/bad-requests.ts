@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Logger } from '../platform/log.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { Connections } from './connection.ts';
 
 /** An error of a connection: of Node's parser, which adds its reason, or of the socket. */

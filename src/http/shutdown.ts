@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { createBalancerWatch } from '../platform/balancer-watch.ts';
-import { createDeferred } from '../platform/deferred.ts';
-import { settlesWithin } from '../platform/durations.ts';
+import { createBalancerWatch } from './load-balancer-watch.ts';
+import { createDeferred } from '../promises.ts';
+import { settlesWithin } from '../durations.ts';
 import type { Connection, Connections } from './connection.ts';
 
 /** Shuts a server down without losing a request. */

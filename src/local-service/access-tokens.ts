@@ -1,5 +1,5 @@
-import { fromStore } from '../platform/redis.ts';
-import type { RedisClient } from '../platform/redis.ts';
+import { fromStore } from '../redis/client.ts';
+import type { RedisClient } from '../redis/client.ts';
 import type { Grant, Grants } from './grants.ts';
 import { REMEMBER_SPENT_SECONDS } from './lifetimes.ts';
 import { newSecret, secretKey } from './secrets.ts';

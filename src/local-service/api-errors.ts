@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { AppError } from '../platform/errors.ts';
-import type { Logger } from '../platform/log.ts';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../observability/logger.ts';
 import { answerErrors } from './service-errors.ts';
 
 /** Answers in the shape of the API's errors: `{"code","message","details":[]}`. */

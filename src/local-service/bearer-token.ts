@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../errors.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Grant } from './grants.ts';
 

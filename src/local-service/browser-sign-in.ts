@@ -1,7 +1,7 @@
 import { parseCookie } from 'cookie';
 import type { Request, Response } from 'express';
-import { fromStore } from '../platform/redis.ts';
-import type { RedisClient } from '../platform/redis.ts';
+import { fromStore } from '../redis/client.ts';
+import type { RedisClient } from '../redis/client.ts';
 import { accountOf } from './accounts.ts';
 import type { Account } from './accounts.ts';
 import { SIGN_IN_IDLE_SECONDS } from './lifetimes.ts';

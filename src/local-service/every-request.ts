@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
-import { AppError } from '../platform/errors.ts';
-import type { Logger } from '../platform/log.ts';
-import { createRequestLog } from '../platform/request-log.ts';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../observability/logger.ts';
+import { createRequestLog } from '../http/access-log.ts';
 
 /** What every request goes through first, whatever it asks for. */
 export function everyRequest(log: Logger): RequestHandler[] {

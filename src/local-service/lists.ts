@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../errors.ts';
 import { invalidPagination } from './page-token.ts';
 import type { PageTokens } from './page-token.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DEMO_APP } from '../platform/demo-app.ts';
-import { ConfigError, readVariables } from '../platform/env-variables.ts';
-import type { Env } from '../platform/env-variables.ts';
-import { boolean, host, integer, list } from '../platform/variable-schemas.ts';
+import { DEMO_APP } from '../config/demo-client.ts';
+import { ConfigError, readVariables } from '../config/env-variables.ts';
+import type { Env } from '../config/env-variables.ts';
+import { boolean, host, integer, list } from '../config/variable-schemas.ts';
 
 /** The whole configuration of the local service, checked. */
 export interface LocalServiceConfig {

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import express from 'express';
 import type { Express } from 'express';
-import type { Logger } from '../platform/log.ts';
-import type { RedisClient } from '../platform/redis.ts';
-import { createRender } from '../platform/templates.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { createRender } from '../http/templates.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { apiErrorHandler, refusePath } from './api-errors.ts';
 import { createAuthorizationCodes } from './authorization-codes.ts';

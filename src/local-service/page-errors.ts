@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler } from 'express';
-import type { Logger } from '../platform/log.ts';
-import { requestId } from '../platform/request-id.ts';
+import type { Logger } from '../observability/logger.ts';
+import { requestId } from '../http/request-id.ts';
 import type { Pages } from './pages.ts';
 import { answerErrors } from './service-errors.ts';
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { AppError } from '../platform/errors.ts';
-import { fromStore } from '../platform/redis.ts';
-import type { RedisClient } from '../platform/redis.ts';
+import { AppError } from '../errors.ts';
+import { fromStore } from '../redis/client.ts';
+import type { RedisClient } from '../redis/client.ts';
 import { NEXT_TOKEN_KEY_IDLE_SECONDS, NEXT_TOKEN_SECONDS } from './lifetimes.ts';
 import { storeKey } from './secrets.ts';
 

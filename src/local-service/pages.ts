@@ -1,5 +1,5 @@
-import type { AppError } from '../platform/errors.ts';
-import type { Render } from '../platform/templates.ts';
+import type { AppError } from '../errors.ts';
+import type { Render } from '../http/templates.ts';
 import type { Account } from './accounts.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';

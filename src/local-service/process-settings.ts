@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ConfigError, readVariables } from '../platform/env-variables.ts';
-import type { Env } from '../platform/env-variables.ts';
-import { parseRedisUrl } from '../platform/redis-url.ts';
-import { oneOf } from '../platform/variable-schemas.ts';
+import { ConfigError, readVariables } from '../config/env-variables.ts';
+import type { Env } from '../config/env-variables.ts';
+import { parseRedisUrl } from '../config/redis-url.ts';
+import { oneOf } from '../config/variable-schemas.ts';
 import { loadLocalServiceConfig, localServiceFiles, localServiceVariables } from './local-service-config.ts';
 import type { LocalServiceConfig } from './local-service-config.ts';
 

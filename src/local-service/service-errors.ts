@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { AppError, StoreUnavailableError, toAppError } from '../platform/errors.ts';
-import type { Logger } from '../platform/log.ts';
-import { requestId } from '../platform/request-id.ts';
+import { AppError, StoreUnavailableError, toAppError } from '../errors.ts';
+import type { Logger } from '../observability/logger.ts';
+import { requestId } from '../http/request-id.ts';
 import { LARGEST_FORM } from './form-body.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
-import type { BoundPort } from '../platform/listening.ts';
+import type { BoundPort } from '../http/listening.ts';
 
 const DRAIN_MS = 2_000;
 

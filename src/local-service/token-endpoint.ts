@@ -1,8 +1,8 @@
 import OAuth2Server from '@node-oauth/oauth2-server';
 import { Router } from 'express';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import { AppError } from '../platform/errors.ts';
-import type { Logger } from '../platform/log.ts';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../observability/logger.ts';
 import { apiErrorHandler, refuseMethod } from './api-errors.ts';
 import { readFormBody } from './form-body.ts';
 import { REFRESH_IDLE_SECONDS } from './lifetimes.ts';

@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { Request } from 'express';
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../errors.ts';
 import { refuseMethod, refusePath } from './api-errors.ts';
 import type { RequireGrant } from './bearer-token.ts';
 import type { ReadPage } from './lists.ts';

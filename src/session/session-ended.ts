@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError } from '../errors.ts';
 
 /** The session, or the grant behind it, has ended: only signing in again helps. */
 export class SessionEndedError extends AppError {

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createCounter } from '../platform/counter.ts';
+import { createCounter } from '../observability/counter.ts';
 
 /**
  * Why a session ended. One that runs out unused ends in Redis alone: nobody is told.

@@ -1,18 +1,18 @@
-import type { Config } from '../config.ts';
-import { derive } from '../platform/changing.ts';
-import type { Changing } from '../platform/changing.ts';
-import type { Getex } from '../platform/getex.ts';
-import type { Logger } from '../platform/log.ts';
-import type { RedisClient } from '../platform/redis.ts';
-import { createSealer } from './sealing.ts';
-import type { Sealer } from './sealing.ts';
-import { createSessionLife } from './session-life.ts';
-import type { SessionLife } from './session-life.ts';
+import type { Config } from '../config/load.ts';
+import { derive } from '../config/reloadable.ts';
+import type { Changing } from '../config/reloadable.ts';
+import type { Getex } from '../redis/getex.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { createSealer } from './encryption.ts';
+import type { Sealer } from './encryption.ts';
+import { createSessionLife } from './events.ts';
+import type { SessionLife } from './events.ts';
 import type { SessionMetrics } from './session-metrics.ts';
-import { createSessionRecords } from './session-records.ts';
-import type { SessionRecords } from './session-records.ts';
-import { createTicketCookie } from './ticket-cookie.ts';
-import type { TicketCookie } from './ticket-cookie.ts';
+import { createSessionRecords } from './store.ts';
+import type { SessionRecords } from './store.ts';
+import { createTicketCookie } from './cookie.ts';
+import type { TicketCookie } from './cookie.ts';
 
 /** What other rooms know sessions by. */
 export interface SessionServices {

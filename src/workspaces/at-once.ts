@@ -1,4 +1,4 @@
-import { shareOf } from '../platform/share.ts';
+import { quotaOf } from '../upstream/quota.ts';
 
 /** Lets a session in, and gives what it leaves with; null where it has enough under way already. */
 type Enter = (sessionId: string) => (() => void) | null;
@@ -23,7 +23,7 @@ export function createAtOnce({ most, places = Infinity }: AtOnceBounds): Enter {
   let all = 0;
   return (sessionId) => {
     const count = underWay.get(sessionId) ?? 0;
-    if (count >= Math.min(most, Math.max(LEAST, shareOf(places, all - count)))) return null;
+    if (count >= Math.min(most, Math.max(LEAST, quotaOf(places, all - count)))) return null;
     underWay.set(sessionId, count + 1);
     all += 1;
     return () => {

@@ -1,4 +1,4 @@
-import { judgeTarget } from '../auth/target.ts';
+import { judgeTarget } from '../upstream/target.ts';
 
 /** A list of the service, and where the browser shows it. */
 export interface ServiceList {

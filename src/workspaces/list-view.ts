@@ -1,6 +1,6 @@
-import { toFindQuery, toHref, toPageQuery } from './addresses.ts';
-import type { FindAddress, Query } from './addresses.ts';
-import type { Found } from './finding.ts';
+import { toFindQuery, toHref, toPageQuery } from './urls.ts';
+import type { FindAddress, Query } from './urls.ts';
+import type { Found } from './search.ts';
 import { toItemRows } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
 import type { ListedPage } from './page-by-number.ts';

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
-import { AppError } from '../platform/errors.ts';
-import { goneSignal } from '../platform/gone.ts';
+import { AppError } from '../errors.ts';
+import { goneSignal } from './gone.ts';
 import type { Ticket } from '../session/record.ts';
 import { createAtOnce } from './at-once.ts';
 import type { AtOnceBounds } from './at-once.ts';

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingHttpHeaders } from 'undici/types/header.js';
-import { loginUrl } from '../auth/return-to.ts';
-import { AppError } from '../platform/errors.ts';
-import type { ErrorDetails } from '../platform/errors.ts';
+import { loginUrl } from '../oauth/return-to.ts';
+import { AppError } from '../errors.ts';
+import type { ErrorDetails } from '../errors.ts';
 
 const NOTHING_LOST = 'Nothing is lost, and you are still signed in.';
 const SIGN_IN_AGAIN = (page: string) => ({ href: loginUrl(page), label: 'Sign in again' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AskService, ServiceSource } from './service-calls.ts';
+import type { AskService, ServiceSource } from './api-client.ts';
 
 /**
  * Begins to read what the service says of a single item, beside something else that a page is waiting for. The function

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toServiceAnswerError, toUnreadableAnswer } from './service-answer-error.ts';
-import type { AskService, ServiceSource } from './service-calls.ts';
+import type { AskService, ServiceSource } from './api-client.ts';
 
 /** A page of a list as the service gave it; the items are anything at all. */
 export interface ServicePage {

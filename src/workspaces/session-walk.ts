@@ -1,6 +1,6 @@
 import { SessionEndedError } from '../session/session-ended.ts';
-import type { SessionRecords } from '../session/session-records.ts';
-import type { PageTokens } from './page-tokens.ts';
+import type { SessionRecords } from '../session/store.ts';
+import type { PageTokens } from './cursors.ts';
 import { walkPages } from './page-walk.ts';
 import type { PageMark, Walk, WalkedPage } from './page-walk.ts';
 import { isExpiredToken } from './service-answer-error.ts';

@@ -1,6 +1,6 @@
-import { toHref } from './addresses.ts';
-import type { FindAddress, WayBack } from './addresses.ts';
-import type { Found } from './finding.ts';
+import { toHref } from './urls.ts';
+import type { FindAddress, WayBack } from './urls.ts';
+import type { Found } from './search.ts';
 import { toItemRow } from './item-row.ts';
 import type { ItemRow } from './item-row.ts';
 import { toFoundView, toLabel, toPageView } from './list-view.ts';

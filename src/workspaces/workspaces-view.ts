@@ -1,6 +1,6 @@
-import { toHref, toPlaceQuery } from './addresses.ts';
-import type { FindAddress } from './addresses.ts';
-import type { Found } from './finding.ts';
+import { toHref, toPlaceQuery } from './urls.ts';
+import type { FindAddress } from './urls.ts';
+import type { Found } from './search.ts';
 import { toFoundView, toPageView } from './list-view.ts';
 import type { ListView, ShownList } from './list-view.ts';
 import { isPathId, toWorkspaceAddress, WORKSPACES } from './list-paths.ts';

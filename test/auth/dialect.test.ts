@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { speakDialect } from '../../src/auth/dialect.ts';
+import { speakDialect } from '../../src/oauth/service-quirks.ts';
 
 const OPTIONS = { method: 'POST', headers: {}, body: null, redirect: 'manual' } as const;
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { endForSure } from '../../src/auth/end-for-sure.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { createSessionLife } from '../../src/session/session-life.ts';
+import { endForSure } from '../../src/oauth/end-for-sure.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { createSessionLife } from '../../src/session/events.ts';
 import { eventually } from '../support/eventually.ts';
 
 const BY = { requestId: 'a-request', trace: null, session: undefined, token: undefined, bytes: 0 };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { sessionKey } from '../../src/session/session-records.ts';
+import { sessionKey } from '../../src/session/store.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';
 

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { createRenewalLocks } from '../../src/auth/renewal-lock.ts';
-import type { HeldLock } from '../../src/auth/renewal-lock.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
-import { keyBesideSession } from '../../src/session/session-records.ts';
+import { createRenewalLocks } from '../../src/oauth/refresh/lock.ts';
+import type { HeldLock } from '../../src/oauth/refresh/lock.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../src/redis/private-redis.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/redis/client.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
+import { keyBesideSession } from '../../src/session/store.ts';
 
 const SESSION = 'a-session';
 const LOCK = keyBesideSession('t:', 'renewal', SESSION);

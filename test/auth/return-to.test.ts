@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { loginUrl, toReturnPath } from '../../src/auth/return-to.ts';
+import { loginUrl, toReturnPath } from '../../src/oauth/return-to.ts';
 import { fc, times } from '../support/properties.ts';
 
 const ORIGIN = 'https://app.example';

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { createSignInCounts } from '../../src/auth/sign-in-counts.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
+import { createSignInCounts } from '../../src/oauth/rate-limit-store.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/redis/client.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startCluster } from '../support/redis/cluster.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, createHmac, getHashes, hkdfSync, randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
-import { createLocalCounts } from '../../src/auth/sign-in-counts.ts';
+import { createLocalCounts } from '../../src/oauth/rate-limit-store.ts';
 import { ACCEPT_HTML as HTML } from '../support/constants.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { judgeTarget } from '../../src/auth/target.ts';
-import type { TargetVerdict } from '../../src/auth/target.ts';
+import { judgeTarget } from '../../src/upstream/target.ts';
+import type { TargetVerdict } from '../../src/upstream/target.ts';
 import { fc, times } from '../support/properties.ts';
 
 const PREFIX = '/api/public/v1/';

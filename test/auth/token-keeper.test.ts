@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { createRenewalAttempts } from '../../src/auth/renewal-attempts.ts';
-import { createRenewalLocks } from '../../src/auth/renewal-lock.ts';
-import type { HeldLock, RenewalLocks } from '../../src/auth/renewal-lock.ts';
-import { createTokenKeeper } from '../../src/auth/token-keeper.ts';
-import { redisReady } from '../../src/platform/redis.ts';
+import { createRenewalAttempts } from '../../src/oauth/refresh/journal.ts';
+import { createRenewalLocks } from '../../src/oauth/refresh/lock.ts';
+import type { HeldLock, RenewalLocks } from '../../src/oauth/refresh/lock.ts';
+import { createTokenKeeper } from '../../src/oauth/refresh/token-provider.ts';
+import { redisReady } from '../../src/redis/client.ts';
 import { createServices } from '../../src/services.ts';
 import type { Services } from '../../src/services.ts';
 import type { Ticket } from '../../src/session/record.ts';

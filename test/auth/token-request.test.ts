@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { NotSentError, createTokenRequest } from '../../src/auth/token-request.ts';
+import { NotSentError, createTokenRequest } from '../../src/oauth/token-request.ts';
 import { startHouse } from '../support/house.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTcpServer } from '../support/tcp-server.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { minimalEnv } from '../config/minimal-env.ts';
 
 const KEYGEN = fileURLToPath(new URL('../../scripts/keygen.mjs', import.meta.url));

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
-import { speakDialect } from '../../src/auth/dialect.ts';
-import { createTokenRequest } from '../../src/auth/token-request.ts';
+import { speakDialect } from '../../src/oauth/service-quirks.ts';
+import { createTokenRequest } from '../../src/oauth/token-request.ts';
 import { openBench } from '../support/local-service/service-under-test.ts';
 import type { Bench } from '../support/local-service/service-under-test.ts';
 import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';

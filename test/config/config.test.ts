@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { loadConfig, withPort } from '../../src/config.ts';
-import { ConfigError } from '../../src/platform/env-variables.ts';
+import { loadConfig, withPort } from '../../src/config/load.ts';
+import { ConfigError } from '../../src/config/env-variables.ts';
 import { packageVersion } from '../support/package-version.ts';
 import { minimalEnv } from './minimal-env.ts';
 import { problemsOf } from './problems-of.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { loadConfig, variableNames } from '../../src/config.ts';
+import { loadConfig, variableNames } from '../../src/config/load.ts';
 import { minimalEnv } from './minimal-env.ts';
 
 const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');

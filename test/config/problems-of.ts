@@ -1,5 +1,5 @@
-import { loadConfig } from '../../src/config.ts';
-import { ConfigError } from '../../src/platform/env-variables.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { ConfigError } from '../../src/config/env-variables.ts';
 
 /** The problems of a configuration; none where it loads. */
 export function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { minimalEnv } from './minimal-env.ts';
 import { problemsOf } from './problems-of.ts';
 

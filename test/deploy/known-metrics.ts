@@ -1,14 +1,18 @@
-import { RENEWAL_FAILURES, RENEWAL_OUTCOMES, RENEWAL_TRIGGERS } from '../../src/auth/renewal-metrics.ts';
-import { SIGN_IN_OUTCOMES } from '../../src/auth/sign-in-metrics.ts';
-import { GRANTS, TOKEN_ENDPOINT_OUTCOMES } from '../../src/auth/token-endpoint-metrics.ts';
-import { REFUSAL_CODES } from '../../src/gateway/call-metrics.ts';
-import { CALLERS } from '../../src/meters.ts';
-import { REDIS_COMMANDS, REDIS_ERRORS } from '../../src/platform/redis-metrics.ts';
-import { OTHER_METHODS } from '../../src/platform/request-metrics.ts';
-import { SERVICE_STATUSES } from '../../src/platform/service-metrics.ts';
-import { STATUSES } from '../../src/platform/status-kinds.ts';
-import { ROUTES } from '../../src/route-names.ts';
-import { RELOAD_OUTCOMES } from '../../src/secrets-reload-metrics.ts';
+import {
+  RENEWAL_FAILURES,
+  RENEWAL_OUTCOMES,
+  RENEWAL_TRIGGERS,
+} from '../../src/oauth/refresh/refresh-metrics.ts';
+import { SIGN_IN_OUTCOMES } from '../../src/oauth/sign-in-metrics.ts';
+import { GRANTS, TOKEN_ENDPOINT_OUTCOMES } from '../../src/oauth/token-endpoint-metrics.ts';
+import { REFUSAL_CODES } from '../../src/gateway/gateway-metrics.ts';
+import { CALLERS } from '../../src/metrics.ts';
+import { REDIS_COMMANDS, REDIS_ERRORS } from '../../src/redis/redis-metrics.ts';
+import { OTHER_METHODS } from '../../src/http/request-metrics.ts';
+import { SERVICE_STATUSES } from '../../src/upstream/service-metrics.ts';
+import { STATUSES } from '../../src/observability/status-kinds.ts';
+import { ROUTES } from '../../src/routes.ts';
+import { RELOAD_OUTCOMES } from '../../src/config/secrets-reload-metrics.ts';
 import { ENDS_OF_SESSION } from '../../src/session/session-metrics.ts';
 import { packageVersion } from '../support/package-version.ts';
 

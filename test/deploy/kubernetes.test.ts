@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Container, PodSpec } from 'kubernetes-types/core/v1.js';
 import type { HTTPIngressPath } from 'kubernetes-types/networking/v1.js';
-import { ROUTES } from '../../src/route-names.ts';
+import { ROUTES } from '../../src/routes.ts';
 import { ROOT } from '../support/constants.ts';
 import { buildManifests, ofKind, theOne, toClaim } from './manifests.ts';
 import type { Manifest } from './manifests.ts';

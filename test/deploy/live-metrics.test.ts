@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createMeters } from '../../src/meters.ts';
+import { createMeters } from '../../src/metrics.ts';
 import { cloakroomMetrics } from './known-metrics.ts';
 
 /** What prom-client's types leave out. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { createCertificate } from '../support/certificate.ts';
 import { startCaddy } from '../support/fronts/caddy.ts';
 import { createFetch, createPlace, isUp } from '../support/fronts/front.ts';

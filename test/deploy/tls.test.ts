@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { API_PATH, MIB } from '../support/constants.ts';
 import { createFetch, createPlace, openTls } from '../support/fronts/front.ts';
 import type { Front, Place } from '../support/fronts/front.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { comeBackTo, sessionOf, stopClock } from '../support/e2e/session-of.ts';
 import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
 import { cookiesOfSignedIn, startE2e } from '../support/e2e/start-e2e.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import { bodyOf, isFocused, outcomeOf, press, send, startConsole } from '../support/e2e/console-page.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { BrowserContext, Page, Request } from 'playwright-core';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { WORKSPACES_PATH } from '../support/constants.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';

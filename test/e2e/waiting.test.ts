@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { WORKSPACES_PATH } from '../support/constants.ts';
 import { stopClock } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { hashId } from '../../src/session/session-records.ts';
+import { hashId } from '../../src/session/store.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';

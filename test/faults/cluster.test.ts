@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hashId } from '../../src/session/session-records.ts';
+import { hashId } from '../../src/session/store.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import type { Answer } from '../support/fleet/calls.ts';
 import type { LogLine } from '../support/fleet/cloakroom.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { call, closeCalls, tally } from '../support/fleet/calls.ts';
 import type { Answer } from '../support/fleet/calls.ts';
 import type { LogLine } from '../support/fleet/cloakroom.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { keyBesideSession } from '../../src/session/session-records.ts';
+import { keyBesideSession } from '../../src/session/store.ts';
 import { ACCEPT_HTML as HTML, TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import type { Answer } from '../support/fleet/calls.ts';

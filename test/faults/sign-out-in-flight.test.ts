@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { hashId } from '../../src/session/session-records.ts';
+import { hashId } from '../../src/session/store.ts';
 import { TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls, signOut, tally } from '../support/fleet/calls.ts';
 import type { Answer, CallOptions } from '../support/fleet/calls.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createSealer } from '../../src/session/sealing.ts';
-import { hashId } from '../../src/session/session-records.ts';
+import { createSealer } from '../../src/session/encryption.ts';
+import { hashId } from '../../src/session/store.ts';
 import { SESSION_KEY } from '../support/constants.ts';
 import { call, closeCalls, signOut } from '../support/fleet/calls.ts';
 import type { LogLine } from '../support/fleet/cloakroom.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { keyBesideSession } from '../../src/session/session-records.ts';
+import { keyBesideSession } from '../../src/session/store.ts';
 import { TOKEN_AGE_MS } from '../support/constants.ts';
 import { call, closeCalls } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { keyBesideSession } from '../../src/session/session-records.ts';
+import { keyBesideSession } from '../../src/session/store.ts';
 import { TOKEN_PATH } from '../support/constants.ts';
 import { call, closeCalls, startLoad } from '../support/fleet/calls.ts';
 import { reportFault } from '../support/fleet/report.ts';

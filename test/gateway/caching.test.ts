@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { toPrivateCacheControl, toVary } from '../../src/gateway/caching.ts';
+import { toPrivateCacheControl, toVary } from '../../src/gateway/cache-control.ts';
 
 describe('Cache-Control of a response to one user', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createCallBounds } from '../../src/gateway/call-bounds.ts';
+import { createCallBounds } from '../../src/gateway/concurrency.ts';
 import { CallAbortedError, ServiceTimeoutError } from '../../src/gateway/service-call-errors.ts';
 
 const createBounds = () => createCallBounds({ mostCalls: 6, mostCallsPerSession: 3, connections: 2 });

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { isSameOrigin } from '../../src/platform/same-origin.ts';
+import { isSameOrigin } from '../../src/http/same-origin.ts';
 import { API_PATH as PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createApp } from '../../src/app.ts';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import { startStopwatch } from '../support/stopwatch.ts';

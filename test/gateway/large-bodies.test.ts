@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { MIB } from '../support/constants.ts';
 import { closeCalls } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';

@@ -8,8 +8,8 @@ import { expect, test } from '@jest/globals';
 import { buildConnector } from 'undici';
 import { CallAbortedError } from '../../src/gateway/service-call-errors.ts';
 import { callService } from '../../src/gateway/service-call.ts';
-import { createDeferred } from '../../src/platform/deferred.ts';
-import { RestingPool } from '../../src/platform/resting-pool.ts';
+import { createDeferred } from '../../src/promises.ts';
+import { RestingPool } from '../../src/upstream/connection-pool.ts';
 
 const TIMEOUT_MS = 1_000;
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { API_PATH as API } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Shutdown } from '../../src/http/shutdown.ts';
-import { bindPort } from '../../src/platform/listening.ts';
+import { bindPort } from '../../src/http/listening.ts';
 import { holdUp } from '../support/hold-up.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 import { createDrainable } from './drainable-server.ts';

@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
-import { bindPort } from '../../src/platform/listening.ts';
+import { createDeferred } from '../../src/promises.ts';
+import { bindPort } from '../../src/http/listening.ts';
 import { eventually } from '../support/eventually.ts';
 import { createDrainable } from './drainable-server.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
 import { Browser } from '../support/browser.ts';
 import { TOKEN_PATH } from '../support/constants.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createDeferred } from '../../src/platform/deferred.ts';
-import { redisReady } from '../../src/platform/redis.ts';
+import { createDeferred } from '../../src/promises.ts';
+import { redisReady } from '../../src/redis/client.ts';
 import { createServices } from '../../src/services.ts';
-import { keyBesideSession } from '../../src/session/session-records.ts';
+import { keyBesideSession } from '../../src/session/store.ts';
 import { Browser } from '../support/browser.ts';
 import { TOKEN_PATH } from '../support/constants.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';

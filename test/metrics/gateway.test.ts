@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { API_PATH } from '../support/constants.ts';
 import { startMetricsHouse } from '../support/metrics-house.ts';
 import type { MetricsHouse } from '../support/metrics-house.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GATEWAY_PROBLEMS } from '../../public/console/gateway-problems.js';
 import { createApp } from '../../src/app.ts';
-import { REFUSAL_CODES } from '../../src/gateway/call-metrics.ts';
-import { ROUTES, toRouteName } from '../../src/route-names.ts';
+import { REFUSAL_CODES } from '../../src/gateway/gateway-metrics.ts';
+import { ROUTES, toRouteName } from '../../src/routes.ts';
 import { routes } from '../console/openapi-document.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';

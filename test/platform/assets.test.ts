@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
-import { createAssets } from '../../src/platform/assets.ts';
+import { createAssets } from '../../src/http/static-assets.ts';
 import { ROOT } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';
 import type { House } from '../support/house.ts';

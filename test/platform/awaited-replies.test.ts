@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { createAwaitedReplies } from '../../src/platform/awaited-replies.ts';
-import type { AwaitedReplies } from '../../src/platform/awaited-replies.ts';
-import { StoreUnavailableError } from '../../src/platform/errors.ts';
-import { RedisTimeoutError } from '../../src/platform/redis-silence.ts';
+import { createAwaitedReplies } from '../../src/redis/awaited-replies.ts';
+import type { AwaitedReplies } from '../../src/redis/awaited-replies.ts';
+import { StoreUnavailableError } from '../../src/errors.ts';
+import { RedisTimeoutError } from '../../src/redis/watchdog.ts';
 
 let awaited: AwaitedReplies<string>;
 let silences: number;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readBuild } from '../../src/platform/build.ts';
+import { readBuild } from '../../src/config/build-info.ts';
 import { packageVersion } from '../support/package-version.ts';
 
 test('an image says which build it is', () => {

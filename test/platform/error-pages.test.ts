@@ -7,10 +7,10 @@ import { expect, test } from '@jest/globals';
 import express from 'express';
 import type { RequestHandler } from 'express';
 import request from 'supertest';
-import { createErrorPages, pageNotFound } from '../../src/platform/error-pages.ts';
-import { AppError, StoreUnavailableError } from '../../src/platform/errors.ts';
-import { createLog } from '../../src/platform/log.ts';
-import type { Render } from '../../src/platform/templates.ts';
+import { createErrorPages, pageNotFound } from '../../src/http/error-pages.ts';
+import { AppError, StoreUnavailableError } from '../../src/errors.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import type { Render } from '../../src/http/templates.ts';
 import { render } from '../support/render.ts';
 
 /** An app whose every page does what `page` does. */

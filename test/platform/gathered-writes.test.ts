@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { createGatheredWrites } from '../../src/platform/gathered-writes.ts';
-import type { GatheredWrites } from '../../src/platform/gathered-writes.ts';
+import { createGatheredWrites } from '../../src/redis/gathered-writes.ts';
+import type { GatheredWrites } from '../../src/redis/gathered-writes.ts';
 
 let written: string[];
 let writes: GatheredWrites;

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog } from '../../src/observability/logger.ts';
 import { startRedisServer } from '../support/fleet/redis-server.ts';
 import type { RedisServer } from '../support/fleet/redis-server.ts';
 import { eventually } from '../support/eventually.ts';

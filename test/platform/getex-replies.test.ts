@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { UnexpectedReplyError, createReplyReader } from '../../src/platform/getex-replies.ts';
+import { UnexpectedReplyError, createReplyReader } from '../../src/redis/getex-replies.ts';
 import { fc } from '../support/properties.ts';
 
 /** A reply as it is heard: a value, null where there is none, or Redis's words. */

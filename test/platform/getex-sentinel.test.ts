@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { once } from 'node:events';
-import { StoreUnavailableError } from '../../src/platform/errors.ts';
+import { StoreUnavailableError } from '../../src/errors.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGetex } from '../support/redis/getex-client.ts';
 import { isReplica } from '../support/redis/redis-node.ts';

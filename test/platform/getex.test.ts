@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Socket } from 'node:net';
-import { StoreUnavailableError } from '../../src/platform/errors.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import { closeRedis } from '../../src/platform/redis.ts';
+import { StoreUnavailableError } from '../../src/errors.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../src/redis/private-redis.ts';
+import { closeRedis } from '../../src/redis/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGetex } from '../support/redis/getex-client.ts';
 

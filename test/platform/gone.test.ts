@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { request } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { createDeferred } from '../../src/platform/deferred.ts';
-import { goneSignal } from '../../src/platform/gone.ts';
+import { createDeferred } from '../../src/promises.ts';
+import { goneSignal } from '../../src/workspaces/gone.ts';
 
 test.each(['before', 'after'])('Who goes away %s anybody asks is gone', async (when) => {
   const outcome = createDeferred<boolean>();

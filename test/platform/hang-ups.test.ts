@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { takeHangUps } from '../../src/platform/hang-ups.ts';
+import { takeHangUps } from '../../src/config/sighup.ts';
 import { CLIENT_ID } from '../support/constants.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram } from '../support/programs.ts';

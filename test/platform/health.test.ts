@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
-import { createGetex } from '../../src/platform/getex.ts';
-import { createHealthRouter } from '../../src/platform/health.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
+import { createGetex } from '../../src/redis/getex.ts';
+import { createHealthRouter } from '../../src/observability/health.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../src/redis/private-redis.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/redis/client.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 

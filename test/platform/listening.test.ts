@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { bindPort } from '../../src/platform/listening.ts';
+import { bindPort } from '../../src/http/listening.ts';
 
 test('who comes before the server is served by it', async () => {
   await using bound = await bindPort('127.0.0.1', 0);

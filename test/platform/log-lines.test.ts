@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { createGatheredLines } from '../../src/platform/log-lines.ts';
+import { createGatheredLines } from '../../src/observability/log-lines.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram } from '../support/programs.ts';
 

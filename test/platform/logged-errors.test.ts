@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog } from '../../src/observability/logger.ts';
 
 const SECRET = 'pw-that-nobody-may-read';
 

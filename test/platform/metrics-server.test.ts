@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Gauge, Registry } from 'prom-client';
-import { startMetricsServer } from '../../src/platform/metrics-server.ts';
+import { startMetricsServer } from '../../src/observability/metrics-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { openConnection } from '../support/raw-client.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
 test('a Redis that does not start says why, at once', async () => {

@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { createLog } from '../../src/platform/log.ts';
-import { createRequestLog } from '../../src/platform/request-log.ts';
-import { createRequestMetrics } from '../../src/platform/request-metrics.ts';
-import { ROUTES } from '../../src/route-names.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { createRequestLog } from '../../src/http/access-log.ts';
+import { createRequestMetrics } from '../../src/http/request-metrics.ts';
+import { ROUTES } from '../../src/routes.ts';
 
 type Ask = readonly [method: string, target: string, status: number];
 

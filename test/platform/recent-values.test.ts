@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createRecentValues } from '../../src/platform/recent-values.ts';
+import { createRecentValues } from '../../src/recent-values.ts';
 
 test('what was used last is kept, and never more than the number', () => {
   const values = createRecentValues<number, string>(10);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createLog } from '../../src/platform/log.ts';
-import { changeLogin } from '../../src/platform/redis-login.ts';
-import { tryLogin } from '../../src/platform/redis-trial.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { changeLogin } from '../../src/redis/login.ts';
+import { tryLogin } from '../../src/redis/login-trial.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/redis/client.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startCluster } from '../support/redis/cluster.ts';
 import type { ClusterTopology } from '../support/redis/cluster.ts';

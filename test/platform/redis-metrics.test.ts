@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { StoreUnavailableError } from '../../src/platform/errors.ts';
-import { createRedisMetrics } from '../../src/platform/redis-metrics.ts';
-import { fromStore } from '../../src/platform/redis.ts';
+import { StoreUnavailableError } from '../../src/errors.ts';
+import { createRedisMetrics } from '../../src/redis/redis-metrics.ts';
+import { fromStore } from '../../src/redis/client.ts';
 
 /** How the errors of a command that was sent this long ago (ms) are counted. */
 async function countsOf(sentMs: number, error?: unknown): Promise<string[]> {

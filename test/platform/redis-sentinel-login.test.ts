@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { once } from 'node:events';
-import { createLog } from '../../src/platform/log.ts';
-import { changeLogin } from '../../src/platform/redis-login.ts';
-import { tryLogin } from '../../src/platform/redis-trial.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { changeLogin } from '../../src/redis/login.ts';
+import { tryLogin } from '../../src/redis/login-trial.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/redis/client.ts';
 import { PASSWORD } from '../support/redis/redis-node.ts';
 import { startSentinels } from '../support/redis/sentinels.ts';
 import type { SentinelTopology } from '../support/redis/sentinels.ts';

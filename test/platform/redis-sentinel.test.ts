@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createLog } from '../../src/platform/log.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/redis/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startSentinels } from '../support/redis/sentinels.ts';
 import type { SentinelTopology } from '../support/redis/sentinels.ts';

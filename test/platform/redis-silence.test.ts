@@ -3,11 +3,11 @@ import { Redis } from 'ioredis';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
-import { createLog } from '../../src/platform/log.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import { SILENT_AFTER_MS, endSilentConnections } from '../../src/platform/redis-silence.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, fromStore, redisReady } from '../../src/platform/redis.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
+import { SILENT_AFTER_MS, endSilentConnections } from '../../src/redis/watchdog.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, fromStore, redisReady } from '../../src/redis/client.ts';
 
 describe('a connection', () => {
   let stream: PassThrough;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { ConfigError } from '../../src/platform/env-variables.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import type { RedisLogin } from '../../src/platform/redis-login.ts';
-import { tryLogin } from '../../src/platform/redis-trial.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
+import { ConfigError } from '../../src/config/env-variables.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../src/redis/private-redis.ts';
+import type { RedisLogin } from '../../src/redis/login.ts';
+import { tryLogin } from '../../src/redis/login-trial.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/redis/client.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
 
 const PREFIX = 'cloakroom:';
 const REFUSED = 'REDIS_URL has a user or password that Redis refuses';

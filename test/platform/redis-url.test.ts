@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
 
 const one = { kind: 'single', tls: false, host: 'h', port: 6379, db: 0 };
 

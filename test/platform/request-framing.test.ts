@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { judgeFraming } from '../../src/platform/request-framing.ts';
+import { judgeFraming } from '../../src/http/request-framing.ts';
 
 /** A request as Node's parser hands it on. test/gateway/framing.test.ts sends them over the wire. */
 function judge(httpVersion: string, ...fields: [name: string, value: string][]) {

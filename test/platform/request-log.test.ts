@@ -4,11 +4,11 @@ import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { createLog } from '../../src/platform/log.ts';
-import type { Logger } from '../../src/platform/log.ts';
-import { requestId } from '../../src/platform/request-id.ts';
-import type { RequestNotes } from '../../src/platform/request-notes.ts';
-import { createRequestLog } from '../../src/platform/request-log.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import type { Logger } from '../../src/observability/logger.ts';
+import { requestId } from '../../src/http/request-id.ts';
+import type { RequestNotes } from '../../src/http/request-context.ts';
+import { createRequestLog } from '../../src/http/access-log.ts';
 
 /** A server that logs each request as `level` lets it, and its port. */
 async function startServer(level: string, answer: RequestListener, noted: Partial<RequestNotes> = {}) {

@@ -1,9 +1,9 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { createLog } from '../../src/platform/log.ts';
-import { createRequestLog } from '../../src/platform/request-log.ts';
-import { notesOf } from '../../src/platform/request-notes.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { createRequestLog } from '../../src/http/access-log.ts';
+import { notesOf } from '../../src/http/request-context.ts';
 
 const answer = () => {
   const req = new IncomingMessage(new Socket());

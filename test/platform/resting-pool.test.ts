@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { buildConnector } from 'undici';
-import { createDeferred } from '../../src/platform/deferred.ts';
-import { RestingPool } from '../../src/platform/resting-pool.ts';
+import { createDeferred } from '../../src/promises.ts';
+import { RestingPool } from '../../src/upstream/connection-pool.ts';
 
 test('a request that undici finds invalid costs no connection', async () => {
   const server = createServer((_req, res) => res.end('{}')).listen(0, '127.0.0.1');

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
-import { createSecurityHeaders } from '../../src/platform/security-headers.ts';
+import { createSecurityHeaders } from '../../src/http/security-headers.ts';
 
 async function headersOf(https: boolean): Promise<Record<string, string>> {
   const app = express();

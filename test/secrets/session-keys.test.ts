@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createSealer } from '../../src/session/sealing.ts';
-import { sessionKey } from '../../src/session/session-records.ts';
-import { createTicketCookie } from '../../src/session/ticket-cookie.ts';
+import { createSealer } from '../../src/session/encryption.ts';
+import { sessionKey } from '../../src/session/store.ts';
+import { createTicketCookie } from '../../src/session/cookie.ts';
 import { SESSION_KEY } from '../support/constants.ts';
 import { call, closeCalls, startLoad, tally } from '../support/fleet/calls.ts';
 import { startFleet } from '../support/fleet/fleet.ts';

@@ -1,7 +1,7 @@
 import { createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { createSealer } from '../../src/session/sealing.ts';
-import { createTicketCookie } from '../../src/session/ticket-cookie.ts';
+import { createSealer } from '../../src/session/encryption.ts';
+import { createTicketCookie } from '../../src/session/cookie.ts';
 
 const A = randomBytes(32);
 const B = randomBytes(32);

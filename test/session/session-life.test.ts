@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { request } from 'undici';
-import { pseudonymOf } from '../../src/session/pseudonym.ts';
-import { hashId, sessionKey } from '../../src/session/session-records.ts';
+import { pseudonymOf } from '../../src/session/log-id.ts';
+import { hashId, sessionKey } from '../../src/session/store.ts';
 import type { Browser } from '../support/browser.ts';
 import { API_PATH } from '../support/constants.ts';
 import { startHouse } from '../support/house.ts';

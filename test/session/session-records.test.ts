@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createLog } from '../../src/platform/log.ts';
-import { createGetex } from '../../src/platform/getex.ts';
-import type { Getex } from '../../src/platform/getex.ts';
-import { startPrivateRedis } from '../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../src/platform/private-redis.ts';
-import { parseRedisUrl } from '../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../src/platform/redis.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
-import { createSealer } from '../../src/session/sealing.ts';
-import { createSessionRecords, hashId } from '../../src/session/session-records.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import { createGetex } from '../../src/redis/getex.ts';
+import type { Getex } from '../../src/redis/getex.ts';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../src/redis/private-redis.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../src/redis/client.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
+import { createSealer } from '../../src/session/encryption.ts';
+import { createSessionRecords, hashId } from '../../src/session/store.ts';
 import { eventually } from '../support/eventually.ts';
 
 const IDLE_SECONDS = 100;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { parse } from 'cookie';
-import { isOAuthError } from '../../src/auth/oauth-errors.ts';
+import { isOAuthError } from '../../src/oauth/oauth-errors.ts';
 
 /** Set by scripts/jest.mjs, which looks through what is written there when all tests are over; nothing is, where it is not set. */
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];

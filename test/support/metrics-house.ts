@@ -1,4 +1,4 @@
-import { startMetricsServer } from '../../src/platform/metrics-server.ts';
+import { startMetricsServer } from '../../src/observability/metrics-server.ts';
 import { startHouse } from './house.ts';
 import type { House } from './house.ts';
 import { eventually } from './eventually.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDeferred } from '../../src/platform/deferred.ts';
+import { createDeferred } from '../../src/promises.ts';
 import { ROOT } from './constants.ts';
 import { keepLines, noteVariables } from './log-audit.ts';
 

@@ -1,5 +1,5 @@
-import { createAssets } from '../../src/platform/assets.ts';
-import { createRender } from '../../src/platform/templates.ts';
+import { createAssets } from '../../src/http/static-assets.ts';
+import { createRender } from '../../src/http/templates.ts';
 
 /** Our templates, as the app has them. */
 export const render = createRender({ asset: createAssets().address });

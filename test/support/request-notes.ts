@@ -1,4 +1,4 @@
-import type { RequestNotes } from '../../src/platform/request-notes.ts';
+import type { RequestNotes } from '../../src/http/request-context.ts';
 
 /** Those of a request of which nothing is known yet. */
 export const NOTES: RequestNotes = {

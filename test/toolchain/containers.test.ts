@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { variableNames } from '../../src/config.ts';
+import { variableNames } from '../../src/config/load.ts';
 import { localServiceVariables } from '../../src/local-service/local-service-config.ts';
 import { ROOT } from '../support/constants.ts';
 

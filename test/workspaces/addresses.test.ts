@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toFindAddress, toPlaceQuery, toWayBack } from '../../src/workspaces/addresses.ts';
+import { toFindAddress, toPlaceQuery, toWayBack } from '../../src/workspaces/urls.ts';
 
 test.each([
   ['', '/workspaces', 'Workspaces'],

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { createMatcher } from '../../src/workspaces/find-text.ts';
+import { createMatcher } from '../../src/workspaces/search-text.ts';
 import { toItemRow } from '../../src/workspaces/item-row.ts';
 import { json } from '../support/raw-service.ts';
 import { namesIn, withEmptyRedis } from './browser-app.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { createLog } from '../../src/platform/log.ts';
-import type { RedisClient } from '../../src/platform/redis.ts';
-import { createSealer } from '../../src/session/sealing.ts';
-import { createPageTokens } from '../../src/workspaces/page-tokens.ts';
+import { createLog } from '../../src/observability/logger.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
+import { createSealer } from '../../src/session/encryption.ts';
+import { createPageTokens } from '../../src/workspaces/cursors.ts';
 import { json } from '../support/raw-service.ts';
 import { IDLE_SECONDS, startBrowserApp, startOwnRedis } from './browser-app.ts';
 import type { OwnRedis } from './browser-app.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NOTES } from '../support/request-notes.ts';
-import { createDeferred } from '../../src/platform/deferred.ts';
-import { createServiceClient } from '../../src/platform/service-client.ts';
-import type { ServiceClient } from '../../src/platform/service-client.ts';
+import { createDeferred } from '../../src/promises.ts';
+import { createServiceClient } from '../../src/upstream/service-client.ts';
+import type { ServiceClient } from '../../src/upstream/service-client.ts';
 import type { Ticket } from '../../src/session/record.ts';
-import { createServiceCalls } from '../../src/workspaces/service-calls.ts';
+import { createServiceCalls } from '../../src/workspaces/api-client.ts';
 import { createServicePages } from '../../src/workspaces/service-pages.ts';
 import { ok, startRawService } from '../support/raw-service.ts';
 import type { RawService } from '../support/raw-service.ts';

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { variables } from '../../config-variables.ts';
-import { DEMO_APP } from '../../platform/demo-app.ts';
-import { ConfigError, readVariables } from '../../platform/env-variables.ts';
-import type { Env } from '../../platform/env-variables.ts';
-import { exitCodeOf } from '../../platform/program.ts';
+import { variables } from '../../config/schema.ts';
+import { DEMO_APP } from '../../config/demo-client.ts';
+import { ConfigError, readVariables } from '../../config/env-variables.ts';
+import type { Env } from '../../config/env-variables.ts';
+import { exitCodeOf } from '../../process.ts';
 
 // For docker-compose.yml: puts what is secret into a folder that the containers share, each in a file that only those who need it can
 // read. What is given in CLIENT_SECRET and SESSION_KEYS, or in files that CLIENT_SECRET_FILE and SESSION_KEYS_FILE name, takes the place

@@ -1,5 +1,5 @@
-import { settlesWithin } from '../../platform/durations.ts';
-import type { Env } from '../../platform/env-variables.ts';
+import { settlesWithin } from '../../durations.ts';
+import type { Env } from '../../config/env-variables.ts';
 import { configurationChecks, publicUrlChecks, redisChecks, serviceChecks, toFindings } from './checks.ts';
 import type { ConfigurationCheck, Finding } from './checks.ts';
 import { checkCookies } from './configuration/cookies.ts';

@@ -1,5 +1,5 @@
-import { readConfig } from '../../config.ts';
-import type { Env } from '../../platform/env-variables.ts';
+import { readConfig } from '../../config/load.ts';
+import type { Env } from '../../config/env-variables.ts';
 
 type Values = ReturnType<typeof readConfig>['values'];
 

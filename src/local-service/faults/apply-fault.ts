@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../errors.ts';
 import { sendApiError } from '../api-errors.ts';
 import { bearerTokenOf } from '../bearer-token.ts';
 import { toFormFields } from '../form-body.ts';

@@ -1,6 +1,6 @@
 import express, { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { AppError } from '../../platform/errors.ts';
+import { AppError } from '../../errors.ts';
 import { refuseMethod } from '../api-errors.ts';
 import { readFaultCommand, withoutLeftovers } from './fault-command.ts';
 import type { FaultFields, FaultProblem } from './fault-command.ts';

@@ -1,4 +1,4 @@
-import type { Render } from '../../platform/templates.ts';
+import type { Render } from '../../http/templates.ts';
 import type { FaultFields, FaultProblem } from './fault-command.ts';
 import type { ActiveFault } from './fault-store.ts';
 import { KIND_WORDS, ROUTE_WORDS, toFaultWords } from './fault-words.ts';

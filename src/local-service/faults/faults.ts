@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import type { ErrorRequestHandler } from 'express';
-import type { Logger } from '../../platform/log.ts';
-import type { Render } from '../../platform/templates.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Render } from '../../http/templates.ts';
 import { AUTHORIZATION_PATH, TOKEN_PATH } from '../service-paths.ts';
 import type { FaultParts } from './apply-fault.ts';
 import type { FaultStore } from './fault-store.ts';

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
-import { AppError } from '../../platform/errors.ts';
-import { isLoopback } from '../../platform/loopback.ts';
+import { AppError } from '../../errors.ts';
+import { isLoopback } from '../../config/loopback.ts';
 
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
-import { AppError } from '../../platform/errors.ts';
-import { isSameOrigin } from '../../platform/same-origin.ts';
+import { AppError } from '../../errors.ts';
+import { isSameOrigin } from '../../http/same-origin.ts';
 
 /** A link from anywhere may lead here: it changes nothing, and another site can't read what it shows. */
 const SAFE = new Set(['GET', 'HEAD']);

@@ -1,4 +1,4 @@
-import { keyBesideSession } from '../../../src/session/session-records.ts';
+import { keyBesideSession } from '../../../src/session/store.ts';
 import { lockOwner, processAt } from './house.ts';
 import type { House } from './house.ts';
 import { markUnsure } from './model.ts';

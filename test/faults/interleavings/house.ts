@@ -1,4 +1,4 @@
-import { keyBesideSession, sessionKey as keyOfSession } from '../../../src/session/session-records.ts';
+import { keyBesideSession, sessionKey as keyOfSession } from '../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
 import type { Answer } from '../../support/fleet/calls.ts';
 import type { Cloakroom } from '../../support/fleet/cloakroom.ts';

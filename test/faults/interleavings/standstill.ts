@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { keyBesideSession } from '../../../src/session/session-records.ts';
+import { keyBesideSession } from '../../../src/session/store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { call } from './deeds.ts';
 import { processAt } from './house.ts';

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { sessionKey } from '../../../src/session/session-records.ts';
+import { sessionKey } from '../../../src/session/store.ts';
 import type { House } from '../house.ts';
 
 /** The session that a browser profile is signed in with. */

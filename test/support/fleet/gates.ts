@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { createDeferred } from '../../../src/platform/deferred.ts';
-import type { Deferred } from '../../../src/platform/deferred.ts';
+import { createDeferred } from '../../../src/promises.ts';
+import type { Deferred } from '../../../src/promises.ts';
 
 /** A place on the way to the service or back where a test can hold everyone who comes by. */
 export interface Gate {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { createDeferred } from '../../../src/platform/deferred.ts';
+import { createDeferred } from '../../../src/promises.ts';
 import { startTcpServer } from '../tcp-server.ts';
 
 /** A prime, so that whatever is lost or doubled on the way in blocks of the usual sizes shows. */

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
-import type { PrivateRedis } from '../../../src/platform/private-redis.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { freePort } from './free-port.ts';
 
 /** A Redis on a TCP port that loses nothing by itself, and what may befall it. */

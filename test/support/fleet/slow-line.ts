@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDeferred } from '../../../src/platform/deferred.ts';
-import type { Deferred } from '../../../src/platform/deferred.ts';
+import { createDeferred } from '../../../src/promises.ts';
+import type { Deferred } from '../../../src/promises.ts';
 import { startTcpServer } from '../tcp-server.ts';
 import type { Gate } from './gates.ts';
 

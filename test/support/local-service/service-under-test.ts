@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { loadLocalServiceConfig } from '../../../src/local-service/local-service-config.ts';
 import type { LocalServiceConfig } from '../../../src/local-service/local-service-config.ts';
 import { createLocalService } from '../../../src/local-service/local-service.ts';
-import { createLog } from '../../../src/platform/log.ts';
-import { startPrivateRedis } from '../../../src/platform/private-redis.ts';
-import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
-import { createRedis } from '../../../src/platform/redis.ts';
-import type { RedisClient } from '../../../src/platform/redis.ts';
+import { createLog } from '../../../src/observability/logger.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { createRedis } from '../../../src/redis/client.ts';
+import type { RedisClient } from '../../../src/redis/client.ts';
 
 export const CALLBACK = 'http://localhost:3000/auth/callback';
 

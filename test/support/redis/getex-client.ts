@@ -1,11 +1,11 @@
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createGetex } from '../../../src/platform/getex.ts';
-import type { Getex } from '../../../src/platform/getex.ts';
-import { createLog } from '../../../src/platform/log.ts';
-import type { Logger } from '../../../src/platform/log.ts';
-import { parseRedisUrl } from '../../../src/platform/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../../src/platform/redis.ts';
+import { createGetex } from '../../../src/redis/getex.ts';
+import type { Getex } from '../../../src/redis/getex.ts';
+import { createLog } from '../../../src/observability/logger.ts';
+import type { Logger } from '../../../src/observability/logger.ts';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
 import { eventually } from '../eventually.ts';
 
 /** A client as Cloakroom makes it, and GETEX beside it. */

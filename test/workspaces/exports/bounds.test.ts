@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { NOTES } from '../../support/request-notes.ts';
-import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
-import { StoreUnavailableError } from '../../../src/platform/errors.ts';
-import type { AppError } from '../../../src/platform/errors.ts';
+import { TokenEndpointError } from '../../../src/oauth/client.ts';
+import { StoreUnavailableError } from '../../../src/errors.ts';
+import type { AppError } from '../../../src/errors.ts';
 import type { Ticket } from '../../../src/session/record.ts';
-import { createWholeList } from '../../../src/workspaces/exports/whole-list.ts';
+import { createWholeList } from '../../../src/workspaces/export/whole-list.ts';
 import { toServiceAnswerError } from '../../../src/workspaces/service-answer-error.ts';
 import type { AskPage } from '../../../src/workspaces/service-pages.ts';
 

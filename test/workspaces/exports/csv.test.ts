@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
 import { csvParseRows } from 'd3-dsv';
 import papaparse from 'papaparse';
-import { CSV } from '../../../src/workspaces/exports/csv.ts';
-import { toHarmlessText } from '../../../src/workspaces/exports/spreadsheet-cells.ts';
+import { CSV } from '../../../src/workspaces/export/csv.ts';
+import { toHarmlessText } from '../../../src/workspaces/export/spreadsheet-cells.ts';
 import { fc } from '../../support/properties.ts';
 
 /** An export of these pages, each item given as JSON text. */

@@ -1,4 +1,4 @@
-import type { Wait } from '../../../src/workspaces/exports/patience.ts';
+import type { Wait } from '../../../src/workspaces/export/patience.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
 import { startHouse } from '../../support/house.ts';
 import type { House } from '../../support/house.ts';

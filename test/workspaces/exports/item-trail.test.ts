@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createItemTrail } from '../../../src/workspaces/exports/item-trail.ts';
+import { createItemTrail } from '../../../src/workspaces/export/item-trail.ts';
 
 function digestOf(...items: string[]): string {
   const trail = createItemTrail();

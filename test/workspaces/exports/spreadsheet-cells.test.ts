@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toHarmlessText } from '../../../src/workspaces/exports/spreadsheet-cells.ts';
+import { toHarmlessText } from '../../../src/workspaces/export/spreadsheet-cells.ts';
 import { fc } from '../../support/properties.ts';
 
 test.each([

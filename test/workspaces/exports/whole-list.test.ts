@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { NOTES } from '../../support/request-notes.ts';
-import { TokenEndpointError } from '../../../src/auth/oauth-client.ts';
+import { TokenEndpointError } from '../../../src/oauth/client.ts';
 import type { Ticket } from '../../../src/session/record.ts';
-import { createWholeList } from '../../../src/workspaces/exports/whole-list.ts';
+import { createWholeList } from '../../../src/workspaces/export/whole-list.ts';
 import { toServiceAnswerError } from '../../../src/workspaces/service-answer-error.ts';
 import type { AskPage } from '../../../src/workspaces/service-pages.ts';
 import { fc, times } from '../../support/properties.ts';

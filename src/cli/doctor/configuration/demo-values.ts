@@ -1,5 +1,5 @@
-import { DEMO_APP } from '../../../platform/demo-app.ts';
-import { isLoopback } from '../../../platform/loopback.ts';
+import { DEMO_APP } from '../../../config/demo-client.ts';
+import { isLoopback } from '../../../config/loopback.ts';
 import type { Settings } from '../settings.ts';
 import { ok, problem } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';

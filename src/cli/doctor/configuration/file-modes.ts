@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { fileVariableNames } from '../../../config.ts';
-import type { Env } from '../../../platform/env-variables.ts';
+import { fileVariableNames } from '../../../config/load.ts';
+import type { Env } from '../../../config/env-variables.ts';
 import { ok, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 

@@ -1,5 +1,5 @@
-import { DEFAULT_EXPIRES_IN_SECONDS } from '../../../auth/dialect.ts';
-import { WAIT_BEYOND_TOKEN_TIMEOUT_MS, longestAhead } from '../../../auth/renewal-times.ts';
+import { DEFAULT_EXPIRES_IN_SECONDS } from '../../../oauth/service-quirks.ts';
+import { WAIT_BEYOND_TOKEN_TIMEOUT_MS, longestAhead } from '../../../oauth/refresh/refresh-times.ts';
 import type { Settings } from '../settings.ts';
 import { ok, skipped, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';

@@ -1,5 +1,5 @@
-import { fileVariableNames, variableNames } from '../../../config.ts';
-import type { Env } from '../../../platform/env-variables.ts';
+import { fileVariableNames, variableNames } from '../../../config/load.ts';
+import type { Env } from '../../../config/env-variables.ts';
 import { ok, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 

@@ -1,5 +1,5 @@
-import { isLoopback } from '../../../platform/loopback.ts';
-import type { RedisTarget } from '../../../platform/redis-url.ts';
+import { isLoopback } from '../../../config/loopback.ts';
+import type { RedisTarget } from '../../../config/redis-url.ts';
 import { redisChecks } from '../checks.ts';
 import type { RedisCheck } from '../checks.ts';
 import { Failure } from '../failure.ts';

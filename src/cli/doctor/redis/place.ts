@@ -1,5 +1,5 @@
 import type { RedisOptions } from 'ioredis';
-import type { RedisLogin } from '../../../platform/redis-login.ts';
+import type { RedisLogin } from '../../../redis/login.ts';
 
 /** Where a Redis is, how to log in, and how to call it in a report. */
 export interface Place {

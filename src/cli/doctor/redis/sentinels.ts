@@ -1,4 +1,4 @@
-import { toSentinelLogin } from '../../../platform/redis-login.ts';
+import { toSentinelLogin } from '../../../redis/login.ts';
 import { warning } from '../verdict.ts';
 import { isForbidden } from './link.ts';
 import type { RedisAnswer } from './link.ts';

@@ -1,4 +1,4 @@
-import type { RedisTarget } from '../../../platform/redis-url.ts';
+import type { RedisTarget } from '../../../config/redis-url.ts';
 import { Failure } from '../failure.ts';
 import { warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';

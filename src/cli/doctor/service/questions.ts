@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { AUTHORIZATION_PATH } from '../../../auth/service-paths.ts';
+import { AUTHORIZATION_PATH } from '../../../upstream/service-paths.ts';
 import { Failure } from '../failure.ts';
 import { ask } from './ask.ts';
 import type { Answer } from './ask.ts';

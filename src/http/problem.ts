@@ -1,0 +1,47 @@
+import type { ServerResponse } from 'node:http';
+import type { AppError } from '../errors.ts';
+import { requestId } from './request-id.ts';
+import { noteBytes } from './request-context.ts';
+
+/**
+ * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`: the stable name is `code`. Aborts a
+ * response that has begun instead; one that has been written to its end stands.
+ */
+export function sendProblem(res: ServerResponse, error: AppError): void {
+  if (res.headersSent) {
+    if (!res.writableEnded) abortResponse(res);
+    return;
+  }
+  const body = JSON.stringify({
+    type: 'about:blank',
+    title: error.title,
+    status: error.status,
+    code: error.code,
+    detail: error.detail,
+    requestId: requestId(res),
+    ...error.extensions,
+  });
+  res.writeHead(error.status, {
+    ...error.headers,
+    'x-request-id': requestId(res),
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': res.hasHeader('set-cookie') ? 'private, no-store' : 'no-store',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+  });
+  if (res.req.method === 'HEAD') res.end();
+  else {
+    res.end(body);
+    noteBytes(res, Buffer.byteLength(body));
+  }
+}
+
+/**
+ * Breaks off a response that has begun by closing its connection, so that half of it does not look whole. HTTP/1.0 knows
+ * no chunks: there only a reset tells the end of the connection from the end of the response (RFC 9112 §8).
+ */
+export function abortResponse(res: ServerResponse): void {
+  if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();
+  res.destroy();
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../errors.ts';
+
+/**
+ * Node 20 drops header pairs past about 1,000, a `Content-Length` among them (CVE-2026-58044): the server takes the
+ * parser's limit off and this one holds instead, counted on what came.
+ */
+const MOST_HEADER_FIELDS = 100;
+/** No blank, no comma, nothing that begins a path or a user: whatever else a host may be is not ours to judge. */
+const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
+const CLOSE = { connection: 'close' };
+
+/** A request that two recipients may read in two ways; nothing that follows on its connection is read. */
+function badRequest(detail: string): AppError {
+  return new AppError(400, 'bad_request', 'This request can’t be read', { detail, headers: CLOSE });
+}
+
+function tooManyHeaders(): AppError {
+  return new AppError(431, 'too_many_headers', 'The request has too many header fields', {
+    detail: `At most ${MOST_HEADER_FIELDS} are accepted.`,
+    headers: CLOSE,
+  });
+}
+
+/** RFC 9110 §15.6.6. Other versions than these Node's parser refuses by itself. */
+function versionNotSupported(): AppError {
+  return new AppError(505, 'http_version_not_supported', 'This version of HTTP is not supported', {
+    detail: 'Use HTTP/1.1.',
+    headers: CLOSE,
+  });
+}
+
+/** RFC 9110 §10.1.1. Answered by Node itself, its connection would go on. */
+function judgeExpectation({ headers, httpVersion }: IncomingMessage): AppError | null {
+  const { expect } = headers;
+  if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue') return null;
+  return new AppError(417, 'expectation_failed', 'What this request expects can’t be met', {
+    headers: CLOSE,
+  });
+}
+
+/**
+ * Judges how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Returns the
+ * error to send, which closes the connection: the end of such a request is uncertain.
+ */
+export function judgeFraming(req: IncomingMessage): AppError | null {
+  const { rawHeaders, httpVersion } = req;
+  if (rawHeaders.length / 2 > MOST_HEADER_FIELDS) return tooManyHeaders();
+  if (httpVersion === '0.9') return badRequest('The request line names no version.');
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return versionNotSupported();
+  const encoding = req.headers['transfer-encoding'];
+  if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked'))
+    return badRequest('Its Transfer-Encoding must be chunked, and nothing else.');
+  return judgeHost(rawHeaders, httpVersion) ?? judgeExpectation(req);
+}
+
+/** Counted on what came: `req.headers` shows only the first of several. */
+function judgeHost(rawHeaders: readonly string[], httpVersion: string): AppError | null {
+  let host: string | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (host !== undefined) return badRequest('It names two hosts.');
+    host = rawHeaders[index + 1] ?? '';
+  }
+  if (host === undefined) return httpVersion === '1.0' ? null : badRequest('It names no host.');
+  return HOST.test(host) ? null : badRequest('Its Host is no host.');
+}

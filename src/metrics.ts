@@ -1,0 +1,61 @@
+import type { Registry } from 'prom-client';
+import { createRenewalMetrics } from './oauth/refresh/refresh-metrics.ts';
+import type { RenewalMetrics } from './oauth/refresh/refresh-metrics.ts';
+import { createSignInMetrics } from './oauth/sign-in-metrics.ts';
+import type { CountSignIn } from './oauth/sign-in-metrics.ts';
+import { createTokenEndpointMetrics } from './oauth/token-endpoint-metrics.ts';
+import type { TokenEndpointMetrics } from './oauth/token-endpoint-metrics.ts';
+import { createCallMetrics } from './gateway/gateway-metrics.ts';
+import type { CallMetrics } from './gateway/gateway-metrics.ts';
+import type { Build } from './config/build-info.ts';
+import { createHealthMetrics } from './observability/health-metrics.ts';
+import type { HealthMetrics } from './observability/health-metrics.ts';
+import { createMetrics } from './observability/metrics-registry.ts';
+import { createRedisMetrics } from './redis/redis-metrics.ts';
+import type { RedisMetrics } from './redis/redis-metrics.ts';
+import { createRequestMetrics } from './http/request-metrics.ts';
+import type { RequestMetrics } from './http/request-metrics.ts';
+import { createServiceMetrics } from './upstream/service-metrics.ts';
+import type { ServiceAnswered } from './upstream/service-metrics.ts';
+import { ROUTES } from './routes.ts';
+import { createReloadMetrics } from './config/secrets-reload-metrics.ts';
+import type { CountReload } from './config/secrets-reload-metrics.ts';
+import { createSessionMetrics } from './session/session-metrics.ts';
+import type { SessionMetrics } from './session/session-metrics.ts';
+
+/** Who calls the service. */
+export const CALLERS = ['gateway', 'pages'] as const;
+
+/** All that a process counts, each for the room that knows of it. */
+export interface Meters {
+  /** Whence they are read. */
+  readonly registry: Registry;
+  readonly requests: RequestMetrics;
+  readonly calls: CallMetrics;
+  readonly service: Readonly<Record<(typeof CALLERS)[number], ServiceAnswered>>;
+  readonly tokenEndpoint: TokenEndpointMetrics;
+  readonly renewals: RenewalMetrics;
+  readonly countSignIn: CountSignIn;
+  readonly sessions: SessionMetrics;
+  readonly redis: RedisMetrics;
+  readonly health: HealthMetrics;
+  readonly countReload: CountReload;
+}
+
+/** Makes them, once for a process: a registry takes each name a single time, however many apps count in it. */
+export function createMeters(build: Build): Meters {
+  const registry = createMetrics(build);
+  return {
+    registry,
+    requests: createRequestMetrics(registry, ROUTES),
+    calls: createCallMetrics(registry),
+    service: createServiceMetrics(registry, CALLERS),
+    tokenEndpoint: createTokenEndpointMetrics(registry),
+    renewals: createRenewalMetrics(registry),
+    countSignIn: createSignInMetrics(registry),
+    sessions: createSessionMetrics(registry),
+    redis: createRedisMetrics(registry),
+    health: createHealthMetrics(registry),
+    countReload: createReloadMetrics(registry),
+  };
+}

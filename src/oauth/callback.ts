@@ -1,0 +1,74 @@
+import type { Request, RequestHandler } from 'express';
+import { notesOf } from '../http/request-context.ts';
+import type { RequestNotes } from '../http/request-context.ts';
+import { pseudonymOf } from '../session/log-id.ts';
+import { startSession, ticketOf } from '../session/express-session.ts';
+import { endForSure } from './end-for-sure.ts';
+import { HOME } from './return-to.ts';
+import type { AuthDeps } from './routes.ts';
+import type { SignInAttempt } from './sign-in-transactions.ts';
+import {
+  accessDenied,
+  attemptUnknown,
+  authorizationFailed,
+  codeMissing,
+  exchangeFailed,
+} from './sign-in-errors.ts';
+
+/**
+ * `GET /auth/callback` (RFC 6749 §4.1.2): ends the attempt that its `state` names, exchanges the code, begins a session
+ * under a new id and ends the one before it.
+ */
+export function createCallback(deps: AuthDeps): RequestHandler {
+  const { config, attempts, life, meters, render, now } = deps;
+  return async (req, res) => {
+    const query = queryOf(req);
+    const state = query.get('state') ?? '';
+    const attempt = await attempts.consume(state, req.headers.cookie);
+    const before = ticketOf(req);
+    if (attempt === null) {
+      // Reloaded, or gone back to: who is signed in need not hear of it.
+      if (before === null) throw attemptUnknown();
+      res.redirect(303, HOME);
+      return;
+    }
+
+    const notes = notesOf(res);
+    const grant = await redeem(deps, query, state, attempt, notes);
+    await startSession(req, { grant, createdAt: now() });
+    notes.session = pseudonymOf(req.sessionID);
+    life.started(req.sessionID, notes);
+    meters?.countSignIn('signed_in');
+    for (const id of new Set([before?.id, attempt.sessionBefore]))
+      if (id !== undefined) await endForSure(deps, id, notes);
+
+    // The browser may hold responses of the user before, whose session has expired (W3C Clear Site Data §3.1).
+    res.setHeader('clear-site-data', '"cache"');
+    if (config.cookieSameSite === 'lax') res.redirect(303, attempt.returnTo);
+    // A strict cookie goes along only with what a page of ours asks for: so there is one in between.
+    else res.send(render('bounce', { title: 'Signed in', signedIn: true, href: attempt.returnTo }));
+  };
+}
+
+async function redeem(
+  deps: AuthDeps,
+  query: URLSearchParams,
+  state: string,
+  attempt: SignInAttempt,
+  { trace }: RequestNotes,
+) {
+  const error = query.get('error');
+  if (error === 'access_denied') throw accessDenied(attempt.returnTo);
+  if (error !== null) throw authorizationFailed(error, attempt.returnTo);
+  if ((query.get('code') ?? '') === '') throw codeMissing(attempt.returnTo);
+  try {
+    return await deps.oauth.exchangeCode(query, state, attempt.verifier, trace);
+  } catch (cause) {
+    throw exchangeFailed(cause, attempt.returnTo);
+  }
+}
+
+function queryOf(req: Request): URLSearchParams {
+  const at = req.originalUrl.indexOf('?');
+  return new URLSearchParams(at < 0 ? '' : req.originalUrl.slice(at));
+}

@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RequestNotes } from '../http/request-context.ts';
+import type { SessionRecords } from '../session/store.ts';
+import type { AuthDeps } from './routes.ts';
+
+/** In ms: it is tried again after this time, and given up after that. */
+const TIMES = { again: 1_000, giveUp: 600_000 };
+
+/**
+ * Ends the session before a sign-in. The new one stands, so that Redis going just now must not make the sign-in look failed;
+ * and the old one must not stay. Resolves at once when it has ended, or when the first try has failed.
+ */
+export async function endForSure(
+  { records, life, log }: Pick<AuthDeps, 'life' | 'log'> & { readonly records: Pick<SessionRecords, 'end'> },
+  id: string,
+  by: RequestNotes,
+  times = TIMES,
+): Promise<void> {
+  const end = async () => {
+    if (await records.end(id)) life.ended(id, 'signed_in_again', by);
+  };
+  const again = async () => {
+    for (const giveUpAt = performance.now() + times.giveUp; ;) {
+      await delay(times.again, undefined, { ref: false });
+      try {
+        await end();
+        return;
+      } catch (error) {
+        if (performance.now() < giveUpAt) continue;
+        log.error({ err: error }, 'the session before a sign-in could not be ended');
+        return;
+      }
+    }
+  };
+  await end().catch((error: unknown) => {
+    log.warn({ err: error }, 'the session before a sign-in is ended later');
+    void again();
+  });
+}

@@ -1,0 +1,26 @@
+import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
+import { returnPathOf } from '../http/return-path.ts';
+import type { Ticket } from '../session/record.ts';
+import { SessionEndedError } from '../session/session-ended.ts';
+import { ticketOf } from '../session/express-session.ts';
+import { loginUrl } from './return-to.ts';
+
+/** Lets a page through only with a session; sends everyone else to sign in and come back. */
+export const requireSession: RequestHandler = (req, res, next) => {
+  if (ticketOf(req) === null) res.redirect(303, loginUrl(returnPathOf(req, res)));
+  else next();
+};
+
+/** The session of a request that requireSession has let through. */
+export function requiredTicket(req: Request): Ticket {
+  const ticket = ticketOf(req);
+  if (ticket === null) throw new SessionEndedError();
+  return ticket;
+}
+
+/** A session that ended while a page was being made: sign in and come back, as if it had ended before. */
+export const signInAgain: ErrorRequestHandler = (error: unknown, req, res, next) => {
+  if (error instanceof SessionEndedError && !res.headersSent)
+    res.redirect(303, loginUrl(returnPathOf(req, res)));
+  else next(error);
+};

@@ -1,0 +1,32 @@
+import type { Logger } from '../observability/logger.ts';
+import type { RequestNotes } from '../http/request-context.ts';
+import { pseudonymOf } from './log-id.ts';
+import type { EndOfSession, SessionMetrics } from './session-metrics.ts';
+
+/** Tells of what happens to sessions, each under its pseudonym; `by` is the request that brought it about. */
+export interface SessionLife {
+  started(id: string, by?: RequestNotes): void;
+  /** Its grant was renewed. */
+  renewed(id: string, by?: RequestNotes): void;
+  /** `more` is said of it beside the reason. */
+  ended(id: string, reason: EndOfSession, by?: RequestNotes, more?: object): void;
+}
+
+/** What each line about a session has: its pseudonym, and by which request it came to that. */
+export function toSessionMembers(id: string, by: RequestNotes | undefined) {
+  return { session: pseudonymOf(id), requestId: by?.requestId, traceId: by?.trace?.traceId };
+}
+
+export function createSessionLife(log: Logger, metrics: SessionMetrics | null): SessionLife {
+  return {
+    started(id, by) {
+      metrics?.started();
+      log.info(toSessionMembers(id, by), 'session started');
+    },
+    renewed: (id, by) => log.info(toSessionMembers(id, by), 'session renewed'),
+    ended(id, reason, by, more) {
+      metrics?.ended(reason);
+      log.info({ ...toSessionMembers(id, by), reason, ...more }, 'session ended');
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from '../observability/logger.ts';
+import type { Getex } from '../redis/getex.ts';
+import { fromStore } from '../redis/client.ts';
+import type { RedisClient } from '../redis/client.ts';
+import type { RequestNotes } from '../http/request-context.ts';
+import { createOpenedRecords } from './decrypted-records.ts';
+import type { SessionRecord, Ticket } from './record.ts';
+import type { Sealer } from './encryption.ts';
+import type { SessionLife } from './events.ts';
+
+/**
+ * Sessions in Redis. Each call rejects with StoreUnavailableError while Redis is away; whatever it did not say is
+ * unchanged. `by` is the request that a session is read for: the log names it.
+ */
+export interface SessionRecords {
+  /** The session of an id, its idle time begun anew, in one command. Null where it has ended or never was. */
+  read(id: string, by?: RequestNotes): Promise<Ticket | null>;
+  /** The same without touching the idle time, and when that runs out (ms since the epoch). */
+  peek(
+    id: string,
+    by?: RequestNotes,
+  ): Promise<{ readonly ticket: Ticket; readonly idleExpiresAt: number } | null>;
+  /** Stores a new session. An id that is taken or was ended stays as it is. */
+  create(id: string, record: SessionRecord): Promise<void>;
+  /** Replaces what the ticket read. Null where that no longer stands: renewed by another, or ended. */
+  replace(ticket: Ticket, record: SessionRecord): Promise<Ticket | null>;
+  /** Ends a session for good: no write that is still under way brings it back. Tells whether there was one. */
+  end(id: string): Promise<boolean>;
+  /** Ends it only where what the ticket read still stands; tells whether it did. */
+  endUnchanged(ticket: Ticket): Promise<boolean>;
+}
+
+export interface SessionRecordsOptions {
+  readonly redis: RedisClient;
+  readonly getex: Getex;
+  readonly prefix: string;
+  readonly sealer: Sealer;
+  readonly idleSeconds: number;
+  readonly maxSeconds: number;
+  /** Hears of those that are ended for their age. */
+  readonly life?: SessionLife;
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Stands where a session was ended, so that a late write finds neither its old value nor a free key. */
+const TOMBSTONE = 'ended';
+/** Writes come from sign-in and renewal only, and both are over long before this. */
+const TOMBSTONE_SECONDS = 600;
+
+/** Writes ARGV[2] where ARGV[1] stands; keeps the time to live, or sets ARGV[3] seconds. */
+const COMPARE_AND_SET = `
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+  if ARGV[3] == '' then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+  else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
+  return 1`;
+
+/**
+ * A full Redis takes no tombstone but still deletes, and then a late compare-and-set finds nothing. Of several at once only the
+ * first finds a session.
+ */
+const END = `
+  local found = redis.call('GET', KEYS[1])
+  local set = redis.pcall('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'XX')
+  if type(set) == 'table' and set.err then redis.call('DEL', KEYS[1]) end
+  if found and found ~= ARGV[1] then return 1 end
+  return 0`;
+
+/** What stands for a session in the names of keys: says nothing of the id, which only the cookie holds. */
+export function hashId(id: string): string {
+  return createHash('sha256').update(id).digest('base64url');
+}
+
+/** Where the session of an id stands. */
+export function sessionKey(prefix: string, id: string): string {
+  return `${prefix}session:${hashId(id)}`;
+}
+
+/**
+ * A key that stands in the same slot of a cluster as the session that it belongs to: a Redis that serves the session
+ * serves all that goes with it. (What is in braces decides about the slot, and without any the whole key.)
+ */
+export function keyBesideSession(prefix: string, kind: string, id: string): string {
+  return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;
+}
+
+export function createSessionRecords(options: SessionRecordsOptions): SessionRecords {
+  const { redis, getex, sealer, idleSeconds, maxSeconds, now } = options;
+  const opened = createOpenedRecords(sealer, (id) => sessionKey(options.prefix, id), options.log);
+  const keyOf = (id: string) => opened.keyOf(id);
+
+  const compareAndSet = async (ticket: Ticket, value: string, seconds: number | '') => {
+    const run = redis.eval(COMPARE_AND_SET, 1, keyOf(ticket.id), ticket.sealed, value, seconds);
+    return (await fromStore(run)) === 1;
+  };
+
+  const replace = async (ticket: Ticket, record: SessionRecord) => {
+    const sealed = sealer.seal(JSON.stringify(record), ticket.id, keyOf(ticket.id));
+    return (await compareAndSet(ticket, sealed, '')) ? { id: ticket.id, sealed, record } : null;
+  };
+
+  const end = async (id: string) => {
+    const key = keyOf(id);
+    opened.forget(id);
+    return (await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
+  };
+
+  const toTicket = (id: string, sealed: string | null, by: RequestNotes | undefined): Ticket | null => {
+    if (sealed === null || sealed === TOMBSTONE) return null;
+    const found = opened.open(sealed, id, by);
+    if (found === null) return null;
+    const { ticket } = found;
+    if (ticket.record.createdAt + maxSeconds * 1_000 <= now()) {
+      end(id).then(
+        (stood) => stood && options.life?.ended(id, 'age', by),
+        (error: unknown) => options.log.warn({ err: error }, 'session past its age not ended yet'),
+      );
+      return null;
+    }
+    if (!found.current) void sealAgain(ticket);
+    return ticket;
+  };
+
+  /** After a change of session keys, beside the request. Where it fails the next one tries again. */
+  const sealAgain = async (ticket: Ticket) => {
+    await replace(ticket, ticket.record).catch((error: unknown) => {
+      options.log.warn({ err: error }, 'session not sealed again');
+    });
+  };
+
+  return {
+    replace,
+    end,
+    async read(id, by) {
+      return toTicket(id, await getex(keyOf(id), idleSeconds), by);
+    },
+    async peek(id, by) {
+      const key = keyOf(id);
+      const [sealed, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
+      const ticket = toTicket(id, sealed, by);
+      return ticket === null ? null : { ticket, idleExpiresAt: now() + Math.max(0, ttlMs) };
+    },
+    async create(id, record) {
+      const key = keyOf(id);
+      const sealed = sealer.seal(JSON.stringify(record), id, key);
+      await fromStore(redis.set(key, sealed, 'EX', idleSeconds, 'NX'));
+    },
+    async endUnchanged(ticket) {
+      opened.forget(ticket.id);
+      return compareAndSet(ticket, TOMBSTONE, TOMBSTONE_SECONDS);
+    },
+  };
+}
