@@ -26,9 +26,9 @@ const NOT_RUN = { passed: 0, failed: 1 };
  * (docs/decisions/0045).
  */
 const NODE_INDEPENDENT = [
-  '/test/e2e/(?!export|main-way)',
-  '/test/deploy/(?!tls|front-rules)',
-  '/test/pages/',
+  '/test/browser/(?!export|main-way)',
+  '/test/project/deploy/(?!tls|front-rules)',
+  '/test/unit/browser/',
 ];
 
 /** Fewer than in `npm test`: a check may take longer, and its tests run beside less load. */

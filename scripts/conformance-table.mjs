@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { DOCUMENT, withTable } from '../test/conformance/table.mjs';
+import { DOCUMENT, withTable } from '../test/local-service/conformance/table.mjs';
 
 /** Writes the table of the interface's rows and their tests into docs/local-service.md. */
 

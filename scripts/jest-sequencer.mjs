@@ -12,7 +12,7 @@ export default class SlowKindsFirst {
   sort(tests) {
     const quick = new Set(quickTests());
     const kindOf = (/** @type {string} */ path) =>
-      [LONG_TESTS.includes(path), path.startsWith('test/e2e/'), !quick.has(path), true].indexOf(true);
+      [LONG_TESTS.includes(path), path.startsWith('test/browser/'), !quick.has(path), true].indexOf(true);
     return tests
       .map((test) => ({ test, kind: kindOf(relative(root, test.path)), size: statSync(test.path).size }))
       .toSorted((a, b) => a.kind - b.kind || b.size - a.size)

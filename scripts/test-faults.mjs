@@ -26,7 +26,7 @@ const HEAD = ['fault, and the answers by status', 'calls', 'lost', 'slowest', 'r
 await launch(async () => {
   await ensurePackages();
   const chosen = process.argv.slice(2);
-  const args = chosen.length > 0 ? chosen : ['test/faults'];
+  const args = chosen.length > 0 ? chosen : ['test/processes/faults'];
   await prepareTests(selectTests(args).files);
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-faults-'));
   try {

@@ -10,7 +10,7 @@ const IMPORTS_PROPERTIES = /^import .*\/support\/properties\.ts';$/m;
 
 /**
  * Runs the tests of properties, or those that are named, many times as long as every day and with what chance brings:
- * `npm run test:properties -- 50 test/auth`. Jest prints the seed; with `--seed` behind the same words it all comes again.
+ * `npm run test:properties -- 50 test/app/oauth`. Jest prints the seed; with `--seed` behind the same words it all comes again.
  */
 await launch(async () => {
   const [times = '20', ...args] = process.argv.slice(2);

@@ -14,23 +14,23 @@ import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
  */
 export const LONG_TESTS = [
   // Hostile data and every state in all looks: views.test.ts judges each page.
-  'test/e2e/hostile-data.test.ts',
-  'test/e2e/states.test.ts',
+  'test/browser/hostile-data.test.ts',
+  'test/browser/states.test.ts',
   // Long outages, and topologies of Redis: redis-outage.test.ts and sentinel.test.ts stay.
-  'test/cli/doctor/redis-topology.test.ts',
-  'test/faults/cluster.test.ts',
-  'test/faults/redis-freezes.test.ts',
-  'test/faults/token-endpoint-outage.test.ts',
+  'test/app/cli/doctor/redis-topology.test.ts',
+  'test/processes/faults/cluster.test.ts',
+  'test/processes/faults/redis-freezes.test.ts',
+  'test/processes/faults/token-endpoint-outage.test.ts',
   // Hundreds of users, processes replaced under load, processes that stand still: interleavings.test.ts stays.
-  'test/faults/no-mixing.test.ts',
-  'test/faults/replaced-processes.test.ts',
-  'test/faults/stopped-holder.test.ts',
+  'test/processes/faults/no-mixing.test.ts',
+  'test/processes/faults/replaced-processes.test.ts',
+  'test/processes/faults/stopped-holder.test.ts',
   // Millions of hostile bytes: bad-requests.test.ts and pipelining.test.ts stay.
-  'test/http/connection-fuzz.test.ts',
+  'test/processes/http/connection-fuzz.test.ts',
   // Alert rules over weeks of metrics, certificates that change, caches of other programs.
-  'test/deploy/alerts.test.ts',
-  'test/deploy/tls-replaced.test.ts',
-  'test/gateway/shared-caches.test.ts',
+  'test/project/deploy/alerts.test.ts',
+  'test/project/deploy/tls-replaced.test.ts',
+  'test/processes/gateway/shared-caches.test.ts',
 ];
 
 /**
@@ -54,7 +54,7 @@ const NEEDS = [
 const NOT_QUICK = /from 'playwright-core'|chromium\.mjs'|from 'node:child_process'/;
 
 /** They test the local service, which changes seldom. */
-const LOCAL_SERVICE_TESTS = /^test\/(?:clients|conformance|local-service)\//;
+const LOCAL_SERVICE_TESTS = /^test\/local-service\//;
 
 /** Options of Jest whose value may follow as an argument of its own. */
 const TAKES_VALUE = /^(?:-[cntw]|--(?:config|maxWorkers|outputFile|seed|testNamePattern|testTimeout))$/;

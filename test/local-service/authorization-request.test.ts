@@ -34,7 +34,7 @@ describe('a request that names no trusted place to return to is shown, not redir
   });
 });
 
-// What no row of the interface asks about: test/conformance/authorization-request.test.ts has those.
+// What no row of the interface asks about: test/local-service/conformance/authorization-request.test.ts has those.
 describe('any other fault is told to the app', () => {
   const cases: [string, string, string][] = [
     ['two spaces between scopes', authorizationUrl({ scope: 'room:read  room:write' }), 'invalid_scope'],

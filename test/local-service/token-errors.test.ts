@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const code = codeFields('a-code');
 
-// What no row of the interface asks about: test/conformance/token-errors.test.ts has those.
+// What no row of the interface asks about: test/local-service/conformance/token-errors.test.ts has those.
 const cases: [string, Record<string, string>, TokenError][] = [
   ['no credentials at all', without(code, 'client_id', 'client_secret'), 'invalid_client'],
   [

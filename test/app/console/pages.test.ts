@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { GATEWAY_PROBLEMS } from '../../../public/console/gateway-problems.js';
+import { ROOT } from '../../support/constants.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+import { htmlFaults } from '../../support/e2e/sound-page.ts';
+
+const GUIDE = ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+
+const page = async (path: string) => {
+  const { cookie } = await house.enter();
+  return request(house.origin).get(path).set('cookie', cookie).expect(200);
+};
+
+describe.each(['/console', '/console/guide'])('%s', (path) => {
+  test('is for who is signed in: others sign in and come back', async () => {
+    const answer = await request(house.origin).get(path).expect(303);
+    expect(answer.headers['location']).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
+  });
+
+  test('is valid HTML, kept nowhere, and the place that the navigation shows', async () => {
+    const { text, headers } = await page(path);
+    expect(await htmlFaults(text)).toEqual([]);
+    expect(headers['cache-control']).toBe('no-store');
+    expect(text).toMatch(/<a href="\/console" aria-current="true">/);
+    expect(text.match(/<h1>/g)).toHaveLength(1);
+  });
+
+  test('has nothing of the session in it', async () => {
+    const { id, cookie } = await house.enter({
+      accessToken: 'sentinel-access',
+      refreshToken: 'sentinel-refresh',
+    });
+    const { text } = await request(house.origin).get(path).set('cookie', cookie).expect(200);
+    expect(text).not.toContain('sentinel');
+    expect(text).not.toContain(id);
+  });
+});
+
+test('The console runs a script of its own, and no other page does', async () => {
+  const script = /<script[^>]* src="\/assets\/\w+\/console\/console.js">/;
+  expect((await page('/console')).text).toMatch(script);
+  expect((await page('/console/guide')).text).not.toMatch(script);
+  expect((await request(house.origin).get('/')).text).not.toMatch(script);
+});
+
+test('Without JavaScript the console shows a call for the terminal, and ways on', async () => {
+  const { text } = await page('/console');
+  const [, without = ''] = /<noscript>(.*)<\/noscript>/s.exec(text) ?? [];
+  expect(without).toContain(
+    `curl --cookie &quot;cloakroom=$COOKIE&quot; &#39;${house.origin}/api/public/v1/workspaces?limit=10&#39;`,
+  );
+  expect(without).toContain('href="/console/guide"');
+  expect(without).toContain('href="/openapi.json"');
+});
+
+test('The guide lists every code of the gateway, with its status and what to do', async () => {
+  const { text } = await page('/console/guide');
+  const [, list = ''] = /<dl class="codes">(.*?)<\/dl>/s.exec(text) ?? [];
+  const rows = list.matchAll(
+    /<code>(\w+)<\/code> <span class="muted">(\d+)<\/span><\/dt>\s*<dd>(.*?)<\/dd>/g,
+  );
+  const listed = [...rows].map(([, code = '', status, advice = '']) => [
+    code,
+    { status: Number(status), advice: unescape(advice) },
+  ]);
+  expect(Object.fromEntries(listed)).toEqual(GATEWAY_PROBLEMS);
+  expect(text).toContain('<a href="#codes">');
+});
+
+test('Under https the call names the cookie that there is', async () => {
+  await using https = await startHouse({ PUBLIC_URL: 'https://cloakroom.example' });
+  const { cookie } = await https.enter();
+  const { text } = await request(`http://127.0.0.1:${https.config.port}`)
+    .get('/console')
+    .set('cookie', cookie)
+    .expect(200);
+  expect(text).toContain('data-cookie-name="__Host-Http-cloakroom"');
+});
+
+describe.each(GUIDE)('the guide’s %s', (name) => {
+  const source = readFileSync(join(ROOT, 'public/guide', name), 'utf8').trimEnd();
+
+  test('is shown as it is', async () => {
+    const { text } = await page('/console/guide');
+    expect(unescape(text)).toContain(`<code>${source}</code>`);
+  });
+
+  test('stands in docs/api.md as it is', () => {
+    const docs = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
+    expect(docs).toContain(`\`\`\`js\n${source}\n\`\`\``);
+  });
+});
+
+function unescape(html: string): string {
+  return html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}

@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
+import { API_PATH as PATH } from '../../support/constants.ts';
+import { fc, times } from '../../support/properties.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openConnection } from '../../support/raw-client.ts';
+import { startRawHouse } from '../../support/raw-house.ts';
+import type { RawHouse } from '../../support/raw-house.ts';
+import { ok } from '../../support/raw-service.ts';
+import { turns } from '../../support/turns.ts';
+
+// However a service answers and closes, and however a browser reads: nothing is thrown where nobody can catch it (jest
+// fails by that itself), what was whole comes whole, what was not does not look so, and no connection is lost.
+
+/** Eight requests arrive at once, and one session uses half of the connections. */
+const CONNECTIONS = 2 * 8;
+
+let raw: RawHouse;
+/** Cloakroom's side of each connection, by the port of the browser's. */
+const accepted = new Map<number | undefined, Socket>();
+beforeAll(async () => {
+  raw = await startRawHouse({ SERVICE_CONNECTIONS: String(CONNECTIONS) });
+  raw.house.running.server.on('connection', (socket: Socket) => {
+    accepted.set(socket.remotePort, socket);
+    socket.once('close', () => accepted.delete(socket.remotePort));
+  });
+});
+afterAll(async () => raw[Symbol.asyncDispose]());
+
+/** What the service does with one call. */
+const served = fc.record({
+  status: fc.constantFrom('200 OK', '401 Unauthorized', '404 Not Found'),
+  framing: fc.constantFrom('length', 'chunks', 'close', 'too short', 'no last chunk'),
+  isLast: fc.boolean(),
+  /** Bytes of the body, written one after the other, with so many turns of the event loop behind each. */
+  pieces: fc.array(
+    fc.record({ bytes: fc.constantFrom(0, 1, 5_000, 16_384, 20_000, 65_536, 70_000), turns: fc.nat(3) }),
+    { maxLength: 4 },
+  ),
+  leaving: fc.constantFrom('ends', 'resets', 'stays'),
+});
+type Served = typeof served extends fc.Arbitrary<infer T> ? T : never;
+
+/** How the browser takes the response: `late` is one whose receive window is full until all has been sent. */
+const taken = fc.constantFrom('at once', 'late', 'not to its end');
+
+const bytesOf = ({ pieces }: Served) => pieces.reduce((sum, { bytes }) => sum + bytes, 0);
+
+const isWhole = (call: Served) => !isBroken(call) && call.leaving !== 'resets';
+
+const isBroken = ({ framing }: Served) => framing === 'too short' || framing === 'no last chunk';
+
+/** What is wrong with what the browser got of an answer, if anything. */
+function faultOf(call: Served, text: string): string | null {
+  if (isBroken(call)) return text.endsWith('\r\n0\r\n\r\n') ? 'looks whole' : null;
+  if (!isWhole(call)) return null; // what a reset takes with it nobody can tell
+  if (!text.includes(`HTTP/1.1 ${call.status}`)) return 'no head';
+  const came = text.split('~').length - 1;
+  return came === bytesOf(call) ? null : `${came} bytes of ${bytesOf(call)}`;
+}
+
+async function serve(socket: Socket, call: Served): Promise<void> {
+  const { status, framing, isLast, pieces, leaving } = call;
+  const bytes = bytesOf(call);
+  const inChunks = framing === 'chunks' || framing === 'no last chunk';
+  const fields = [
+    ...(isLast ? ['Connection: close'] : []),
+    ...(inChunks ? ['Transfer-Encoding: chunked'] : []),
+    ...(framing === 'length' ? [`Content-Length: ${bytes}`] : []),
+    ...(framing === 'too short' ? [`Content-Length: ${bytes + 1}`] : []),
+  ];
+  socket.write(`HTTP/1.1 ${status}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`);
+  for (const piece of pieces) {
+    const text = '~'.repeat(piece.bytes);
+    if (!inChunks) socket.write(text);
+    else if (text !== '') socket.write(`${text.length.toString(16)}\r\n${text}\r\n`);
+    await turns(piece.turns);
+  }
+  if (framing === 'chunks') socket.write('0\r\n\r\n');
+  if (leaving === 'resets') socket.resetAndDestroy();
+  // Without its end the answer would go on until somebody runs out of time.
+  else if (leaving === 'ends' || !isWhole(call) || framing === 'close') socket.end();
+}
+
+/** That as many calls as ever are under way at once: each by somebody else, since one session has but a share. */
+async function expectAllConnections(): Promise<void> {
+  const { promise: allAreThere, resolve } = createDeferred<void>();
+  raw.service.requests.length = 0;
+  raw.service.answer = (_request, socket) => {
+    void allAreThere.then(() => socket.write(ok('next')));
+    if (raw.service.requests.length === CONNECTIONS) resolve();
+    return null;
+  };
+  const calls = [];
+  for (let call = 0; call < CONNECTIONS; call++) {
+    await raw.enter();
+    calls.push(raw.send(`GET ${PATH}`));
+  }
+  for (const { rest } of await Promise.all(calls)) expect(rest.toString()).toBe('next');
+}
+
+test('whatever comes, in 60 rounds of up to 8 calls at once', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ served, taken }), { minLength: 1, maxLength: 8 }),
+      async (calls) => {
+        await raw.enter(); // one session renews only once a second
+        const over = calls.map(() => createDeferred<void>());
+        raw.service.answer = ({ start }, socket) => {
+          if (start.includes('/oauth2/token')) return ok('{"access_token":"a-new-token","expires_in":900}');
+          const [, at = 'none'] = /\/call\/(\d+) HTTP/.exec(start) ?? [];
+          const call = calls[Number(at)];
+          if (call === undefined) throw new Error(`unexpected request: ${start}`);
+          void serve(socket, call.served).then(() => over[Number(at)]?.resolve());
+          return null;
+        };
+
+        await Promise.all(
+          calls.map(async (call, at) => {
+            const browser = await openConnection(raw.house.config.port);
+            const isLate = call.taken === 'late';
+            const port = browser.socket.localPort;
+            if (isLate) {
+              await eventually(async () => accepted.has(port));
+              accepted.get(port)?.cork(); // stands for a full receive window
+            }
+            browser.socket.write(raw.head(`GET ${PATH}/call/${at}`, ['Connection: close']));
+            if (isLate) {
+              await over[at]?.promise;
+              await turns(5);
+              accepted.get(port)?.uncork();
+            }
+            if (call.taken === 'not to its end') {
+              if (browser.bytes() === 0) await Promise.race([once(browser.socket, 'data'), browser.over]);
+              browser.socket.destroy();
+            }
+            expect(await browser.over).not.toMatch('nothing came in time');
+            if (call.taken === 'not to its end') return;
+            expect(faultOf(call.served, browser.text())).toBeNull();
+          }),
+        );
+      },
+    ),
+    { numRuns: times(60) },
+  );
+  await expectAllConnections();
+});

@@ -1,0 +1,409 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH as API } from '../../support/constants.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+import { openConnection } from '../../support/raw-client.ts';
+import { sendRaw } from '../../support/raw.ts';
+
+const HIDDEN = '/api/public/v1/hidden';
+const CRLF = '\r\n';
+
+const TIMED = /\r\nserver-timing: session;dur=[\d.]+, token;dur=[\d.]+, service;dur=[\d.]+\r\n/i;
+
+let house: House;
+let cookie: string;
+/** Bodies that came whole to the service. */
+const whole: string[] = [];
+
+beforeAll(async () => {
+  house = await startHouse();
+  ({ cookie } = await house.enter());
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(() => {
+  house.calls.length = 0;
+  whole.length = 0;
+  house.intercept = (req: IncomingMessage, res) => {
+    let body = '';
+    req.setEncoding('latin1').on('data', (part: string) => (body += part));
+    req.on('end', () => {
+      if (req.method === 'POST') whole.push(body);
+      res.end(`${req.url} ${body}`);
+    });
+    return true;
+  };
+});
+
+/** A head that is well formed, and whose session is good, but for `fields`. */
+function head(line: string, ...fields: string[]): string {
+  const good = [`Cookie: ${cookie}`, 'X-Requested-With: test'];
+  return [line, ...good, ...fields, '', ''].join(CRLF);
+}
+
+const hidden = () => head(`GET ${HIDDEN} HTTP/1.1`, 'Host: x');
+const fields = (count: number) => Array.from({ length: count }, (_, index) => `a${index}:`);
+
+/** Sends a byte at a time, and gives all that comes back. */
+async function sendByteByByte(text: string): Promise<string> {
+  const socket = connect(house.config.port, '127.0.0.1').setNoDelay().setEncoding('latin1');
+  let received = '';
+  socket.on('data', (part: string) => (received += part));
+  const closed = once(socket, 'close');
+  for (const byte of Buffer.from(text, 'latin1')) {
+    if (!socket.writable) break;
+    socket.write(Buffer.of(byte));
+    await nextTurn();
+  }
+  await closed;
+  return received;
+}
+
+/** What Node's parser refuses gets no more than a status; what it accepts and Cloakroom refuses gets a problem. */
+type Form = 'bare' | 'problem';
+const PROBLEM = [/\r\nx-request-id: [\da-f-]{36}\r\n/i, /\r\ncontent-type: application\/problem\+json\r\n/i];
+const BARE = /^HTTP\/1.1 \d+ [\w ]+\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
+
+/** Expects one response, the end of the connection behind it, and nothing at the service. */
+async function expectRefused(
+  send: (text: string) => Promise<string>,
+  text: string,
+  status: number,
+  form: Form,
+) {
+  const response = await send(text + hidden());
+  expect(response.match(/HTTP\/1\.\d \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+  expect(response).toMatch(/\r\nconnection: close\r\n/i);
+  const timing = text.includes(API) ? [TIMED] : []; // a page's has none
+  for (const part of form === 'bare' ? [BARE] : [...PROBLEM, ...timing]) expect(response).toMatch(part);
+  await expectNothingHidden();
+}
+
+async function expectNothingHidden() {
+  // By now a request that went on would be there, too.
+  expect(
+    await sendRaw(house, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close')),
+  ).toMatch(/^HTTP\/1.1 200 /);
+  expect(house.calls.map(({ url }) => url)).not.toContain(HIDDEN);
+  expect(whole).toEqual([]);
+}
+
+const BODY = `5${CRLF}hello${CRLF}0${CRLF}${CRLF}`;
+
+/** What is wrong with a head; what is to follow; the status and form of the response. `{path}` is one of ours. */
+type Fault = [what: string, text: () => string, status: number, form: Form];
+
+const HEADS: Fault[] = [
+  // RFC 9112 §3.2
+  ['no Host', () => head('GET {path} HTTP/1.1'), 400, 'problem'],
+  ['two Hosts', () => head('GET {path} HTTP/1.1', 'Host: x', 'Host: y'), 400, 'problem'],
+  ['the same Host twice', () => head('GET {path} HTTP/1.1', 'Host: x', 'hOST: x'), 400, 'problem'],
+  ['two Hosts in HTTP/1.0', () => head('GET {path} HTTP/1.0', 'Host: x', 'Host: y'), 400, 'problem'],
+  ['an empty Host', () => head('GET {path} HTTP/1.1', 'Host:'), 400, 'problem'],
+  ['a list of Hosts', () => head('GET {path} HTTP/1.1', 'Host: x, y'), 400, 'problem'],
+  ['a Host with a path', () => head('GET {path} HTTP/1.1', 'Host: x/y'), 400, 'problem'],
+  ['a Host with a user', () => head('GET {path} HTTP/1.1', 'Host: me@x'), 400, 'problem'],
+  ['a Host with a blank', () => head('GET {path} HTTP/1.1', 'Host: x y'), 400, 'problem'],
+  ['a blank before the colon of Host', () => head('GET {path} HTTP/1.1', 'Host : x'), 400, 'bare'],
+  // RFC 9112 §2.3, §3
+  ['HTTP/0.9', () => head('GET {path} HTTP/0.9', 'Host: x'), 400, 'problem'],
+  ['HTTP/1.2', () => head('GET {path} HTTP/1.2', 'Host: x'), 505, 'bare'],
+  ['HTTP/2.0', () => head('GET {path} HTTP/2.0', 'Host: x'), 505, 'problem'],
+  ['the preface of HTTP/2', () => `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, 505, 'bare'],
+  ['HTTP/3', () => head('GET {path} HTTP/3', 'Host: x'), 400, 'bare'],
+  ['HTTP/11', () => head('GET {path} HTTP/11', 'Host: x'), 400, 'bare'],
+  ['http/1.1', () => head('GET {path} http/1.1', 'Host: x'), 400, 'bare'],
+  ['no version', () => head('GET {path}', 'Host: x'), 400, 'problem'],
+  ['no target', () => head('GET HTTP/1.1', 'Host: x'), 400, 'bare'],
+  ['a blank in the target', () => head('GET {path} /b HTTP/1.1', 'Host: x'), 400, 'bare'],
+  ['an unknown method', () => head('GOT {path} HTTP/1.1', 'Host: x'), 400, 'bare'],
+  ['a method in lower case', () => head('get {path} HTTP/1.1', 'Host: x'), 400, 'bare'],
+  ['a blank before the method', () => ` ${head('GET {path} HTTP/1.1', 'Host: x')}`, 400, 'bare'],
+  // RFC 9112 §2.2, §5
+  ['bare line feeds', () => head('POST {path} HTTP/1.1', 'Host: x').replaceAll(CRLF, '\n'), 400, 'bare'],
+  ['a bare line feed after the first line', () => head('GET {path} HTTP/1.1\nHost: x'), 400, 'bare'],
+  ['a bare line feed after a field', () => head('GET {path} HTTP/1.1', 'Host: x\nA: b'), 400, 'bare'],
+  ['a bare carriage return', () => head('GET {path} HTTP/1.1', 'Host: x\rA: b'), 400, 'bare'],
+  [
+    'a bare line feed at the end',
+    () => head('GET {path} HTTP/1.1', 'Host: x').slice(0, -2) + '\n',
+    400,
+    'bare',
+  ],
+  ['a folded field', () => head('GET {path} HTTP/1.1', 'Host: x', 'A: b', ' c'), 400, 'bare'],
+  ['a field folded with a tab', () => head('GET {path} HTTP/1.1', 'Host: x', 'A: b', '\tc'), 400, 'bare'],
+  ['a folded first field', () => head(`GET {path} HTTP/1.1${CRLF} A: b`, 'Host: x'), 400, 'bare'],
+  ['a field without a colon', () => head('GET {path} HTTP/1.1', 'Host: x', 'nonsense'), 400, 'bare'],
+  ['a field without a name', () => head('GET {path} HTTP/1.1', 'Host: x', ': nameless'), 400, 'bare'],
+  ['a blank in a name', () => head('GET {path} HTTP/1.1', 'Host: x', 'a b: c'), 400, 'bare'],
+  ['a control character in a name', () => head('GET {path} HTTP/1.1', 'Host: x', 'a\x01b: c'), 400, 'bare'],
+  ['a null byte in a value', () => head('GET {path} HTTP/1.1', 'Host: x', 'A: b\0c'), 400, 'bare'],
+  ['a null byte in a name', () => head('GET {path} HTTP/1.1', 'Host: x', 'a\0: c'), 400, 'bare'],
+  ['a control character in a value', () => head('GET {path} HTTP/1.1', 'Host: x', 'A: b\x01c'), 400, 'bare'],
+  // RFC 9112 §6.1, §6.3
+  ...Object.entries<Form>({
+    'gzip, chunked': 'problem',
+    ', chunked': 'problem',
+    'chunked, gzip': 'bare',
+    'chunked, chunked': 'bare',
+    identity: 'bare',
+    gzip: 'bare',
+    'chunked;a=b': 'bare',
+    '"chunked"': 'bare',
+    chunk: 'bare',
+    xchunked: 'bare',
+    '\x0bchunked': 'bare',
+  }).map(([coding, form]): Fault => [
+    `Transfer-Encoding: ${JSON.stringify(coding)}`,
+    () => head('POST {path} HTTP/1.1', 'Host: x', `Transfer-Encoding: ${coding}`) + BODY,
+    400,
+    form,
+  ]),
+  [
+    'two Transfer-Encodings',
+    () =>
+      head('POST {path} HTTP/1.1', 'Host: x', 'Transfer-Encoding: gzip', 'Transfer-Encoding: chunked') + BODY,
+    400,
+    'problem',
+  ],
+  [
+    'chunked twice',
+    () =>
+      head('POST {path} HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked') +
+      BODY,
+    400,
+    'bare',
+  ],
+  [
+    'a Transfer-Encoding in HTTP/1.0',
+    () =>
+      head('POST {path} HTTP/1.0', 'Host: x', 'Connection: keep-alive', 'Transfer-Encoding: chunked') + BODY,
+    400,
+    'problem',
+  ],
+  [
+    'a blank before the colon of Transfer-Encoding',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Transfer-Encoding : chunked') + BODY,
+    400,
+    'bare',
+  ],
+  [
+    'Content-Length, then Transfer-Encoding',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Content-Length: 5', 'Transfer-Encoding: chunked') + BODY,
+    400,
+    'bare',
+  ],
+  [
+    'Transfer-Encoding, then Content-Length',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked', 'Content-Length: 5') + BODY,
+    400,
+    'bare',
+  ],
+  [
+    'Content-Length and a Transfer-Encoding that is unknown',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Content-Length: 5', 'Transfer-Encoding: x') + 'hello',
+    400,
+    'bare',
+  ],
+  ...['0', '5', '6'].map((second): Fault => [
+    `Content-Length: 5 and ${second}`,
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Content-Length: 5', `Content-Length: ${second}`) + 'hello',
+    400,
+    'bare',
+  ]),
+  ...['5, 5', '5,6', '-5', '+5', '5 5', '5.0', '0x5', '5e0', 'five', '', '٥', '99999999999999999999'].map(
+    (length): Fault => [
+      `Content-Length: ${JSON.stringify(length)}`,
+      () => head('POST {path} HTTP/1.1', 'Host: x', `Content-Length: ${length}`) + 'hello',
+      400,
+      'bare',
+    ],
+  ),
+  // RFC 6585 §5
+  ['101 fields', () => head('GET {path} HTTP/1.1', 'Host: x', ...fields(98)), 431, 'problem'],
+  [
+    '2,500 fields that hide a Content-Length',
+    () => head('POST {path} HTTP/1.1', 'Host: x', ...fields(2_496), `Content-Length: ${hidden().length}`),
+    431,
+    'problem',
+  ],
+  [
+    '2,500 fields and two Hosts',
+    () => head('GET {path} HTTP/1.1', 'Host: x', ...fields(2_496), 'Host: y'),
+    431,
+    'problem',
+  ],
+  [
+    'a head of more than 16 KiB',
+    () => head('GET {path} HTTP/1.1', 'Host: x', `A: ${'b'.repeat(17_000)}`),
+    431,
+    'bare',
+  ],
+  [
+    'a target of more than 16 KiB',
+    () => head(`GET {path}?${'b'.repeat(17_000)} HTTP/1.1`, 'Host: x'),
+    431,
+    'bare',
+  ],
+  // What is wrong hides behind another fault, or behind an expectation that Node judges itself.
+  [
+    'two Hosts and a bad target',
+    () => head('GET {path}/../x HTTP/1.1', 'Host: x', 'Host: y'),
+    400,
+    'problem',
+  ],
+  [
+    'two Hosts and no session',
+    () => `GET {path} HTTP/1.1${CRLF}Host: x${CRLF}Host: y${CRLF}${CRLF}`,
+    400,
+    'problem',
+  ],
+  [
+    'two Hosts and an expectation',
+    () => head('GET {path} HTTP/1.1', 'Host: x', 'Host: y', 'Expect: more'),
+    400,
+    'problem',
+  ],
+  [
+    'two Hosts and 100-continue',
+    () => head('POST {path} HTTP/1.1', 'Host: x', 'Host: y', 'Expect: 100-continue', 'Content-Length: 5'),
+    400,
+    'problem',
+  ],
+  [
+    'an expectation that nobody knows',
+    () => head('GET {path} HTTP/1.1', 'Host: x', 'Expect: more'),
+    417,
+    'problem',
+  ],
+  ['CONNECT', () => head('CONNECT {path} HTTP/1.1', 'Host: x'), 405, 'bare'],
+  ['CONNECT to another host', () => head('CONNECT other.test:443 HTTP/1.1', 'Host: x'), 405, 'bare'],
+];
+
+describe.each([
+  ['a call', API],
+  ['a page', '/'],
+])('%s whose head has', (_what, path) => {
+  test.each(HEADS)('%s is refused, and nothing behind it is read', async (_fault, text, status, form) => {
+    await expectRefused(async (bytes) => sendRaw(house, bytes), text().replace('{path}', path), status, form);
+  });
+});
+
+describe('a call that comes byte by byte and has', () => {
+  const short = HEADS.filter(([what]) => !/[\d,]{3}|KiB/.test(what));
+  test.each(short)('%s is refused, and nothing behind it is read', async (_fault, text, status, form) => {
+    await expectRefused(sendByteByByte, text().replace('{path}', API), status, form);
+  });
+});
+
+const CHUNKED = ['Host: x', 'Transfer-Encoding: chunked'];
+
+/** Bodies that go wrong after a good start. */
+const BODIES: [what: string, body: string][] = [
+  ['a size that is no number', `x${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a negative size', `-5${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a size with a sign', `+5${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a size with 0x', `0x5${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a size past 64 bits', `10000000000000005${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['no size', `${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a blank before a size', ` 5${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a blank behind a size', `5 ${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['a size that ends in a bare line feed', `5\nhello${CRLF}0${CRLF}${CRLF}`],
+  ['an extension that ends in a bare line feed', `5;a\nhello${CRLF}0${CRLF}${CRLF}`],
+  ['a null byte in an extension', `5;\0${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+  ['data that is too long', `5${CRLF}hello!${CRLF}0${CRLF}${CRLF}`],
+  ['data that ends in a bare line feed', `5${CRLF}hello\n0${CRLF}${CRLF}`],
+  ['data that ends in a bare carriage return', `5${CRLF}hello\r0${CRLF}${CRLF}`],
+  ['a bare line feed behind the last chunk', `5${CRLF}hello${CRLF}0\n${CRLF}`],
+  ['a trailer without a colon', `5${CRLF}hello${CRLF}0${CRLF}nonsense${CRLF}${CRLF}`],
+  ['a trailer with a blank in its name', `5${CRLF}hello${CRLF}0${CRLF}a b: c${CRLF}${CRLF}`],
+  ['a trailer that is folded', `5${CRLF}hello${CRLF}0${CRLF}A: b${CRLF} c${CRLF}${CRLF}`],
+  ['extensions of more than 16 KiB', `5;${'a'.repeat(17_000)}${CRLF}hello${CRLF}0${CRLF}${CRLF}`],
+];
+
+/** Expects a bare 400, the end of the connection behind it, and nothing whole at the service. */
+async function expectAborted(bytes: readonly Buffer[]) {
+  const client = await openConnection(house.config.port);
+  for (const part of bytes) {
+    if (!client.socket.writable) break;
+    client.socket.write(part);
+    await nextTurn();
+  }
+  await client.over;
+  expect(client.text()).toMatch(BARE);
+  expect(client.text()).toMatch(/^HTTP\/1.1 400 /);
+  await expectNothingHidden();
+}
+
+describe('an upload whose body has', () => {
+  test.each(BODIES)('%s is aborted, and never gets whole to the service', async (_fault, body) => {
+    await expectAborted([Buffer.from(head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body + hidden(), 'latin1')]);
+  });
+
+  test.each(BODIES.slice(0, -1))('%s, byte by byte, is aborted as well', async (_fault, body) => {
+    const text = head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body + hidden();
+    await expectAborted([...Buffer.from(text, 'latin1')].map((byte) => Buffer.of(byte)));
+  });
+
+  test('a bad chunk while the service already reads it ends that call', async () => {
+    const ended = new Promise<boolean>((resolve) => {
+      house.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
+    });
+    const client = await openConnection(house.config.port);
+    const calls = house.calls.length;
+    const start = `10000${CRLF}${'x'.repeat(65_536)}${CRLF}`; // the service hears of it from here on
+    client.socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}${start}`);
+    await eventually(async () => house.calls.length > calls);
+    client.socket.write(`x${CRLF}${hidden()}`);
+    expect(await ended).toBe(false);
+    await client.over;
+    expect(client.text()).toMatch(BARE);
+    expect(client.text()).toMatch(/^HTTP\/1.1 400 /);
+  });
+});
+
+test.each([
+  ['a call', API],
+  ['a page', '/'],
+])(
+  '%s with an empty Transfer-Encoding has no body, and what follows closes the connection',
+  async (_what, path) => {
+    const text = head(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding:') + BODY;
+    expect(await sendRaw(house, text + hidden())).not.toMatch(/HTTP\/1\.1 [23]/);
+    await sendRaw(house, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close'));
+    expect(house.calls.map(({ url }) => url)).toEqual(['/api/public/v1/last']);
+  },
+);
+
+test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer-Encoding_: chunked'])(
+  '%s frames nothing, and looks like no framing to the service',
+  async (field) => {
+    await sendRaw(
+      house,
+      `${head(`POST ${API} HTTP/1.1`, 'Host: x', 'Connection: close', 'Content-Length: 5', field)}hello`,
+    );
+    expect(whole).toEqual(['hello']);
+    expect(Object.keys(house.calls[0]?.headers ?? {}).join()).not.toMatch(/transfer[_.-]encoding(,|$)/);
+  },
+);
+
+test.each([
+  ['a call', API],
+  ['a page', '/healthz'],
+])('%s that asks for an upgrade is answered without, and ends its connection', async (_what, path) => {
+  const asks = head(`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: upgrade', 'Upgrade: websocket');
+  const answer = await sendRaw(house, asks + hidden());
+  expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+  expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+  expect(house.calls.map(({ url }) => url)).not.toContain(HIDDEN);
+});
+
+test('a call that asks for an upgrade reaches the service with its body', async () => {
+  const asks = ['Host: x', 'Connection: upgrade', 'Upgrade: websocket', 'Content-Length: 5'];
+  await sendRaw(house, `${head(`POST ${API} HTTP/1.1`, ...asks)}hello`);
+  expect(whole).toEqual(['hello']);
+});

@@ -1,0 +1,124 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
+import { API_PATH } from '../../support/constants.ts';
+import { startMetricsHouse } from '../../support/metrics-house.ts';
+import type { MetricsHouse } from '../../support/metrics-house.ts';
+
+let metrics: MetricsHouse;
+beforeAll(async () => {
+  metrics = await startMetricsHouse();
+});
+afterAll(async () => metrics[Symbol.asyncDispose]());
+afterEach(() => {
+  metrics.house.intercept = () => false;
+});
+
+const call = async (cookie: string, init: RequestInit = {}) => {
+  const headers = { cookie, 'x-requested-with': 'test' };
+  await (await fetch(metrics.house.origin + API_PATH, { headers, ...init })).text();
+};
+
+test('calls are counted by method and kind of status, with what they took', async () => {
+  const { house, expectCount, valueOf } = metrics;
+  const { cookie } = await house.enter();
+  house.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
+  for (const method of ['PUT', 'PUT', 'PATCH', 'PROPFIND']) await call(cookie, { method });
+  const series = (part: string, labels: string) => `cloakroom_request_duration_seconds_${part}{${labels}}`;
+  const put = 'route="/api/*",method="PUT",status="2xx"';
+  await expectCount(series('count', 'route="/api/*",method="other",status="2xx"'), 1);
+  await expectCount(series('count', put), 2);
+  await expectCount(series('count', 'route="/api/*",method="PATCH",status="5xx"'), 1);
+  expect(await valueOf(series('bucket', `le="+Inf",${put}`))).toBe(2);
+  expect(await valueOf(series('sum', put))).toBeGreaterThan(0);
+  const service = 'cloakroom_service_duration_seconds_count{caller="gateway",status="5xx"}';
+  await expectCount(service, 1);
+});
+
+test('a service that gives no answer is counted as one', async () => {
+  const { house, expectCount, valueOf } = metrics;
+  const { cookie } = await house.enter();
+  const none = 'cloakroom_service_duration_seconds_count{caller="gateway",status="none"}';
+  const before = await valueOf(none);
+  house.intercept = (req) => Boolean(req.socket.destroy());
+  await call(cookie);
+  await expectCount(none, before + 1);
+});
+
+describe('who leaves', () => {
+  /** Asks, and leaves once the service was asked. */
+  const leave = async (path: string, init: RequestInit, cookie: string) => {
+    const asked = createDeferred<void>();
+    metrics.house.intercept = () => {
+      asked.resolve();
+      return true;
+    };
+    const leaving = new AbortController();
+    const headers = { cookie, 'x-requested-with': 'test' };
+    const signal = leaving.signal;
+    const left = fetch(metrics.house.origin + path, { headers, signal, ...init }).catch(() => 'left');
+    await asked.promise;
+    leaving.abort();
+    expect(await left).toBe('left');
+  };
+  const endless = () => new ReadableStream({ start: (body) => body.enqueue(Buffer.alloc(70_000)) });
+  const upload = { method: 'POST', duplex: 'half' } as RequestInit;
+
+  test.each([
+    ['while the service thinks', 'gateway', API_PATH, () => ({})],
+    ['in the middle of an upload', 'gateway', API_PATH, () => ({ ...upload, body: endless() })],
+    ['while a page is made', 'pages', '/workspaces', () => ({})],
+  ])('%s is not the service’s fault', async (_when, caller, path, init) => {
+    const { cookie } = await metrics.house.enter();
+    const series = (status: string) =>
+      `cloakroom_service_duration_seconds_count{caller="${caller}",status="${status}"}`;
+    const [left, none] = [await metrics.valueOf(series('left')), await metrics.valueOf(series('none'))];
+    await leave(path, init(), cookie);
+    await metrics.expectCount(series('left'), left + 1);
+    expect(await metrics.valueOf(series('none'))).toBe(none);
+  });
+});
+
+test('a call that is sent again counts as what came of that', async () => {
+  const { house, expectCount, valueOf } = metrics;
+  const { cookie } = await house.enter();
+  const series = (status: string) =>
+    `cloakroom_service_duration_seconds_count{caller="gateway",status="${status}"}`;
+  const [refused, none] = [await valueOf(series('4xx')), await valueOf(series('none'))];
+  house.intercept = (req, res) => {
+    if (req.url?.endsWith('/token') === true)
+      return Boolean(res.end('{"access_token":"new","expires_in":900}'));
+    if (req.headers.authorization === 'Bearer new') return Boolean(req.socket.destroy());
+    return Boolean(res.writeHead(401).end());
+  };
+  await call(cookie);
+  await expectCount(series('none'), none + 1);
+  expect(await valueOf(series('4xx'))).toBe(refused);
+});
+
+test('what the gateway answers itself is counted by its code', async () => {
+  const { expectCount } = metrics;
+  await call('');
+  await expectCount('cloakroom_refusals_total{code="sign_in_required"}', 1);
+});
+
+test('calls in flight are counted while they are', async () => {
+  const { house, expectCount, text } = metrics;
+  const { cookie } = await house.enter();
+  const asked = createDeferred<ServerResponse>();
+  house.intercept = (_req, res) => {
+    asked.resolve(res);
+    return true;
+  };
+  const answer = call(cookie);
+  await expectCount('cloakroom_calls_in_flight', 1);
+  (await asked.promise).end('{}');
+  await answer;
+  await expectCount('cloakroom_calls_in_flight', 0);
+  expect(await text()).toMatch(/^# TYPE cloakroom_calls_in_flight gauge$/m);
+});
+
+test('nothing else is served on their port', async () => {
+  expect((await fetch(new URL('/', metrics.url))).status).toBe(404);
+  expect((await fetch(metrics.url, { method: 'POST' })).status).toBe(405);
+});

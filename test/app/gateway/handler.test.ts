@@ -1,0 +1,280 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { createApp } from '../../../src/app.ts';
+import { createDeferred } from '../../../src/promises.ts';
+import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
+import { startHouse } from '../../support/house.ts';
+import { startStopwatch } from '../../support/stopwatch.ts';
+import type { House } from '../../support/house.ts';
+import { eventually } from '../../support/eventually.ts';
+import { sendRaw } from '../../support/raw.ts';
+
+let house: House;
+let cookie: string;
+
+beforeAll(async () => {
+  house = await startHouse({ MAX_BODY_BYTES: '200000' });
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  house.calls.length = 0;
+  house.intercept = () => false;
+  ({ cookie } = await house.enter());
+});
+
+const api = () => request(house.origin);
+
+describe('a proxied call', () => {
+  test('reaches the service with the token in place of the cookie', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    await api().get(`${PATH}?a=%2f&b`).set('cookie', cookie).set('authorization', 'Bearer mine').expect(200);
+    expect(house.calls).toHaveLength(1);
+    const [call] = house.calls;
+    expect(call?.url).toBe(`${PATH}?a=%2f&b`);
+    expect(call?.headers.authorization).toBe('Bearer a-living-token');
+    expect(call?.headers.cookie).toBeUndefined();
+    expect(call?.headers['via']).toBe('1.1 cloakroom');
+  });
+
+  test('tells both sides the same request id, and names itself and its timings in the answer', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    const answer = await api().get(PATH).set('cookie', cookie).set('x-request-id', 'mine');
+    expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
+    expect(house.calls[0]?.headers['x-request-id']).toBe(answer.headers['x-request-id']);
+    expect(answer.headers['via']).toBe('1.1 cloakroom');
+    expect(answer.headers['server-timing']).toMatch(
+      /^session;dur=[\d.]+, token;dur=[\d.]+, service;dur=[\d.]+$/,
+    );
+  });
+
+  test('gives status, headers and bytes back as they are, without cookies', async () => {
+    const body = randomBytes(5_000);
+    house.intercept = (_req, res) => {
+      res.writeHead(418, { 'content-encoding': 'br', etag: '"e"', 'set-cookie': 'hostile=1' });
+      return Boolean(res.end(body));
+    };
+    const raw = await rawGet(PATH);
+    expect(raw.status).toBe(418);
+    expect(raw.headers['content-encoding']).toBe('br');
+    expect(raw.headers['etag']).toBe('"e"');
+    expect(raw.headers['set-cookie']).toBeUndefined();
+    expect(raw.body.equals(body)).toBe(true);
+  });
+
+  test('carries a chunked body as one, and delivers an answer while the body still flows', async () => {
+    house.intercept = (req, res) => {
+      req.on('data', (chunk: Buffer) => res.write(chunk)).on('end', () => res.end());
+      return true;
+    };
+    const req = httpRequest(house.origin + PATH, {
+      method: 'POST',
+      headers: { cookie, 'x-requested-with': 'test', 'transfer-encoding': 'chunked' },
+    });
+    const start = Buffer.alloc(65_536, 'a'); // what has to be here before the service hears of it
+    req.write(start);
+    const [res] = (await once(req, 'response')) as [IncomingMessage];
+    let received = '';
+    res.setEncoding('latin1').on('data', (chunk: string) => (received += chunk));
+    await eventually(async () => received.length === start.length);
+    req.write('two');
+    await eventually(async () => received.endsWith('atwo'));
+    req.end();
+    await once(res.resume(), 'end');
+    expect(house.calls[0]?.headers['transfer-encoding']).toBe('chunked');
+  });
+
+  test('delivers an answer that is early, and survives the rest of the body', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('early'));
+    const req = httpRequest(house.origin + PATH, {
+      method: 'POST',
+      agent: false,
+      headers: { cookie, 'x-requested-with': 'test', 'transfer-encoding': 'chunked' },
+    });
+    req.on('error', () => {}); // the connection may close under what is still being sent
+    req.write(Buffer.alloc(70_000));
+    const [res] = (await once(req, 'response')) as [IncomingMessage];
+    expect(await text(res)).toBe('early');
+    req.end(Buffer.alloc(300_000)); // more than is ever forwarded
+    await once(req, 'close');
+    expect((await rawGet(PATH)).body.toString()).toBe('early');
+  });
+
+  test('is no upgrade, whatever the browser asks for', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('plain'));
+    const answer = await sendRaw(
+      house,
+      `GET ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    expect(house.calls[0]?.headers.upgrade).toBeUndefined();
+  });
+
+  test('works the same through Express alone', async () => {
+    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    await request(createApp(house.services)).get(`${PATH}?x=1`).set('cookie', cookie).expect(200);
+    expect(house.calls[0]?.url).toBe(`${PATH}?x=1`);
+  });
+});
+
+describe('the gateway’s own answers', () => {
+  const problem = (status: number, code: string) => (answer: request.Response) => {
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    expect(answer.body).toMatchObject({ status, code, requestId: answer.headers['x-request-id'] });
+    expect(answer.headers['via']).toBeUndefined();
+    expect(answer.headers['server-timing']).toMatch(/^session;dur=/);
+    expect(answer.status).toBe(status);
+  };
+
+  test('without a cookie', async () => {
+    const answer = await api().get(PATH).expect(problem(401, 'sign_in_required'));
+    expect(answer.body.loginUrl).toBe('/auth/login');
+  });
+
+  test('with a cookie that is not ours', async () => {
+    await api().get(PATH).set('cookie', `${cookie}x`).expect(problem(401, 'sign_in_required'));
+  });
+
+  test('with our cookie whose session has ended', async () => {
+    const { id, cookie: ended } = await house.enter();
+    await house.services.records.end(id);
+    const answer = await api().get(PATH).set('cookie', ended).expect(problem(401, 'session_expired'));
+    expect(answer.body.loginUrl).toBe('/auth/login');
+    expect(answer.headers['set-cookie']).toBeUndefined();
+  });
+
+  test('to what is no part of the API', async () => {
+    await api().get('/api/other').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
+    await api().get('/api').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
+    await api().post(TOKEN_PATH).set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
+    expect(house.calls).toEqual([]);
+  });
+
+  test('to a malformed target', async () => {
+    const answer = await sendRaw(house, `GET ${PATH}/../x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
+  });
+
+  test('to a target in absolute form', async () => {
+    const answer = await sendRaw(
+      house,
+      `GET ${house.origin}${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
+  });
+
+  test('to TRACE and CONNECT', async () => {
+    const trace = await sendRaw(house, `TRACE ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(trace).toMatch(/^HTTP\/1.1 405 [\s\S]*"method_not_allowed"/);
+    expect(await sendRaw(house, 'TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1.1 405 /,
+    );
+    expect(await sendRaw(house, `CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 405 /,
+    );
+  });
+
+  test.each([101, 2_500])('to %i header fields, before anything else is looked at', async (count) => {
+    const fields = Array.from({ length: count - 2 }, (_, index) => `a${index}:\r\n`).join('');
+    const answer = await sendRaw(
+      house,
+      `POST ${PATH} HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: 5\r\n\r\nhello`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 431 [\s\S]*"too_many_headers"/);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+  });
+
+  test.each([
+    ['with its length', (body: Buffer) => body],
+    ['in chunks', (body: Buffer) => ReadableStream.from([body])],
+  ])('to a body %s: it may be as large as MAX_BODY_BYTES, and no larger', async (_how, toBody) => {
+    const received: number[] = [];
+    house.intercept = (req, res) => {
+      let bytes = 0;
+      req.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      return Boolean(req.once('end', () => res.end(String(received.push(bytes)))));
+    };
+    const statusOf = async (bytes: number) => {
+      const body = toBody(Buffer.alloc(bytes));
+      const headers = { cookie, 'x-requested-with': 'test' };
+      return (await fetch(house.origin + PATH, { method: 'POST', duplex: 'half', headers, body })).status;
+    };
+    expect(await statusOf(200_000)).toBe(200);
+    expect(await statusOf(200_001)).toBe(413);
+    expect(received).toEqual([200_000]);
+  });
+
+  test('to a body that says it is too large', async () => {
+    await api()
+      .post(PATH)
+      .set('cookie', cookie)
+      .set('x-requested-with', 'test')
+      .send('a'.repeat(200_001))
+      .expect(problem(413, 'body_too_large'));
+    expect(house.calls).toEqual([]);
+  });
+
+  test('to a body that grows too large', async () => {
+    const begun = createDeferred<void>();
+    house.intercept = (req) => {
+      begun.resolve();
+      return Boolean(req.resume());
+    };
+    async function* growing() {
+      yield Buffer.alloc(70_000);
+      await begun.promise; // or the service might hear of it only during the next test
+      yield Buffer.alloc(200_000);
+    }
+    const answer = await fetch(house.origin + PATH, {
+      method: 'POST',
+      duplex: 'half',
+      headers: { cookie, 'x-requested-with': 'test' },
+      body: ReadableStream.from(growing()),
+    });
+    expect(answer.status).toBe(413);
+  });
+
+  test('where the service does not answer in time', async () => {
+    await using impatient = await startHouse({ SERVICE_TIMEOUT_SECONDS: '1' });
+    // Each interim response starts undici's timeout anew: what ends the request is ours.
+    impatient.intercept = (_req, res) => {
+      const interim = setInterval(() => res.writeProcessing(), 100);
+      const late = setTimeout(() => res.end('late'), 5_000);
+      res.once('close', () => {
+        clearInterval(interim);
+        clearTimeout(late);
+      });
+      return true;
+    };
+    const entered = await impatient.enter();
+    using watch = startStopwatch();
+    const began = performance.now();
+    await request(impatient.origin)
+      .get(PATH)
+      .set('cookie', entered.cookie)
+      .expect(problem(504, 'service_timeout'));
+    expect(performance.now() - began).toBeGreaterThanOrEqual(990);
+    expect(watch.ms()).toBeLessThan(1_400);
+  });
+});
+
+function rawGet(
+  path: string,
+): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer }> {
+  return new Promise((resolve, reject) => {
+    httpRequest(house.origin + path, { headers: { cookie }, agent: false }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () =>
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }),
+      );
+    })
+      .on('error', reject)
+      .end();
+  });
+}

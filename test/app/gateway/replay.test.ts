@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
+import { startRawHouse } from '../../support/raw-house.ts';
+import type { RawHouse } from '../../support/raw-house.ts';
+import { valuesOf, without } from '../../support/raw-message.ts';
+import { ok } from '../../support/raw-service.ts';
+import type { RawRequest } from '../../support/raw-service.ts';
+
+// What becomes of a call to which the service answers 401 (contract, section 4).
+
+const KEPT = 64 * 1024;
+const FRAMING = ['content-length', 'transfer-encoding'];
+
+/** An answer with this status and body. */
+const answer = (status: string, body = '', field = 'X-One: 1') =>
+  `HTTP/1.1 ${status}\r\n${field}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const REFUSED = answer('401 Unauthorized', 'the first refusal', 'WWW-Authenticate: Bearer error="first"');
+const RENEWED = ok('{"access_token":"a-new-token","expires_in":900}');
+
+/** What the service answers, by who asks for what; a test changes what it is about. */
+let answers: { toOldToken: string; toNewToken: string; atTokenEndpoint: string };
+
+let raw: RawHouse;
+beforeAll(async () => {
+  raw = await startRawHouse();
+  raw.service.answer = (request) => {
+    if (isRenewal(request)) return answers.atTokenEndpoint;
+    return tokenOf(request) === 'Bearer a-new-token' ? answers.toNewToken : answers.toOldToken;
+  };
+});
+afterAll(async () => raw[Symbol.asyncDispose]());
+beforeEach(async () => {
+  raw.service.requests.length = 0;
+  answers = { toOldToken: REFUSED, toNewToken: ok('done'), atTokenEndpoint: RENEWED };
+  await raw.enter();
+});
+
+const isRenewal = ({ start }: RawRequest) => start.includes(TOKEN_PATH);
+const tokenOf = (request: RawRequest) => valuesOf(request, 'authorization')[0];
+/** The calls that came to the service, less those of its token endpoint. */
+const calls = () => raw.service.requests.filter((request) => !isRenewal(request));
+const renewals = () => raw.service.requests.filter(isRenewal);
+/** A body in chunks of 10,000 bytes at most. */
+function inChunks(body: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < body.length; at += 10_000) {
+    const part = body.subarray(at, at + 10_000);
+    parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
+}
+
+describe('a call with a body of at most 64 KiB', () => {
+  test.each([
+    ['GET', null],
+    ['HEAD', null],
+    ['DELETE', null],
+    ['POST', 0],
+    ['POST', 1],
+    ['GET', 1],
+    ['PUT', KEPT],
+    ['PROPFIND', KEPT],
+  ])('is repeated to the byte but for the token: %s, %s bytes', async (method, size) => {
+    const body = randomBytes(size ?? 0);
+    const fields = ['X-Twice: 1', 'x-twice: 2', 'Range: bytes=0-1', 'If-None-Match: "e"'];
+    if (size !== null) fields.push(`Content-Length: ${size}`);
+    const { start, rest } = await raw.send(`${method} ${PATH}?a=%2F&b`, fields, body);
+    expect(start).toBe('HTTP/1.1 200 OK');
+    expect(rest.toString()).toBe(method === 'HEAD' ? '' : 'done');
+
+    const [first, second, ...more] = calls();
+    expect(more).toHaveLength(0);
+    expect(renewals()).toHaveLength(1);
+    expect(first && tokenOf(first)).toBe('Bearer a-living-token');
+    expect(second && tokenOf(second)).toBe('Bearer a-new-token');
+    expect(second?.start).toBe(`${method} ${PATH}?a=%2F&b HTTP/1.1`);
+    expect(second?.body.equals(body)).toBe(true);
+    expect(second && without(second, ['authorization'])).toEqual(first && without(first, ['authorization']));
+  });
+
+  test.each([0, 1, KEPT])('in chunks is repeated with its bytes: %i', async (size) => {
+    const body = randomBytes(size);
+    const { rest } = await raw.send(`POST ${PATH}`, ['Transfer-Encoding: chunked'], inChunks(body));
+    expect(rest.toString()).toBe('done');
+    expect(calls().map((call) => call.body.equals(body))).toEqual([true, true]);
+    const [first, second] = calls().map((call) => without(call, [...FRAMING, 'authorization']));
+    expect(second).toEqual(first);
+  });
+
+  test('shows nothing of the first answer', async () => {
+    const { fields, rest } = await raw.send(`GET ${PATH}`);
+    expect(fields.join()).not.toContain('first');
+    expect(rest.toString()).toBe('done');
+  });
+
+  test('has one request id, on both tries and in its answer', async () => {
+    const { fields } = await raw.send(`GET ${PATH}`);
+    const ids = [...calls(), { fields }].flatMap((each) => valuesOf(each, 'x-request-id'));
+    expect(ids).toHaveLength(3);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  test.each(['401 Unauthorized', '403 Forbidden', '500 Oops'])(
+    'is not tried a third time: %s',
+    async (status) => {
+      answers.toNewToken = answer(status, 'the second answer');
+      const { start, rest } = await raw.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
+      expect(start.slice(9, 12)).toBe(status.slice(0, 3));
+      expect(rest.toString()).toBe('the second answer');
+      expect(calls()).toHaveLength(2);
+      expect(renewals()).toHaveLength(1);
+    },
+  );
+});
+
+describe('a call with a larger body', () => {
+  test.each([
+    ['with its length', `Content-Length: ${KEPT + 1}`, (body: Buffer) => body],
+    ['in chunks', 'Transfer-Encoding: chunked', inChunks],
+  ])(
+    'is not repeated, and its 401 passed on, but the token renewed for the next: %s',
+    async (_how, field, frame) => {
+      const body = randomBytes(KEPT + 1);
+      const refused = await raw.send(`POST ${PATH}`, [field], frame(body));
+      expect(refused.start).toMatch(/^HTTP\/1.1 401 /);
+      expect(valuesOf(refused, 'www-authenticate')).toEqual(['Bearer error="first"']);
+      expect(refused.rest.toString()).toBe('the first refusal');
+      expect(calls().map((call) => call.body.equals(body))).toEqual([true]);
+
+      expect((await raw.send(`POST ${PATH}`, [field], frame(body))).rest.toString()).toBe('done');
+      expect(renewals()).toHaveLength(1);
+    },
+  );
+});
+
+describe('a 401', () => {
+  test.each(['400 Bad', '403 Forbidden', '407 Proxy', '419 Expired', '500 Oops', '503 Busy'])(
+    'is what counts, and no other status renews or repeats anything: %s',
+    async (status) => {
+      answers.toOldToken = answer(status, 'as it is');
+      const { start, rest } = await raw.send(`GET ${PATH}`);
+      expect(start.slice(9, 12)).toBe(status.slice(0, 3));
+      expect(rest.toString()).toBe('as it is');
+      expect(raw.service.requests).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ['another error', answer('400 Bad Request', '{"error":"temporarily_unavailable"}')],
+    ['an outage', answer('503 Busy', 'busy')],
+    ['nonsense', ok('nonsense')],
+  ])('whose renewal ends in %s is token_endpoint_unavailable', async (_what, atTokenEndpoint) => {
+    answers.atTokenEndpoint = atTokenEndpoint;
+    const { start, fields, rest } = await raw.send(`GET ${PATH}`);
+    expect(start).toMatch(/^HTTP\/1.1 503 /);
+    expect(valuesOf({ fields }, 'retry-after')[0]).toMatch(/^\d+$/);
+    expect(JSON.parse(rest.toString())).toMatchObject({ status: 503, code: 'token_endpoint_unavailable' });
+    expect([fields.join(), rest.toString()].join()).not.toMatch(/first/);
+    expect(calls()).toHaveLength(1);
+  });
+
+  test('whose renewal is refused for good is session_expired', async () => {
+    answers.atTokenEndpoint = answer('400 Bad Request', '{"error":"invalid_grant"}');
+    const { start, rest } = await raw.send(`GET ${PATH}`);
+    expect(start).toMatch(/^HTTP\/1.1 401 /);
+    expect(JSON.parse(rest.toString())).toMatchObject({ code: 'session_expired', loginUrl: '/auth/login' });
+    expect(calls()).toHaveLength(1);
+  });
+});

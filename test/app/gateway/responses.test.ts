@@ -1,0 +1,169 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH } from '../../support/constants.ts';
+import { startRawHouse } from '../../support/raw-house.ts';
+import type { RawHouse } from '../../support/raw-house.ts';
+import { dechunk, valuesOf, without } from '../../support/raw-message.ts';
+import type { RawMessage } from '../../support/raw-message.ts';
+import { ok } from '../../support/raw-service.ts';
+
+// What comes back to the browser, byte by byte.
+
+let raw: RawHouse;
+beforeAll(async () => {
+  raw = await startRawHouse();
+});
+afterAll(async () => raw[Symbol.asyncDispose]());
+beforeEach(() => {
+  raw.service.requests.length = 0;
+});
+
+/** What the gateway and the connection to the browser bring; all else is the service's. */
+const OURS = [
+  ...['via', 'x-request-id', 'server-timing', 'cache-control', 'vary', 'content-security-policy'],
+  ...['x-content-type-options', 'connection', 'keep-alive', 'date', 'transfer-encoding'],
+];
+const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+
+/** Lets the service answer with these lines and this body, as they stand. */
+function answerWith(lines: readonly string[], body: Buffer | string = ''): void {
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  raw.service.answer = () => Buffer.concat([head, Buffer.from(body)]);
+}
+
+/** The status, and the body without its framing; null where that has no end. */
+function whole(answer: RawMessage): { status: number; body: Buffer | null } {
+  const isChunked = valuesOf(answer, 'transfer-encoding').length > 0;
+  return {
+    status: Number(answer.start.slice(9, 12)),
+    body: isChunked ? dechunk(answer.rest) : answer.rest,
+  };
+}
+
+/** That the next call works: nothing of the last one is left on the connection to the service. */
+async function expectNextToWork(): Promise<void> {
+  raw.service.answer = () => ok('next');
+  expect(whole(await raw.send(`GET ${PATH}`))).toEqual({ status: 200, body: Buffer.from('next') });
+}
+
+describe('an answer', () => {
+  test.each([
+    200, 201, 202, 203, 226, 299, 300, 400, 402, 404, 409, 418, 422, 429, 451, 499, 500, 503, 599, 999,
+  ])('with status %i comes with its fields and its bytes', async (status) => {
+    const fields = ['Content-Type: a/b', 'Content-Length: 256', 'Retry-After: 1'];
+    answerWith([`HTTP/1.1 ${status} Whatever`, ...fields], EVERY_BYTE);
+    const answer = await raw.send(`GET ${PATH}`);
+    expect(whole(answer)).toEqual({ status, body: EVERY_BYTE });
+    expect(without(answer, OURS).map((field) => field.join(': '))).toEqual(fields);
+  });
+
+  test.each(['301 Moved', '302 Found', '303 See', '307 Temporary', '308 Permanent'])(
+    'that redirects comes as it is, and is not followed: %s',
+    async (status) => {
+      answerWith([`HTTP/1.1 ${status}`, `Location: ${raw.service.origin}${PATH}/new`, 'Content-Length: 0']);
+      const answer = await raw.send(`GET ${PATH}`);
+      expect(whole(answer).status).toBe(Number(status.slice(0, 3)));
+      expect(valuesOf(answer, 'location')).toEqual([`${raw.service.origin}${PATH}/new`]);
+      expect(raw.service.requests).toHaveLength(1);
+    },
+  );
+
+  test('keeps the order and the case of its fields, and what is in them', async () => {
+    const fields = [
+      ['b-lower', '1,2 ,  3'],
+      ['ETag', 'W/"a,b"'],
+      ['X-Empty', ''],
+      ['X-Bytes', EVERY_BYTE.subarray(0x80).toString('latin1')],
+      ['X-Tab', 'a\tb'],
+      ['WWW-Authenticate', 'Basic realm="x"'],
+      ['Server', 'raw'],
+      ['Content-Length', '256'],
+    ] as const;
+    answerWith(['HTTP/1.1 200 OK', ...fields.map((field) => field.join(': '))], EVERY_BYTE);
+    expect(without(await raw.send(`GET ${PATH}`), OURS)).toEqual(fields);
+  });
+
+  test('keeps a field of 15 KB', async () => {
+    const value = 'v'.repeat(15_000);
+    answerWith(['HTTP/1.1 200 OK', `X-Long: ${value}`, 'Content-Length: 0']);
+    expect(valuesOf(await raw.send(`GET ${PATH}`), 'x-long')).toEqual([value]);
+  });
+
+  test.each([
+    ['gzip', gzipSync('packed')],
+    ['br', Buffer.from('8b0280', 'hex')],
+    ['zstd, gzip', EVERY_BYTE],
+  ])('that is packed as %s stays so', async (encoding, packed) => {
+    answerWith(
+      ['HTTP/1.1 200 OK', `Content-Encoding: ${encoding}`, `Content-Length: ${packed.length}`],
+      packed,
+    );
+    const answer = await raw.send(`GET ${PATH}`, ['Accept-Encoding: gzip;q=0.5, br']);
+    expect(valuesOf(answer, 'content-encoding')).toEqual([encoding]);
+    expect(valuesOf(answer, 'content-length')).toEqual([String(packed.length)]);
+    expect(whole(answer).body).toEqual(packed);
+    expect(valuesOf(raw.came(), 'accept-encoding')).toEqual(['gzip;q=0.5, br']);
+  });
+
+  test('of several ranges comes as it is', async () => {
+    const parts =
+      '--b\r\nContent-Range: bytes 0-0/9\r\n\r\na\r\n--b\r\nContent-Range: bytes 2-2/9\r\n\r\nc\r\n--b--\r\n';
+    const fields = ['Content-Type: multipart/byteranges; boundary=b', `Content-Length: ${parts.length}`];
+    answerWith(['HTTP/1.1 206 Partial Content', ...fields], parts);
+    const asked = ['Range: bytes=0-0, 2-2', 'If-Range: "e"'];
+    const answer = await raw.send(`GET ${PATH}`, asked);
+    expect(whole(answer)).toEqual({ status: 206, body: Buffer.from(parts) });
+    expect(without(answer, OURS).map((field) => field.join(': '))).toEqual(fields);
+    expect(raw.came().fields.map((field) => field.join(': '))).toEqual(expect.arrayContaining(asked));
+  });
+
+  test('to a condition comes as it is', async () => {
+    answerWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"']);
+    const asked = ['If-None-Match: W/"d", "e"', 'If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT'];
+    const answer = await raw.send(`GET ${PATH}`, asked);
+    expect(whole(answer)).toEqual({ status: 304, body: Buffer.alloc(0) });
+    expect(valuesOf(answer, 'etag')).toEqual(['"e"']);
+    expect(raw.came().fields.map((field) => field.join(': '))).toEqual(expect.arrayContaining(asked));
+    await expectNextToWork();
+  });
+
+  test.each(['204 No Content', '205 Reset Content'])('without a body has none: %s', async (status) => {
+    answerWith([
+      `HTTP/1.1 ${status}`,
+      ...(status.startsWith('205') ? ['Content-Length: 0'] : []),
+      'X-One: 1',
+    ]);
+    const answer = await raw.send(`DELETE ${PATH}`);
+    expect(whole(answer)).toEqual({ status: Number(status.slice(0, 3)), body: Buffer.alloc(0) });
+    expect(valuesOf(answer, 'x-one')).toEqual(['1']);
+    await expectNextToWork();
+  });
+
+  test.each([
+    ['its length', 'Content-Length: 1234'],
+    ['chunks', 'Transfer-Encoding: chunked'],
+    ['neither', 'X-One: 1'],
+  ])('to HEAD that speaks of %s has no body', async (_what, field) => {
+    answerWith(['HTTP/1.1 200 OK', field]);
+    const answer = await raw.send(`HEAD ${PATH}`);
+    expect(answer.start).toMatch(/^HTTP\/1.1 200 /);
+    expect(valuesOf(answer, 'content-length')).toEqual(field.startsWith('Content-Length') ? ['1234'] : []);
+    expect(answer.rest).toHaveLength(0);
+    await expectNextToWork();
+  });
+});
+
+test('an answer with a field several times keeps all of them, in their order', async () => {
+  const links = ['</a>; rel=next', '</b>; rel=last', '</c>; rel=first'];
+  answerWith(['HTTP/1.1 200 OK', ...links.map((link) => `Link: ${link}`), 'Content-Length: 0']);
+  const answer = await raw.send(`GET ${PATH}`);
+  expect(valuesOf(answer, 'link')).toEqual(links);
+});
+
+test('a 304 may say how long the answer would be', async () => {
+  answerWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"', 'Content-Length: 1234']);
+  const answer = await raw.send(`GET ${PATH}`, ['If-None-Match: "e"']);
+  expect(whole(answer)).toEqual({ status: 304, body: Buffer.alloc(0) });
+  expect(valuesOf(answer, 'content-length')).toEqual(['1234']);
+  await expectNextToWork();
+});

@@ -1,0 +1,208 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
+import { API_PATH as PATH } from '../../support/constants.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House, Interceptor } from '../../support/house.ts';
+import { sendRaw } from '../../support/raw.ts';
+import { startStopwatch } from '../../support/stopwatch.ts';
+
+const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
+/** The service hears of a longer body once this much has arrived. */
+const START = 'x'.repeat(64 * 1024);
+const START_CHUNK = `10000\r\n${START}\r\n`;
+/** Well under each limit. */
+const DRIP_MS = 50;
+
+let house: House;
+let cookie: string;
+let socket: Socket;
+let received: string;
+let closed: Promise<unknown>;
+/** Whether the body of the call came whole to the service, once that call has ended there. */
+let cameWhole: Promise<boolean>;
+/** How the service takes a call. */
+let take: Interceptor;
+
+beforeAll(async () => {
+  const limits = { clientHeadSeconds: 0.3, clientRequestSeconds: 0.7, checkTimeoutsMs: 50 };
+  house = await startHouse({}, undefined, limits);
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  const { promise, resolve } = createDeferred<boolean>();
+  cameWhole = promise;
+  house.calls.length = 0;
+  house.intercept = take = (req, res) => {
+    req.resume().once('end', () => res.end('taken'));
+    return Boolean(req.once('close', () => resolve(req.complete)));
+  };
+  await open(house);
+});
+afterEach(() => {
+  socket.destroy();
+});
+
+async function open(at: House): Promise<void> {
+  ({ cookie } = await at.enter());
+  received = '';
+  socket = connect(at.config.port, '127.0.0.1').setEncoding('latin1');
+  socket.on('data', (part: string) => (received += part)).on('error', () => {});
+  closed = new Promise((resolve) => socket.once('close', resolve));
+}
+
+/**
+ * A house of the test's own with this limit alone, and a connection to it. In one that is impatient in several ways who is slow on
+ * purpose could not be slower by chance, and on a busy machine everybody is.
+ */
+async function openOwn(limits: Parameters<typeof startHouse>[2]): Promise<House> {
+  const own = await startHouse({}, undefined, limits);
+  own.intercept = take;
+  socket.destroy();
+  await open(own);
+  return own;
+}
+
+function head(...fields: string[]): string {
+  return [
+    `POST ${PATH} HTTP/1.1`,
+    'Host: x',
+    `Cookie: ${cookie}`,
+    'X-Requested-With: x',
+    ...fields,
+    '',
+    '',
+  ].join('\r\n');
+}
+
+/** Sends a piece now and then, until the connection closes or for so many times. */
+async function drip(piece: string, times = Infinity): Promise<void> {
+  for (let sent = 0; sent < times && socket.writable; sent += 1) {
+    socket.write(piece);
+    await Promise.race([delay(DRIP_MS), closed]);
+  }
+}
+
+describe('a head', () => {
+  test('that never ends gets 408, and reaches nobody', async () => {
+    socket.write(head('A: b').slice(0, -2));
+    await drip('A: b\r\n');
+    await closed;
+    expect(received).toMatch(BARE_408);
+    expect(house.calls).toEqual([]);
+  });
+
+  test('that never ends gets 408 behind a request that was answered, too', async () => {
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /');
+    await drip('a');
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 408 /);
+  });
+
+  test('that never begins ends its connection', async () => {
+    await closed;
+    expect(received).toMatch(/^(HTTP\/1.1 408 |$)/);
+  });
+
+  test('has no longer than a whole request has', async () => {
+    await using _own = await openOwn({ clientRequestSeconds: 0.3 });
+    using watch = startStopwatch();
+    socket.write('GET / HT');
+    await closed;
+    expect(watch.ms()).toBeLessThan(5_000); // by clientRequestSeconds, not by the 20 s of a head
+    expect(received).toMatch(/^HTTP\/1.1 408 /);
+  });
+});
+
+describe('a body', () => {
+  test('that comes slowly, but steadily, arrives whole', async () => {
+    await using _own = await openOwn({ serviceTimeoutSeconds: 1 });
+    socket.write(head('Connection: close', 'Content-Length: 24'));
+    await drip('x', 24); // longer than it may be silent
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*taken/);
+    expect(await cameWhole).toBe(true);
+  });
+
+  test('that stops in its middle is cut off, and its call ends', async () => {
+    await using _own = await openOwn({ serviceTimeoutSeconds: 0.3 });
+    socket.write(`${head('Content-Length: 100000')}${START}`);
+    expect(await cameWhole).toBe(false);
+    await closed;
+    expect(received).toBe('');
+  });
+
+  test.each([
+    ['Content-Length: 100000000', START],
+    ['Transfer-Encoding: chunked', START_CHUNK],
+  ])('that drips without end (%s) gets 408, and its call ends', async (framing, start) => {
+    socket.write(head(framing) + start);
+    await drip('1\r\nx\r\n');
+    await closed;
+    expect(received).toMatch(BARE_408);
+    expect(await cameWhole).toBe(false);
+  });
+
+  test('that drips without end from its first byte gets 408, and the service receives no request', async () => {
+    socket.write(head('Transfer-Encoding: chunked'));
+    await drip('1\r\nx\r\n');
+    await closed;
+    expect(received).toMatch(BARE_408);
+    expect(house.calls).toEqual([]);
+  });
+
+  test('that drips without end under an answer that has begun cuts that off', async () => {
+    house.intercept = (req, res) => {
+      const more = setInterval(() => res.write('more'), DRIP_MS);
+      return Boolean(req.resume().once('close', () => clearInterval(more)));
+    };
+    socket.write(head('Transfer-Encoding: chunked') + START_CHUNK);
+    await drip('1\r\nx\r\n');
+    await closed;
+    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*more/);
+    expect(received).not.toMatch(/\r\n0\r\n\r\n$/);
+    expect(received).not.toContain('HTTP/1.1 408');
+  });
+});
+
+describe('a client that reads nothing of a response loses its connection, though it goes on sending', () => {
+  /** Resolves once the connection is closed; true where it was reset. */
+  async function isReset(request: () => string): Promise<unknown> {
+    await using own = await openOwn({ serviceTimeoutSeconds: 0.5 });
+    const responding = createDeferred<void>();
+    own.intercept = (_req, res) => {
+      res.end(Buffer.alloc(50_000_000));
+      responding.resolve();
+      return true;
+    };
+    socket.pause().write(request());
+    await responding.promise;
+    await drip('x');
+    return await closed;
+  }
+
+  test('bytes behind a pipelined request', async () => {
+    expect(await isReset(() => head().replace('POST', 'GET').repeat(2))).toBe(true);
+  });
+
+  test('the rest of an upload that has its response already', async () => {
+    expect(await isReset(() => head('Content-Length: 50000000') + START)).toBe(true);
+  });
+});
+
+test('an idle connection is told how long it lives, and closed', async () => {
+  await using _own = await openOwn({ clientIdleSeconds: 1 });
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'data');
+  expect(received).toMatch(/\r\nkeep-alive: timeout=1\r\n/i);
+  await closed;
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+});
+
+test('a slow client holds nobody else up', async () => {
+  socket.write(head('Content-Length: 10'));
+  expect(await sendRaw(house, head('Connection: close', 'Content-Length: 0'))).toMatch(/^HTTP\/1.1 200 /);
+});

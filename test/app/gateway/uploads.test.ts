@@ -1,0 +1,214 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
+import { API_PATH as PATH, MIB } from '../../support/constants.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+
+let patient: House;
+/** For who is to run out of time, and nobody else: on a busy machine a second is short. */
+let impatient: House;
+/** The one of the two that the test calls. */
+let house: House;
+let cookie: string;
+let agent: Agent;
+
+beforeAll(async () => {
+  patient = await startHouse({ SERVICE_CONNECTIONS: '1' });
+  impatient = await startHouse({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
+});
+afterAll(async () => {
+  await patient[Symbol.asyncDispose]();
+  await impatient[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await goTo(patient);
+});
+afterEach(() => {
+  agent.destroy();
+  house.intercept = () => false;
+});
+
+async function goTo(which: House): Promise<void> {
+  house = which;
+  ({ cookie } = await house.enter());
+}
+
+function begin(method: string, headers: Record<string, string> = {}): ClientRequest {
+  return httpRequest(house.origin + PATH, {
+    method,
+    agent,
+    headers: { cookie, 'x-requested-with': 'test', ...headers },
+  });
+}
+
+async function answerTo(req: ClientRequest): Promise<{ status: number | undefined; body: string }> {
+  const [res] = (await once(req, 'response')) as [IncomingMessage];
+  return { status: res.statusCode, body: await text(res) };
+}
+
+describe('an upload', () => {
+  test.each([
+    ['answers early', 200, 'early'],
+    ['breaks the connection', 502, expect.stringContaining('service_unreachable')],
+  ])('whose service %s leaves a connection that serves the next call', async (how, status, body) => {
+    house.intercept = (req, res) =>
+      Boolean(how === 'answers early' ? res.end('early') : req.socket.destroy());
+    const upload = begin('POST', { 'content-length': String(20 * MIB) });
+    upload.end(Buffer.alloc(20 * MIB));
+    expect(await answerTo(upload)).toEqual({ status, body });
+    if (!upload.writableFinished) await once(upload, 'finish');
+
+    house.intercept = (_req, res) => Boolean(res.end('next'));
+    expect(await answerTo(begin('GET').end())).toEqual({ status: 200, body: 'next' });
+  });
+
+  test('that is all here is told so, and not cut off, where it waits too long for a connection to the service', async () => {
+    await goTo(impatient);
+    // The only connection is busy until the upload has been answered.
+    const answered = createDeferred<void>();
+    house.intercept = (req, res) => {
+      if (req.method !== 'GET') return Boolean(res.end('taken'));
+      res.write('drip');
+      const more = setInterval(() => res.write('drip'), 200);
+      void answered.promise.then(() => res.end('done'));
+      return Boolean(res.once('close', () => clearInterval(more)));
+    };
+    const slow = httpRequest(house.origin + PATH, { headers: { cookie } }).end();
+    const [slowAnswer] = (await once(slow, 'response')) as [IncomingMessage];
+    const upload = await answerTo(begin('POST', { 'content-length': '3' }).end('tea'));
+    expect(upload).toEqual({ status: 504, body: expect.stringContaining('service_timeout') });
+    answered.resolve();
+    expect(await text(slowAnswer)).toMatch(/^(?:drip)+done$/);
+  });
+
+  test('that stops in its middle is cut off, and its call ends', async () => {
+    await goTo(impatient);
+    const ended = new Promise<string>((resolve) => {
+      house.intercept = (req) => {
+        req.once('close', () => resolve('ended'));
+        return Boolean(req.resume());
+      };
+    });
+    const upload = begin('POST', { 'content-length': '100000' });
+    upload.write(Buffer.alloc(70_000));
+    await expect(once(upload, 'response')).rejects.toThrow('socket hang up');
+    expect(await ended).toBe('ended');
+  });
+
+  test('that stops before its first 64 KiB are here is cut off, and the service hears nothing of it', async () => {
+    await goTo(impatient);
+    house.calls.length = 0;
+    const upload = begin('POST', { 'content-length': '100000' });
+    upload.write(Buffer.alloc(60_000));
+    await expect(once(upload, 'response')).rejects.toThrow('socket hang up');
+    expect(house.calls).toEqual([]);
+  });
+
+  test('that grows past MAX_BODY_BYTES before its first 64 KiB are here is a 413', async () => {
+    await using small = await startHouse({ MAX_BODY_BYTES: '1000' });
+    await goTo(small);
+    const upload = begin('POST', { 'transfer-encoding': 'chunked' });
+    upload.on('error', () => {}); // the connection may close under what is still being sent
+    upload.end(Buffer.alloc(2_000));
+    expect(await answerTo(upload)).toMatchObject({ status: 413 });
+    expect(small.calls).toEqual([]);
+    agent.destroy();
+  });
+
+  test('that the service does not read is a 504, however many interim answers it sends', async () => {
+    await goTo(impatient);
+    house.intercept = (req, res) => {
+      req.pause();
+      const more = setInterval(() => res.writeProcessing(), 200);
+      return Boolean(res.once('close', () => clearInterval(more)));
+    };
+    const upload = begin('POST', { 'content-length': String(20 * MIB) });
+    upload.on('error', () => {}); // the connection ends under what is still being sent
+    upload.end(Buffer.alloc(20 * MIB));
+    expect(await answerTo(upload)).toEqual({
+      status: 504,
+      body: expect.stringContaining('service_timeout'),
+    });
+  });
+
+  test('that the service reads slowly arrives whole', async () => {
+    house.intercept = (req, res) => {
+      let bytes = 0;
+      req.pause();
+      setTimeout(() => req.resume(), 300);
+      req.on('data', (chunk: Buffer) => (bytes += chunk.length)).on('end', () => res.end(String(bytes)));
+      return true;
+    };
+    const upload = begin('POST', { 'transfer-encoding': 'chunked' });
+    upload.end(Buffer.alloc(8 * MIB));
+    expect(await answerTo(upload)).toEqual({ status: 200, body: String(8 * MIB) });
+  });
+});
+
+describe('a download', () => {
+  test('that the browser reads slowly arrives whole', async () => {
+    const sent = Buffer.alloc(8 * MIB, 'x');
+    house.intercept = (_req, res) => Boolean(res.end(sent));
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    let bytes = 0;
+    for await (const chunk of res as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes < 2 * MIB) await delay(1);
+    }
+    expect(bytes).toBe(sent.length);
+  });
+
+  test('that the browser does not read is cut off, and frees its connection to the service', async () => {
+    await goTo(impatient);
+    let taken = 0;
+    const freed = new Promise<void>((resolve) => {
+      house.intercept = (_req, res) => {
+        res.once('close', resolve);
+        const pour = () => {
+          while (taken < 64 && res.write(Buffer.alloc(MIB))) taken += 1;
+        };
+        pour();
+        return Boolean(res.on('drain', pour));
+      };
+    });
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    res.pause().on('error', () => {});
+    await freed;
+    expect(taken).toBeLessThan(64);
+    house.intercept = (_req, answer) => Boolean(answer.end('next'));
+    expect(await answerTo(httpRequest(house.origin + PATH, { headers: { cookie } }).end())).toEqual({
+      status: 200,
+      body: 'next',
+    });
+    res.destroy();
+  });
+
+  test('that the browser leaves in the middle frees its connection to the service', async () => {
+    house.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8 * MIB)));
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    res.destroy();
+    house.intercept = (_req, res2) => Boolean(res2.end('next'));
+    expect(await answerTo(httpRequest(house.origin + PATH, { headers: { cookie } }).end())).toEqual({
+      status: 200,
+      body: 'next',
+    });
+  });
+});
+
+test('a refused request whose body never comes ends with its answer', async () => {
+  const socket = connect(house.config.port, '127.0.0.1').setEncoding('latin1');
+  let received = '';
+  socket.on('data', (part: string) => (received += part));
+  socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Length: 10\r\n\r\n`);
+  await once(socket, 'data');
+  expect(received).toContain('sign_in_required');
+  socket.end('0123456789');
+  await once(socket, 'close');
+});

@@ -1,0 +1,241 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { expect, test } from '@jest/globals';
+import express from 'express';
+import type { RequestHandler } from 'express';
+import request from 'supertest';
+import { createErrorPages, pageNotFound } from '../../../src/http/error-pages.ts';
+import { AppError, StoreUnavailableError } from '../../../src/errors.ts';
+import { createLog } from '../../../src/observability/logger.ts';
+import type { Render } from '../../../src/http/templates.ts';
+import { render } from '../../support/render.ts';
+
+/** An app whose every page does what `page` does. */
+function createApp(page: RequestHandler, renderPage: Render = render, signedIn = false) {
+  const lines: string[] = [];
+  const destination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  const app = express();
+  app.get('/item/:id', (_req, res) => void res.send('item'));
+  app.all(['/', '/page', '/workspaces'], express.json({ limit: 100 }), page);
+  app.use(pageNotFound);
+  app.use(
+    createErrorPages({ render: renderPage, log: createLog('info', destination), isSignedIn: () => signedIn }),
+  );
+  return { app, lines };
+}
+
+function failsWith(error: unknown): RequestHandler {
+  return (_req, _res, next) => next(error);
+}
+
+/** Where a page leads, in order: the words and the address of each way on. */
+function waysIn(html: string): string[] {
+  const actions = /<p class="actions">(.*?)<\/p>/s.exec(html)?.[1] ?? '';
+  return [...actions.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, href, label]) => `${label}: ${href}`);
+}
+
+const secret = new Error('secret cause');
+
+test('A designed error is a page with its words, its headers and the request id', async () => {
+  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).get('/page').expect(503).expect('retry-after', '2');
+  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(answer.text).toContain('<h1>Cloakroom is briefly unavailable</h1>');
+  expect(answer.text).toContain(`<code>${answer.headers['x-request-id']}</code>`);
+  expect(answer.text).not.toContain('secret cause');
+});
+
+test('An unknown error is a 500 page that says nothing of its cause, and an error in the log', async () => {
+  const { app, lines } = createApp(failsWith(secret));
+  const answer = await request(app).get('/page').expect(500);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', code: 'internal_error' });
+  expect(answer.text).toContain('Something went wrong on our side');
+  expect(answer.text).not.toMatch(/secret cause|\bat .*\.[jt]s/);
+});
+
+test('Even something thrown that is no Error is a 500 page', async () => {
+  const { app } = createApp(failsWith({ status: 418, message: 'secret cause' }));
+  const answer = await request(app).get('/page').expect(500);
+  expect(answer.text).not.toContain('secret cause');
+});
+
+test('A page that failed on our side can be tried again', async () => {
+  const { app } = createApp(failsWith(secret));
+  const answer = await request(app).get('/page?a=1&b="2"').expect(500);
+  expect(answer.text).toMatch(/href="\/page\?a=1&amp;b=(%22|&quot;)2(%22|&quot;)">Try again</);
+});
+
+test('A form that failed is not offered to be sent again', async () => {
+  const { app } = createApp(failsWith(secret));
+  const answer = await request(app).post('/page').expect(500);
+  expect(answer.text).toContain('<a class="button button--primary" href="/">Go to the start page</a>');
+});
+
+const [AGAIN, START, WORKSPACES] = [
+  (address: string) => `Try again: ${address}`,
+  'Go to the start page: /',
+  'Go to your workspaces: /workspaces',
+];
+const noSuchItem = new AppError(404, 'no_item', 'No such item');
+
+test.each([
+  ['signed out', '/page', secret, [AGAIN('/page'), START]],
+  ['signed out', '/page', noSuchItem, [START]],
+  ['signed out', '/?a=1', secret, [AGAIN('/?a=1')]],
+  ['signed in', '/page', secret, [AGAIN('/page'), WORKSPACES]],
+  ['signed in', '/page', noSuchItem, [WORKSPACES]],
+  ['signed in', '/', secret, [AGAIN('/'), WORKSPACES]],
+  ['signed in', '/workspaces?page=2', secret, [AGAIN('/workspaces?page=2')]],
+  ['signed in', '/workspaces', noSuchItem, [AGAIN('/workspaces')]],
+])('Who is %s is led on from %s, and never just back to what failed', async (who, address, error, ways) => {
+  const { app } = createApp(failsWith(error), render, who === 'signed in');
+  expect(waysIn((await request(app).get(address)).text)).toEqual(ways);
+});
+
+test('Redis away says nothing of whether the reader is signed in', async () => {
+  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).get('/page').expect(503);
+  expect(answer.text).toContain('Nothing is lost, and nobody is signed out by this.');
+  expect(answer.text).not.toMatch(/you are (still |not )?signed/i);
+});
+
+test('An error page names its status, but for a no, which is none', async () => {
+  const { app } = createApp(failsWith(noSuchItem));
+  expect((await request(app).get('/page')).text).toContain('Error 404');
+  const { app: denied } = createApp(failsWith(new AppError(403, 'access_denied', 'Not allowed')));
+  expect((await request(denied).get('/page').expect(403)).text).not.toContain('Error');
+});
+
+test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
+  'The way on from %s leads to no other site',
+  async (target) => {
+    const { app } = createApp(failsWith(secret));
+    const outer = express();
+    outer.use((req, res, next) => {
+      req.url = '/page';
+      app(req, res, next);
+    });
+    const server = outer.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const answer = await text(socket);
+    server.close();
+    expect(answer).toMatch(/^HTTP\/1\.1 500 /);
+    expect(answer).toContain('href="/">Go to the start page</a>');
+    expect(answer).not.toContain('evil.example');
+  },
+);
+
+test('The way on that an error brings along is the one shown', async () => {
+  const action = { href: '/auth/login?return_to=%2F', label: 'Sign in again' };
+  const { app } = createApp(failsWith(new AppError(400, 'attempt_unknown', 'Too late', { action })));
+  const answer = await request(app).get('/page').expect(400);
+  expect(answer.text).toContain('href="/auth/login?return_to=%2F">Sign in again</a>');
+});
+
+test('A way on may come back to the page that failed, with its query', async () => {
+  const action = (page: string) => ({
+    href: `/again?to=${encodeURIComponent(page)}`,
+    label: 'Sign in again',
+  });
+  const { app } = createApp(failsWith(new AppError(403, 'no', 'Not allowed', { action })));
+  const answer = await request(app).get('/page?a=1&b=%2F').expect(403);
+  expect(waysIn(answer.text)[0]).toBe('Sign in again: /again?to=%2Fpage%3Fa%3D1%26b%3D%252F');
+});
+
+test('A page that can be tried again says in words how long to wait', async () => {
+  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).get('/page');
+  expect(answer.text).toContain('<p data-retry-after="2">You can try again in');
+  expect(answer.text).toContain('<time datetime="PT2S">2 seconds</time>');
+});
+
+test('Where there is nothing to try again there is nothing to wait for', async () => {
+  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).post('/page').expect('retry-after', '2');
+  expect(answer.text).not.toContain('data-retry-after');
+});
+
+test('A caller who prefers JSON gets problem+json', async () => {
+  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).get('/page').set('accept', 'application/json').expect(503);
+  expect(answer.headers['content-type']).toBe('application/problem+json');
+  expect(JSON.parse(answer.text)).toMatchObject({
+    code: 'session_store_unavailable',
+    status: 503,
+    requestId: answer.headers['x-request-id'],
+  });
+});
+
+test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'image/png', ''])(
+  'A caller who takes %j gets a page',
+  async (accept) => {
+    const { app } = createApp(failsWith(secret));
+    const answer = await request(app).get('/page').set('accept', accept);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+  },
+);
+
+test('An unknown address is a 404 page with a way on', async () => {
+  const { app } = createApp(failsWith(secret));
+  const answer = await request(app).get('/nowhere').expect(404);
+  expect(answer.text).toContain('There is no such page');
+  expect(answer.text).toContain('href="/"');
+});
+
+test('A malformed percent-encoding in an address is a 400 page', async () => {
+  const { app, lines } = createApp(failsWith(secret));
+  const answer = await request(app).get('/item/%ff').expect(400);
+  expect(answer.text).toContain('This request can’t be read');
+  expect(answer.text).not.toContain('decode');
+  expect(lines).toEqual([]);
+});
+
+test('Content that a parser refuses is its status, without the parser’s words', async () => {
+  const { app } = createApp((_req, res) => void res.send('never'));
+  const post = (body: string) =>
+    request(app).post('/page').set('content-type', 'application/json').send(body);
+  const malformed = await post('{"a":').expect(400);
+  expect(malformed.text).not.toMatch(/Unexpected|SyntaxError/);
+  await post(JSON.stringify('x'.repeat(200))).expect(413);
+});
+
+test('A failure on our side is logged with its cause and request id, and without the query', async () => {
+  const { app, lines } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const answer = await request(app).get('/page?token=hidden').expect(503);
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    level: 'warn', // outages are expected
+    requestId: answer.headers['x-request-id'],
+    code: 'session_store_unavailable',
+    err: { cause: { message: 'secret cause' } },
+  });
+  expect(lines[0]).not.toContain('hidden');
+});
+
+test('An answer that has begun is cut off', async () => {
+  const { app, lines } = createApp((_req, res, next) => {
+    res.write('half a page', () => next(secret));
+  });
+  await expect(request(app).get('/page')).rejects.toThrow(/aborted|hang up/);
+  expect(lines).toHaveLength(1);
+});
+
+test('Where even the error page fails, the caller hears of the first error', async () => {
+  const { app, lines } = createApp(failsWith(new StoreUnavailableError(secret)), () => {
+    throw new Error('broken template');
+  });
+  const answer = await request(app).get('/page').expect(503);
+  expect(answer.headers['content-type']).toBe('application/problem+json');
+  expect(answer.text).not.toContain('broken template');
+  expect(lines).toHaveLength(2);
+});

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+
+let house: House;
+let cookie: string;
+
+beforeAll(async () => {
+  house = await startHouse();
+  house.intercept = (req, res) => {
+    if (!/\/workspaces/.test(req.url ?? '')) return false;
+    res.setHeader('content-type', 'application/json').end('{"value":[]}');
+    return true;
+  };
+  ({ cookie } = await house.enter());
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+
+async function statusOf(path: string, site?: string, mode?: string, dest?: string): Promise<number> {
+  const fields = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
+  const sent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const { status } = await request(house.origin)
+    .get(path)
+    .set({ cookie, ...sent });
+  return status;
+}
+
+const PAGES = [
+  '/workspaces',
+  '/workspaces?find=x',
+  '/workspaces.csv',
+  '/workspaces/w1/rooms.ndjson',
+  '/console',
+];
+
+test.each(PAGES)('Another site may lead to %s, but not load it', async (path) => {
+  house.calls.length = 0;
+  for (const site of ['cross-site', 'same-site']) {
+    expect(await statusOf(path, site, 'no-cors', 'image')).toBe(403);
+    expect(await statusOf(path, site, 'navigate', 'iframe')).toBe(403);
+    expect(await statusOf(path, site, 'cors', 'empty')).toBe(403);
+    expect(await statusOf(path, site)).toBe(403);
+  }
+  expect(house.calls).toEqual([]);
+  expect(await statusOf(path, 'cross-site', 'navigate', 'document')).toBe(200);
+});
+
+test.each(PAGES)(
+  '%s is there for its own pages, for an address that is typed, and for clients without metadata',
+  async (path) => {
+    expect(await statusOf(path, 'same-origin', 'cors', 'empty')).toBe(200);
+    expect(await statusOf(path, 'none', 'navigate', 'document')).toBe(200);
+    expect(await statusOf(path)).toBe(200);
+  },
+);

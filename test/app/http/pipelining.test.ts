@@ -1,0 +1,132 @@
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
+import { API_PATH as API } from '../../support/constants.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openConnection } from '../../support/raw-client.ts';
+import { sendRaw } from '../../support/raw.ts';
+
+// One request at a time on a connection (contract, section 3).
+
+let house: House;
+let cookie: string;
+beforeAll(async () => {
+  house = await startHouse();
+  ({ cookie } = await house.enter());
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(() => {
+  house.calls.length = 0;
+  house.logged.length = 0;
+  house.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{"value":[]}')));
+});
+
+const request = (method: string, path: string, ...fields: string[]) =>
+  [`${method} ${path} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
+const statusesOf = (responses: string) => responses.match(/HTTP\/1\.1 \d+/g) ?? [];
+/** Opens a connection. `sendWhole` resolves once the server has read all that was sent. */
+async function openWatched() {
+  const accepted = new Promise<Socket>((resolve) => house.running.server.once('connection', resolve));
+  const client = await openConnection(house.config.port);
+  const serverEnd = await accepted;
+  const sendWhole = async (text: string) => {
+    client.socket.write(text);
+    await eventually(async () => serverEnd.bytesRead === client.socket.bytesWritten);
+  };
+  return { client, sendWhole };
+}
+const requestLines = () => house.logged.filter((line) => line.includes('"msg":"request"'));
+
+describe('of a thousand requests in one packet', () => {
+  test.each(['/openapi.json', '/', '/healthz', API])(
+    'the first one (%s) gets a response, which closes the connection',
+    async (path) => {
+      const responses = await sendRaw(house, request('GET', path).repeat(1_000));
+      expect(statusesOf(responses)).toHaveLength(1);
+      expect(responses).toMatch(/^connection: close\r$/im);
+      expect(requestLines()).toHaveLength(1);
+    },
+  );
+
+  test('one reaches the service', async () => {
+    const responses = await sendRaw(house, request('GET', API, `Cookie: ${cookie}`).repeat(1_000));
+    expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
+    expect(house.calls).toHaveLength(1);
+  });
+});
+
+test('a client that waits for each response keeps its connection', async () => {
+  const client = await openConnection(house.config.port);
+  for (let sent = 1; sent <= 64; sent += 1) {
+    client.socket.write(request('GET', '/healthz'));
+    await eventually(async () => client.text().split('{"status":"ok"}').length > sent);
+  }
+  expect(client.text()).not.toMatch(/connection: close/i);
+  client.socket.destroy();
+});
+
+test('a GET behind a POST does not reach the service before the POST has its response', async () => {
+  const arrived = createDeferred<() => void>();
+  house.intercept = (req, res) => {
+    req.resume().once('end', () => arrived.resolve(() => res.end('created')));
+    return true;
+  };
+  const { client, sendWhole } = await openWatched();
+  const fields = [`Cookie: ${cookie}`, 'Content-Length: 5'];
+  client.socket.write(`${request('POST', API, ...fields)}hello`);
+  const respond = await arrived.promise;
+  await sendWhole(request('GET', API, `Cookie: ${cookie}`));
+  expect(house.calls.map(({ method }) => method)).toEqual(['POST']);
+  respond();
+  expect(await client.over).toBe('end');
+  expect(client.text()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*created$/i);
+  expect(house.calls).toHaveLength(1);
+});
+
+test('where the head of the response has gone out already, the connection ends with its body', async () => {
+  const begun = createDeferred<() => void>();
+  house.intercept = (_req, res) => {
+    res.writeHead(200, { 'content-length': '9' }).write('half');
+    begun.resolve(() => res.end(' done'));
+    return true;
+  };
+  const { client, sendWhole } = await openWatched();
+  client.socket.write(request('GET', API, `Cookie: ${cookie}`));
+  const finish = await begun.promise;
+  await client.until('half');
+  await sendWhole(request('GET', API, `Cookie: ${cookie}`));
+  finish();
+  expect(await client.over).toBe('end');
+  expect(client.text()).toMatch(/half done$/);
+  expect(house.calls).toHaveLength(1);
+});
+
+test('a request for an upgrade that is dropped does not cost the client the response that is due', async () => {
+  const upgrade = request('GET', API, 'Connection: Upgrade', 'Upgrade: websocket');
+  const responses = await sendRaw(house, request('GET', '/healthz') + upgrade);
+  expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
+});
+
+test.each([
+  ['malformed bytes', 'NONSENSE\r\n\r\n'],
+  ['CONNECT', request('CONNECT', 'x:1')],
+])(
+  '%s behind a request destroy the connection: their response would be taken for the other',
+  async (_what, bytes) => {
+    const client = await openConnection(house.config.port);
+    house.intercept = () => true;
+    client.socket.write(request('GET', API, `Cookie: ${cookie}`));
+    await eventually(async () => house.calls.length === 1);
+    client.socket.write(bytes);
+    expect(await client.over).toMatch(/^(?:end|closed|ECONNRESET)$/);
+    expect(client.text()).toBe('');
+    await eventually(async () => requestLines().length === 1);
+  },
+);
+
+test('bytes behind a request that says `Connection: close` do not cost it its response', async () => {
+  const responses = await sendRaw(house, `${request('GET', '/healthz', 'Connection: close')}GET /more HTTP`);
+  expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
+});

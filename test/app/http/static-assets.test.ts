@@ -1,0 +1,156 @@
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import express from 'express';
+import request from 'supertest';
+import { createAssets } from '../../../src/http/static-assets.ts';
+import { ROOT } from '../../support/constants.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+
+const PUBLIC = join(ROOT, 'public');
+const FOR_GOOD = 'public, max-age=31536000, immutable';
+const OTHER_VERSION = '0123456789abcdef';
+
+describe('A folder', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cloakroom-assets-'));
+    await mkdir(join(folder, 'inside'));
+    await write('a.js', "import '../../platform/inside/b.js';");
+    await write('inside/b.js', 'b();');
+  });
+  afterEach(async () => rm(folder, { recursive: true }));
+
+  const write = async (file: string, content: string) => writeFile(join(folder, file), content);
+  const addressOfA = () => createAssets(folder).address('a.js');
+
+  test('has the same addresses wherever it stands', () => {
+    const address = addressOfA();
+    expect(address).toMatch(/^\/assets\/[0-9a-f]{16}\/a\.js$/);
+    expect(addressOfA()).toBe(address);
+  });
+
+  test.each<[string, () => Promise<void>]>([
+    ['changes', async () => write('inside/b.js', 'c();')],
+    ['is new', async () => write('c.js', '')],
+    ['has another name', async () => rename(join(folder, 'inside/b.js'), join(folder, 'inside/c.js'))],
+    ['is gone', async () => rm(join(folder, 'inside/b.js'))],
+  ])('has other addresses once one of its files %s', async (_what, change) => {
+    const before = addressOfA();
+    await change();
+    expect(addressOfA()).not.toBe(before);
+  });
+
+  test('gives what was read of it, whatever becomes of it', async () => {
+    const assets = createAssets(folder);
+    await write('a.js', 'another version');
+    await rm(join(folder, 'inside'), { recursive: true });
+    const app = express().use(assets.serve);
+    expect((await request(app).get(assets.address('a.js')).expect(200)).text).toBe(
+      "import '../../platform/inside/b.js';",
+    );
+    expect((await request(app).get(assets.address('inside/b.js')).expect(200)).text).toBe('b();');
+  });
+
+  test('keeps hidden files to itself', async () => {
+    await write('.a.js.swp', 'half a line');
+    await mkdir(join(folder, '.git'));
+    await write('.git/config', 'a remote');
+    const assets = createAssets(folder);
+    const app = express().use(assets.serve);
+    for (const file of ['.a.js.swp', '.git/config']) {
+      expect(() => assets.address(file)).toThrow('There is no asset');
+      await request(app).get(`/assets/${file}`).expect(404);
+    }
+  });
+
+  test('has no address for a file that it does not hold', () => {
+    for (const file of ['b.js', '../a.js', '/a.js', 'inside', 'constructor'])
+      expect(() => createAssets(folder).address(file)).toThrow(`There is no asset ${file}`);
+  });
+});
+
+describe('Cloakroom', () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await startHouse();
+  });
+  afterAll(async () => house[Symbol.asyncDispose]());
+
+  const open = (path: string) => request(house.origin).get(path);
+
+  test.each([
+    ['cloakroom.css', 'text/css; charset=utf-8'],
+    ['console/console.js', 'text/javascript; charset=utf-8'],
+    ['favicon.svg', 'image/svg+xml'],
+    ['openapi.json', 'application/json; charset=utf-8'],
+  ])('gives %s as what it is, to be kept for good', async (file, type) => {
+    const answer = await fetch(house.origin + house.services.assets.address(file));
+    expect(answer.status).toBe(200);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': type,
+      'cache-control': FOR_GOOD,
+      'x-content-type-options': 'nosniff',
+    });
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(await readFile(join(PUBLIC, file)));
+  });
+
+  test.each([
+    ['of another version, as a process beside it may have', `/assets/${OTHER_VERSION}/cloakroom.css`],
+    ['of none', '/assets/cloakroom.css'],
+  ])('gives the files that it has under an address %s, to be kept nowhere', async (_which, path) => {
+    const answer = await open(path).expect(200);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
+  });
+
+  test('lets nobody keep that it has no such file', async () => {
+    const ours = house.services.assets.address('cloakroom.css').replace('cloakroom.css', '');
+    for (const path of [
+      ours,
+      `${ours}nowhere.js`,
+      `${ours}${OTHER_VERSION}/cloakroom.css`,
+      `${ours}console/`,
+      `${ours}../cloakroom.css`,
+      `${ours}%63loakroom.css`,
+      `/assets/${OTHER_VERSION}`,
+      '/assets',
+      '/assets/%E0%A4%A',
+    ]) {
+      const answer = await open(path);
+      expect({ path, status: answer.status }).toEqual({ path, status: 404 });
+      expect(answer.headers['cache-control']).toBe('no-store');
+    }
+  });
+
+  test.each([
+    ['a part', { range: 'bytes=9999999-' }],
+    ['another one', { 'if-match': '"another"' }],
+    ['none but a new one', { 'if-none-match': '*' }],
+    ['one of another time', { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }],
+  ])(
+    'gives a file whole to who asks for %s: no refusal could be kept in its place',
+    async (_what, headers) => {
+      const answer = await open(house.services.assets.address('cloakroom.css')).set(headers).expect(200);
+      expect(answer.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
+    },
+  );
+
+  test('tells of a file without it', async () => {
+    const { headers } = await open(house.services.assets.address('cloakroom.css'));
+    const head = await request(house.origin).head(house.services.assets.address('cloakroom.css')).expect(200);
+    expect(head.headers).toMatchObject({
+      'cache-control': FOR_GOOD,
+      'content-length': headers['content-length'],
+    });
+  });
+
+  test('takes nothing in a file’s place', async () => {
+    const answer = await request(house.origin)
+      .post(house.services.assets.address('cloakroom.css'))
+      .expect(404);
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+});

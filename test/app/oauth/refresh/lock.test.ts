@@ -1,0 +1,138 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { createRenewalLocks } from '../../../../src/oauth/refresh/lock.ts';
+import type { HeldLock } from '../../../../src/oauth/refresh/lock.ts';
+import { createLog } from '../../../../src/observability/logger.ts';
+import { startPrivateRedis } from '../../../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../../../src/redis/private-redis.ts';
+import { parseRedisUrl } from '../../../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../../../src/redis/client.ts';
+import type { RedisClient } from '../../../../src/redis/client.ts';
+import { keyBesideSession } from '../../../../src/session/store.ts';
+
+const SESSION = 'a-session';
+const LOCK = keyBesideSession('t:', 'renewal', SESSION);
+const NOTE = keyBesideSession('t:', 'attempt', SESSION);
+
+let server: PrivateRedis;
+let redis: RedisClient;
+beforeAll(async () => {
+  server = await startPrivateRedis();
+  redis = createRedis(parseRedisUrl(server.url), createLog('silent'));
+  await redisReady(redis);
+});
+afterAll(async () => {
+  await closeRedis(redis);
+  await server[Symbol.asyncDispose]();
+});
+beforeEach(async () => redis.flushall());
+afterEach(() => void jest.useRealTimers());
+
+async function acquire(): Promise<HeldLock> {
+  const lock = await createRenewalLocks(redis, 't:').acquire(SESSION);
+  if (lock === 'taken' || !('release' in lock)) throw new Error('the lock is not free');
+  return lock;
+}
+
+test('a lock is fresh once Redis has confirmed it with a note', async () => {
+  const lock = await acquire();
+  expect(lock.isFresh()).toBe(false);
+  expect(await lock.setIfHeld(NOTE, 'a note', 60)).toBe(true);
+  expect(lock.isFresh()).toBe(true);
+  expect(await redis.get(NOTE)).toBe('a note');
+  await lock.release();
+  expect(await redis.exists(LOCK)).toBe(0);
+});
+
+test('a lock is taken while a process holds it, and free once it is released', async () => {
+  const lock = await acquire();
+  expect(await createRenewalLocks(redis, 't:').acquire(SESSION)).toBe('taken');
+  await lock.release();
+  await (await acquire()).release();
+});
+
+test('a lock that another process has taken writes no note, is not fresh, and leaves that lock alone', async () => {
+  const lock = await acquire();
+  await redis.set(LOCK, 'another process'); // Redis has lost it in between
+  expect(await lock.setIfHeld(NOTE, 'a note', 60)).toBe(false);
+  expect(lock.isFresh()).toBe(false);
+  expect(await redis.exists(NOTE)).toBe(0);
+  await lock.release();
+  await lock.coolDown();
+  expect(await redis.get(LOCK)).toBe('another process');
+});
+
+test('a note beside a lock gives the lock its whole life again', async () => {
+  const lock = await acquire();
+  await redis.pexpire(LOCK, 1_000);
+  await lock.setIfHeld(NOTE, 'a note', 60);
+  expect(await redis.pttl(LOCK)).toBeGreaterThan(1_000);
+  await lock.release();
+});
+
+/** The life of a lock, how often its holder extends it, and after which time it is stale. */
+const LIFE_MS = 5_000;
+const EXTENDS_AFTER_MS = LIFE_MS / 3;
+const STALE_AFTER_MS = LIFE_MS / 2;
+
+/** Moves the clock and the timer that extends a lock; Redis and its client keep theirs. */
+function holdTime(): void {
+  jest.useFakeTimers({
+    doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout', 'clearTimeout'],
+  });
+}
+
+/** Resolves when Redis has replied to every command so far, and the lock has read the replies. */
+async function replies(): Promise<void> {
+  await redis.ping();
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+test('a lock is stale once Redis has not confirmed it for half of its life, and fresh again when Redis has', async () => {
+  holdTime();
+  const lock = await acquire();
+  await lock.setIfHeld(NOTE, 'a note', 60);
+  await redis.pexpire(LOCK, 1_000);
+  jest.advanceTimersByTime(STALE_AFTER_MS - 1); // the reply to what extends it is not read yet
+  expect(lock.isFresh()).toBe(true);
+  jest.advanceTimersByTime(1);
+  expect(lock.isFresh()).toBe(false);
+  await replies();
+  expect(lock.isFresh()).toBe(true);
+  expect(await redis.pttl(LOCK)).toBeGreaterThan(1_000);
+  await lock.release();
+});
+
+test('a lock is as old as the command that confirmed it, however late Redis replies', async () => {
+  holdTime();
+  const lock = await acquire();
+  const noted = lock.setIfHeld(NOTE, 'a note', 60);
+  const taken = redis.set(LOCK, 'another process'); // Redis runs it before what would extend the lock
+  jest.advanceTimersByTime(STALE_AFTER_MS);
+  expect(await noted).toBe(true);
+  await taken;
+  expect(lock.isFresh()).toBe(false);
+  await lock.release();
+});
+
+test.each(['release', 'coolDown'] as const)('%s ends what extends a lock', async (finish) => {
+  holdTime();
+  const lock = await acquire();
+  expect(jest.getTimerCount()).toBe(1);
+  await lock[finish]();
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('a holder does not extend the lock that another process has taken, and its own becomes stale', async () => {
+  holdTime();
+  const lock = await acquire();
+  await lock.setIfHeld(NOTE, 'a note', 60);
+  await redis.set(LOCK, 'another process', 'PX', 60_000);
+  jest.advanceTimersByTime(EXTENDS_AFTER_MS + 1);
+  await replies();
+  expect(await redis.pttl(LOCK)).toBeGreaterThan(LIFE_MS);
+  jest.advanceTimersByTime(STALE_AFTER_MS - EXTENDS_AFTER_MS);
+  expect(lock.isFresh()).toBe(false);
+  await lock.release();
+});

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { cloakroomMetrics } from '../../project/deploy/known-metrics.ts';
+import { API_PATH } from '../../support/constants.ts';
+import { Browser } from '../../support/browser.ts';
+import { startMetricsHouse } from '../../support/metrics-house.ts';
+import type { MetricsHouse } from '../../support/metrics-house.ts';
+import { fc, times } from '../../support/properties.ts';
+import { sendRaw } from '../../support/raw.ts';
+
+let metrics: MetricsHouse;
+beforeAll(async () => {
+  metrics = await startMetricsHouse();
+});
+afterAll(async () => metrics[Symbol.asyncDispose]());
+
+/** What docs/operations.md says: how much a process tells, whatever it is asked for. */
+const MOST_LINES = 6_000;
+
+/** All of our own series, without their values. */
+async function allSeries(): Promise<string[]> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
+  return lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
+}
+
+/** All values that a label of a metric may ever have; what is not here, somebody has written there. */
+function isForeseen(series: string, label: string, value: string): boolean {
+  const metric = cloakroomMetrics[series] ?? cloakroomMetrics[series.replace(/_(?:bucket|sum|count)$/, '')];
+  return metric?.labels[label]?.includes(value) === true;
+}
+
+/** Label values of our own metrics that nobody has foreseen. */
+async function strangers(): Promise<string[]> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
+  return lines.flatMap((line) => {
+    const series = /^\w+/.exec(line)?.[0] ?? '';
+    const labels = [...line.matchAll(/[{,](\w+)="((?:[^"\\]|\\.)*)"/g)];
+    return labels.flatMap(([, name = '', value = '']) =>
+      name === 'le' || isForeseen(series, name, value) ? [] : [`${series}{${name}="${value}"}`],
+    );
+  });
+}
+
+async function ask(method: string, path: string, headers: Record<string, string>): Promise<void> {
+  const asked = request(metrics.house.origin + path, { method, headers }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  await once(answer.resume(), 'close');
+}
+
+const path = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('workspaces', 'api', 'public', 'v1', 'auth', 'login', 'assets', 'rooms.csv', '%2e%2e'),
+      fc.stringMatching(/^[\w.~%-]{1,12}$/),
+    ),
+    { maxLength: 6 },
+  )
+  .map((segments) => `/${segments.join('/')}`);
+const method = fc.constantFrom('GET', 'PUT', 'PROPFIND', 'M-SEARCH', 'PURGE', 'TRACE', 'HEAD', 'OPTIONS');
+
+test('no path, method, query or header of a stranger becomes a label, and none makes a series', async () => {
+  const before = await allSeries();
+  const { cookie } = await metrics.house.enter();
+  const hostile = fc.record({ method, path, query: fc.stringMatching(/^[\w=&%]{0,20}$/), own: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(hostile, async (one) => {
+      const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+      const headers = { traceparent, ...(one.own && { cookie, 'x-requested-with': 'test' }) };
+      await ask(one.method, `${one.path}?${one.query}`, headers);
+    }),
+    { numRuns: times(150) },
+  );
+  expect(await strangers()).toEqual([]);
+  expect(await allSeries()).toEqual(before);
+});
+
+test('there are few enough of them', async () => {
+  const count = (await allSeries()).length;
+  expect([count <= MOST_LINES, count > 0.9 * MOST_LINES]).toEqual([true, true]);
+});
+
+test('the first failure of a route is not the first that is heard of it', async () => {
+  const failures = 'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="5xx"}';
+  expect(await metrics.valueOf(failures)).toBe(0);
+});
+
+test('a method that a route does not know counts among the others', async () => {
+  const refused =
+    'cloakroom_request_duration_seconds_count{route="/auth/logout",method="other",status="4xx"}';
+  const before = await metrics.valueOf(refused);
+  await ask('GET', '/auth/logout', {});
+  await metrics.expectCount(refused, before + 1);
+  expect(await allSeries()).not.toContain(refused.replace('other', 'GET'));
+});
+
+test('no strange method and no unreadable request becomes a label', async () => {
+  for (const head of [
+    'MADEUP / HTTP/1.1',
+    'GET http://elsewhere/ HTTP/1.1',
+    'CONNECT a:1 HTTP/1.1',
+    'nonsense',
+  ])
+    await sendRaw(metrics.house, `${head}\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  expect(await strangers()).toEqual([]);
+});
+
+test('no word of the service’s, neither of its token endpoint nor of a callback, becomes a label', async () => {
+  const { house } = metrics;
+  const { cookie } = await house.enter({ expiresAt: 0 });
+  house.intercept = (req, res) => {
+    if (!req.url?.endsWith('/token')) return Boolean(res.writeHead(599).end());
+    return Boolean(res.end('{"error":"a_made_up_error","error_description":"secret"}'));
+  };
+  await ask('GET', API_PATH, { cookie });
+  await ask('GET', API_PATH, { cookie: (await house.enter()).cookie });
+  const browser = new Browser();
+  const begun = await browser.fetch(`${house.origin}/auth/login`);
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+  await browser.fetch(`${house.origin}/auth/callback?error=made_up&state=${state}`);
+  expect(await strangers()).toEqual([]);
+});
+
+test('no metric names a session', async () => {
+  const { cookie, id } = await metrics.house.enter();
+  metrics.house.intercept = (_req, res) => Boolean(res.end('{}'));
+  await ask('GET', API_PATH, { cookie });
+  expect(await metrics.text()).not.toContain(id);
+});
+
+test('without a port for them nothing is counted at all', async () => {
+  const { startHouse } = await import('../../support/house.ts');
+  await using house = await startHouse();
+  const { services } = house;
+  expect(services.meters).toBeNull();
+});

@@ -1,0 +1,292 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createDeferred } from '../../../src/promises.ts';
+import { redisReady } from '../../../src/redis/client.ts';
+import { createServices } from '../../../src/services.ts';
+import { keyBesideSession } from '../../../src/session/store.ts';
+import { Browser } from '../../support/browser.ts';
+import { TOKEN_PATH } from '../../support/constants.ts';
+import { startMetricsHouse } from '../../support/metrics-house.ts';
+import type { MetricsHouse } from '../../support/metrics-house.ts';
+import { packageVersion } from '../../support/package-version.ts';
+import { eventually } from '../../support/eventually.ts';
+
+let metrics: MetricsHouse;
+beforeAll(async () => {
+  metrics = await startMetricsHouse({ SESSION_MAX_SECONDS: '43200' });
+});
+afterAll(async () => metrics[Symbol.asyncDispose]());
+let before = new Map<string, number>();
+const all = async () => {
+  const series = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
+  return new Map(
+    series.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
+  );
+};
+beforeEach(async () => {
+  before = await all();
+});
+afterEach(() => {
+  metrics.house.intercept = () => false;
+});
+
+/** Resolves once a series has grown by so much in this test. */
+const expectGrowth = async (series: string, by = 1) =>
+  eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
+
+const call = async (cookie: string) => {
+  const answer = await fetch(`${metrics.house.origin}/api/public/v1/things`, { headers: { cookie } });
+  await answer.text();
+  return answer.status;
+};
+/** The service takes what is renewed; `answer` is what its token endpoint says. */
+const renewsTo = (answer: object | null) => {
+  metrics.house.intercept = (req, res) => {
+    if (req.url !== TOKEN_PATH)
+      return Boolean(res.writeHead(req.headers.authorization === 'Bearer fresh' ? 200 : 401).end());
+    if (answer === null) return Boolean(req.socket.destroy());
+    return Boolean(res.end(JSON.stringify(answer)));
+  };
+};
+const GRANTED = { access_token: 'fresh', expires_in: 900 };
+
+/** A browser that was sent to the service, and the `state` that it should come back with. */
+const begin = async () => {
+  const browser = new Browser();
+  const begun = await browser.fetch(`${metrics.house.origin}/auth/login`);
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+  return { browser, state };
+};
+
+describe('signing in and out', () => {
+  test('counts what began and what was done, and the session', async () => {
+    const { browser } = await metrics.house.signIn();
+    await expectGrowth('cloakroom_sign_ins_total{outcome="started"}');
+    await expectGrowth('cloakroom_sign_ins_total{outcome="signed_in"}');
+    await expectGrowth('cloakroom_sessions_started_total');
+    const granted = 'grant="authorization_code",outcome="granted"';
+    await expectGrowth(`cloakroom_token_endpoint_duration_seconds_count{${granted}}`);
+    await browser.fetch(`${metrics.house.origin}/auth/logout`, {
+      method: 'POST',
+      headers: { 'sec-fetch-site': 'same-origin' },
+    });
+    await expectGrowth('cloakroom_sessions_ended_total{cause="signed_out"}');
+  });
+
+  test('again counts the session before as ended', async () => {
+    const { browser } = await metrics.house.signIn();
+    await browser.open(`${metrics.house.origin}/auth/login`);
+    const consent = await browser.open(`${metrics.house.origin}/auth/login`);
+    await browser.follow(await browser.press(consent, 'Allow'));
+    await expectGrowth('cloakroom_sessions_ended_total{cause="signed_in_again"}');
+  });
+
+  test.each([
+    ['denied', 'Deny'],
+    ['refused', 'error=server_error'],
+    ['unknown_state', 'an unknown state'],
+    ['token_endpoint', 'no token endpoint'],
+    ['refused', 'one that says so'],
+    ['refused', 'one that refuses'],
+  ])('counts one that comes to %s: %s', async (outcome, how) => {
+    const { house } = metrics;
+    const { browser, state } = await begin();
+    const back = {
+      Deny: `error=access_denied&state=${state}`,
+      'error=server_error': `error=server_error&state=${state}`,
+      'an unknown state': 'code=a-code&state=unknown',
+    }[how];
+    const answer = { 'one that says so': 'server_error', 'one that refuses': 'invalid_client' }[how];
+    renewsTo(answer === undefined ? null : { error: answer });
+    await browser.fetch(`${house.origin}/auth/callback?${back ?? `code=a-code&state=${state}`}`);
+    await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
+  });
+
+  test.each([
+    ['another service’s `iss`', 'code=a-code&iss=https%3A%2F%2Fanother.example'],
+    ['two codes', 'code=a-code&code=another-code'],
+    ['a token', 'code=a-code&token=a-token'],
+    ['an answer in a JWT', 'code=a-code&response=a-jwt'],
+    ['an error', 'error=server_error'],
+    ['no code', 'iss=https%3A%2F%2Fanother.example'],
+  ])('counts a callback with %s as refused, and as no call of the token endpoint', async (_what, query) => {
+    const { browser, state } = await begin();
+    await browser.fetch(`${metrics.house.origin}/auth/callback?${query}&state=${state}`);
+    await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
+    const calls = [...(await all())].filter(([series]) => series.includes('_token_endpoint_duration_'));
+    expect(calls.length).toBeGreaterThan(0);
+    for (const [series, value] of calls) expect([series, value]).toEqual([series, before.get(series)]);
+  });
+});
+
+describe('a renewal', () => {
+  test.each([
+    ['spent', -5_000],
+    ['ahead', 5_000],
+    ['refused', 500_000],
+  ])('counts as led by who asks the token endpoint, where its token is %s', async (trigger, livesMs) => {
+    renewsTo(GRANTED);
+    const { cookie } = await metrics.house.enter({ expiresAt: metrics.house.services.now() + livesMs });
+    await call(cookie);
+    await expectGrowth(`cloakroom_renewals_total{trigger="${trigger}",outcome="led"}`);
+    await expectGrowth(
+      'cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="granted"}',
+    );
+  });
+
+  test('counts as joined by who waits for it, and how long another process was waited for', async () => {
+    const { house } = metrics;
+    const other = createServices({ ...house.config, metricsPort: 0 }, house.services.log, house.services.now);
+    await redisReady(other.redis);
+    try {
+      const { id, cookie } = await house.enter({ expiresAt: 0 });
+      let answer = () => {};
+      const asked = new Promise<void>((resolve) => {
+        house.intercept = (req, res) => {
+          if (req.url !== TOKEN_PATH) return Boolean(res.end());
+          answer = () => void res.end(JSON.stringify(GRANTED));
+          resolve();
+          return true;
+        };
+      });
+      const ticket = await other.records.read(id);
+      if (ticket === null) throw new Error('no session');
+      const elsewhere = other.tokens.accessToken(ticket);
+      await asked;
+      if (!(house.redis instanceof Redis)) throw new Error('a cluster has no monitor');
+      const monitor = await house.redis.monitor();
+      const seen: string[] = [];
+      monitor.on('monitor', (_time: string, [command = '', key = '']: string[], source: string) => {
+        if (source !== 'lua' && key.startsWith('cloakroom:session:')) seen.push(command.toLowerCase());
+      });
+      const here = [call(cookie), call(cookie)];
+      // Both have read the session (GETEX), and found its lock taken: only who has looks at the record again (GET).
+      const isWaitedFor = () => seen.filter((one) => one === 'getex').length === 2 && seen.includes('get');
+      await eventually(async () => isWaitedFor()).finally(() => monitor.disconnect());
+      answer();
+      expect(await Promise.all(here)).toEqual([200, 200]);
+      await elsewhere;
+      await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="joined"}', 2);
+      await expectGrowth('cloakroom_renewal_lock_wait_seconds_count');
+    } finally {
+      await other[Symbol.asyncDispose]();
+    }
+  });
+
+  test('that begins where another process has let go counts as no wait from then on', async () => {
+    const { house } = metrics;
+    const sum = 'cloakroom_renewal_lock_wait_seconds_sum';
+    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const lock = keyBesideSession('cloakroom:', 'renewal', id);
+    await house.redis.set(lock, 'another process', 'PX', 60_000);
+    if (!(house.redis instanceof Redis)) throw new Error('a cluster has no monitor');
+    const monitor = await house.redis.monitor();
+    const looked = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_time: string, [command = '', key = '']: string[]) => {
+        if (command.toLowerCase() === 'set' && key === lock) resolve();
+      });
+    });
+    const { promise: asked, resolve: ask } = createDeferred<() => void>();
+    house.intercept = (req, res) => {
+      if (req.url !== TOKEN_PATH) return Boolean(res.end());
+      ask(() => res.end(JSON.stringify(GRANTED)));
+      return true;
+    };
+    const beganAt = performance.now();
+    const called = call(cookie);
+    await looked.finally(() => monitor.disconnect());
+    await house.redis.del(lock);
+    const answer = await asked;
+    const seconds = (performance.now() - beganAt) / 1_000;
+    await delay(300); // the service takes its time
+    answer();
+    expect(await called).toBe(200);
+    await expectGrowth('cloakroom_renewal_lock_wait_seconds_count');
+    expect(((await all()).get(sum) ?? 0) - (before.get(sum) ?? 0)).toBeLessThanOrEqual(seconds);
+  });
+
+  test.each([
+    ['invalid_grant', { error: 'invalid_grant' }, 'invalid_grant'],
+    ['refused', { error: 'invalid_client' }, 'refused'],
+    ['token_endpoint', null, 'unavailable'],
+    ['token_endpoint', { error: 'temporarily_unavailable' }, 'unavailable'],
+  ])('that fails counts by its cause: %s, of %j', async (cause, answer, outcome) => {
+    renewsTo(answer);
+    const { cookie } = await metrics.house.enter({ expiresAt: 0 });
+    await call(cookie);
+    await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="failed"}');
+    await expectGrowth(`cloakroom_renewal_failures_total{cause="${cause}"}`);
+    await expectGrowth(
+      `cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="${outcome}"}`,
+    );
+    if (cause === 'invalid_grant')
+      await expectGrowth('cloakroom_sessions_ended_total{cause="invalid_grant"}');
+  });
+
+  test('counts no invalid_grant where somebody else has renewed the session meanwhile', async () => {
+    const { house } = metrics;
+    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const renewElsewhere = async () => {
+      const found = await house.services.records.peek(id);
+      if (found === null) throw new Error('no session');
+      const { record } = found.ticket;
+      const grant = { ...record.grant, accessToken: 'fresh', expiresAt: house.services.now() + 900_000 };
+      await house.services.records.replace(found.ticket, { ...record, grant });
+    };
+    house.intercept = (req, res) => {
+      if (req.url !== TOKEN_PATH) return Boolean(res.end());
+      void renewElsewhere().then(() => res.end('{"error":"invalid_grant"}'));
+      return true;
+    };
+    expect(await call(cookie)).toBe(200);
+    await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="led"}');
+    await expectGrowth('cloakroom_renewal_failures_total{cause="invalid_grant"}', 0);
+  });
+
+  test('that has no refresh token ends the session, which counts', async () => {
+    const { house } = metrics;
+    const { id } = await house.enter({ expiresAt: 0 });
+    const found = await house.services.records.peek(id);
+    if (found === null) throw new Error('no session');
+    const { refreshToken: _none, ...grant } = found.ticket.record.grant;
+    await house.services.records.replace(found.ticket, { ...found.ticket.record, grant });
+    await call(house.services.cookie.write(id).split(';', 1)[0] ?? '');
+    await expectGrowth('cloakroom_sessions_ended_total{cause="no_refresh_token"}');
+    await expectGrowth('cloakroom_renewal_failures_total{cause="no_refresh_token"}');
+  });
+});
+
+test('a session past its age counts once, however many calls find it', async () => {
+  const { cookie } = await metrics.house.enter();
+  metrics.house.advance(43_300_000);
+  await Promise.all([call(cookie), call(cookie), call(cookie)]);
+  await expectGrowth('cloakroom_sessions_ended_total{cause="age"}');
+});
+
+test('pages and what the service took for them are counted', async () => {
+  const { browser } = await metrics.house.signIn();
+  await browser.open(`${metrics.house.origin}/workspaces`);
+  await expectGrowth('cloakroom_service_duration_seconds_count{caller="pages",status="2xx"}', 2);
+  await expectGrowth(
+    'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="2xx"}',
+    2,
+  );
+});
+
+test('commands of Redis are counted, and the reading of sessions by itself', async () => {
+  const { cookie } = await metrics.house.enter();
+  metrics.house.intercept = (_req, res) => Boolean(res.end());
+  await call(cookie);
+  const now = await all();
+  for (const command of ['read', 'other']) {
+    const series = `cloakroom_redis_command_duration_seconds_count{command="${command}"}`;
+    expect(now.get(series)).toBeGreaterThan(before.get(series) ?? 0);
+  }
+});
+
+test('the build and its Node are told', async () => {
+  expect(await metrics.text()).toContain(
+    `cloakroom_build_info{version="${packageVersion}",revision="unknown",node="${process.version}"} 1`,
+  );
+});

@@ -1,0 +1,78 @@
+import { expect, test } from '@jest/globals';
+import { Gauge, Registry } from 'prom-client';
+import { startMetricsServer } from '../../../src/observability/metrics-server.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openConnection } from '../../support/raw-client.ts';
+
+const ASK = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
+
+/** A server of one number: how often it was gathered. It is when told. */
+async function serve() {
+  let gathered = 0;
+  let go = () => {};
+  const told = new Promise<void>((resolve) => (go = resolve));
+  const registry = new Registry();
+  const gauge = new Gauge({
+    name: 'gathered',
+    help: 'How often.',
+    registers: [registry],
+    async collect() {
+      gathered += 1;
+      await told;
+      gauge.set(gathered);
+    },
+  });
+  const server = await startMetricsServer(registry, '127.0.0.1', 0);
+  return {
+    go,
+    gathered: () => gathered,
+    port: Number(new URL(server.url).port),
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
+  };
+}
+
+test('of a thousand requests that come at once on a connection one is answered', async () => {
+  await using served = await serve();
+  served.go();
+  const client = await openConnection(served.port);
+  client.socket.write(ASK.repeat(1_000));
+  expect(await client.over).toBe('end');
+  expect(client.text().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+  expect(client.text()).toMatch(/^connection: close\r$/im);
+  expect(client.text()).toMatch(/^gathered 1$/m);
+  expect(served.gathered()).toBe(1);
+});
+
+test('who asks while the numbers are gathered gets the same ones, and the next one others', async () => {
+  await using served = await serve();
+  const together = await Promise.all(Array.from({ length: 5 }, async () => openConnection(served.port)));
+  for (const client of together) client.socket.write(ASK);
+  await eventually(async () => served.gathered() > 0);
+  // Behind what they have asked: by the time of its answer they were heard, too.
+  const other = await openConnection(served.port);
+  other.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await other.over;
+  served.go();
+  await Promise.all(together.map(async (client) => client.until(/^gathered 1$/m)));
+  const next = await openConnection(served.port);
+  next.socket.write(ASK);
+  expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('of a hundred connections at once 16 stay open, and once they have closed others are accepted', async () => {
+  await using served = await serve();
+  served.go();
+  let closed = 0;
+  const clients = await Promise.all(Array.from({ length: 100 }, async () => openConnection(served.port)));
+  for (const client of clients) void client.over.then(() => (closed += 1));
+  await eventually(async () => closed >= 84);
+  expect(closed).toBe(84);
+  for (const client of clients) client.socket.destroy();
+  await eventually(async () => closed === 100);
+  await eventually(async () => {
+    const next = await openConnection(served.port);
+    next.socket.write(ASK);
+    await next.over;
+    return next.text().startsWith('HTTP/1.1 200 ');
+  });
+});

@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { Browser } from '../support/browser.ts';
+import { WORKSPACES_PATH } from '../support/constants.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { eventually } from '../support/eventually.ts';
+import { startStopwatch } from '../support/stopwatch.ts';
+
+const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
+
+let house: House;
+let id: string;
+let cookie: string;
+
+beforeAll(async () => {
+  house = await startHouse({ SERVICE_TIMEOUT_SECONDS: '1' });
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+beforeEach(async () => {
+  // A connection that was silent for longer than the test before it waited has been ended: it comes back in its own time.
+  await eventually(async () => (await app().get('/readyz')).status === 200);
+  ({ id, cookie } = await house.enter());
+});
+afterEach(() => {
+  house.intercept = () => false;
+});
+
+const app = () => request(house.origin);
+const serviceAnswers = () => {
+  house.intercept = (_req, res) => {
+    res.setHeader('content-type', 'application/json');
+    return Boolean(res.end('{"value":[]}'));
+  };
+};
+
+/** What takes longer than the contract allows is not an answer. */
+async function within2Seconds(call: request.Test): Promise<request.Response> {
+  using watch = startStopwatch();
+  const answer = await call;
+  expect(watch.ms()).toBeLessThan(2_000);
+  return answer;
+}
+
+describe('while Redis hangs', () => {
+  beforeEach(() => void process.kill(house.privateRedis.pid, 'SIGSTOP'));
+  afterEach(() => void process.kill(house.privateRedis.pid, 'SIGCONT'));
+
+  test('an API call is a 503 problem and keeps the cookie', async () => {
+    const answer = await within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie));
+    expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
+    expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+    expect(answer.headers['set-cookie']).toBeUndefined();
+    const [, sessionMs] = /^session;dur=([\d.]+)/.exec(answer.headers['server-timing'] ?? '') ?? [];
+    expect(Number(sessionMs)).toBeGreaterThan(1_400); // what was waited for
+  });
+
+  test('many calls at once are answered as soon as one', async () => {
+    const calls = Array.from({ length: 10 }, async () =>
+      within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie)),
+    );
+    for (const { body } of await Promise.all(calls)) expect(body.code).toBe('session_store_unavailable');
+  });
+
+  test.each(['/workspaces', '/', '/auth/login', '/auth/callback?state=x&code=y'])(
+    '%s is a 503 page with a way on',
+    async (path) => {
+      const binding = `cloakroom-signin-x=${'a'.repeat(43)}`;
+      const answer = await within2Seconds(
+        app()
+          .get(path)
+          .set({ cookie: `${cookie}; ${binding}`, accept: 'text/html' }),
+      );
+      expect(answer.status).toBe(503);
+      expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+      expect(answer.headers['content-type']).toMatch(/^text\/html/);
+      expect(answer.text).toContain('Try again');
+      expect(answer.headers['set-cookie']).toBeUndefined();
+    },
+  );
+
+  test('/auth/session is a 503, and not "signed out"', async () => {
+    const answer = await within2Seconds(app().get('/auth/session').set('cookie', cookie));
+    expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
+  });
+
+  test('sign-out is a 503 that says it is not done, and keeps the cookie', async () => {
+    const answer = await within2Seconds(
+      app()
+        .post('/auth/logout')
+        .set({ ...SAME_SITE, cookie }),
+    );
+    expect(answer.status).toBe(503);
+    expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+    expect(answer.text).toContain('You are not signed out yet');
+    expect(answer.headers['set-cookie']).toBeUndefined();
+  });
+
+  test('what has no cookie is served as ever', async () => {
+    await within2Seconds(app().get('/').expect(200));
+    await within2Seconds(app().get('/auth/session').expect(200));
+    expect((await within2Seconds(app().get(WORKSPACES_PATH))).body.code).toBe('sign_in_required');
+  });
+
+  test('the process is well but not ready', async () => {
+    await within2Seconds(app().get('/healthz').expect(200));
+    expect((await within2Seconds(app().get('/readyz'))).body).toEqual({
+      status: 'not ready',
+      missing: ['redis'],
+    });
+  });
+});
+
+test('when Redis comes back, so does the session, without a restart', async () => {
+  serviceAnswers();
+  process.kill(house.privateRedis.pid, 'SIGSTOP');
+  await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(503);
+  process.kill(house.privateRedis.pid, 'SIGCONT');
+  await eventually(async () => (await app().get(WORKSPACES_PATH).set('cookie', cookie)).status === 200);
+});
+
+describe('while Redis is full', () => {
+  beforeEach(async () => {
+    await house.redis.config('SET', 'maxmemory-policy', 'noeviction');
+    await house.redis.config('SET', 'maxmemory', '1');
+  });
+  afterEach(async () => house.redis.config('SET', 'maxmemory', '0'));
+
+  test('reading works, by page and by call', async () => {
+    serviceAnswers();
+    await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(200);
+    await app().get('/workspaces').set('cookie', cookie).expect(200);
+  });
+
+  test('signing out works, and for good', async () => {
+    await app()
+      .post('/auth/logout')
+      .set({ ...SAME_SITE, cookie })
+      .expect(303);
+    await house.redis.config('SET', 'maxmemory', '0');
+    expect(await house.services.records.read(id)).toBeNull();
+  });
+
+  test('signing in is a 503 page', async () => {
+    const answer = await app().get('/auth/login').set('accept', 'text/html').expect(503);
+    expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+  });
+});
+
+test('a sign-in that finds Redis full at its end is a 503 page, and leaves the old session alone', async () => {
+  const { browser } = await house.signIn();
+  const before = await browser.cookie(house.origin, 'cloakroom');
+  const consent = await browser.open(`${house.origin}/auth/login`);
+  const back = (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
+  // Full only once the attempt was consumed and the code exchanged: the local service shares this Redis.
+  house.intercept = (req, res) => {
+    if (req.url?.endsWith('/token') !== true) return false;
+    void house.redis
+      .config('SET', 'maxmemory', '1')
+      .then(() => res.end('{"access_token":"a","expires_in":900}'));
+    return true;
+  };
+  const answer = await browser.fetch(back);
+  await house.redis.config('SET', 'maxmemory', '0');
+  expect(answer.status).toBe(503);
+  expect(await browser.cookie(house.origin, 'cloakroom')).toBe(before);
+  house.intercept = () => false;
+  expect((await browser.open(`${house.origin}/workspaces`)).url.pathname).toBe('/workspaces');
+});
+
+describe('while the service is away', () => {
+  test.each([
+    ['breaks the connection', 502],
+    ['hangs', 504],
+  ])('and %s, a page is a %i page with a way on, and nobody is signed out', async (how, status) => {
+    house.intercept = (req) => (how === 'hangs' ? true : Boolean(req.socket.destroy()));
+    const answer = await app().get('/workspaces').set({ cookie, accept: 'text/html' }).expect(status);
+    expect(answer.text).toContain('Try again');
+    expect(answer.text).toContain(answer.headers['x-request-id']);
+    expect(await house.services.records.read(id)).not.toBeNull();
+  });
+
+  test('signing in still leads to the service', async () => {
+    house.intercept = (req) => Boolean(req.socket.destroy());
+    const page = await new Browser().fetch(`${house.origin}/auth/login`);
+    expect(page.status).toBe(302);
+  });
+});

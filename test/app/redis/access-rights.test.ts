@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { ROOT } from '../../support/constants.ts';
+import { examined } from '../../support/doctor/examined.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+
+const LINE = /redis-cli -x (ACL SETUSER cloakroom on .+)$/m;
+const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+/** As a shell would give them to redis-cli, without the password that comes from standard input. */
+const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '').split(' ');
+
+let server: PrivateRedis;
+/** The test's own connection, as the default user. */
+let redis: Redis;
+let house: House;
+
+beforeAll(async () => {
+  server = await startPrivateRedis();
+  redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
+  await redis.call(command, ...words, '>PASSWORD');
+  house = await startHouse({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
+});
+afterAll(async () => {
+  await house[Symbol.asyncDispose]();
+  await redis.quit();
+  await server[Symbol.asyncDispose]();
+});
+
+test('the user of Redis that the guide makes may do all that a session needs, from sign-in to sign-out', async () => {
+  await redis.call('ACL', 'LOG', 'RESET');
+  const { browser } = await house.signIn();
+  const call = async () => (await browser.fetch(`${house.origin}/api/public/v1/workspaces`)).status;
+  expect(await call()).toBe(200);
+  house.advance(900_000); // the token is spent, and renewed
+  expect(await call()).toBe(200);
+  expect((await browser.fetch(`${house.origin}/workspaces?page=3`)).status).toBe(200);
+  expect((await browser.fetch(`${house.origin}/readyz`)).text).toBe('{"status":"ready"}');
+  await browser.press(await browser.fetch(`${house.origin}/workspaces`), 'Sign out');
+  expect(await call()).toBe(401);
+  expect(await refusedCommands()).toEqual([]);
+  expect(await redis.keys('cloakroom:sign-in-counts:*')).toHaveLength(1);
+});
+
+test('the doctor finds nothing wrong with that user', async () => {
+  const said = await examined({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
+  for (const id of ['reachable', 'info', 'role', 'commands', 'sign-in-limit'])
+    expect(said(`redis-${id}`)).toMatchObject({ status: 'ok', id: `redis-${id}` });
+  // How long it takes is a matter of this machine.
+  expect(said('redis-latency').detail).toMatch(/ ms there and back/);
+});
+
+test('it may neither administer Redis nor touch what is another’s', async () => {
+  const own = new Redis({
+    path: server.url.slice('redis+unix://'.length),
+    username: 'cloakroom',
+    password: 'PASSWORD',
+  });
+  for (const forbidden of ['CONFIG GET *', 'KEYS *', 'FLUSHALL', 'GET other:key']) {
+    const [name = '', ...rest] = forbidden.split(' ');
+    await expect(own.call(name, ...rest)).rejects.toThrow('NOPERM');
+  }
+  own.disconnect();
+});
+
+/** What Redis has refused to anybody; that a connection gives itself no name is of no account. */
+async function refusedCommands(): Promise<string[]> {
+  const log = (await redis.call('ACL', 'LOG')) as unknown[][];
+  const refused = log.map((entry) => String(entry[entry.indexOf('object') + 1]));
+  return refused.filter((name) => !name.startsWith('client'));
+}

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createLog } from '../../../src/observability/logger.ts';
+import { changeLogin } from '../../../src/redis/login.ts';
+import { tryLogin } from '../../../src/redis/login-trial.ts';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
+import type { RedisClient } from '../../../src/redis/client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startCluster } from '../../support/redis/cluster.ts';
+import type { ClusterTopology } from '../../support/redis/cluster.ts';
+import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
+import type { RedisNode } from '../../support/redis/redis-node.ts';
+
+let topology: ClusterTopology;
+let client: RedisClient;
+
+beforeAll(async () => {
+  topology = await startCluster();
+  client = createRedis(parseRedisUrl(topology.url), createLog('silent'));
+  await redisReady(client);
+});
+afterAll(async () => {
+  await closeRedis(client);
+  await topology[Symbol.asyncDispose]();
+});
+
+const SECONDS = 60;
+
+test('commands reach every master as soon as it is ready', async () => {
+  const another = createRedis(parseRedisUrl(topology.url), createLog('silent'));
+  await redisReady(another);
+  const keys = Array.from({ length: 50 }, (_, at) => `ready:${at}`);
+  const answers = await Promise.all(keys.map(async (key) => another.getex(key, 'EX', SECONDS)));
+  expect(new Set(answers)).toEqual(new Set([null]));
+  await closeRedis(another);
+});
+
+test('a changed password is used at every node, and by whatever connects again', async () => {
+  const nodes = topology.shards.flatMap(({ master, replica }) => [master, replica]);
+  const tellAll = async (...command: string[]) =>
+    Promise.all(nodes.map(async (node) => node.ask(...command)));
+  await tellAll('ACL', 'SETUSER', 'app', 'on', '>one', '~*', '&*', '+@all');
+  const url = topology.url.replace(/:[^/]+@/, 'app:one@');
+  const app = createRedis(parseRedisUrl(url), createLog('silent'));
+  await using _app = { [Symbol.asyncDispose]: async () => closeRedis(app) };
+  await redisReady(app);
+  const keys = Array.from({ length: 50 }, (_, at) => `login:${at}`);
+  const readAll = async () => Promise.all(keys.map(async (key) => app.getex(key, 'EX', SECONDS)));
+
+  const changing = changeLogin(app, { username: 'app', password: 'two' });
+  await expect(changing).rejects.toThrow('REDIS_URL has a user or password that Redis refuses');
+  await tellAll('ACL', 'SETUSER', 'app', '>two');
+  await changeLogin(app, { username: 'app', password: 'two' });
+  expect(new Set(await readAll())).toEqual(new Set([null]));
+  await tellAll('ACL', 'SETUSER', 'app', '<one');
+  await tellAll('CLIENT', 'KILL', 'USER', 'app');
+  await eventually(async () =>
+    readAll().then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+test.each([
+  ['with a password', 'guest:one', 'guest'],
+  ['with that of the default user', `:${encodeURIComponent(PASSWORD)}`, 'default'],
+])('where one node refuses a login the others go on as before, who came %s', async (_how, before, user) => {
+  const shards = topology.shards.map(({ master, replica }) => [master, replica]);
+  const [, ...others] = shards;
+  const tell = async (nodes: readonly RedisNode[], ...rules: string[]) =>
+    Promise.all(nodes.map(async (node) => node.ask('ACL', 'SETUSER', ...rules, '~*', '&*', '+@all')));
+  await tell(shards.flat(), 'guest', 'on', '>one');
+  await tell(others.flat(), 'next', 'on', '>two');
+  const app = createRedis(parseRedisUrl(topology.url.replace(/:[^/]+@/, `${before}@`)), createLog('silent'));
+  await using _app = { [Symbol.asyncDispose]: async () => closeRedis(app) };
+  await redisReady(app);
+  const usersAt = async (nodes: readonly RedisNode[]) => {
+    const lists = await Promise.all(nodes.map(async (node) => node.ask('CLIENT', 'LIST')));
+    return new Set(lists.join('\n').match(/(?<=\buser=)(?:guest|next)\b/g));
+  };
+
+  await expect(changeLogin(app, { username: 'next', password: 'two' })).rejects.toThrow('Redis refuses');
+  const left = new Set(user === 'guest' ? ['guest'] : []);
+  expect(await Promise.all(shards.map(usersAt))).toEqual([left, left, left]);
+});
+
+test('another login is tried at each node, wherever the key lives', async () => {
+  const nodes = topology.shards.flatMap(({ master, replica }) => [master, replica]);
+  const rules = ['reset', 'on', '>one', '~cloakroom:*', '+@all'];
+  await Promise.all(nodes.map(async (node) => node.ask('ACL', 'SETUSER', 'tried', ...rules)));
+  const login = { username: 'tried', password: 'one' };
+  await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
+  await redisReady(client); // to each master: after a failover another one may just have become it
+  for (const { master, replica } of topology.shards) {
+    const tellShard = async (rule: string) =>
+      Promise.all([master, replica].map(async (node) => node.ask('ACL', 'SETUSER', 'tried', rule)));
+    await tellShard('-getex');
+    await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow('REDIS_URL has a user who may not');
+    await tellShard('+getex');
+  }
+});
+
+test('while a slot moves to another master, each key is found where it is', async () => {
+  const keys = ['{moving}:gone', '{moving}:going'];
+  for (const key of keys) await client.set(key, key, 'EX', SECONDS);
+  const { slot, from, to } = await pickMove('{moving}');
+  await to.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
+  await from.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
+  const target = ['127.0.0.1', String(to.port), '{moving}:gone', '0', '1000', 'AUTH', PASSWORD];
+  await from.ask('MIGRATE', ...target);
+
+  const readAll = async () => Promise.all(keys.map(async (key) => client.getex(key, 'EX', SECONDS)));
+  expect(await readAll()).toEqual(keys);
+  expect(await client.set('{moving}:new', 'new', 'EX', SECONDS, 'NX')).toBe('OK');
+
+  await from.ask('MIGRATE', ...target.with(2, '{moving}:going'));
+  for (const node of [to, from]) await node.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await idOf(to));
+  expect(await readAll()).toEqual(keys);
+});
+
+test('a requested failover fails only commands on a connection that ioredis opens again', async () => {
+  const [{ master, replica }] = topology.shards;
+  const keys = Array.from({ length: 30 }, (_, at) => `key:${at}`);
+  const readAll = async () => {
+    const reads = await Promise.allSettled(keys.map(async (key) => client.getex(key, 'EX', SECONDS)));
+    return reads.flatMap((read) => (read.status === 'rejected' ? [String(read.reason)] : []));
+  };
+  const failures: string[][] = [];
+  await replica.ask('CLUSTER', 'FAILOVER');
+  await eventually(async () => {
+    failures.push(await readAll());
+    return isReplica(master);
+  });
+  expect(await readAll()).toEqual([]);
+  // ioredis replaces a connection whose node redirects to itself. Commands in flight on it fail.
+  expect(failures.filter((errors) => errors.length > 0).length).toBeLessThanOrEqual(1);
+  expect(failures.flat().filter((error) => error !== 'Error: Connection is closed.')).toEqual([]);
+});
+
+async function idOf(node: RedisNode): Promise<string> {
+  return String(await node.ask('CLUSTER', 'MYID'));
+}
+
+/** Whose slot a key's is, and another master. */
+async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; to: RedisNode }> {
+  const masters: RedisNode[] = [];
+  for (const { master, replica } of topology.shards)
+    masters.push((await isReplica(master)) ? replica : master);
+  const refusals = await Promise.all(
+    masters.map(async (node) =>
+      node.ask('GET', key).then(
+        () => null,
+        (error: unknown) => String(error),
+      ),
+    ),
+  );
+  const from = masters[refusals.indexOf(null)];
+  const to = masters.find((node) => node !== from);
+  if (from === undefined || to === undefined) throw new Error('the key is nobody’s');
+  // After a failover the others hear of it one after the other.
+  await eventually(async () => (await knowsAsMaster(from, to)) && knowsAsMaster(to, from));
+  return { slot: String(await from.ask('CLUSTER', 'KEYSLOT', key)), from, to };
+}
+
+async function knowsAsMaster(node: RedisNode, other: RedisNode): Promise<boolean> {
+  const [known, id] = [String(await node.ask('CLUSTER', 'NODES')), await idOf(other)];
+  return known.split('\n').some((line) => line.startsWith(id) && /^\S+ \S+ master\b/.test(line));
+}

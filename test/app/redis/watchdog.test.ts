@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { createLog } from '../../../src/observability/logger.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+import { SILENT_AFTER_MS, endSilentConnections } from '../../../src/redis/watchdog.ts';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { closeRedis, createRedis, fromStore, redisReady } from '../../../src/redis/client.ts';
+
+describe('a connection', () => {
+  let stream: PassThrough;
+  let commandQueue: string[];
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    stream = new PassThrough().on('error', () => {});
+    commandQueue = [];
+    const client = Object.assign(new EventEmitter(), { stream, commandQueue });
+    endSilentConnections(client as unknown as Redis);
+    client.emit('connect');
+  });
+  afterEach(() => {
+    stream.destroy();
+    jest.useRealTimers();
+  });
+  const pass = async (ms: number) => {
+    jest.advanceTimersByTime(ms);
+    await turn();
+  };
+
+  test('that leaves a command without an answer for 1.8 s is ended', async () => {
+    commandQueue.push('GET');
+    await pass(SILENT_AFTER_MS);
+    expect(stream.destroyed).toBe(false);
+    await pass(100);
+    expect(stream.destroyed).toBe(true);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('that is idle is kept', async () => {
+    await pass(60_000);
+    expect(stream.destroyed).toBe(false);
+  });
+
+  test('that says something now and then is kept: the answer may be a long one', async () => {
+    commandQueue.push('GET');
+    for (let at = 0; at < 5; at++) {
+      await pass(SILENT_AFTER_MS);
+      stream.emit('data', 'half an answer');
+    }
+    expect(stream.destroyed).toBe(false);
+  });
+
+  test('that answers, and is asked later, is given all of its time again', async () => {
+    commandQueue.push('GET');
+    await pass(SILENT_AFTER_MS);
+    commandQueue.pop();
+    await pass(100);
+    commandQueue.push('GET');
+    await pass(SILENT_AFTER_MS);
+    expect(stream.destroyed).toBe(false);
+  });
+
+  test('is read once more when its time is up', async () => {
+    commandQueue.push('GET');
+    jest.advanceTimersByTime(SILENT_AFTER_MS + 100);
+    stream.emit('data', 'an answer that was there');
+    await turn();
+    expect(stream.destroyed).toBe(false);
+  });
+});
+
+/** As if the process had been stopped: no clock and no reply is looked at meanwhile. */
+function holdUp(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test('an answer that came while the process was stopped counts, however long that was', async () => {
+  await using server = await startPrivateRedis();
+  const client = createRedis(parseRedisUrl(server.url), createLog('silent'));
+  if (!(client instanceof Redis)) throw new Error('that is a cluster');
+  try {
+    await redisReady(client);
+    const { stream } = client;
+    process.kill(server.pid, 'SIGSTOP');
+    const answer = fromStore(client.set('held-up', 'yes'));
+    await delay(300); // until it has been seen that an answer is due
+    await turn(); // after a stop, clocks are looked at before connections are
+    process.kill(server.pid, 'SIGCONT');
+    holdUp(2 * SILENT_AFTER_MS);
+    expect(await answer).toBe('OK');
+    expect(client.stream).toBe(stream);
+  } finally {
+    await closeRedis(client);
+  }
+});

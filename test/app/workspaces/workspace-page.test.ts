@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { WORKSPACES_PATH } from '../../support/constants.ts';
+import { sendJson, startHouse } from '../../support/house.ts';
+import type { House, Interceptor } from '../../support/house.ts';
+import type { Browser } from '../../support/browser.ts';
+
+let house: House;
+let browser: Browser;
+
+beforeAll(async () => {
+  house = await startHouse();
+  ({ browser } = await house.signIn());
+});
+beforeEach(() => {
+  house.intercept = () => false;
+  house.calls.length = 0;
+});
+afterAll(async () => house?.[Symbol.asyncDispose]());
+
+const SPECIAL = /[.*+?^${}()|[\]\\/]/g;
+
+/** Answers one path of the service; all others are the local service's. */
+function answering(
+  path: string,
+  answer: (res: Parameters<Interceptor>[1], query: URLSearchParams) => void,
+): Interceptor {
+  const wanted = new RegExp(`^${path.replaceAll(SPECIAL, String.raw`\$&`)}(?:\\?|$)`);
+  return (req, res) => {
+    if (!wanted.test(req.url ?? '')) return false;
+    answer(res, new URL(req.url ?? '', 'http://service').searchParams);
+    return true;
+  };
+}
+
+const rooms = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `Room ${index + 1}` }));
+
+/** A workspace `w1` with so many rooms, served page by page. */
+function withRooms(count: number): Interceptor {
+  return answering(`${WORKSPACES_PATH}/w1/rooms`, (res, query) => {
+    const limit = Number(query.get('limit'));
+    const from = Number(query.get('next') ?? 0);
+    const value = rooms(count).slice(from, from + limit);
+    sendJson(res, 200, { value, ...(from + limit < count && { next: String(from + limit) }) });
+  });
+}
+
+describe('Inside a workspace', () => {
+  test('its kinds of item are tabs, and the bare address shows the first', async () => {
+    house.intercept = withRooms(2);
+    const page = await browser.open(`${house.origin}/workspaces/w1`);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('<a href="/workspaces/w1" aria-current="page">Rooms</a>');
+    expect(page.text).toContain('<a href="/workspaces/w1/murals">Murals</a>');
+    expect(page.text).toContain('>Room 1<');
+    expect(page.text).toContain('Items 1–2');
+  });
+
+  test('items are paged as workspaces are, and every link keeps the way back', async () => {
+    house.intercept = withRooms(60);
+    const back = encodeURIComponent('limit=10&page=3');
+    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?limit=25&page=2&back=${back}`);
+    expect(page.text).toContain('Items 26–50');
+    const kept = `&amp;back=${back}`;
+    expect(page.text).toContain(`rel="prev" href="/workspaces/w1/rooms?limit=25&amp;page=1${kept}"`);
+    expect(page.text).toContain(`rel="next" href="/workspaces/w1/rooms?limit=25&amp;page=3${kept}"`);
+    expect(page.text).toContain(
+      `href="/workspaces/w1/rooms?limit=50&amp;page=1${kept}" aria-label="50 per page"`,
+    );
+    expect(page.text).toContain(`<a href="/workspaces/w1/murals?back=${back}">Murals</a>`);
+    expect(page.text).toContain('<input type="hidden" name="back" value="limit=10&amp;page=3">');
+    expect(page.text).toMatch(/href="\/workspaces\?limit=10&amp;page=3">[^\n]*Workspaces, page 3/);
+  });
+
+  test('items can be found', async () => {
+    house.intercept = withRooms(230);
+    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?find=room%20199`);
+    expect(page.text).toContain('1 matches “room 199” in all 230');
+    expect(page.text).toContain('>Room 199<');
+    expect(page.text).toContain('href="/workspaces/w1/rooms">Show all rooms</a>');
+  });
+
+  test('the workspace is called by its name, and shows what is known of it', async () => {
+    const { text } = await browser.open(`${house.origin}/workspaces`);
+    const [, id = '', name = ''] = /href="\/workspaces\/(workspace\d+)"[^>]*>([^<]+)</.exec(text) ?? [];
+    const page = await browser.open(`${house.origin}/workspaces/${id}`);
+    expect(page.text).toContain(`<h1 class="page-head__name" dir="auto">${name}</h1>`);
+    expect(page.text).toContain(`<title>Rooms in ${name} · Cloakroom</title>`);
+    expect(page.text).toMatch(/<dt><bdi>Created by<\/bdi><\/dt>/);
+  });
+
+  test.each([
+    ['has no such call', (res) => sendJson(res, 404, { code: 'PATH_NOT_FOUND' })],
+    ['fails', (res) => sendJson(res, 500, {})],
+    ['does not let us', (res) => sendJson(res, 403, {})],
+    ['says nothing readable', (res) => res.end('<html>')],
+    ['gives another shape', (res) => sendJson(res, 200, { value: ['x'] })],
+    ['breaks off', (res) => res.destroy()],
+    ['never answers', () => {}],
+  ] satisfies [string, (res: Parameters<Interceptor>[1]) => void][])(
+    'a service that %s for a single workspace spoils nothing',
+    async (_what, answer) => {
+      const single = answering(`${WORKSPACES_PATH}/w1`, answer);
+      const list = withRooms(2);
+      house.intercept = (req, res) => single(req, res) || list(req, res);
+      const page = await browser.open(`${house.origin}/workspaces/w1`);
+      expect(page.status).toBe(200);
+      expect(page.text).toContain('<h1 class="page-head__name" dir="auto">w1</h1>');
+      expect(page.text).toContain('>Room 1<');
+    },
+  );
+
+  test('an empty kind says so', async () => {
+    house.intercept = withRooms(0);
+    const page = await browser.open(`${house.origin}/workspaces/w1`);
+    expect(page.text).toContain('There are no rooms in this workspace yet.');
+  });
+
+  test('items that are found keep the page and the size, and the way back', async () => {
+    house.intercept = withRooms(60);
+    const page = await browser.open(
+      `${house.origin}/workspaces/w1/rooms?limit=10&page=2&find=room&back=page%3D3`,
+    );
+    const all = '/workspaces/w1/rooms?limit=10&amp;page=2&amp;back=limit%3D25%26page%3D3';
+    expect(page.text).toContain(`href="${all}">Show all rooms</a>`);
+  });
+
+  test('a workspace that is not there is a 404 page with ways on', async () => {
+    const page = await browser.open(`${house.origin}/workspaces/nobody/rooms`);
+    expect(page.status).toBe(404);
+    expect(page.text).toContain('There is nothing here');
+  });
+
+  test.each([
+    [404, 404, 'There is nothing here'],
+    [500, 502, 'The service could not give this page'],
+    [429, 503, 'The service asks for a short pause'],
+  ])('an error page (%d of the service) keeps the way back to where somebody came from', async (...each) => {
+    const [answered, status, words] = each;
+    house.intercept = answering(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, answered, {}));
+    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
+    expect(page.status).toBe(status);
+    expect(page.text).toContain(words);
+    const href = '/workspaces?limit=10&amp;page=3';
+    expect(page.text).toMatch(new RegExp(`<a href="${href.replace('?', '\\?')}">.*Workspaces, page 3<`));
+    expect(page.text).toContain('href="/workspaces">Go to your workspaces</a>');
+    expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
+  });
+
+  test('so does the one that says that the sessions are out of reach', async () => {
+    await house.redis.acl('SETUSER', 'default', '-getex');
+    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
+    await house.redis.acl('SETUSER', 'default', '+getex');
+    expect(page.status).toBe(503);
+    expect(page.text).toContain('<a href="/workspaces?limit=10&amp;page=3">');
+  });
+
+  test('an error page of the workspaces themselves has no way back, but stands among them', async () => {
+    house.intercept = answering(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
+    const page = await browser.open(`${house.origin}/workspaces?page=2`);
+    expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
+    expect(page.text).not.toContain('class="way-back"');
+  });
+
+  test.each([
+    '/workspaces/w1/secrets',
+    '/workspaces/w1/ROOMS',
+    '/workspaces/w1/rooms/more',
+    '/workspaces/w1/',
+  ])('there is no page at %s but for known kinds', async (path) => {
+    house.intercept = withRooms(1);
+    const page = await browser.open(house.origin + path);
+    expect([page.status, house.calls.length > 0]).toEqual(path.endsWith('/') ? [200, true] : [404, false]);
+  });
+
+  test.each([
+    '%2e%2e',
+    '.%2e',
+    'a%2fb',
+    'a%5cb',
+    'a%252fb',
+    'a%3bb',
+    'a%00b',
+    'a%0ab',
+    'a%20b',
+    '%EF%BC%8E%EF%BC%8E', // full-width dots
+    '%E2%80%A5', // a two-dot leader
+    '+..',
+    '..%E2%80%8B',
+    '%EF%BC%852e%EF%BC%852e',
+    '%EF%BC%8E%EF%BC%8E%EF%BC%8Fauthorization%EF%BC%8Foauth2',
+    'x'.repeat(257),
+  ])('an id that could lead elsewhere on the service is refused before anything is asked: %s', async (id) => {
+    const page = await browser.fetch(`${house.origin}/workspaces/${id}/rooms`);
+    expect(page.status).toBe(404);
+    expect(house.calls).toEqual([]);
+  });
+
+  test('an id with marks goes to the service as one segment', async () => {
+    house.intercept = answering(`${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`, (res) =>
+      sendJson(res, 200, { value: [] }),
+    );
+    const page = await browser.open(`${house.origin}/workspaces/a&ä.b/rooms`);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('a&amp;ä.b</h1>');
+  });
+
+  test.each([
+    '/workspaces/w1/rooms?limit=10&page=2',
+    '/workspaces/w1.csv',
+    '/workspaces/w1.ndjson?limit=10',
+    '/workspaces/w1.csv/rooms',
+  ])('nobody looks in without a session, and comes back to the very address: %s', async (path) => {
+    const answer = await fetch(house.origin + path, { redirect: 'manual' });
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
+  });
+});
+
+test('WORKSPACE_ITEMS says which kinds there are, and in which order', async () => {
+  await using other = await startHouse({ WORKSPACE_ITEMS: 'whiteboard-notes,rooms' });
+  const { browser: visitor } = await other.signIn();
+  other.intercept = answering(`${WORKSPACES_PATH}/w1/whiteboard-notes`, (res) =>
+    sendJson(res, 200, { value: [] }),
+  );
+  const page = await visitor.open(`${other.origin}/workspaces/w1`);
+  expect(page.text).toContain('<a href="/workspaces/w1" aria-current="page">Whiteboard notes</a>');
+  expect(page.text).toContain('<a href="/workspaces/w1/rooms">Rooms</a>');
+  expect(page.text).toContain('There are no whiteboard notes in this workspace yet.');
+  expect((await visitor.open(`${other.origin}/workspaces/w1/murals`)).status).toBe(404);
+});

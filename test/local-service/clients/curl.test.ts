@@ -1,0 +1,65 @@
+import { readdir } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openBench } from '../../support/local-service/service-under-test.ts';
+import type { Bench } from '../../support/local-service/service-under-test.ts';
+import { startProgram } from '../../support/programs.ts';
+import { addressesOf } from './whole-flow.ts';
+
+let bench: Bench;
+let strict: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  strict = await bench.start();
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+/** Runs the very script of the documentation. */
+async function runScript(env: Readonly<Record<string, string>> = {}) {
+  const { origin } = addressesOf(strict);
+  await using script = await startProgram('docs/examples/flow-with-curl.sh', [], {
+    SERVICE_URL: origin,
+    ...env,
+  });
+  const { code, output } = await script.ended();
+  return { code, lines: output.trimEnd().split('\n'), leftBehind: await readdir(script.folder) };
+}
+
+test('curl goes the whole way', async () => {
+  expect(await runScript()).toEqual({
+    code: 0,
+    lines: [
+      'demo has signed in and allowed demo-app.',
+      'Exchanged the code for tokens.',
+      'Listed 137 workspaces (pages: 3).',
+      'Refreshed the access token.',
+      'Listed 137 workspaces (pages: 3).',
+    ],
+    leftBehind: [],
+  });
+});
+
+test('curl goes the whole way to a list of nothing', async () => {
+  const service = await bench.start({ workspaces: 0 });
+  const { code, lines } = await runScript({ SERVICE_URL: addressesOf(service).origin });
+  expect(code).toBe(0);
+  expect(lines.at(-1)).toBe('Listed 0 workspaces (pages: 1).');
+});
+
+const faults: [string, Readonly<Record<string, string>>, RegExp, string][] = [
+  ['no service', { SERVICE_URL: 'http://127.0.0.1:1' }, /^curl: .*connect/, 'open the sign-in page'],
+  ['an unknown app', { CLIENT_ID: 'other' }, /^The answer was 400/, 'open the sign-in page'],
+  ['an unknown scope', { SCOPES: 'other:read' }, /error=invalid_scope/, 'open the sign-in page'],
+  ['a wrong password', { PASSWORD: 'other' }, /^The answer was 401/, 'sign in as demo'],
+  ['a wrong secret', { CLIENT_SECRET: 'other' }, /"invalid_client"/, 'exchange the code'],
+  ['a limit that is none', { LIMIT: '0' }, /"LIMIT_INVALID"/, 'list the workspaces'],
+];
+test.each(faults)('the curl script with %s ends there and says so', async (_name, env, reason, step) => {
+  const { code, lines, leftBehind } = await runScript(env);
+  expect(code).not.toBe(0);
+  expect(lines.at(-1)).toBe(`flow-with-curl.sh: could not ${step}`);
+  expect(lines.join('\n')).toMatch(new RegExp(reason.source, 'm'));
+  expect(leftBehind).toEqual([]);
+});

@@ -1,0 +1,112 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import * as oauth from 'oauth4webapi';
+import type { CustomFetch } from 'openid-client';
+import { speakDialect } from '../../../src/oauth/service-quirks.ts';
+import { createTokenRequest } from '../../../src/oauth/token-request.ts';
+import { openBench } from '../../support/local-service/service-under-test.ts';
+import type { Bench } from '../../support/local-service/service-under-test.ts';
+import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';
+import type { OAuthClient } from './whole-flow.ts';
+
+let bench: Bench;
+let strict: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  strict = await bench.start();
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+const plainFetch: CustomFetch = async (url, init) => fetch(url, init as RequestInit);
+const dialectFetch = speakDialect(createTokenRequest(10_000));
+
+function createClient(server: Server, ownFetch: CustomFetch, authenticate: oauth.ClientAuth): OAuthClient {
+  const { origin, authorize, token } = addressesOf(server);
+  const as = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
+  const client = { client_id: APP.id };
+  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  const insecure = { [oauth.allowInsecureRequests]: true };
+  const options = { ...insecure, [oauth.customFetch]: ownFetch };
+
+  const verifier = oauth.generateRandomCodeVerifier();
+  const state = oauth.generateRandomState();
+  let accessToken = '';
+  let refreshToken = '';
+  return {
+    async authorizationUrl() {
+      const url = new URL(authorize);
+      url.search = new URLSearchParams({
+        client_id: APP.id,
+        redirect_uri: APP.callback,
+        response_type: 'code',
+        scope: APP.scope,
+        state,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      }).toString();
+      return url.href;
+    },
+    async takeCallback(callback) {
+      const parameters = oauth.validateAuthResponse(as, client, callback, state);
+      const response = await oauth.authorizationCodeGrantRequest(
+        as,
+        client,
+        authenticate,
+        parameters,
+        APP.callback,
+        verifier,
+        options,
+      );
+      const answer = await oauth.processAuthorizationCodeResponse(as, client, response);
+      accessToken = answer.access_token;
+      refreshToken = answer.refresh_token ?? '';
+    },
+    async get(url) {
+      try {
+        const at = new URL(url);
+        const answer = await oauth.protectedResourceRequest(
+          accessToken,
+          'GET',
+          at,
+          undefined,
+          null,
+          insecure,
+        );
+        return { status: answer.status, body: await answer.json() };
+      } catch (error) {
+        if (error instanceof oauth.WWWAuthenticateChallengeError) return { status: error.status };
+        throw error;
+      }
+    },
+    async renew() {
+      const response = await oauth.refreshTokenGrantRequest(as, client, authenticate, refreshToken, options);
+      const answer = await oauth.processRefreshTokenResponse(as, client, response);
+      accessToken = answer.access_token;
+      refreshToken = answer.refresh_token ?? refreshToken;
+    },
+  };
+}
+
+const inTheBody = oauth.ClientSecretPost(APP.secret);
+
+test('oauth4webapi with the dialect goes the whole way', async () => {
+  await expectWholeFlow(createClient(strict, dialectFetch, inTheBody), bench, strict);
+});
+
+test('oauth4webapi without the dialect refuses an answer without token_type', async () => {
+  await expect(signIn(createClient(strict, plainFetch, inTheBody))).rejects.toMatchObject({
+    code: 'OAUTH_INVALID_RESPONSE',
+    message: expect.stringContaining('"token_type"'),
+  });
+});
+
+test('oauth4webapi with HTTP Basic is refused, but for the compatibility switch', async () => {
+  const basic = oauth.ClientSecretBasic(APP.secret);
+  await expect(signIn(createClient(strict, dialectFetch, basic))).rejects.toMatchObject({
+    error: 'invalid_client',
+  });
+  const compat = await bench.start({ compat: true });
+  await expectWholeFlow(createClient(compat, dialectFetch, basic), bench, compat);
+});

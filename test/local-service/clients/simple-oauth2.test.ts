@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { AuthorizationCode } from 'simple-oauth2';
+import type { AccessToken, ModuleOptions } from 'simple-oauth2';
+import { openBench } from '../../support/local-service/service-under-test.ts';
+import type { Bench } from '../../support/local-service/service-under-test.ts';
+import { APP, addressesOf, expectWholeFlow, getWith, signIn } from './whole-flow.ts';
+import type { OAuthClient } from './whole-flow.ts';
+
+let bench: Bench;
+let strict: Server;
+let compat: Server;
+beforeAll(async () => {
+  bench = await openBench();
+  strict = await bench.start();
+  compat = await bench.start({ compat: true });
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+});
+
+type Options = NonNullable<ModuleOptions['options']>;
+
+interface Choices {
+  /** What the app does about a refresh token that the library forgets. */
+  readonly keepsRefreshToken?: boolean;
+  readonly secret?: string;
+  readonly auth?: Partial<ModuleOptions['auth']>;
+}
+
+function createClient(
+  server: Server,
+  options: Options,
+  { keepsRefreshToken = true, secret = APP.secret, auth = {} }: Choices = {},
+): OAuthClient {
+  const { origin, authorize, token } = addressesOf(server);
+  const library = new AuthorizationCode({
+    client: { id: APP.id, secret },
+    auth: { tokenHost: origin, tokenPath: token, authorizePath: authorize, ...auth },
+    options,
+  });
+  const state = randomUUID();
+  let tokens: AccessToken;
+  return {
+    authorizationUrl: async () =>
+      library.authorizeURL({ redirect_uri: APP.callback, scope: APP.scope, state }),
+    async takeCallback({ searchParams }) {
+      expect(searchParams.get('state')).toBe(state);
+      const code = searchParams.get('code') ?? '';
+      tokens = await library.getToken({ code, redirect_uri: APP.callback });
+    },
+    get: async (url) => getWith(String(tokens.token['access_token']), url),
+    async renew() {
+      const before = tokens.token['refresh_token'];
+      const renewed = await tokens.refresh();
+      const refresh_token = renewed.token['refresh_token'] ?? before;
+      tokens = keepsRefreshToken ? library.createToken({ ...renewed.token, refresh_token }) : renewed;
+    },
+  };
+}
+
+/** The token endpoint's answer, as the library's error carries it. */
+const refusal = (error: string) => ({ data: { payload: expect.objectContaining({ error }) } });
+
+test('simple-oauth2 with credentials in the body goes the whole way', async () => {
+  await expectWholeFlow(createClient(strict, { authorizationMethod: 'body' }), bench, strict);
+});
+
+test('simple-oauth2 as it comes (HTTP Basic) is refused, but for the compatibility switch', async () => {
+  await expect(signIn(createClient(strict, {}))).rejects.toMatchObject(refusal('invalid_client'));
+  await expectWholeFlow(createClient(compat, {}), bench, compat);
+});
+
+test.each(['body', 'header'] as const)(
+  'simple-oauth2 with JSON and credentials in the %s is refused, but for the compatibility switch',
+  async (authorizationMethod) => {
+    const options: Options = { bodyFormat: 'json', authorizationMethod };
+    await expect(signIn(createClient(strict, options))).rejects.toMatchObject(refusal('invalid_request'));
+    await expectWholeFlow(createClient(compat, options), bench, compat);
+  },
+);
+
+test.each(['strict', 'loose'] as const)(
+  'simple-oauth2 may encode a secret with marks the %s way under the compatibility switch',
+  async (credentialsEncodingMode) => {
+    const secret = 'a secret: 100%+1/~';
+    const service = await bench.start({ compat: true, clientSecret: secret });
+    const client = createClient(service, { credentialsEncodingMode }, { secret });
+    await expectWholeFlow(client, bench, service);
+  },
+);
+
+test('simple-oauth2 finds the other paths of the endpoints under the compatibility switch', async () => {
+  const { authorize, token } = addressesOf(compat);
+  const auth = {
+    authorizePath: authorize.replace(/\/$/, ''),
+    tokenPath: `${token}/`,
+    refreshPath: token.replace(/token$/, 'refresh'),
+  };
+  const client = createClient(compat, {}, { auth });
+  await expectWholeFlow(client, bench, compat);
+});
+
+// It means to keep the one it had, and looks for it in the wrong place (lib/access-token.js, refresh).
+test('simple-oauth2 forgets the refresh token at a refresh that gives no new one', async () => {
+  const client = createClient(strict, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
+  await signIn(client);
+  await client.renew();
+  await expect(client.renew()).rejects.toMatchObject(refusal('invalid_request'));
+});
+
+test('simple-oauth2 by itself goes the whole way where each refresh gives a new refresh token', async () => {
+  const service = await bench.start({ rotateRefresh: true });
+  const client = createClient(service, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
+  await expectWholeFlow(client, bench, service);
+});

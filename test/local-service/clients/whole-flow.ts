@@ -1,0 +1,96 @@
+import type { Server } from 'node:http';
+import { expect } from '@jest/globals';
+import { loadLocalServiceConfig } from '../../../src/local-service/local-service-config.ts';
+import { Browser } from '../../support/browser.ts';
+import type { AnyPage } from '../../support/local-service/list-walk.ts';
+import { CALLBACK, originOf } from '../../support/local-service/service-under-test.ts';
+import type { Bench } from '../../support/local-service/service-under-test.ts';
+
+const { accessTokenSeconds, clientId, clientSecret, scopes, workspaces } = loadLocalServiceConfig({});
+
+/** The app as it is registered with a service under test. */
+export const APP = { id: clientId, secret: clientSecret, callback: CALLBACK, scope: scopes.join(' ') };
+
+/** Where a service is called. */
+export interface Addresses {
+  readonly origin: string;
+  readonly authorize: string;
+  readonly token: string;
+  readonly workspaces: string;
+}
+
+/** The addresses of interface section 4. */
+export function addressesOf(server: Server): Addresses {
+  const origin = originOf(server);
+  const api = `${origin}/api/public/v1`;
+  const oauth = `${api}/authorization/oauth2`;
+  return { origin, authorize: `${oauth}/`, token: `${oauth}/token`, workspaces: `${api}/workspaces` };
+}
+
+/** What the API answered. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body?: unknown;
+}
+
+/** A library that nobody here wrote, with one user's tokens in its hands. */
+export interface OAuthClient {
+  authorizationUrl(): Promise<string>;
+  /** Takes the address that the browser came back to: checks its state, exchanges its code. */
+  takeCallback(callback: URL): Promise<void>;
+  /** Calls the API with its access token. */
+  get(url: string): Promise<ApiAnswer>;
+  /** Uses its refresh token. */
+  renew(): Promise<void>;
+}
+
+/** Signs in at the address and allows; resolves to the one that the browser is sent back to. */
+export async function allowAt(authorizationUrl: string): Promise<URL> {
+  const browser = new Browser();
+  const page = await browser.open(authorizationUrl);
+  const signedIn = await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' });
+  const allowed = await browser.press(await browser.follow(signedIn), 'Allow');
+  return new URL(allowed.headers.get('location') ?? '');
+}
+
+/** The client gets its tokens by way of a browser. */
+export async function signIn(client: OAuthClient): Promise<void> {
+  await client.takeCallback(await allowAt(await client.authorizationUrl()));
+}
+
+/**
+ * The whole way, as long as an app lives: sign-in, every page of a list, and then twice a token that expires, is
+ * renewed, and opens the list again. Twice, because the answer to a refresh has no refresh token.
+ */
+export async function expectWholeFlow(client: OAuthClient, bench: Bench, server: Server): Promise<void> {
+  const list = addressesOf(server).workspaces;
+  await signIn(client);
+  await expectAllWorkspaces(client, list);
+  for (const _ of ['first', 'second']) {
+    bench.clock.time += accessTokenSeconds * 1_000;
+    expect((await client.get(list)).status).toBe(401);
+    await client.renew();
+    await expectAllWorkspaces(client, list);
+  }
+}
+
+async function expectAllWorkspaces(client: OAuthClient, list: string): Promise<void> {
+  const ids: unknown[] = [];
+  const query = new URLSearchParams({ limit: '50' });
+  for (let page = 1; page <= 3; page += 1) {
+    const { status, body } = await client.get(`${list}?${query.toString()}`);
+    expect(status).toBe(200);
+    const { value, next } = body as AnyPage;
+    ids.push(...value.map((item) => item['id']));
+    if (next === undefined) break;
+    query.set('next', next);
+  }
+  expect(ids).toHaveLength(workspaces);
+  expect(new Set(ids).size).toBe(workspaces);
+}
+
+/** For clients that leave the calls of the API to the app. */
+export async function getWith(accessToken: string, url: string): Promise<ApiAnswer> {
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` } });
+  return { status: answer.status, body: await answer.json() };
+}

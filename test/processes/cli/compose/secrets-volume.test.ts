@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startPrivateRedis } from '../../../../src/redis/private-redis.ts';
+import type { PrivateRedis } from '../../../../src/redis/private-redis.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+type Env = Readonly<Record<string, string>>;
+
+/** A folder for secrets, and the program that fills it. */
+async function createFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
+  return {
+    path: (name: string) => join(folder, name),
+    read: async (name: string) => (await readFile(join(folder, name), 'utf8')).trim(),
+    names: async () => (await readdir(folder)).toSorted(),
+    async put(env: Env = {}) {
+      const child = execFile(process.execPath, ['dist/cli/compose/secrets-volume.js', folder], { env });
+      let words = '';
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => (words += text));
+      const [code] = (await once(child, 'close')) as [number | null];
+      return { code, words };
+    },
+    [Symbol.asyncDispose]: async () => rm(folder, { recursive: true }),
+  };
+}
+
+const newKey = () => randomBytes(32).toString('base64url');
+
+test('what is missing is made, and only who it is for can read it', async () => {
+  await using folder = await createFolder();
+  expect(await folder.put()).toEqual({ code: 0, words: '' });
+  expect(await folder.names()).toEqual([
+    'client-secret',
+    'local-service-redis-url',
+    'redis-url',
+    'session-keys',
+    'users.acl',
+  ]);
+  expect(await folder.read('session-keys')).toMatch(/^[\w-]{43}$/);
+  expect(await folder.read('redis-url')).toMatch(/^redis:\/\/cloakroom:[\w-]{43}@redis:6379$/);
+  expect(await folder.read('local-service-redis-url')).toMatch(
+    /^redis:\/\/local-service:[\w-]{43}@redis:6379$/,
+  );
+  for (const name of ['client-secret', 'local-service-redis-url', 'redis-url', 'session-keys']) {
+    expect((await stat(folder.path(name))).mode & 0o777).toBe(0o400);
+  }
+});
+
+test('what is there stays, and what is given takes its place', async () => {
+  await using folder = await createFolder();
+  await folder.put();
+  const before = { keys: await folder.read('session-keys'), redis: await folder.read('redis-url') };
+  await folder.put();
+  expect(await folder.read('session-keys')).toBe(before.keys);
+  const keys = `${newKey()},${before.keys}`;
+  await folder.put({ SESSION_KEYS: keys });
+  expect(await folder.read('session-keys')).toBe(keys);
+  expect(await folder.read('redis-url')).toBe(before.redis);
+});
+
+test('a password that was taken away is made anew, and no other', async () => {
+  await using folder = await createFolder();
+  await folder.put();
+  const app = await folder.read('redis-url');
+  const localService = await folder.read('local-service-redis-url');
+  for (const name of ['redis-url', 'users.acl']) await rm(folder.path(name));
+  await folder.put();
+  expect(await folder.read('redis-url')).not.toBe(app);
+  expect(await folder.read('local-service-redis-url')).toBe(localService);
+  await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
+  for (const name of ['redis-url', 'local-service-redis-url']) {
+    const { username, password } = new URL(await folder.read(name));
+    const client = connect(redis, username, password);
+    expect(await client.ping()).toBe('PONG');
+    client.disconnect();
+  }
+});
+
+test('secrets may be given in files', async () => {
+  await using folder = await createFolder();
+  await using given = await createFolder();
+  const key = newKey();
+  await writeFile(given.path('keys'), `${key}\n`);
+  await writeFile(given.path('client'), 'a-client-secret\n');
+  const env = { SESSION_KEYS_FILE: given.path('keys'), CLIENT_SECRET_FILE: given.path('client') };
+  expect((await folder.put({ CLIENT_ID: 'an-app', ...env })).code).toBe(0);
+  expect(await folder.read('session-keys')).toBe(key);
+  expect(await folder.read('client-secret')).toBe('a-client-secret');
+});
+
+test('an app of the operator’s own is not given the secret of the demo', async () => {
+  await using folder = await createFolder();
+  expect(await folder.put({ CLIENT_ID: 'an-app' })).toEqual({
+    code: 1,
+    words: 'CLIENT_SECRET is required where CLIENT_ID is set\n',
+  });
+  expect(await folder.names()).toEqual([]);
+});
+
+test('everything that is wrong is said at once, without the value of a secret', async () => {
+  await using folder = await createFolder();
+  const env = {
+    CLIENT_ID: 'an-app',
+    CLIENT_SECRET: 'a',
+    CLIENT_SECRET_FILE: '/nowhere',
+    SESSION_KEYS: 'too-short',
+  };
+  const { code, words } = await folder.put(env);
+  expect(code).toBe(1);
+  expect(words.split('\n')).toEqual([
+    'CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one',
+    'SESSION_KEYS has a key (number 1) that is not 32 bytes in base64url: run npm run -s keygen',
+    '',
+  ]);
+  expect(await folder.names()).toEqual([]);
+});
+
+test('a write is never half done: a reader finds the secret as it was, or as it is', async () => {
+  await using folder = await createFolder();
+  await folder.put();
+  const before = await stat(folder.path('session-keys'));
+  await folder.put({ SESSION_KEYS: newKey() });
+  expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // another file, put in its place
+});
+
+test('Redis takes the list of users: the app may work with it, the local service with its own keys, others may only ask whether it is there', async () => {
+  await using folder = await createFolder();
+  await folder.put();
+  await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
+  const { password } = new URL(await folder.read('redis-url'));
+
+  const app = connect(redis, 'cloakroom', password);
+  expect(await app.set('a', 'b', 'EX', 60)).toBe('OK');
+  expect(await app.eval('return redis.call("GETEX", KEYS[1], "EX", 60)', 1, 'a')).toBe('b');
+  expect(await app.info('memory')).toContain('maxmemory_policy');
+  await expect(app.flushall()).rejects.toThrow('NOPERM');
+  await expect(app.config('GET', '*')).rejects.toThrow('NOPERM');
+  app.disconnect();
+
+  const localService = connect(
+    redis,
+    'local-service',
+    new URL(await folder.read('local-service-redis-url')).password,
+  );
+  expect(await localService.set('local-service:a', 'b', 'EX', 60)).toBe('OK');
+  await expect(localService.get('a')).rejects.toThrow('NOPERM');
+  await expect(localService.set('a', 'b')).rejects.toThrow('NOPERM');
+  await expect(localService.keys('*')).rejects.toThrow('NOPERM');
+  localService.disconnect();
+
+  const health = connect(redis, 'health', 'none');
+  expect(await health.call('PING')).toBe('PONG');
+  await expect(health.get('a')).rejects.toThrow('NOPERM');
+  health.disconnect();
+
+  const stranger = connect(redis);
+  await expect(stranger.get('a')).rejects.toThrow('NOAUTH');
+  stranger.disconnect();
+});
+
+// Redis reads its file as the user `default`, and left out what that one may not do: every transaction, and every script that writes twice.
+test('the list of users lets Redis have back all that it wrote down', async () => {
+  await using folder = await createFolder();
+  await using data = await createFolder();
+  await folder.put();
+  const { password } = new URL(await folder.read('redis-url'));
+  const settings = [`aclfile ${folder.path('users.acl')}`, 'appendonly yes', `dir ${data.path('')}`];
+  {
+    await using redis = await startPrivateRedis(settings);
+    const app = connect(redis, 'cloakroom', password);
+    await app.multi().set('a', '1').set('b', '2').exec();
+    app.disconnect();
+  }
+  await using again = await startPrivateRedis(settings);
+  const app = connect(again, 'cloakroom', password);
+  await eventually(async () =>
+    app.ping().then(
+      () => true,
+      (error: unknown) => {
+        if (!String(error).includes('LOADING')) throw error;
+        return false;
+      },
+    ),
+  );
+  expect(await app.mget('a', 'b')).toEqual(['1', '2']);
+  app.disconnect();
+});
+
+/** Through its socket, which only these tests have. */
+function connect({ url }: PrivateRedis, username = '', password = ''): Redis {
+  const path = url.replace('redis+unix://', '');
+  const login = username === '' ? {} : { username, password };
+  return new Redis({ path, ...login, enableReadyCheck: false }).on('error', () => {});
+}

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { startPrivateRedis } from '../../src/redis/private-redis.ts';
+import { eventually } from '../support/eventually.ts';
+import { startProgram } from '../support/programs.ts';
+import type { Program } from '../support/programs.ts';
+
+const FREE_PORTS = { PORT: '0', LOCAL_SERVICE_PORT: '0' };
+const npmDemo = async () => startProgram('npm', ['run', '--silent', 'demo'], FREE_PORTS);
+/** What `npm run demo` runs, without npm. */
+const demo = async (env = {}) =>
+  startProgram(process.execPath, ['scripts/demo.mjs'], { ...FREE_PORTS, ...env });
+
+async function addresses(program: Program): Promise<[app: string, service: string]> {
+  const [, app = ''] = await program.prints(/Open\s+(\S+)/);
+  const [, service = ''] = await program.prints(/local service answers at (\S+?)\.?\s/);
+  return [app, service];
+}
+
+/** No process, no file and no port of it is left. */
+async function expectGone(program: Program, ...urls: string[]): Promise<void> {
+  await eventually(async () => (await program.leftovers()).length === 0);
+  await eventually(async () => (await readdir(program.folder)).length === 0);
+  for (const url of urls) {
+    await eventually(async () =>
+      fetch(url).then(
+        () => false,
+        () => true,
+      ),
+    );
+  }
+}
+
+describe('the demo', () => {
+  test('starts all three, says where, and leaves nothing behind on Ctrl-C', async () => {
+    await using program = await npmDemo();
+    const [app, service] = await addresses(program);
+    await program.prints(/demo \/ demo/);
+    await program.prints(/Ctrl-C/);
+    expect(program.lines().join()).not.toContain('itself listens');
+    expect(await (await fetch(`${app}/readyz`)).json()).toEqual({ status: 'ready' });
+    expect((await fetch(`${service}/healthz`)).status).toBe(200);
+    expect(await program.leftovers()).not.toEqual([]);
+
+    program.signalGroup('SIGINT'); // a terminal sends it to all of them, and npm passes it on besides
+    expect((await program.ended()).code).toBe(0);
+    await expectGone(program, app, service);
+  });
+
+  test('says where it listens, where it is to be opened at another address', async () => {
+    await using program = await demo({ PUBLIC_URL: 'http://localhost:5173' });
+    const [, url = ''] = await program.prints(/itself listens at (\S+):\s/);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  });
+
+  test('says where calls are let go wrong, where that is switched on', async () => {
+    await using program = await demo({ LOCAL_SERVICE_FAULTS: 'true' });
+    const [, faults = ''] = await program.prints(/go wrong at (\S+?)\.\s/);
+    expect(await (await fetch(faults)).json()).toEqual({ faults: [] });
+  });
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+    'leaves nothing behind when npm alone gets %s',
+    async (signal) => {
+      await using program = await npmDemo();
+      const urls = await addresses(program);
+      program.child.kill(signal);
+      await expectGone(program, ...urls);
+    },
+  );
+
+  test('leaves nothing behind when it is killed itself', async () => {
+    await using program = await demo();
+    const urls = await addresses(program);
+    program.child.kill('SIGKILL');
+    await expectGone(program, ...urls);
+  });
+
+  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('names a busy %s in one line', async (variable) => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    await using program = await demo({ [variable]: String(port) });
+    const { code, output } = await program.ended();
+    holder.close();
+    expect(code).toBe(1);
+    // The first time on a fresh clone, it says before that it builds.
+    expect(output.trim().split('\n').at(-1)).toBe(
+      `127.0.0.1:${port} is already in use. Free it, or set ${variable} to another port.`,
+    );
+    await expectGone(program);
+  });
+
+  test('uses the Redis that REDIS_URL_FILE names, and starts none', async () => {
+    await using redis = await startPrivateRedis();
+    const file = join(dirname(redis.url.replace('redis+unix://', '')), 'url');
+    await writeFile(file, redis.url);
+    await using program = await demo({ REDIS_URL_FILE: file });
+    await addresses(program);
+    expect(await program.leftovers()).toEqual([]);
+  });
+
+  test('says in one line that the Redis it was given can’t be used', async () => {
+    await using program = await demo({ REDIS_URL: 'redis://:hush@127.0.0.1:1' });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    // Its two streams come in any order.
+    expect(output.split('\n')).toContain("Redis can't be used: ECONNREFUSED. Check REDIS_URL.");
+    expect(output).not.toContain('hush');
+  });
+
+  test('says at once what is wrong with its variables', async () => {
+    await using program = await demo({ PAGE_SIZE: '0', COOKIE_SAMESITE: 'none' });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    expect(output).toMatch(/PAGE_SIZE/);
+    expect(output).toMatch(/COOKIE_SAMESITE/);
+    expect(output).not.toMatch(/ at .*\.js:/);
+    await expectGone(program);
+  });
+});

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { hashId } from '../../../src/session/store.ts';
+import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
+import type { Answer } from '../../support/fleet/calls.ts';
+import type { LogLine } from '../../support/fleet/cloakroom.ts';
+import type { Entered } from '../../support/fleet/fleet.ts';
+import { reportFault } from '../../support/fleet/report.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startCluster } from '../../support/redis/cluster.ts';
+import type { ClusterTopology, Shard } from '../../support/redis/cluster.ts';
+import {
+  enterMany,
+  expectOnlyDelays,
+  startCalls,
+  untilReadiness,
+  untilServed,
+} from '../../support/redis/failover.ts';
+import type { Outcome } from '../../support/redis/failover.ts';
+import { testMainWay } from '../../support/redis/main-way.ts';
+import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
+import { startTwoProcesses } from '../../support/redis/two-processes.ts';
+import type { TwoProcesses } from '../../support/redis/two-processes.ts';
+
+/** So many that each master has some. */
+const SESSIONS = 30;
+
+let topology: ClusterTopology;
+let fleet: TwoProcesses;
+
+beforeAll(async () => {
+  topology = await startCluster('forOutages');
+  fleet = await startTwoProcesses(topology.url);
+});
+afterAll(async () => {
+  await fleet[Symbol.asyncDispose]();
+  await topology[Symbol.asyncDispose]();
+  await closeCalls();
+});
+
+/** New sessions: those that a shard keeps, and the others. */
+async function enterBoth({ master, replica }: Shard): Promise<{ kept: Entered[]; others: Entered[] }> {
+  const sessions = await enterMany(fleet, SESSIONS);
+  const serving = (await isReplica(master)) ? replica : master;
+  const keys = new Set((await serving.ask('KEYS', 'cloakroom:session:*')) as string[]);
+  const isKept = ({ id }: Entered) => keys.has(`cloakroom:session:${hashId(id)}`);
+  const kept = sessions.filter(isKept);
+  const others = sessions.filter((session) => !isKept(session));
+  expect(kept.length).toBeGreaterThan(0);
+  expect(others.length).toBeGreaterThan(0);
+  return { kept, others };
+}
+
+/** A share of their requests. In most runs Redis refuses none; of four that were measured, one had 18 % in one of its outages. */
+const MOST_REFUSED = 0.25;
+
+/**
+ * Expects that every request was served, but for a few that Redis itself refused: while one of three masters is away, the others
+ * answer CLUSTERDOWN for as long as one of them takes the other for silent, too. The log line of the request says so.
+ */
+async function expectServed(answers: readonly Answer[]): Promise<void> {
+  const isDown = (line: LogLine) => JSON.stringify(line['err'] ?? '').includes('Redis answered CLUSTERDOWN');
+  const failed = answers.filter(({ status }) => status !== 200);
+  const unexplained = () => {
+    const lines = fleet.processes.flatMap((each) => each.logged()).filter(isDown);
+    const isRefused = ({ status, code, headers: { 'x-request-id': id } }: Answer) =>
+      status === 503 &&
+      code === 'session_store_unavailable' &&
+      id !== undefined &&
+      lines.some(({ requestId }) => requestId === id);
+    return failed.filter((answer) => !isRefused(answer));
+  };
+  // The log line may come after the response.
+  await eventually(async () => unexplained().length === 0, 5_000).catch(() => {});
+  expect(tally(unexplained())).toEqual({});
+  expect(failed.length / answers.length).toBeLessThan(MOST_REFUSED);
+}
+
+testMainWay(() => fleet);
+
+describe.each([
+  ['is killed', 0],
+  ['hangs', 1],
+] as const)('when one of three masters %s under load', (how, at) => {
+  let answers: Answer[];
+  let beside: Answer[];
+  let outcome: Outcome;
+  let logged: string[];
+  beforeAll(async () => {
+    const shard = topology.shards[at];
+    const { kept, others } = await enterBoth(shard);
+    await using load = startCalls(fleet, kept);
+    await using loadBeside = startCalls(fleet, others);
+    await Promise.all([load.next(200), loadBeside.next(200)]);
+    if (how === 'hangs') shard.master.pause();
+    else await shard.master.kill();
+    outcome = await untilServed(fleet, kept);
+    if (how === 'hangs') {
+      shard.master.resume();
+      await eventually(async () => isReplica(shard.master));
+    }
+    answers = await load.stop();
+    beside = await loadBeside.stop();
+    reportFault({ fault: `Cluster: one of three masters ${how}`, answers, ...outcome });
+    logged = fleet.processes
+      .flatMap((process) => process.logged().map((line) => JSON.stringify(line)))
+      .filter((line) => line.includes(`"127.0.0.1:${shard.master.port}"`));
+  });
+
+  test('its sessions get 503s for a while, each within two seconds, and nothing else', () => {
+    expect(tally(answers)).toHaveProperty(['503 session_store_unavailable']);
+    expectOnlyDelays(answers);
+  });
+
+  test('the sessions of the others go on', async () => {
+    expect(tally(beside)).toHaveProperty(['200']);
+    await expectServed(beside);
+  });
+
+  test('no session is lost', () => {
+    expect(outcome.sessionsLost).toBe(0);
+  });
+
+  test('each process logs once which node is away, and never its password', () => {
+    expect(logged.filter((line) => line.includes('"a redis node is away"'))).toHaveLength(2);
+    expect(logged.filter((line) => line.includes(PASSWORD))).toEqual([]);
+  });
+});
+
+describe('while a third of the cluster is away, replica and all', () => {
+  let answers: Answer[];
+  let beside: Answer[];
+  let outcome: Outcome;
+  let newcomer: Answer[];
+  beforeAll(async () => {
+    const [, , shard] = topology.shards;
+    const { kept, others } = await enterBoth(shard);
+    shard.master.pause();
+    shard.replica.pause();
+    await using load = startCalls(fleet, kept);
+    await using loadBeside = startCalls(fleet, others);
+    await load.next(503);
+    const late = await fleet.add();
+    fleet.processes.pop(); // the load goes on as it was
+    await untilReadiness({ ...fleet, processes: [late] }, 200);
+    newcomer = await Promise.all(others.map(async ({ cookie }) => call(late.url, cookie)));
+    await load.next(503);
+    await untilReadiness(fleet, 200);
+    for (const node of [shard.master, shard.replica]) node.resume();
+    outcome = await untilServed(fleet, kept);
+    answers = await load.stop();
+    beside = await loadBeside.stop();
+    reportFault({ fault: 'Cluster: a master and its replica hang', answers, ...outcome });
+  });
+
+  test('its sessions get 503s, each within two seconds, and are served when it is back', () => {
+    expect(tally(answers)).toHaveProperty(['503 session_store_unavailable']);
+    expectOnlyDelays(answers);
+    expect(outcome.sessionsLost).toBe(0);
+  });
+
+  test('the sessions of the others go on', async () => {
+    expect(tally(beside)).toHaveProperty(['200']);
+    await expectServed(beside);
+  });
+
+  test('a new process serves the others', () => {
+    expect(Object.keys(tally(newcomer))).toEqual(['200']);
+  });
+});

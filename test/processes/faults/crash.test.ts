@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
+import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
+import type { Answer } from '../../support/fleet/calls.ts';
+import type { LogLine } from '../../support/fleet/cloakroom.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
+import { reportFault } from '../../support/fleet/report.ts';
+import { eventually } from '../../support/eventually.ts';
+
+/** A lock lives five seconds past its holder, and the next one gives an answer that may be on its way three and a half more. */
+const RECOVERS_WITHIN_MS = 12_000;
+const WAITING = 20;
+const MADE_GOOD = 'renewed at another attempt';
+
+afterAll(closeCalls);
+
+/** A session whose renewal was broken off, and what its user's calls at the surviving process got. */
+interface BrokenOff {
+  readonly session: Entered;
+  answers: Answer[];
+}
+
+interface Killed {
+  readonly fleet: Fleet;
+  /** Its refresh had come to the service, which did not see to it any more. */
+  readonly unheard: BrokenOff;
+  /** The service had answered, and nobody ever read it. */
+  readonly unread: BrokenOff;
+}
+
+/** `kill -9` of a process that renews two sessions, and then many calls of both at the other one. */
+async function killHolder(rotate: 'true' | 'false'): Promise<Killed> {
+  const fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
+  const unheard: BrokenOff = { session: await fleet.enter('unheard', { expiresAt: 0 }), answers: [] };
+  const unread: BrokenOff = { session: await fleet.enter('unread', { expiresAt: 0 }), answers: [] };
+  const holder = fleet.at(0);
+
+  const asked = createDeferred<void>();
+  const answered = createDeferred<void>();
+  fleet.service.intercept = async (_req, res, refreshToken) => {
+    if (refreshToken === unheard.session.grant.refreshToken) {
+      asked.resolve();
+      return true; // never
+    }
+    await asked.promise;
+    process.kill(holder.pid, 'SIGSTOP'); // so that it can't read what the service answers now
+    res.once('finish', answered.resolve);
+    return false;
+  };
+  for (const { session } of [unheard, unread]) void call(holder.url, session.cookie);
+  await answered.promise;
+  await holder.kill();
+  fleet.service.intercept = () => false;
+  await Promise.all(
+    [unheard, unread].map(async (broken) => {
+      const { cookie } = broken.session;
+      const calls = Array.from({ length: WAITING }, async () => call(fleet.at(1).url, cookie));
+      broken.answers = await Promise.all(calls);
+    }),
+  );
+  return { fleet, unheard, unread };
+}
+
+// What was killed waits for its lock to run out: both at the same time.
+let withRotation: Killed;
+let withoutRotation: Killed;
+beforeAll(async () => {
+  [withRotation, withoutRotation] = await Promise.all([killHolder('true'), killHolder('false')]);
+});
+afterAll(async () => {
+  await Promise.all([withRotation, withoutRotation].map(async ({ fleet }) => fleet[Symbol.asyncDispose]()));
+});
+
+let fleet: Fleet;
+let unheard: BrokenOff;
+let unread: BrokenOff;
+const survivor = () => fleet.at(1);
+
+const slowest = (answers: readonly Answer[]) => Math.max(...answers.map(({ ms }) => ms));
+const timesAsked = ({ session }: BrokenOff) =>
+  fleet.service.refreshes.filter(({ refreshToken }) => refreshToken === session.grant.refreshToken).length;
+/** All lines of this kind, once there are so many. */
+async function logged(msg: string, many: number): Promise<LogLine[]> {
+  const lines = () =>
+    survivor()
+      .logged()
+      .filter((line) => line.msg === msg);
+  await eventually(async () => lines().length >= many);
+  return lines();
+}
+
+function report(fault: string, { answers }: BrokenOff, sessionsLost: number): void {
+  reportFault({ fault, answers, sessionsLost });
+}
+
+describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', (rotation) => {
+  beforeAll(() => {
+    ({ fleet, unheard, unread } = rotation === 'on' ? withRotation : withoutRotation);
+  });
+
+  test('before the service answered costs nothing: who waited gets an answer from one more token call', async () => {
+    report(`kill -9 of the renewing process before the answer, rotation ${rotation}`, unheard, 0);
+    expect(tally(unheard.answers)).toEqual({ 200: WAITING });
+    expect(slowest(unheard.answers)).toBeLessThan(RECOVERS_WITHIN_MS);
+    expect(timesAsked(unheard)).toBe(2);
+    expect(await logged(MADE_GOOD, 1)).toContainEqual(
+      expect.objectContaining({ attemptBefore: 'broken off' }),
+    );
+  });
+
+  if (rotation === 'off') {
+    test('after the service answered costs nothing, since the refresh token can be used again', () => {
+      report('kill -9 of the renewing process after the answer, rotation off', unread, 0);
+      expect(tally(unread.answers)).toEqual({ 200: WAITING });
+    });
+    return;
+  }
+
+  test('after the service answered ends the session in bounded time, and the caller is told why', () => {
+    report('kill -9 of the renewing process after the answer, rotation on', unread, 1);
+    expect(tally(unread.answers)).toEqual({ '401 session_expired': WAITING });
+    expect(slowest(unread.answers)).toBeLessThan(RECOVERS_WITHIN_MS);
+    const explained = unread.answers.filter(({ body }) => body.includes('no longer takes the access'));
+    expect(explained.length).toBeGreaterThan(0);
+    expect(JSON.parse(explained[0]?.body ?? '')).toMatchObject({
+      detail: 'The service no longer takes the access that you gave. Sign in again to go on.',
+      loginUrl: '/auth/login',
+    });
+  });
+
+  test('the log tells that end from one that a revoked grant comes to', async () => {
+    expect(await logged('session ended', 1)).toMatchObject([
+      { reason: 'invalid_grant', attemptBefore: 'broken off' },
+    ]);
+    const revoked = await fleet.enter('revoked', { expiresAt: 0 });
+    await fleet.service.revokeGrant(revoked.grant.accessToken);
+    expect(await call(survivor().url, revoked.cookie)).toMatchObject({ code: 'session_expired' });
+    const [, line] = await logged('session ended', 2);
+    expect(line).toMatchObject({ reason: 'invalid_grant' });
+    expect(line).not.toHaveProperty('attemptBefore');
+  });
+
+  test('an ended session leads its pages to sign in, and asks the token endpoint no more', async () => {
+    const before = timesAsked(unread);
+    for (let count = 0; count < 3; count += 1) {
+      const page = await call(survivor().url, unread.session.cookie, { path: '/workspaces' });
+      expect([page.status, page.headers['location']]).toEqual([303, '/auth/login?return_to=%2Fworkspaces']);
+    }
+    expect(timesAsked(unread)).toBe(before);
+  });
+});

@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { TOKEN_PATH } from '../../support/constants.ts';
+import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
+import type { Answer, Load } from '../../support/fleet/calls.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Fleet } from '../../support/fleet/fleet.ts';
+import { startRedisServer } from '../../support/fleet/redis-server.ts';
+import type { RedisServer } from '../../support/fleet/redis-server.ts';
+import { createGate } from '../../support/fleet/gates.ts';
+import { reportFault } from '../../support/fleet/report.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startStopwatch } from '../../support/stopwatch.ts';
+import type { Stopwatch } from '../../support/stopwatch.ts';
+
+let redis: RedisServer;
+let fleet: Fleet;
+beforeAll(async () => {
+  redis = await startRedisServer();
+  const service = { LOCAL_SERVICE_ROTATE_REFRESH: 'true' };
+  const env = { TOKEN_TIMEOUT_SECONDS: '20' };
+  fleet = await startFleet({ processes: 3, redisUrl: redis.url, env, service });
+});
+afterAll(async () => {
+  await closeCalls();
+  await fleet[Symbol.asyncDispose]();
+  await redis[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  // The test's own connection finds Redis again in its own time.
+  await eventually(async () => (await fleet.redis.ping().catch(() => '')) === 'PONG');
+  fleet.service.refreshes.length = 0;
+  fleet.service.intercept = () => false;
+});
+
+/** The lock lives five seconds, and nobody can extend it while Redis is away. */
+const LONGER_THAN_A_LOCK_MS = 5_200;
+/** Between the calls of one caller. */
+const PAUSE_MS = 50;
+const KINDS = ['200', '503 session_store_unavailable'];
+
+/** Calls of one session at the processes that do not renew it: one of them may be the first to find Redis back. */
+function startOthers(cookie: string): Load {
+  return startLoad(6, async (count) => {
+    await delay(PAUSE_MS);
+    return call(fleet.at(1 + (count % 2)).url, cookie);
+  });
+}
+
+/** What came of it: the session goes on at each process, and its refresh token was presented once. */
+async function expectNothingLost(fault: string, cookie: string, answers: readonly Answer[], back: Stopwatch) {
+  const recoveredInMs = back.ms();
+  const isReady = async (at: number) =>
+    (await call(fleet.at(at).url, '', { path: '/readyz' })).status === 200;
+  await eventually(async () => (await Promise.all([0, 1, 2].map(isReady))).every(Boolean));
+  const after = await Promise.all([0, 1, 2].map(async (at) => call(fleet.at(at).url, cookie)));
+  const isLost = after.some(({ status }) => status !== 200);
+  reportFault({ fault, answers, sessionsLost: isLost ? 1 : 0, recoveredInMs });
+  expect(tally(after)).toEqual({ 200: 3 });
+  expect(KINDS).toEqual(expect.arrayContaining(Object.keys(tally(answers))));
+  expect(fleet.service.refreshes).toHaveLength(1);
+}
+
+test('Redis goes just when a rotated grant comes, for longer than the lock lives: the grant is stored, not lost', async () => {
+  const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  fleet.service.intercept = async ({ url }) => {
+    if (url !== TOKEN_PATH) return false;
+    fleet.service.intercept = () => false;
+    await redis.kill();
+    return false;
+  };
+  const first = await call(fleet.at(0).url, cookie);
+  expect(first).toMatchObject({ status: 503, code: 'session_store_unavailable' });
+  const load = startOthers(cookie);
+  await delay(LONGER_THAN_A_LOCK_MS); // time is the fault here
+  await redis.restart('whole');
+  using back = startStopwatch();
+  await Promise.race([load.next(200), load.next(401)]);
+  const answers = [first, ...(await load.stop())];
+  await expectNothingLost('Redis goes as a rotated grant comes, and comes back', cookie, answers, back);
+});
+
+test('Redis goes for longer than the lock lives while the token endpoint takes its time: it is asked once', async () => {
+  const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  const endpoint = createGate();
+  endpoint.hold();
+  fleet.service.intercept = async ({ url }) => {
+    if (url === TOKEN_PATH) await endpoint.pass();
+    return false;
+  };
+  const first = call(fleet.at(0).url, cookie);
+  await endpoint.reached();
+  redis.pause();
+  await delay(LONGER_THAN_A_LOCK_MS); // time is the fault here, too
+  redis.resume();
+  using back = startStopwatch();
+  const load = startOthers(cookie);
+  // As long as it takes to give up a holder who gives no sign of life.
+  await delay(4_500);
+  expect(fleet.service.refreshes).toHaveLength(1);
+  endpoint.release();
+  await Promise.race([load.next(200), load.next(401)]);
+  const answers = [await first, ...(await load.stop())];
+  await expectNothingLost('Redis goes while the token endpoint takes its time', cookie, answers, back);
+});

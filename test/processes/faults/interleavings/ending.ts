@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../../../support/eventually.ts';
+import { startStopwatch } from '../../../support/stopwatch.ts';
+import { call, expire, passTime, release } from './deeds.ts';
+import { lockOwner, sessionKey } from './house.ts';
+import type { House } from './house.ts';
+import { GATES, LIFETIME_MS } from './model.ts';
+import type { SessionModel } from './model.ts';
+import { goOn } from './standstill.ts';
+
+/** The longest lock of a dead process, and a renewal after it. */
+const SETTLES_WITHIN_MS = 15_000;
+/** After a renewal that failed there is none for a second. */
+const LOOK_AGAIN_MS = 250;
+const TOMBSTONE = 'ended';
+
+/** Throws what is not allowed: what was seen so far, and what stands in Redis now. */
+export async function look({ fleet, model, ledger, complaints, history }: House): Promise<void> {
+  const { redis } = fleet;
+  for (const session of model.sessions) {
+    const wasOver = session.fate === 'ended'; // not only while we look
+    const value = await redis.get(sessionKey(session));
+    const hasRecord = value !== null && value !== TOMBSTONE;
+    if (hasRecord) await ledger.judgeStanding(session);
+    if (wasOver && hasRecord) complaints.push(`${session.user}'s session is back`);
+    if (session.fate !== 'alive' || hasRecord) continue;
+    complaints.push(`${session.user}'s session is lost`);
+    history.lost.add(session);
+  }
+  for (const key of await redis.keys('cloakroom:*')) {
+    if ((await redis.pttl(key)) === -1) complaints.push(`${key} has no time to live`);
+  }
+  if (complaints.length > 0) throw new Error([...new Set(complaints)].join('\n'));
+}
+
+/** Lets everything go on, and waits until nothing is under way. */
+export async function settle(house: House): Promise<void> {
+  const { model, underWay, ledger } = house;
+  model.tokenEndpointFails = false;
+  for (const gate of GATES) release(house, gate);
+  house.lockReply.release();
+  goOn(house);
+  await eventually(async () => {
+    if (underWay.size > 0 || ledger.isBusy()) return false;
+    const owners = await Promise.all(model.sessions.map(async (session) => lockOwner(house, session)));
+    return owners.every((owner) => owner === null || owner === 'cooling');
+  }, SETTLES_WITHIN_MS);
+}
+
+/**
+ * After a run: every token is spent once more and every session used at both processes. What was lost on the way shows
+ * here at the latest, since a refresh token that is not the newest is worth nothing.
+ */
+export async function useAll(house: House): Promise<void> {
+  const { model, fleet } = house;
+  await expire(house, LIFETIME_MS);
+  await Promise.all(
+    model.sessions.flatMap((session) => fleet.processes.map(async (_, slot) => useUp(house, session, slot))),
+  );
+  for (const { user, isDoomed, fate } of model.sessions) {
+    if (isDoomed && fate !== 'ended') house.complaints.push(`${user}'s session outlives its grant`);
+  }
+}
+
+/** Calls until an answer tells what has become of the session: a renewal may have failed just before. */
+async function useUp(house: House, session: SessionModel, slot: number): Promise<void> {
+  using watch = startStopwatch();
+  for (;;) {
+    const { status } = await call(house, session, slot, 'api');
+    if (status !== 503) return;
+    if (watch.ms() > SETTLES_WITHIN_MS) throw new Error(`${session.user}'s session finds no token any more`);
+    await delay(LOOK_AGAIN_MS);
+  }
+}
+
+/** Leaves the fleet to the next run as this one found it, whatever came of it. */
+export async function cleanUp(house: House): Promise<void> {
+  await settle(house).catch(() => {}); // the run has failed before, and for another reason
+  await passTime(house, -house.model.aheadMs);
+  await house.fleet.redis.flushall();
+}

@@ -1,0 +1,125 @@
+import { keyBesideSession, sessionKey as keyOfSession } from '../../../../src/session/store.ts';
+import { TOKEN_PATH } from '../../../support/constants.ts';
+import type { Answer } from '../../../support/fleet/calls.ts';
+import type { Cloakroom } from '../../../support/fleet/cloakroom.ts';
+import type { Fleet } from '../../../support/fleet/fleet.ts';
+import { createGate, holdAnswer } from '../../../support/fleet/gates.ts';
+import type { Gate } from '../../../support/fleet/gates.ts';
+import type { SlowLine } from '../../../support/fleet/slow-line.ts';
+import { GATES } from './model.ts';
+import type { GateName, Model, SessionModel } from './model.ts';
+import { createTokenLedger } from './token-ledger.ts';
+import type { TokenLedger } from './token-ledger.ts';
+
+/** The script that notes, under the lock, that a token request will be sent. */
+const NOTES_UNDER_LOCK = /renewal:[^]*"state":"open"/;
+
+/** What has come of all runs. */
+export interface History {
+  runs: number;
+  readonly answers: Answer[];
+  /** Sessions that are gone though nobody has ended them. */
+  readonly lost: Set<SessionModel>;
+  /** Where a holder stood still while another process sent the token request. */
+  readonly takenOver: (GateName | 'lock reply')[];
+}
+
+/** The real side of one run: a fleet of two processes, and what is under way in it. */
+export interface House {
+  readonly fleet: Fleet;
+  readonly model: Model;
+  /** Whether the service gives a new refresh token for each that it takes. */
+  readonly rotates: boolean;
+  readonly gates: Readonly<Record<GateName, Gate>>;
+  /** Where Redis’s word stands that a holder has the lock and may send its token request. */
+  readonly lockReply: Gate;
+  readonly ledger: TokenLedger;
+  /** Calls that are not answered yet. */
+  readonly underWay: Set<Promise<Answer>>;
+  readonly killed: Set<Cloakroom>;
+  /** Process ids, one for each time that a process has stood still. */
+  readonly standstills: number[];
+  readonly history: History;
+  /** What was seen that is not allowed. */
+  readonly complaints: string[];
+}
+
+/** A house for one run, which adds to the history; `line` is the fleet's way to Redis. */
+export function openHouse(
+  fleet: Fleet,
+  line: SlowLine,
+  model: Model,
+  rotates: boolean,
+  history: History,
+): House {
+  const lockReply = createGate();
+  line.replies = { to: NOTES_UNDER_LOCK, gate: lockReply };
+  const complaints: string[] = [];
+  const killed = new Set<Cloakroom>();
+  const house: House = {
+    fleet,
+    model,
+    rotates,
+    history,
+    complaints,
+    killed,
+    lockReply,
+    standstills: [],
+    underWay: new Set(),
+    gates: Object.fromEntries(GATES.map((name) => [name, createGate()])) as Record<GateName, Gate>,
+    ledger: createTokenLedger({
+      model,
+      rotates,
+      complain: (why) => complaints.push(why),
+      hasKilled: () => killed.size > 0,
+      isStopped: (pid) => model.stopped !== null && fleet.processes[model.stopped]?.pid === pid,
+      standing: async ({ entered }) => (await fleet.records.peek(entered.id))?.ticket.record.grant ?? null,
+    }),
+  };
+  history.runs += 1;
+  standBeforeService(house);
+  return house;
+}
+
+/** Every request of Cloakroom's passes the gates and is written down. */
+function standBeforeService({ fleet, model, gates, ledger }: House): void {
+  fleet.service.intercept = async (req, res, refreshToken) => {
+    if (req.url !== TOKEN_PATH) {
+      ledger.use((req.headers.authorization ?? '').replace(/^Bearer /, ''));
+      await gates['api question'].pass();
+      holdAnswer(res, gates['api answer']);
+      return false;
+    }
+    const presentation = ledger.present(refreshToken ?? '', res, pidOf(req.headers['traceparent']));
+    await ledger.judgeNeed(presentation);
+    await gates['token question'].pass();
+    holdAnswer(res, gates['token answer'], (status, body) => ledger.answer(presentation, status, body));
+    if (!model.tokenEndpointFails) return false;
+    res.statusCode = 500;
+    res.end('it fails');
+    return true;
+  };
+}
+
+/** A trace id that names a process: the trace of a call goes on to the token request that is made for it. */
+export function traceOf({ pid }: Cloakroom): string {
+  return `00-${pid.toString(16).padStart(32, '0')}-${'1'.repeat(16)}-01`;
+}
+const pidOf = (traceparent: unknown) => parseInt(String(traceparent).split('-')[1] ?? '', 16);
+
+/** The process that stands at a place now, or the other one while that stands still. */
+export function processAt({ fleet, model }: House, slot: number): Cloakroom {
+  const found = fleet.processes[model.stopped === slot ? 1 - slot : slot];
+  if (found === undefined) throw new Error(`no process stands at ${slot}`);
+  return found;
+}
+
+/** Where its record stands in Redis. */
+export function sessionKey({ entered }: SessionModel): string {
+  return keyOfSession('cloakroom:', entered.id);
+}
+
+/** Who holds the lock of its renewal: the owner's name, `cooling` after one that failed, or null. */
+export async function lockOwner({ fleet }: House, { entered }: SessionModel): Promise<string | null> {
+  return fleet.redis.get(keyBesideSession('cloakroom:', 'renewal', entered.id));
+}

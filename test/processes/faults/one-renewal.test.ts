@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { TOKEN_AGE_MS, TOKEN_PATH } from '../../support/constants.ts';
+import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Fleet } from '../../support/fleet/fleet.ts';
+import { createGate } from '../../support/fleet/gates.ts';
+import { reportFault } from '../../support/fleet/report.ts';
+
+const CALLS = 200;
+const TOKEN_LATENCY_MS = 400;
+/** For all answers on a busy machine, and for looking again at what another process has renewed. */
+const BOUNDED_WAIT_MS = 5_000;
+/** A renewal lock lives five seconds unless its holder extends it. */
+const LONGER_THAN_A_LOCK_MS = 6_500;
+
+// Four processes before a service that rotates its refresh tokens: a second refresh of an expiry would end the session.
+
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await startFleet({ processes: 4, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
+});
+afterAll(async () => {
+  await closeCalls();
+  await fleet[Symbol.asyncDispose]();
+});
+afterEach(() => {
+  fleet.service.refreshes.length = 0;
+  fleet.service.intercept = () => false;
+});
+
+const callAll = async (cookie: string, calls: number, given = fleet) =>
+  Promise.all(Array.from({ length: calls }, async (_, at) => call(given.at(at).url, cookie)));
+const slowToken = (ms: number) => {
+  fleet.service.intercept = async ({ url }) => {
+    if (url === TOKEN_PATH) await delay(ms);
+    return false;
+  };
+};
+
+test('200 calls of one session at its expiry make one token call, and all get an answer soon after it', async () => {
+  slowToken(TOKEN_LATENCY_MS);
+  const { id, cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  const answers = await callAll(cookie, CALLS);
+  reportFault({
+    fault: '200 calls at once at an expiry, rotation on',
+    answers,
+    sessionsLost: (await fleet.records.peek(id)) === null ? 1 : 0,
+  });
+  expect(tally(answers)).toEqual({ 200: CALLS });
+  expect(fleet.service.refreshes).toHaveLength(1);
+  expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(TOKEN_LATENCY_MS + BOUNDED_WAIT_MS);
+});
+
+test('200 calls that are refused the same token make one token call', async () => {
+  const { cookie, grant } = await fleet.enter();
+  await fleet.service.revokeAccess(grant.accessToken);
+  const answers = await callAll(cookie, CALLS);
+  reportFault({
+    fault: '200 calls at once with a refused token, rotation on',
+    answers,
+    sessionsLost: 0,
+  });
+  expect(tally(answers)).toEqual({ 200: CALLS });
+  expect(fleet.service.refreshes).toHaveLength(1);
+});
+
+/** The refresh tokens that were presented at three expiries, one after the other. */
+async function refreshThrice(given: Fleet): Promise<string[]> {
+  const { id, cookie } = await given.enter('demo', { expiresAt: 0 });
+  for (let round = 0; round < 3; round += 1) {
+    expect(tally(await callAll(cookie, 40, given))).toEqual({ 200: 40 });
+    const stored = await given.records.peek(id);
+    await given.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
+    const aheadMs = (round + 1) * TOKEN_AGE_MS;
+    await Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(aheadMs)));
+  }
+  await Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(0)));
+  return given.service.refreshes.map(({ refreshToken }) => refreshToken);
+}
+
+test('expiry after expiry, no refresh token is presented more often than it may be', async () => {
+  const presented = await refreshThrice(fleet);
+  expect(presented).toHaveLength(3);
+  expect(new Set(presented).size).toBe(3);
+});
+
+test('where the service does not rotate, the refresh token is presented once an expiry', async () => {
+  await using fixed = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'false' } });
+  const presented = await refreshThrice(fixed);
+  expect(presented).toHaveLength(3);
+  expect(new Set(presented).size).toBe(1);
+});
+
+test('a token endpoint that takes longer than a lock lives is asked once, since its holder extends it', async () => {
+  slowToken(LONGER_THAN_A_LOCK_MS);
+  const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  const answers = await callAll(cookie, 40);
+  reportFault({
+    fault: 'token endpoint slower than a lock lives, rotation on',
+    answers,
+    sessionsLost: 0,
+  });
+  expect(tally(answers)).toEqual({ 200: 40 });
+  expect(fleet.service.refreshes).toHaveLength(1);
+});
+
+test('who waited for a renewal goes out with what it brought, never with what was read before', async () => {
+  const { cookie, grant } = await fleet.enter('demo', { expiresAt: 0 });
+  const used = new Set<string | undefined>();
+  fleet.service.intercept = async ({ url, headers }) => {
+    if (url === TOKEN_PATH) await delay(TOKEN_LATENCY_MS);
+    else used.add(headers.authorization);
+    return false;
+  };
+  await callAll(cookie, 40);
+  expect(used.size).toBe(1);
+  expect([...used]).not.toContain(`Bearer ${grant.accessToken}`);
+});
+
+test('shortly before an expiry nobody waits: calls go out while the one renewal hangs', async () => {
+  const endpoint = createGate();
+  endpoint.hold();
+  fleet.service.intercept = async ({ url }) => {
+    if (url === TOKEN_PATH) await endpoint.pass();
+    return false;
+  };
+  const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: Date.now() + 30_000 });
+  expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
+  await endpoint.reached();
+  expect((await fleet.records.peek(id))?.ticket.record.grant).toEqual(grant);
+  endpoint.release();
+  expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
+  expect(fleet.service.refreshes).toHaveLength(1);
+});

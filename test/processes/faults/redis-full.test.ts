@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { closeCalls, tally } from '../../support/fleet/calls.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
+import { sufferFault } from '../../support/fleet/redis-fault.ts';
+import type { SeenFault } from '../../support/fleet/redis-fault.ts';
+import { startRedisServer } from '../../support/fleet/redis-server.ts';
+import type { RedisServer } from '../../support/fleet/redis-server.ts';
+import { reportFault } from '../../support/fleet/report.ts';
+import { startVisitor } from '../../support/fleet/visitors.ts';
+
+let redis: RedisServer;
+let fleet: Fleet;
+let seen: SeenFault;
+/** Its token lives on, inside REFRESH_AHEAD, for longer than all this takes. */
+let ahead: Entered;
+let refreshesDuring: readonly string[];
+let answersAhead: readonly number[];
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+  const service = { LOCAL_SERVICE_ROTATE_REFRESH: 'true' };
+  const env = { REFRESH_AHEAD_SECONDS: '300' };
+  fleet = await startFleet({ processes: 2, redisUrl: redis.url, env, service });
+  ahead = await fleet.enter('ahead', { expiresAt: Date.now() + 290_000 });
+  let late: ReturnType<typeof startVisitor>;
+  seen = await sufferFault(fleet, {
+    async begin() {
+      await redis.fill();
+      late = startVisitor(fleet, ahead, ['api']);
+    },
+    async end() {
+      refreshesDuring = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);
+      await late.stop();
+      answersAhead = late.visits.map(({ answer }) => answer.status);
+      await redis.makeRoom();
+    },
+  });
+});
+afterAll(async () => {
+  await fleet[Symbol.asyncDispose]();
+  await redis[Symbol.asyncDispose]();
+  await closeCalls();
+});
+
+test('with Redis full, calls, pages and /auth/session work', () => {
+  const { api, page, status } = seen.during;
+  expect([api, page, status].map((answers) => Object.keys(tally(answers)))).toEqual([
+    ['200'],
+    ['200'],
+    ['200'],
+  ]);
+});
+
+test('with Redis full, signing out works, and for good', async () => {
+  expect(seen.during.logout.map(({ status }) => status)).toEqual([303, 303]);
+  expect(await fleet.records.peek(seen.sessions.leaving.id)).toBeNull();
+});
+
+test('with Redis full, signing in is a 503 page that says when to come again', () => {
+  expect(Object.keys(tally(seen.during.login))).toEqual(['503']);
+  for (const { headers, body } of seen.during.login) {
+    expect(headers['retry-after']).toMatch(/^\d+$/);
+    expect(headers['set-cookie']).toBeUndefined();
+    expect(body).toContain('Try again');
+  }
+});
+
+test('with Redis full, a living token goes on being used, and none is renewed ahead', () => {
+  expect(answersAhead.length).toBeGreaterThan(0);
+  expect(new Set(answersAhead)).toEqual(new Set([200]));
+  expect(refreshesDuring).not.toContain(ahead.grant.refreshToken);
+});
+
+test('with Redis full, a spent token is a 503, and no refresh token is used up in vain', () => {
+  expect(Object.keys(tally(seen.during.spent))).toEqual(['503 session_store_unavailable']);
+  expect(refreshesDuring).not.toContain(seen.sessions.spent.grant.refreshToken);
+});
+
+test('with Redis full, every process is ready, and tells', () => {
+  for (const { status, body } of seen.during.readyz) {
+    expect([status, JSON.parse(body)]).toEqual([200, { status: 'ready', limited: ['redis_full'] }]);
+  }
+});
+
+test('with Redis full, every answer is there within two seconds', () => {
+  const slowest = Math.max(...Object.values(seen.during).flatMap((answers) => answers.map(({ ms }) => ms)));
+  expect(slowest).toBeLessThan(2_000);
+});
+
+test('with room again, renewals and sign-in go on by themselves, and nobody is signed out', async () => {
+  const { sessions, answers, recoveredInMs } = seen;
+  const kept = await Promise.all(
+    [sessions.living, sessions.spent, ahead].map(async ({ id }) => fleet.records.peek(id)),
+  );
+  reportFault({
+    fault: 'Redis is full (noeviction)',
+    answers,
+    sessionsLost: kept.filter((found) => found === null).length,
+    recoveredInMs: Math.max(recoveredInMs.spent, recoveredInMs.login),
+  });
+  expect(kept).not.toContain(null);
+  expect(tally(answers)).not.toHaveProperty('401 session_expired');
+  const renewals = fleet.service.refreshes.filter(
+    ({ refreshToken }) => refreshToken === sessions.spent.grant.refreshToken,
+  );
+  expect(renewals).toHaveLength(1);
+});

@@ -1,0 +1,102 @@
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { TOKEN_PATH } from '../../support/constants.ts';
+import { call, closeCalls } from '../../support/fleet/calls.ts';
+import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Fleet } from '../../support/fleet/fleet.ts';
+import { createGate, holdAnswer } from '../../support/fleet/gates.ts';
+import type { Gate } from '../../support/fleet/gates.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startStopwatch } from '../../support/stopwatch.ts';
+
+const SHUTDOWN_SECONDS = 2;
+const PAST_SHUTDOWN_MS = 1_000 * SHUTDOWN_SECONDS + 500;
+
+let fleet: Fleet;
+let leaving: Cloakroom;
+beforeAll(async () => {
+  fleet = await startFleet({ service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
+});
+afterAll(async () => {
+  await closeCalls();
+  await fleet[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  fleet.service.refreshes.length = 0;
+  fleet.service.intercept = () => false;
+  leaving = await fleet.add({ SHUTDOWN_SECONDS: String(SHUTDOWN_SECONDS) });
+});
+
+const isDraining = async () => leaving.logged().some(({ msg }) => msg === 'draining');
+
+function holdTokenResponses(): Gate {
+  const gate = createGate();
+  gate.hold();
+  fleet.service.intercept = ({ url }, res) => {
+    if (url === TOKEN_PATH) holdAnswer(res, gate);
+    return false;
+  };
+  return gate;
+}
+
+/** The time is the service's part of the test, not a wait for anything. */
+async function releaseAfter(ms: number, gate: Gate): Promise<void> {
+  using watch = startStopwatch();
+  await eventually(async () => watch.ms() > ms);
+  gate.release();
+}
+
+test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
+  const gate = holdTokenResponses();
+  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const cutOff = call(leaving.url, session.cookie).catch(() => null);
+  await gate.reached();
+  const exitCode = leaving.stop();
+  await releaseAfter(PAST_SHUTDOWN_MS + 2_000, gate); // refreshes once had two seconds more
+  expect(await exitCode).toBe(1); // the request took longer than the drain
+  await cutOff;
+  const stored = await fleet.records.peek(session.id);
+  expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
+  expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
+  expect(fleet.service.refreshes).toHaveLength(1);
+});
+
+test('a process that ends after SHUTDOWN_SECONDS, for a refresh in the background, exits with 1', async () => {
+  const gate = holdTokenResponses();
+  const session = await fleet.enter('demo', { expiresAt: Date.now() + 20_000 });
+  expect(await call(leaving.url, session.cookie)).toMatchObject({ status: 200 });
+  await gate.reached();
+  const exitCode = leaving.stop();
+  await releaseAfter(PAST_SHUTDOWN_MS, gate);
+  expect(await exitCode).toBe(1);
+  expect(leaving.logged().at(-1)).toMatchObject({ msg: 'stopped', inTime: false });
+  const stored = await fleet.records.peek(session.id);
+  expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
+});
+
+test('no refresh begins in a drain that could cut it off', async () => {
+  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const upload = httpRequest(`${leaving.url}/api/public/v1/workspaces`, {
+    method: 'POST',
+    agent: false,
+    headers: { cookie: session.cookie, 'x-requested-with': 'x', 'content-length': '2' },
+  });
+  upload.write('x');
+  const refused = new Promise<IncomingMessage>((resolve) => upload.once('response', resolve));
+  await eventually(async () => upload.socket?.bytesWritten !== undefined && upload.socket.bytesWritten > 0);
+  await call(leaving.url, '', { path: '/healthz' }); // the upload came before it
+  const exitCode = leaving.stop();
+  await eventually(isDraining);
+  upload.end('x');
+  const response = await refused;
+  expect([response.statusCode, await text(response)]).toEqual([
+    503,
+    expect.stringContaining('token_endpoint_unavailable'),
+  ]);
+  expect(await exitCode).toBe(0);
+  expect(fleet.service.refreshes).toEqual([]);
+  expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
+});

@@ -1,0 +1,94 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
+import { closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
+import type { Answer } from '../../support/fleet/calls.ts';
+import type { Cloakroom, LogLine } from '../../support/fleet/cloakroom.ts';
+import { startBalancedFleet } from '../../support/fleet/balancer.ts';
+import type { BalancedFleet } from '../../support/fleet/balancer.ts';
+import type { Entered } from '../../support/fleet/fleet.ts';
+import { createGate } from '../../support/fleet/gates.ts';
+import { createMixedCalls } from '../../support/fleet/mixed-calls.ts';
+import { reportFault } from '../../support/fleet/report.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const USERS = ['ada', 'ben', 'cai', 'dora'];
+const PAUSE_MS = 25;
+
+afterAll(closeCalls);
+
+const isCheck = (line: LogLine) => line['path'] === '/readyz';
+const isCall = (line: LogLine) => String(line['path']).startsWith('/api/');
+
+/** Callers who ask one thing after another, never two at once. */
+const startCallers = (callers: number, kinds: readonly (() => Promise<Answer>)[]) =>
+  startLoad(callers, async (count) => {
+    await delay(PAUSE_MS);
+    return (kinds[count % kinds.length] as () => Promise<Answer>)();
+  });
+
+async function lostSessions({ records }: BalancedFleet, entered: readonly Entered[]): Promise<number> {
+  const found = await Promise.all(entered.map(async ({ id }) => records.peek(id)));
+  return found.filter((record) => record === null).length;
+}
+
+test('no call fails while one process after another is replaced', async () => {
+  await using fleet = await startBalancedFleet();
+  const entered = await Promise.all(USERS.map(async (user) => fleet.enter(user)));
+  const calls = createMixedCalls(fleet, entered);
+  // A process that nobody checks regularly can't tell anybody that it goes.
+  const isChecked = (each: Cloakroom) => each.logged().filter(isCheck).length > 2;
+  await eventually(async () => fleet.processes.every(isChecked));
+
+  const quick = startCallers(8, [calls.read, calls.write, calls.page, calls.upload]);
+  const slow = startCallers(6, [calls.slowRead, calls.slowWrite, calls.download]);
+  const exitCodes: (number | null)[] = [];
+  for (const old of [...fleet.processes]) {
+    exitCodes.push(await old.stop());
+    await fleet.replace(old, { PORT: new URL(old.url).port });
+  }
+  await eventually(async () => fleet.at(2).logged().some(isCall));
+  const answers = [...(await quick.stop()), ...(await slow.stop())];
+
+  const sessionsLost = await lostSessions(fleet, entered);
+  reportFault({ fault: 'three processes replaced one after another behind HAProxy', answers, sessionsLost });
+  expect(tally(answers)).toEqual({ 200: answers.length });
+  expect(answers.length).toBeGreaterThan(200);
+  expect(exitCodes).toEqual([0, 0, 0]);
+  expect([...calls.posts.values()].filter((times) => times !== 1)).toEqual([]);
+  expect(sessionsLost).toBe(0);
+});
+
+test('of the calls that a killed process had, every read is answered by another, and no write is repeated', async () => {
+  await using fleet = await startBalancedFleet();
+  const entered = await Promise.all(USERS.map(async (user) => fleet.enter(user)));
+  const calls = createMixedCalls(fleet, entered);
+  const gate = createGate();
+  const { intercept } = fleet.service;
+  let atGate = 0;
+  fleet.service.intercept = async (...call) => {
+    atGate += 1;
+    await gate.pass();
+    return intercept(...call);
+  };
+
+  // All answers are due and none has begun when the process goes: what has begun can't be asked for again.
+  gate.hold();
+  const reads = startCallers(9, [calls.read, calls.page]);
+  const writes = Array.from({ length: 6 }, calls.write);
+  await eventually(async () => atGate === 9 + 6);
+  const [killed] = fleet.processes as [Cloakroom];
+  await killed.kill();
+  gate.release();
+  await fleet.replace(killed, { PORT: new URL(killed.url).port });
+  await eventually(async () => fleet.at(2).logged().some(isCall));
+  const answers = await reads.stop();
+
+  const sessionsLost = await lostSessions(fleet, entered);
+  reportFault({ fault: 'one of three processes killed behind HAProxy: reads', answers, sessionsLost });
+  expect(tally(answers)).toEqual({ 200: answers.length });
+  expect(sessionsLost).toBe(0);
+  const { 200: taken = 0, 502: unknown = 0 } = tally(await Promise.all(writes));
+  expect(unknown).toBeGreaterThan(0);
+  expect(taken + unknown).toBe(6);
+  expect([...calls.posts.values()]).toEqual([1, 1, 1, 1, 1, 1]);
+});

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { closeCalls, tally } from '../../support/fleet/calls.ts';
+import type { Answer } from '../../support/fleet/calls.ts';
+import { reportFault } from '../../support/fleet/report.ts';
+import { eventually } from '../../support/eventually.ts';
+import {
+  enterMany,
+  expectOnlyDelays,
+  startCalls,
+  untilReadiness,
+  untilServed,
+} from '../../support/redis/failover.ts';
+import type { Outcome } from '../../support/redis/failover.ts';
+import { testMainWay } from '../../support/redis/main-way.ts';
+import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
+import { startSentinels } from '../../support/redis/sentinels.ts';
+import type { SentinelTopology } from '../../support/redis/sentinels.ts';
+import { startTwoProcesses } from '../../support/redis/two-processes.ts';
+import type { TwoProcesses } from '../../support/redis/two-processes.ts';
+import { startStopwatch } from '../../support/stopwatch.ts';
+
+const SESSIONS = 12;
+
+let topology: SentinelTopology;
+let fleet: TwoProcesses;
+
+beforeAll(async () => {
+  topology = await startSentinels();
+  fleet = await startTwoProcesses(topology.url);
+});
+afterAll(async () => {
+  await fleet[Symbol.asyncDispose]();
+  await topology[Symbol.asyncDispose]();
+  await closeCalls();
+});
+
+testMainWay(() => fleet);
+
+describe('when the master is killed under load', () => {
+  let answers: Answer[];
+  let outcome: Outcome;
+  let logged: string[];
+  beforeAll(async () => {
+    await topology.settled();
+    const loggedBefore = fleet.processes.map((process) => process.logged().length);
+    const sessions = await enterMany(fleet, SESSIONS);
+    await using load = startCalls(fleet, sessions);
+    await load.next(200);
+    const master = await topology.master();
+    using watch = startStopwatch();
+    // Looked for from before on: the next master may be there a second later.
+    await Promise.all([untilReadiness(fleet, 503), master.kill()]);
+    await untilReadiness(fleet, 200);
+    const { sessionsLost } = await untilServed(fleet, sessions);
+    outcome = { sessionsLost, recoveredInMs: watch.ms() };
+    answers = await load.stop();
+    reportFault({ fault: 'Sentinel: the master is killed', answers, ...outcome });
+    logged = fleet.processes.flatMap((process, at) =>
+      process
+        .logged()
+        .slice(loggedBefore[at])
+        .map((line) => JSON.stringify(line)),
+    );
+  });
+
+  test('there are 503s for a while, each within two seconds, and nothing else', () => {
+    expect(tally(answers)).toHaveProperty(['503 session_store_unavailable']);
+    expectOnlyDelays(answers);
+  });
+
+  test('no session is lost', () => {
+    expect(outcome.sessionsLost).toBe(0);
+  });
+
+  test('each process logs once that Redis is away, once that it is back, and never its password', () => {
+    const count = (words: string) => logged.filter((line) => line.includes(`"${words}"`)).length;
+    expect(count('redis is away')).toBe(fleet.processes.length);
+    expect(count('redis is back')).toBe(fleet.processes.length);
+    expect(logged.filter((line) => line.includes(PASSWORD) || line.includes('redis+sentinel:'))).toEqual([]);
+  });
+});
+
+describe('when the master hangs under load, and comes back to find another in its place', () => {
+  let answers: Answer[];
+  let afterReturn: Answer[];
+  let outcome: Outcome;
+  let leaver: { readonly code: number | null; readonly ms: number };
+  beforeAll(async () => {
+    await topology.settled();
+    const leaving = await fleet.add();
+    await untilReadiness(fleet, 200);
+    fleet.processes.pop(); // it is called no more
+    const sessions = await enterMany(fleet, SESSIONS);
+    await using load = startCalls(fleet, sessions);
+    await load.next(200);
+    const master = await topology.master();
+    using watch = startStopwatch();
+    master.pause();
+    leaver = { code: await leaving.stop(), ms: watch.ms() };
+    const { sessionsLost } = await untilServed(fleet, sessions);
+    outcome = { sessionsLost, recoveredInMs: watch.ms() };
+    const answered = load.answers.length;
+
+    master.resume();
+    await eventually(async () => isReplica(master));
+    answers = await load.stop();
+    afterReturn = answers.slice(answered);
+    reportFault({ fault: 'Sentinel: the master hangs, and comes back stale', answers, ...outcome });
+  });
+
+  test('there are 503s for a while, each within two seconds, and nothing else', () => {
+    expect(tally(answers)).toHaveProperty(['503 session_store_unavailable']);
+    expectOnlyDelays(answers);
+  });
+
+  test('no session is lost', () => {
+    expect(outcome.sessionsLost).toBe(0);
+  });
+
+  test('nobody asks it again when it comes back', () => {
+    expect(Object.keys(tally(afterReturn))).toEqual(['200']);
+  });
+
+  test('a process that is told to stop meanwhile does', () => {
+    expect(leaver.code).toBe(0);
+    expect(leaver.ms).toBeLessThan(5_000);
+  });
+});

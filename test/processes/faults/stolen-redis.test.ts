@@ -1,0 +1,178 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createSealer } from '../../../src/session/encryption.ts';
+import { hashId } from '../../../src/session/store.ts';
+import { SESSION_KEY } from '../../support/constants.ts';
+import { call, closeCalls, signOut } from '../../support/fleet/calls.ts';
+import type { LogLine } from '../../support/fleet/cloakroom.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
+import { eventually } from '../../support/eventually.ts';
+
+let fleet: Fleet;
+let victim: Entered;
+let other: Entered;
+
+beforeAll(async () => {
+  fleet = await startFleet({ processes: 2 });
+});
+afterAll(async () => {
+  await closeCalls();
+  await fleet[Symbol.asyncDispose]();
+});
+
+const keyOf = ({ id }: Entered) => `cloakroom:session:${hashId(id)}`;
+const valueOf = async (session: Entered) => (await fleet.redis.get(keyOf(session))) ?? '';
+const PAGES = [1, 2, 3, 4, 5];
+const sealer = createSealer({ current: [Buffer.from(SESSION_KEY, 'base64url')] });
+
+describe('a thief', () => {
+  /** Every key and every value, as a copy of Redis would show them. */
+  let dump: Map<string, string>;
+
+  beforeAll(async () => {
+    [victim, other] = [await fleet.enter(), await fleet.enter()];
+    // A life with all that leaves something in Redis: a renewal, pages of a list, a sign-in under way, one that ended.
+    const ended = await fleet.enter();
+    for (const { cookie } of [victim, other, ended]) {
+      await call(fleet.at(0).url, cookie);
+      await call(fleet.at(0).url, cookie, { path: '/workspaces?limit=5&page=3' });
+      await call(fleet.at(0).url, cookie, { path: '/auth/login' });
+    }
+    await signOut(fleet.at(0).url, ended.cookie);
+
+    const keys = await fleet.redis.keys('*');
+    dump = new Map(await Promise.all(keys.map(async (key) => [key, await everythingAt(key)] as const)));
+  });
+
+  test('with all of Redis finds no token, no id, no cookie and no verifier in it', () => {
+    const all = [...dump].flat().join('\n');
+    for (const { id, cookie, grant } of [victim, other]) {
+      for (const secret of [id, cookie, grant.accessToken, grant.refreshToken ?? '']) {
+        expect(secret).not.toBe('');
+        expect(all).not.toContain(secret);
+        expect(all).not.toContain(createHash('sha256').update(secret).digest('hex'));
+      }
+    }
+    const kinds = new Set([...dump.keys()].map((key) => key.split(':', 2).join(':')));
+    expect([...kinds].toSorted()).toEqual([
+      'cloakroom:lists',
+      'cloakroom:pages',
+      'cloakroom:session',
+      'cloakroom:sign-in-counts',
+      'cloakroom:signin',
+    ]);
+  });
+
+  test('with all of Redis and the session keys opens nothing', () => {
+    // Whatever can be made of what is there, tried as the secret that sealed it, under every name it may have.
+    const all = [...dump].flat();
+    const secrets = new Set(['', SESSION_KEY, ...all, ...all.flatMap((text) => text.split(/[:.\n]/))]);
+    const tried = [...dump].flatMap(([key, value]) =>
+      value
+        .split('\n')
+        .flatMap((sealed) =>
+          [key, ...PAGES.map((page) => `${key}:${page}`)].flatMap((name) =>
+            [...secrets].map((secret) => sealer.open(sealed, secret, name)),
+          ),
+        ),
+    );
+    expect(tried.length).toBeGreaterThan(1_000);
+    expect(tried.filter((opened) => opened !== null)).toEqual([]);
+  });
+
+  test('with one cookie, too, opens what that session left, and nothing of another', () => {
+    const opened = [...dump].flatMap(([key, value]) =>
+      value.split('\n').flatMap((sealed) =>
+        [key, ...PAGES.map((page) => `${key}:${page}`)].flatMap((name) => {
+          const plain = sealer.open(sealed, victim.id, name);
+          return plain === null ? [] : [plain.text];
+        }),
+      ),
+    );
+    expect(opened.filter((text) => text.includes(victim.grant.accessToken))).toHaveLength(1);
+    expect(opened.length).toBeGreaterThan(1); // its page tokens
+    expect(opened.filter((text) => text.includes(other.grant.accessToken))).toEqual([]);
+    const [sealed, key] = [dump.get(keyOf(other)) ?? '', keyOf(other)];
+    expect([sealer.open(sealed, other.id, key), sealer.open(sealed, victim.id, key)]).toEqual([
+      { current: true, text: expect.stringContaining(other.grant.accessToken) },
+      null,
+    ]);
+  });
+});
+
+describe('a sealed value that was', () => {
+  const BYTES = 16 + 12; // a nonce and a tag
+  test.each<[how: string, change: (sealed: string) => string | Promise<string>]>([
+    ['moved to the key of another session', async () => valueOf(await fleet.enter('mallory'))],
+    ['cut at its end', (sealed) => sealed.slice(0, -1)],
+    ['cut to its nonce and tag', (sealed) => sealed.slice(0, sealed.lastIndexOf('.') + 1 + BYTES)],
+    ['cut to nothing', () => ''],
+    ['flipped in one bit of its text', (sealed) => flip(sealed, 40)],
+    ['flipped in one bit of its nonce', (sealed) => flip(sealed, 0)],
+    ['flipped in one bit of its tag', (sealed) => flip(sealed, -1)],
+    ['given another version', (sealed) => sealed.replace(/^1/, '2')],
+    [
+      'given to another session key',
+      (sealed) => sealed.replace(/\.[^.]+\./, `.${randomBytes(6).toString('base64url')}.`),
+    ],
+    ['replaced by what was never sealed', () => JSON.stringify({ grant: { accessToken: 'mine' } })],
+  ])('%s counts as no session, and the log says so without showing it', async (_how, change) => {
+    const session = await fleet.enter();
+    expect((await call(fleet.at(0).url, session.cookie)).status).toBe(200);
+    const changed = await change(await valueOf(session));
+    await fleet.redis.set(keyOf(session), changed, 'KEEPTTL');
+
+    for (const at of [0, 1]) {
+      const answer = await call(fleet.at(at).url, session.cookie);
+      expect(answer).toMatchObject({ status: 401, code: 'session_expired' });
+      const refused = (line: LogLine) =>
+        line.msg === 'session value refused' && line['key'] === keyOf(session);
+      await eventually(async () => fleet.at(at).logged().some(refused));
+      const lines = JSON.stringify(fleet.at(at).logged());
+      for (const secret of [changed || 'nothing', session.grant.accessToken, session.id]) {
+        expect(lines).not.toContain(secret);
+      }
+    }
+    const status = await call(fleet.at(0).url, session.cookie, { path: '/auth/session' });
+    expect(JSON.parse(status.body)).toEqual({ signedIn: false });
+  });
+});
+
+describe('session keys that change from A to B,A to B', () => {
+  const B = randomBytes(32).toString('base64url');
+
+  test('sign nobody out who used the app in between', async () => {
+    const [used, unused] = [await fleet.enter('used'), await fleet.enter('unused')];
+    const [both, onlyB] = await Promise.all([
+      fleet.add({ SESSION_KEYS: `${B},${SESSION_KEY}` }),
+      fleet.add({ SESSION_KEYS: B }),
+    ]);
+    const between = await call(both.url, used.cookie);
+    expect(between.status).toBe(200);
+    const [cookie = ''] = String(between.headers['set-cookie']).split(';', 1);
+    expect(cookie).toMatch(/^cloakroom=/);
+    expect((await call(onlyB.url, cookie)).status).toBe(200);
+    expect(JSON.parse((await call(onlyB.url, cookie)).body)).toEqual({ user: 'used' });
+    expect(await call(onlyB.url, unused.cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
+    // While A is still known, nothing is lost by waiting.
+    expect((await call(both.url, unused.cookie)).status).toBe(200);
+  });
+});
+
+/** Everything that a key holds, a line each. */
+async function everythingAt(key: string): Promise<string> {
+  const type = await fleet.redis.type(key);
+  if (type === 'hash') return Object.values(await fleet.redis.hgetall(key)).join('\n');
+  if (type === 'list') return (await fleet.redis.lrange(key, 0, -1)).join('\n');
+  return (await fleet.redis.get(key)) ?? '';
+}
+
+/** Flips one bit of the sealed bytes; from the end where `at` is negative. */
+function flip(sealed: string, at: number): string {
+  const dot = sealed.lastIndexOf('.') + 1;
+  const bytes = Buffer.from(sealed.slice(dot), 'base64url');
+  const place = at < 0 ? bytes.length + at : at;
+  bytes.writeUInt8(bytes.readUInt8(place) ^ 1, place);
+  return sealed.slice(0, dot) + bytes.toString('base64url');
+}

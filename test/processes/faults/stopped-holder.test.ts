@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { keyBesideSession } from '../../../src/session/store.ts';
+import { TOKEN_AGE_MS } from '../../support/constants.ts';
+import { call, closeCalls } from '../../support/fleet/calls.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Fleet } from '../../support/fleet/fleet.ts';
+import { startRedisServer } from '../../support/fleet/redis-server.ts';
+import type { RedisServer } from '../../support/fleet/redis-server.ts';
+import { startSlowLine } from '../../support/fleet/slow-line.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const FIVE_MINUTES_MS = 300_000;
+
+let redis: RedisServer;
+let fleet: Fleet;
+beforeAll(async () => {
+  redis = await startRedisServer();
+  const service = { LOCAL_SERVICE_ROTATE_REFRESH: 'true' };
+  fleet = await startFleet({ processes: 2, redisUrl: redis.url, service });
+});
+afterAll(async () => {
+  await closeCalls();
+  await fleet[Symbol.asyncDispose]();
+  await redis[Symbol.asyncDispose]();
+});
+
+test('a process that is stopped with the lock in its hand asks nothing when it goes on and another has renewed', async () => {
+  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const [holder, other] = [fleet.at(0), fleet.at(1)];
+  const before = fleet.service.refreshes.length;
+  await call(holder.url, session.cookie);
+  await other.setClock(TOKEN_AGE_MS);
+  // Renewed just now, its token is refused: the next renewal takes the lock and waits a whole second for its turn, since for the
+  // clock of its process the one before is yet to come.
+  await holder.setClock(-FIVE_MINUTES_MS);
+  const stored = await fleet.records.peek(session.id);
+  await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
+  const lock = keyBesideSession('cloakroom:', 'renewal', session.id);
+  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first one
+  const stopped = call(holder.url, session.cookie);
+  await eventually(async () => (await fleet.redis.exists(lock)) === 1);
+  process.kill(holder.pid, 'SIGSTOP');
+  const renewed = await call(other.url, session.cookie);
+  process.kill(holder.pid, 'SIGCONT');
+  expect([renewed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
+  await Promise.all([holder.setClock(0), other.setClock(0)]);
+
+  const presented = fleet.service.refreshes.slice(before).map(({ refreshToken }) => refreshToken);
+  expect(presented).toHaveLength(2);
+  expect(new Set(presented).size).toBe(2);
+});
+
+/** Long enough to stop a process before it reads what Redis said, and no longer than a command may take. */
+const REPLY_DELAY_MS = 1_000;
+/** Longer than a holder takes its lock for its own without asking Redis. */
+const LOCK_IS_FRESH_MS = 2_600;
+
+test('a process that is stopped after the check of its lock presents no refresh token that another has used', async () => {
+  await using line = await startSlowLine(redis.port);
+  const holder = await fleet.add({ REDIS_URL: line.url });
+  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const before = fleet.service.refreshes.length;
+  Object.assign(line, { delayMs: REPLY_DELAY_MS, onlyAfter: '"state":"open"' });
+  const stopped = call(holder.url, session.cookie);
+  const lock = keyBesideSession('cloakroom:', 'renewal', session.id);
+  const attempt = keyBesideSession('cloakroom:', 'attempt', session.id);
+  await eventually(async () => (await fleet.redis.exists(attempt)) === 1);
+  process.kill(holder.pid, 'SIGSTOP');
+  await fleet.redis.pexpire(lock, LOCK_IS_FRESH_MS); // it would run out in five seconds
+  const renewed = await call(fleet.at(1).url, session.cookie);
+  process.kill(holder.pid, 'SIGCONT');
+
+  expect([renewed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
+  expect(await call(fleet.at(1).url, session.cookie)).toMatchObject({ status: 200 });
+  const presented = fleet.service.refreshes.slice(before).map(({ refreshToken }) => refreshToken);
+  expect(presented).toHaveLength(1);
+});

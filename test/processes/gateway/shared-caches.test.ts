@@ -1,0 +1,214 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort } from '../../support/fleet/free-port.ts';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+import { startKeptProgram } from '../../support/kept-program.mjs';
+
+/** A cache in front of Cloakroom that users share. It says `X-Cache: HIT` where it responds by itself. */
+interface SharedCache extends AsyncDisposable {
+  readonly origin: string;
+}
+
+const KEYS = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64url'));
+
+let folder: string;
+let house: House;
+/** Signs with the key that comes second at `house`. */
+let before: House;
+let caches: Readonly<Record<string, SharedCache>>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cloakroom-caches-'));
+  [house, before] = await Promise.all([
+    startHouse({ SESSION_KEYS: KEYS.join() }),
+    startHouse({ SESSION_KEYS: KEYS[1] }),
+  ]);
+  house.intercept = (req, res) => {
+    const { searchParams } = new URL(req.url ?? '', 'http://service.test');
+    for (const field of searchParams.getAll('field')) {
+      const [name = '', value = ''] = field.split(': ');
+      res.appendHeader(name, value);
+    }
+    res.end(`for ${req.headers.authorization}`);
+    return true;
+  };
+  const [nginx, byCacheControl, byVary, haproxy] = await Promise.all([
+    startNginxCache('nginx', ''),
+    startNginxCache('by-cache-control', 'proxy_ignore_headers Vary Set-Cookie;'),
+    startNginxCache('by-vary', 'proxy_ignore_headers Cache-Control Expires; proxy_cache_valid any 1h;'),
+    startHaproxyCache(),
+  ]);
+  caches = {
+    nginx,
+    'nginx that goes by Cache-Control alone': byCacheControl,
+    'nginx that goes by Vary alone': byVary,
+    haproxy,
+  };
+});
+afterAll(async () => {
+  for (const cache of Object.values(caches)) await cache[Symbol.asyncDispose]();
+  await house[Symbol.asyncDispose]();
+  await before[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function startNginxCache(name: string, rules: string): Promise<SharedCache> {
+  const [port, home] = [await freePort(), join(folder, name)];
+  await mkdir(home);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  await writeFile(
+    join(home, 'nginx.conf'),
+    `
+      ${process.getuid?.() === 0 ? 'user root;' : ''}
+      daemon off;
+      worker_processes 1;
+      pid ${home}/nginx.pid;
+      error_log ${home}/error.log;
+      events { worker_connections 512; }
+      http {
+        access_log off;
+        ${temporary.map((what) => `${what}_temp_path ${home}/${what};`).join(' ')}
+        proxy_cache_path ${home}/cache keys_zone=shared:8m;
+        server {
+          listen 127.0.0.1:${port};
+          location / {
+            proxy_pass ${house.origin};
+            proxy_cache shared;
+            proxy_cache_key $request_uri;
+            ${rules}
+            add_header X-Cache $upstream_cache_status always;
+          }
+        }
+      }
+    `,
+  );
+  const command = ['nginx', '-p', home, '-c', `${home}/nginx.conf`, '-e', `${home}/error.log`] as const;
+  return started(command, port);
+}
+
+async function startHaproxyCache(): Promise<SharedCache> {
+  const [port, file] = [await freePort(), join(folder, 'haproxy.cfg')];
+  await writeFile(
+    file,
+    `
+cache shared
+  total-max-size 16
+  max-object-size 1000000
+  max-age 3600
+  process-vary on
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 30s
+  timeout server 30s
+listen front
+  bind 127.0.0.1:${port}
+  http-request cache-use shared
+  http-response cache-store shared
+  http-after-response set-header X-Cache HIT if { res.cache_hit }
+  server cloakroom ${new URL(house.origin).host}
+`,
+  );
+  return started(['haproxy', '-db', '-f', file], port);
+}
+
+async function started(command: readonly [string, ...string[]], port: number): Promise<SharedCache> {
+  const origin = `http://127.0.0.1:${port}`;
+  const isUp = async () =>
+    fetch(`${origin}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  const program = await startKeptProgram(command, {}, isUp);
+  return { origin, [Symbol.asyncDispose]: async () => program[Symbol.asyncDispose]() };
+}
+
+const CACHE_CONTROL = [
+  [],
+  ['max-age=60'],
+  ['public'],
+  ['public, max-age=60'],
+  ['public, s-maxage=31536000'],
+  ['PUBLIC,S-MAXAGE="60"'],
+  ['s-maxage=60, proxy-revalidate'],
+  ['must-revalidate, max-age=60'],
+  ['private="x-field", max-age=60'],
+  ['no-cache="x-field", max-age=60'],
+  ['must-understand, no-store, max-age=60'],
+  ['max-age=60, stale-while-revalidate=60, immutable'],
+  ['public', 'max-age=60'],
+  ['max-age=60; public'],
+  ['x="private, max-age=60'],
+  ['no-cache'],
+  ['private, max-age=60'],
+  ['no-store'],
+].map((values) => values.map((value) => `Cache-Control: ${value}`));
+const EXPIRES = [[], ['Expires: Thu, 01 Jan 2099 00:00:00 GMT']];
+const VARY = [[], ['Vary: Accept-Encoding'], ['Vary: Cookie, Accept']];
+const OTHERS = [
+  [],
+  [
+    'Surrogate-Control: max-age=60',
+    'CDN-Cache-Control: max-age=60',
+    'X-Accel-Expires: 60',
+    'ETag: "e"',
+    'Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT',
+  ],
+];
+const COMBINATIONS = CACHE_CONTROL.flatMap((caching) =>
+  EXPIRES.flatMap((expires) =>
+    VARY.flatMap((vary) => OTHERS.map((others) => [caching, expires, vary, others].flat())),
+  ),
+);
+
+const KINDS = ['nginx', 'nginx that goes by Cache-Control alone', 'nginx that goes by Vary alone', 'haproxy'];
+
+describe.each(KINDS)('behind %s', (kind) => {
+  const ask = async (path: string, cookie?: string) => {
+    const { origin } = caches[kind] ?? {};
+    const response = await fetch(`${origin}${path}`, { headers: cookie === undefined ? {} : { cookie } });
+    return `${response.status} ${await response.text()}`;
+  };
+
+  test('an asset is cached, so that this test can fail', async () => {
+    const { origin } = caches[kind] ?? {};
+    await fetch(`${origin}/openapi.json`).then(async (response) => response.arrayBuffer());
+    const again = await fetch(`${origin}/openapi.json`);
+    expect(again.headers.get('x-cache')).toBe('HIT');
+    await again.arrayBuffer();
+  });
+
+  test('a response for one user reaches neither another user nor a stranger', async () => {
+    const alice = await house.enter({ accessToken: 'of-alice' });
+    const bob = await house.enter({ accessToken: 'of-bob' });
+    const leaked: string[] = [];
+    for (const [index, fields] of COMBINATIONS.entries()) {
+      const query = new URLSearchParams({ n: `${index}` });
+      for (const field of fields) query.append('field', field);
+      const path = `/api/public/v1/workspaces?${query.toString()}`;
+      const first = await ask(path, alice.cookie);
+      const second = await ask(path, bob.cookie);
+      const third = await ask(path);
+      if (first !== '200 for Bearer of-alice') throw new Error(first);
+      if (second !== '200 for Bearer of-bob' || !third.startsWith('401 ')) leaked.push(fields.join(' | '));
+    }
+    expect(leaked).toEqual([]);
+  });
+
+  test('a session cookie signed with the first key reaches its browser alone', async () => {
+    const { id } = await house.enter();
+    const cookie = before.services.cookie.write(id).split(';', 1)[0] ?? '';
+    const query = new URLSearchParams({ n: 'cookie', field: 'Cache-Control: public, s-maxage=31536000' });
+    const path = `${caches[kind]?.origin}/api/public/v1/workspaces?${query.toString()}`;
+    const signedAgain = await fetch(path, { headers: { cookie } });
+    expect(signedAgain.headers.get('set-cookie')).toBe(house.services.cookie.write(id));
+    expect(signedAgain.headers.get('cache-control')).toBe('private, no-store');
+    await signedAgain.arrayBuffer();
+    const stranger = await fetch(path);
+    expect([stranger.status, stranger.headers.get('set-cookie')]).toEqual([401, null]);
+    await stranger.arrayBuffer();
+  });
+});

@@ -1,0 +1,242 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { CHUNKED } from '../../support/constants.ts';
+import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Fleet } from '../../support/fleet/fleet.ts';
+import { freePort } from '../../support/fleet/free-port.ts';
+import { eventually } from '../../support/eventually.ts';
+import { fc, times } from '../../support/properties.ts';
+
+// Whatever clients send, and however they read and leave: the process lives, and nothing of them stays behind.
+
+const API = '/api/public/v1';
+const TIMEOUTS = {
+  CLIENT_HEAD_SECONDS: '1',
+  CLIENT_IDLE_SECONDS: '1',
+  CLIENT_LINGER_SECONDS: '1',
+  CLIENT_REQUEST_SECONDS: '3',
+  SERVICE_TIMEOUT_SECONDS: '2',
+};
+
+let fleet: Fleet;
+let metricsPort: number;
+let cookie: string;
+beforeAll(async () => {
+  metricsPort = await freePort();
+  fleet = await startFleet({ env: { ...TIMEOUTS, METRICS_PORT: String(metricsPort) } });
+  ({ cookie } = await fleet.enter());
+  fleet.service.intercept = (req, res) => {
+    res.setHeader('connection', 'close'); // no connection to the service outlives its request
+    if (req.url?.includes('/large') === true) res.end(Buffer.alloc(4 * 1024 * 1024));
+    else if (req.url?.includes('/slow') === true) setTimeout(() => res.end('slow'), 100);
+    else if (req.url?.includes('/cut') === true) res.write('half', () => res.destroy());
+    else req.resume().once('end', () => res.end('{}'));
+    return true;
+  };
+});
+afterAll(async () => fleet[Symbol.asyncDispose]());
+
+const request = (line: string, ...fields: string[]) =>
+  [`${line} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
+const signedIn = (line: string, ...fields: string[]) => request(line, `Cookie: ${cookie}`, ...fields);
+
+/** What a client may send. Functions, as the cookie comes late. */
+const PIECES: readonly (() => string | Buffer)[] = [
+  () => request('GET /openapi.json'),
+  () => request('GET /openapi.json').repeat(24),
+  () => request('GET /healthz').repeat(1_000),
+  () => request('GET /auth/login'),
+  () => request('GET /'),
+  () => request('HEAD /openapi.json', 'Connection: close'),
+  () => signedIn(`GET ${API}/things`),
+  () => signedIn(`GET ${API}/large`),
+  () => signedIn(`GET ${API}/slow`),
+  () => signedIn(`GET ${API}/cut`),
+  () => signedIn(`GET ${API}/slow`) + signedIn(`GET ${API}/cut`).repeat(3),
+  () => `${signedIn(`GET ${API}/large`)}NONSENSE\r\n\r\n`,
+  () => signedIn('GET /workspaces'),
+  () => `${signedIn(`POST ${API}/things`, 'Content-Length: 5')}hello`,
+  () => `${signedIn(`POST ${API}/things`, 'Content-Length: 500000')}${'x'.repeat(100_000)}`,
+  () => `${signedIn(`POST ${API}/things`, CHUNKED)}5\r\nhello\r\n0\r\n\r\n`,
+  () => `${signedIn(`POST ${API}/things`, CHUNKED)}5\r\nhello\r\nnonsense\r\n`,
+  () => signedIn(`POST ${API}/things`, 'Content-Length: 5', 'Expect: 100-continue'),
+  () => `${request('GET /auth/login', CHUNKED)}nonsense\r\n`,
+  () => `${request('POST /auth/logout', CHUNKED)}nonsense\r\n`,
+  () => `${request('POST /', 'Content-Length: 3')}no`,
+  () => request('GET /healthz', 'Connection: upgrade', 'Upgrade: websocket'),
+  () => request('CONNECT x:1'),
+  () => request('GET /', 'Expect: something'),
+  () => request('TRACE /'),
+  () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  () => 'NONSENSE\r\n\r\n',
+  () => 'GET / HT',
+  () => '\r\n\r\n',
+  () => request('GET /', `A: ${'b'.repeat(20_000)}`),
+  () => request('GET /', ...Array.from({ length: 200 }, (_, at) => `a${at}: b`)),
+  () => Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]),
+];
+
+const action = fc.oneof(
+  { weight: 6, arbitrary: fc.nat(PIECES.length - 1).map((at) => ({ kind: 'write', at }) as const) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'stop reading' } as const) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'read on' } as const) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'end' } as const) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'reset' } as const) },
+  { weight: 4, arbitrary: fc.nat(60).map((ms) => ({ kind: 'wait', ms }) as const) },
+);
+type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
+
+/**
+ * Resets a connection, but not straight after a FIN that is still on its way: Node never closes a socket that is reset during its
+ * shutdown, and this process would hang at its exit.
+ */
+function reset(socket: Socket): void {
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+async function play(socket: Socket, actions: readonly Action[]): Promise<void> {
+  for (const step of actions) {
+    if (step.kind === 'write' && socket.writable) socket.write(PIECES[step.at]?.() ?? '');
+    else if (step.kind === 'stop reading') socket.pause();
+    else if (step.kind === 'read on') socket.resume();
+    else if (step.kind === 'end') socket.end();
+    else if (step.kind === 'reset') return reset(socket);
+    else if (step.kind === 'wait') await delay(step.ms); // a part of the input, not a wait for anything
+  }
+}
+
+function open(cloakroom = fleet.at(0)): Socket {
+  const { port } = new URL(cloakroom.url);
+  const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+  return socket.on('error', () => {}).resume();
+}
+
+/** Resolves once the server has ended a connection, in order or not. */
+async function endOf(socket: Socket): Promise<void> {
+  if (!socket.closed) await new Promise((resolve) => socket.once('end', resolve).once('close', resolve));
+}
+
+async function openFiles(): Promise<number> {
+  return (await readdir(`/proc/${fleet.at(0).pid}/fd`)).length;
+}
+
+/** As another reader sees it: the metrics port. */
+async function inFlight(): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  return Number(/^cloakroom_calls_in_flight (\d+)$/m.exec(text)?.[1]);
+}
+
+async function expectUnharmed(filesBefore: number): Promise<void> {
+  await eventually(async () => (await inFlight()) === 0);
+  await eventually(async () => (await openFiles()) <= filesBefore);
+  expect((await fetch(`${fleet.at(0).url}/healthz`)).status).toBe(200);
+  const alarms = fleet
+    .at(0)
+    .logged()
+    .filter(({ level }) => level === 'error' || level === 'fatal');
+  expect(alarms).toEqual([]);
+  expect(fleet.at(0).strayLines()).toEqual([]);
+}
+
+/** Once what the process keeps open for its own sake is open. */
+async function filesAtRest(): Promise<number> {
+  await (await fetch(`${fleet.at(0).url}${API}/things`, { headers: { cookie } })).text();
+  await fetch(`${fleet.at(0).url}/auth/login`, { redirect: 'manual' });
+  await inFlight();
+  let files = await openFiles();
+  await eventually(async () => {
+    const before = files;
+    await delay(1_200); // kept connections of these requests end after a second
+    files = await openFiles();
+    return files === before;
+  });
+  return files;
+}
+
+test('no client ends the process, or leaves anything behind in it', async () => {
+  const files = await filesAtRest();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(action, { minLength: 1, maxLength: 8 }), { minLength: 8, maxLength: 24 }),
+      async (scripts) => {
+        const sockets = scripts.map(() => open());
+        await Promise.all(scripts.map(async (script, at) => play(sockets[at] ?? open(), script)));
+        for (const socket of sockets) socket.destroy();
+        expect((await fetch(`${fleet.at(0).url}/healthz`)).status).toBe(200);
+      },
+    ),
+    { numRuns: times(40), endOnFailure: true },
+  );
+  await expectUnharmed(files);
+});
+
+test('a client that reads nothing of a response, and sent malformed bytes behind it, does not end the process', async () => {
+  const files = await filesAtRest();
+  const socket = open().pause();
+  socket.write(signedIn(`GET ${API}/large`));
+  await once(socket, 'readable');
+  socket.write('NONSENSE\r\n\r\n');
+  await expectUnharmed(files); // its connection is closed, too
+  socket.destroy();
+});
+
+test('clients that send CONNECT behind a request and leave take nothing with them', async () => {
+  const files = await filesAtRest();
+  const sockets = Array.from({ length: 64 }, () => open());
+  for (const socket of sockets) socket.write(signedIn(`GET ${API}/large`) + request('CONNECT x:1'));
+  await Promise.all(sockets.map(async (socket) => endOf(socket)));
+  for (const socket of sockets) socket.destroy();
+  await expectUnharmed(files);
+});
+
+// A chunk that is kept takes more than 100 bytes: a million of them do not fit.
+describe('in a process with a small heap', () => {
+  let small: Cloakroom;
+  beforeEach(async () => {
+    small = await fleet.add({
+      NODE_OPTIONS: '--max-old-space-size=96',
+      CLIENT_LINGER_SECONDS: '60',
+      METRICS_PORT: '0',
+    });
+  });
+
+  /**
+   * Sends the same on so many connections at once. Resolves with the status of a later request. Our side stays open, so
+   * that a server that waits for it to close keeps each connection.
+   */
+  async function statusAfter(connections: number, bytes: string): Promise<number> {
+    const sockets = Array.from({ length: connections }, () => open(small));
+    await Promise.all(
+      sockets.map(async (socket) => {
+        const answered = new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
+        socket.write(bytes);
+        await answered;
+      }),
+    );
+    const { status } = await fetch(`${small.url}/healthz`);
+    for (const socket of sockets) socket.destroy();
+    return status;
+  }
+
+  test('requests that fill a packet do not fill the memory', async () => {
+    expect(await statusAfter(80, 'GET / HTTP/1.1\r\n\r\n'.repeat(3_000))).toBe(200);
+  });
+
+  test.each(['POST /', 'GET /auth/login'])(
+    '%s without a session, with a body in chunks of one byte, does not fill the memory',
+    async (line) => {
+      expect(await statusAfter(100, request(line, CHUNKED) + '1\r\nx\r\n'.repeat(10_000))).toBe(200);
+    },
+  );
+
+  test('uploads in chunks of one byte do not fill the memory', async () => {
+    const body = `${'1\r\nx\r\n'.repeat(60_000)}0\r\n\r\n`;
+    expect(await statusAfter(24, signedIn(`POST ${API}/things`, CHUNKED) + body)).toBe(200);
+  });
+});

@@ -1,0 +1,305 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { CLIENT_ID } from '../support/constants.ts';
+import { createDotEnvFolder } from '../support/dot-env-folder.ts';
+import { freePort } from '../support/fleet/free-port.ts';
+import { startHouse } from '../support/house.ts';
+import type { House } from '../support/house.ts';
+import { eventually } from '../support/eventually.ts';
+import { startProgram } from '../support/programs.ts';
+import type { Program } from '../support/programs.ts';
+import { exchangeBytes } from '../support/raw.ts';
+
+const KEY = Buffer.alloc(32, 7).toString('base64url');
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(async () => house[Symbol.asyncDispose]());
+afterEach(() => {
+  house.intercept = () => false;
+});
+
+const variables = () => ({
+  PORT: '0',
+  PUBLIC_URL: 'http://localhost:3000',
+  SERVICE_URL: house.serviceOrigin,
+  CLIENT_ID,
+  CLIENT_SECRET: 'a-client-secret',
+  SCOPES: 'room:read',
+  REDIS_URL: house.privateRedis.url,
+  SESSION_KEYS: KEY,
+});
+
+/** `npm start` beside a house whose Redis and service it uses. */
+const npmStart = async (env = {}) => startProgram('npm', ['start', '--silent'], { ...variables(), ...env });
+
+/** What `npm start` runs, without npm. */
+const start = async (env = {}, nodeOptions: readonly string[] = []) =>
+  startProgram(process.execPath, [...nodeOptions, 'scripts/start.mjs'], { ...variables(), ...env });
+
+/** Its address, once it is ready: it listens before Redis has answered it. */
+async function readyUrl(program: Program): Promise<string> {
+  const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+  await eventually(async () => (await fetch(`${url}/readyz`)).ok);
+  return url;
+}
+
+/** Has a process fail on SIGUSR2 as a command of Redis does that nobody waits for. */
+const failing = (how: 'throw' | 'Promise.reject') =>
+  `data:text/javascript,${encodeURIComponent(`
+  process.on('SIGUSR2', () => {
+    const { CLIENT_SECRET: secret } = process.env;
+    const command = { name: 'auth', args: [secret] };
+    const error = Object.assign(new Error('WRONGPASS ' + secret), { name: 'ReplyError', command });
+    ${how}(error);
+  });`)}`;
+
+/** A call that the service has and does not answer. */
+async function slowCall(program: Program): Promise<{ answered: Promise<unknown> }> {
+  const url = await readyUrl(program);
+  const arrived = new Promise<void>((resolve) => {
+    house.intercept = () => {
+      resolve();
+      return true;
+    };
+  });
+  const { cookie } = await house.enter();
+  const answered = fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
+  await arrived;
+  return { answered };
+}
+
+describe('npm start', () => {
+  test('serves metrics on a port of their own, and nothing else', async () => {
+    const port = await freePort();
+    await using program = await start({ METRICS_PORT: String(port) });
+    const url = await readyUrl(program);
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(text).toMatch(/^cloakroom_calls_in_flight 0$/m);
+    expect(text).toMatch(/^process_cpu_seconds_total /m);
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`)).status).toBe(404);
+  });
+
+  test('says which port for metrics is taken, and ends with 1', async () => {
+    const taken = String(house.config.port);
+    await using program = await start({ METRICS_PORT: taken });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    expect(output).toContain('METRICS_PORT');
+  });
+
+  test('logs where it listens, serves, and ends with 0 on SIGTERM', async () => {
+    await using program = await npmStart();
+    const url = await readyUrl(program);
+    expect((await fetch(url)).status).toBe(200);
+    program.child.kill('SIGTERM');
+    const { code, output } = await program.ended();
+    expect(code).toBe(0);
+    expect(output).toContain('"msg":"stopped"'); // the last line is not lost either
+    for (const entry of output
+      .trim()
+      .split('\n')
+      .filter((text) => text !== 'Building …')) {
+      expect(() => JSON.parse(entry) as unknown).not.toThrow();
+    }
+  });
+
+  test('prints nothing of a target that is no path, not even as a warning of Node’s', async () => {
+    await using program = await start();
+    const port = Number(new URL(await readyUrl(program)).port);
+    const head = 'GET http://host:a-password/?code=a-code HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    expect((await exchangeBytes(port, Buffer.from(head))).toString()).toMatch(/^HTTP\/1\.1 400 /);
+    program.child.kill('SIGTERM');
+    const { output } = await program.ended();
+    expect(output).toContain('"path":"not a path"');
+    expect(output).not.toMatch(/a-password|a-code/);
+  });
+
+  test('says with where it listens which build it is', async () => {
+    await using program = await start({ BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' });
+    const [line] = await program.prints(/^.*"msg":"listening".*$/m);
+    expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
+  });
+
+  test('logs no probe that went as the one before it, and each that did not', async () => {
+    await using program = await start();
+    const url = await readyUrl(program);
+    for (const path of ['/readyz', '/healthz', '/readyz', '/healthz']) await fetch(url + path);
+    await fetch(`${url}/healthz/none`);
+    program.child.kill('SIGTERM');
+    const { output } = await program.ended();
+    expect(output.match(/"path":"\/readyz".*"status":200/g)).toHaveLength(1);
+    expect(output.match(/"path":"\/healthz"/g)).toHaveLength(1);
+    expect(output.match(/"path":"\/healthz\/none"/g)).toHaveLength(1);
+  });
+
+  test('is production: it takes no http but on a loopback host, and no default origin', async () => {
+    await using program = await start({ PUBLIC_URL: 'http://app.example' });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    expect(output).toContain('PUBLIC_URL must be https in production');
+  });
+
+  test.each([
+    ['production', 'CLIENT_ID', true],
+    ['production', 'PUBLIC_URL', true],
+    ['production', 'none', false],
+    ['development', 'CLIENT_ID', false],
+  ])(
+    'in %s says of a .env that it does not read it, where %s is missing: %s',
+    async (mode, missing, says) => {
+      await using folder = await createDotEnvFolder('PORT=http\n');
+      const env: Record<string, string> = {
+        NODE_ENV: mode,
+        PUBLIC_URL: 'http://localhost:3000',
+        SERVICE_URL: 'http://localhost:1',
+        CLIENT_ID,
+        CLIENT_SECRET: 'a-client-secret',
+        SCOPES: 'room:read',
+        REDIS_URL: 'redis://localhost:1',
+        SESSION_KEYS: KEY,
+        PAGE_SIZE: 'a problem in any case',
+        [missing]: '',
+      };
+      const { code, output } = await folder.start('dist/main.js', env);
+      expect(code).toBe(1);
+      expect(output).toContain('PAGE_SIZE must be');
+      expect(output.includes('The .env in this folder is not read in production')).toBe(says);
+      expect(output.includes('PORT must be')).toBe(mode === 'development');
+    },
+  );
+
+  test('says that a .env can’t be read, and ends with 1', async () => {
+    await using folder = await createDotEnvFolder(null);
+    for (const entry of ['dist/main.js', 'dist/cli/doctor.js']) {
+      const { code, output } = await folder.start(entry, { NODE_ENV: 'development' });
+      expect([code, output]).toEqual([1, expect.stringMatching(/^\.env can't be read \(\w+\)\n$/)]);
+    }
+  });
+
+  test('names every problem at once, and no secret', async () => {
+    await using program = await start({ SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' });
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    for (const name of ['SESSION_KEYS', 'SCOPES', 'PAGE_SIZE']) expect(output).toContain(name);
+    expect(output).not.toContain('short-secret');
+    expect(output).not.toContain('a-client-secret');
+  });
+
+  test('starts without Redis, and is simply not ready', async () => {
+    await using program = await start({ REDIS_URL: 'redis://127.0.0.1:1' });
+    const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    program.child.kill('SIGTERM');
+    expect((await program.ended()).code).toBe(0);
+  });
+
+  test('starts without the service, and is ready: only what needs it says so', async () => {
+    const keys = house.config.sessionKeys.map((key) => key.toString('base64url')).join();
+    await using program = await start({ SERVICE_URL: 'http://127.0.0.1:1', SESSION_KEYS: keys });
+    const url = await readyUrl(program);
+    const { cookie } = await house.enter();
+    const call = await fetch(`${url}/api/public/v1/workspaces`, { headers: { cookie } });
+    expect(call.status).toBe(502);
+    expect(await call.json()).toMatchObject({ code: 'service_unreachable' });
+    expect((await fetch(`${url}/auth/session`, { headers: { cookie } })).status).toBe(200);
+  });
+
+  test('ends with 1 where a call takes longer than SHUTDOWN_SECONDS, and does not blame the service', async () => {
+    await using program = await start({
+      SHUTDOWN_SECONDS: '1',
+      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+    });
+    const call = await slowCall(program);
+    program.child.kill('SIGTERM');
+    const { code, output } = await program.ended();
+    expect(code).toBe(1);
+    expect(await call.answered).toBe('cut off');
+    const behind = output.slice(output.indexOf('"msg":"draining"')).split('\n').slice(1, -1);
+    const [line = {}, ...more] = behind.map((text) => JSON.parse(text) as object);
+    expect(line).toMatchObject({ msg: 'request', path: '/api/public/v1/slow', cutOff: true });
+    expect(line).not.toHaveProperty('status');
+    expect(more).toEqual([expect.objectContaining({ msg: 'stopped', inTime: false })]);
+  });
+
+  test('drains on Ctrl-C, though npm passes the signal on a second time', async () => {
+    await using program = await npmStart();
+    await readyUrl(program);
+    program.signalGroup('SIGINT');
+    await program.prints(/"msg":"stopped"/);
+    expect((await program.ended()).code).toBe(0);
+  });
+
+  test('goes on to drain when a hang-up comes meanwhile', async () => {
+    await using program = await npmStart({
+      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+      SHUTDOWN_SECONDS: '2',
+    });
+    const call = await slowCall(program);
+    program.child.kill('SIGTERM');
+    await program.prints(/"msg":"draining"/);
+    program.signalGroup('SIGHUP'); // npm itself ends by it
+    expect(await call.answered).toBe('cut off');
+    const { output } = await program.ended();
+    expect(output).toContain('"msg":"stopped"');
+    expect(output).not.toContain('nothing to read again');
+  });
+
+  test('ends at once on a second signal', async () => {
+    await using program = await npmStart({
+      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+    });
+    const call = await slowCall(program);
+    program.child.kill('SIGTERM');
+    await program.prints(/"msg":"draining"/);
+    await delay(400); // an echo of the first would come sooner
+    program.child.kill('SIGTERM');
+    expect(await call.answered).toBe('cut off');
+    expect((await program.ended()).output).not.toContain('"msg":"stopped"');
+  });
+
+  test.each(['throw', 'Promise.reject'] as const)(
+    'ends with 1 and one reduced line on an error that nobody catches: %s',
+    async (how) => {
+      await using program = await start({}, ['--import', failing(how)]);
+      await program.prints(/"msg":"listening"/);
+      program.child.kill('SIGUSR2');
+      const { code, output } = await program.ended();
+      const lines = output.split('\n').slice(0, -1);
+      expect([code, lines.filter((line) => !line.startsWith('{"level":'))]).toEqual([1, []]);
+      expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+        level: 'fatal',
+        msg: 'uncaught error',
+        err: { type: 'ReplyError', message: 'Redis answered WRONGPASS' },
+      });
+      expect(output).not.toContain('a-client-secret');
+    },
+  );
+
+  test('logs a warning of Node by its name and code, in JSON', async () => {
+    const warning = `process.on('SIGUSR2', () => process.emitWarning('/?code=secret', 'SomeWarning', 'SOME'));`;
+    const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(warning)}`];
+    await using program = await start({}, nodeOptions);
+    await program.prints(/"msg":"listening"/);
+    program.child.kill('SIGUSR2');
+    const [line] = await program.prints(/\{.*"msg":"node warning"\}/);
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', warning: 'SomeWarning', code: 'SOME' });
+    program.child.kill('SIGTERM');
+    const { output } = await program.ended();
+    expect(output.split('\n').filter((each) => each !== '' && !each.startsWith('{'))).toEqual([]);
+    expect(output).not.toContain('secret');
+  });
+
+  test('tells the address at which signing in works', async () => {
+    await using program = await start({ NODE_ENV: 'development', PUBLIC_URL: '' });
+    const url = await readyUrl(program);
+    expect(new URL(url).hostname).toBe('localhost');
+    const login = await fetch(`${url}/auth/login`, { redirect: 'manual' });
+    const service = new URL(login.headers.get('location') ?? '');
+    expect(service.searchParams.get('redirect_uri')).toBe(`${url}/auth/callback`);
+  });
+});

@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, expect, test } from '@jest/globals';
+import { CLIENT_SECRET } from '../../support/constants.ts';
+import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import { startRedisServer } from '../../support/fleet/redis-server.ts';
+import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const PAUSE_MS = 5;
+const SIGN_IN = { path: '/auth/login', headers: { accept: 'text/html' } };
+
+afterAll(closeCalls);
+
+test('the password at Redis goes from one to another in two processes under load, and no call fails', async () => {
+  await using server = await startRedisServer();
+  await using admin = Object.assign(new Redis(server.port), {
+    [Symbol.asyncDispose]: async () => void (await admin.quit()),
+  });
+  const urlWith = (password: string) => server.url.replace('://', `://app:${password}@`);
+  const setUser = async (...rules: string[]) => admin.call('ACL', 'SETUSER', 'app', ...rules);
+  const connections = async () =>
+    String(await admin.client('LIST'))
+      .match(/^id=\d+(?=.* user=app)/gm)
+      ?.toSorted() ?? [];
+
+  await setUser('on', '>one', '~cloakroom:*', '+@all');
+  await using folder = await createSecretFolder({ REDIS_URL: urlWith('one') });
+  await using fleet = await startFleet({ processes: 2, redisUrl: server.url, env: folder.env });
+  const entered = await fleet.enter();
+  await eventually(async () => (await connections()).length === 4);
+  const before = await connections();
+  const load = startLoad(4, async (count) => {
+    await delay(PAUSE_MS);
+    return call(fleet.at(count).url, entered.cookie, count % 5 === 0 ? SIGN_IN : {});
+  });
+
+  await setUser('>two');
+  await folder.write('REDIS_URL', urlWith('two'));
+  for (const each of fleet.processes)
+    expect(await each.rereadSecrets()).toMatchObject({ level: 'info', changed: ['REDIS_URL'] });
+  await setUser('<one');
+  await load.next(200);
+  await load.next(302);
+  const answers = await load.stop();
+  expect(Object.keys(tally(answers)).toSorted()).toEqual(['200', '302']);
+  expect(await connections()).toEqual(before);
+
+  // And whatever connects again.
+  await admin.call('CLIENT', 'KILL', 'USER', 'app');
+  await eventually(async () => {
+    const now = await connections();
+    return now.length === 4 && !now.some((one) => before.includes(one));
+  });
+  for (const { url } of fleet.processes)
+    await eventually(async () => (await call(url, entered.cookie)).status === 200);
+});
+
+test('a password that Redis refuses changes nothing, and one line says so', async () => {
+  await using server = await startRedisServer();
+  const urlWith = (password: string) => server.url.replace('://', `://app:${password}@`);
+  await using admin = Object.assign(new Redis(server.port), {
+    [Symbol.asyncDispose]: async () => void (await admin.quit()),
+  });
+  await admin.call('ACL', 'SETUSER', 'app', 'on', '>one', '~cloakroom:*', '+@all');
+  await using folder = await createSecretFolder({ REDIS_URL: urlWith('one'), CLIENT_SECRET });
+  await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
+  const spent = await fleet.enter('ada', { expiresAt: 0 });
+
+  await folder.write('REDIS_URL', urlWith('guessed'));
+  await folder.write('CLIENT_SECRET', 'guessed-too');
+  const line = await fleet.at(0).rereadSecrets();
+  expect(line).toMatchObject({
+    level: 'error',
+    problems: ['REDIS_URL has a user or password that Redis refuses'],
+  });
+  expect(JSON.stringify(fleet.at(0).logged())).not.toContain('guessed');
+  // Renewed with the client secret from before: it is all or nothing.
+  expect((await call(fleet.at(0).url, spent.cookie)).status).toBe(200);
+});
+
+test.each([
+  ['that has no password where one is asked for', '', 'REDIS_URL has no password, and Redis asks for one'],
+  [
+    'of a user who may not read',
+    'next:one@',
+    'REDIS_URL has a user who may not do at Redis what Cloakroom does',
+  ],
+])(
+  'a login %s changes nothing, and whatever connects again does so as before',
+  async (_what, login, problem) => {
+    await using server = await startRedisServer();
+    await using admin = Object.assign(new Redis(server.port), {
+      [Symbol.asyncDispose]: async () => void (await admin.quit()),
+    });
+    const urlWith = (user: string) => server.url.replace('://', `://${user}`);
+    const rights = ['on', '>one', '~cloakroom:*', '+@all'];
+    await admin.call('ACL', 'SETUSER', 'app', ...rights);
+    await admin.call('ACL', 'SETUSER', 'next', ...rights, '-getex');
+    await using folder = await createSecretFolder({ REDIS_URL: urlWith('app:one@') });
+    await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
+    const { cookie } = await fleet.enter();
+    const { url } = fleet.at(0);
+    await admin.config('SET', 'requirepass', 'theirs');
+
+    await folder.write('REDIS_URL', urlWith(login));
+    expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems: [problem] });
+    expect((await call(url, cookie)).status).toBe(200);
+    await admin.call('CLIENT', 'KILL', 'USER', 'app');
+    await eventually(async () => (await call(url, cookie)).status === 200);
+  },
+);
+
+test('another host, database or kind of Redis needs a restart', async () => {
+  await using folder = await createSecretFolder({ REDIS_URL: '' });
+  await using server = await startRedisServer();
+  await folder.write('REDIS_URL', server.url);
+  await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
+  const entered = await fleet.enter();
+  for (const url of [`${server.url}/1`, 'redis://127.0.0.1:1', server.url.replace('redis:', 'rediss:')]) {
+    await folder.write('REDIS_URL', url);
+    const { problems } = await fleet.at(0).rereadSecrets();
+    expect(problems).toEqual([expect.stringMatching(/^REDIS_URL .* needs a restart$/)]);
+  }
+  expect((await call(fleet.at(0).url, entered.cookie)).status).toBe(200);
+});

@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CLIENT_SECRET, SESSION_KEY } from '../../support/constants.ts';
+import { call, closeCalls } from '../../support/fleet/calls.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import type { Fleet } from '../../support/fleet/fleet.ts';
+import { freePort } from '../../support/fleet/free-port.ts';
+import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
+import type { SecretFolder } from '../../support/fleet/secret-folder.ts';
+
+const newKey = () => randomBytes(32).toString('base64url');
+
+afterAll(closeCalls);
+
+describe('a broken file', () => {
+  let folder: SecretFolder;
+  let fleet: Fleet;
+  beforeAll(async () => {
+    folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
+    fleet = await startFleet({ env: folder.env });
+  });
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    ['empty', '', 'SESSION_KEYS_FILE names a file that is empty'],
+    [
+      'cut in the middle of a key',
+      SESSION_KEY.slice(0, 30),
+      'SESSION_KEYS (from SESSION_KEYS_FILE) has a key',
+    ],
+    [
+      'a key and half of the next one',
+      `${SESSION_KEY},${SESSION_KEY.slice(1)}`,
+      'SESSION_KEYS (from SESSION_KEYS_FILE)',
+    ],
+  ])(
+    'a file that is %s changes nothing, nor does what stands in the others',
+    async (_what, text, problem) => {
+      const { cookie } = await fleet.enter('ada', { expiresAt: 0 });
+      await folder.write('CLIENT_SECRET', 'another-secret');
+      await folder.write('SESSION_KEYS', text);
+      const line = await fleet.at(0).rereadSecrets();
+      expect(line).toMatchObject({ level: 'error', problems: [expect.stringContaining(problem)] });
+      expect(JSON.stringify(line)).not.toContain(text || 'nothing');
+      expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+    },
+  );
+});
+
+test('a file that is gone changes nothing; once it is back it is read', async () => {
+  const metricsPort = await freePort();
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
+  await using fleet = await startFleet({ env: { ...folder.env, METRICS_PORT: String(metricsPort) } });
+  const { cookie } = await fleet.enter();
+  const { url } = fleet.at(0);
+  await folder.remove('SESSION_KEYS');
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
+    problems: ["SESSION_KEYS_FILE names a file that can't be read (ENOENT)"],
+  });
+  expect((await call(url, cookie)).status).toBe(200);
+
+  await folder.write('SESSION_KEYS', newKey());
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ changed: ['SESSION_KEYS'] });
+  expect((await call(url, cookie)).status).toBe(401);
+  const unchanged = await fleet.at(0).rereadSecrets();
+  expect(unchanged).toMatchObject({ level: 'info', msg: 'secrets are read again: nothing has changed' });
+  expect(unchanged).not.toHaveProperty('changed');
+  const metrics = (await call(`http://127.0.0.1:${metricsPort}`, '', { path: '/metrics' })).body;
+  expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="done"} 2');
+  expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="failed"} 1');
+});
+
+test('a pipe in the place of a file holds nothing up', async () => {
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
+  await using fleet = await startFleet({ env: folder.env });
+  const { cookie } = await fleet.enter();
+  await folder.remove('SESSION_KEYS');
+  execFileSync('mkfifo', [folder.env['SESSION_KEYS_FILE'] ?? '']);
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
+    problems: ["SESSION_KEYS_FILE names a file that can't be read (it is no regular file)"],
+  });
+  expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+});
+
+test('an answer that is under way goes on, whatever secrets change', async () => {
+  await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
+  await using fleet = await startFleet({ env: folder.env });
+  const { cookie } = await fleet.enter();
+  let finish = () => {};
+  fleet.service.intercept = (_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/plain' }).write('the first half, ');
+    finish = () => res.end('and the second');
+    return true;
+  };
+  const answer = await request(`${fleet.at(0).url}/api/public/v1/slow`, { headers: { cookie } });
+  await folder.write('SESSION_KEYS', newKey());
+  await folder.write('CLIENT_SECRET', 'another-secret');
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ changed: ['CLIENT_SECRET', 'SESSION_KEYS'] });
+  finish();
+  expect(await answer.body.text()).toBe('the first half, and the second');
+});
+
+test('without a file there is nothing to read again, and the process goes on', async () => {
+  await using fleet = await startFleet();
+  const { cookie } = await fleet.enter();
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({
+    level: 'info',
+    msg: 'no secret comes from a file: there is nothing to read again',
+  });
+  expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+});

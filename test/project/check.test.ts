@@ -1,0 +1,227 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createSmallProject } from './small-project.ts';
+
+/** What the tests leave behind for the look through the logs, which counts as a test. */
+const LOGS = {
+  '1.lines': '{"level":"info","time":1,"msg":"request"}',
+  '1.secrets': '{"kind":"access token","value":"q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA"}',
+};
+
+/** A stand-in for jest that leaves a result behind, and logs. */
+function jest(
+  passed: number,
+  failed: number,
+  suitesThatDidNotRun = 0,
+  logs: object = LOGS,
+  skipped = 0,
+): string {
+  return `
+    for (const [name, text] of Object.entries(${JSON.stringify(logs)}))
+      require('fs').writeFileSync(require('path').join(process.env.LOG_AUDIT_FOLDER, name), text);
+    const [file] = process.argv.flatMap((arg) => arg.startsWith('--outputFile=') ? [arg.slice(13)] : []);
+    require('fs').writeFileSync(file, JSON.stringify({
+      numPassedTests: ${passed}, numFailedTests: ${failed}, numRuntimeErrorTestSuites: ${suitesThatDidNotRun},
+      numPendingTests: ${skipped}, numTodoTests: 0,
+    }));
+    process.exitCode = ${failed + suitesThatDidNotRun > 0 ? 1 : 0};
+  `;
+}
+
+const TELLS_OPTIONS = `
+  console.log('jest', ...process.argv.slice(2));
+  console.log('repeat', process.env.PROPERTY_SEED, process.env.REPEAT_COMMAND);
+`;
+
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+
+const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
+
+/** The tests run on this Node, and then on the one that stands here. */
+const OTHER = process.versions.node.startsWith('24.') ? '20' : '24';
+const OTHER_NODE = `test/nodes/${OTHER}/node_modules/.bin/node`;
+const otherNode = {
+  [`test/nodes/${OTHER}/package-lock.json`]: '{"packages":{}}',
+  [`test/nodes/${OTHER}/node_modules/.package-lock.json`]: '{"packages":{"node_modules/node":{}}}',
+  [OTHER_NODE]: `#!/bin/sh\nON_OTHER=1 exec '${process.execPath}' "$@"\n`,
+};
+
+const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy', 'nginx', 'caddy', 'promtool'];
+const KUBECTL = `#!/bin/sh\necho '"kustomizeVersion": "v5.0.0"'\n`;
+
+/** Runs the checks of a project whose tools find nothing wrong, but for those that are given. */
+async function check(tools: Readonly<Record<string, string>>, ci = '', python = 'raise ImportError') {
+  const files = { ...Object.fromEntries(TOOLS.map((path) => [path, ''])), ...tools };
+  await using project = await createSmallProject({
+    ...Object.fromEntries(Object.entries(files).map(([path, code]) => [`node_modules/${path}`, code])),
+    'python/requests_oauthlib.py': python,
+    'test/local-service/clients/python.test.ts': `import '../../scripts/requests-oauthlib.mjs';`,
+    ...otherNode,
+  });
+  await chmod(join(project.folder, OTHER_NODE), 0o755);
+  // The programs that must be there, and no apt-get: a test installs nothing.
+  const programs = join(project.folder, 'programs');
+  await mkdir(programs);
+  await writeFile(join(programs, 'kubectl'), KUBECTL, { mode: 0o755 });
+  await Promise.all(PROGRAMS.map((name) => symlink(process.execPath, join(programs, name))));
+  const env = {
+    PATH: programs,
+    PYTHONPATH: join(project.folder, 'python'),
+    CI: ci,
+    PROPERTY_SEED: undefined,
+  };
+  const { code, stdout, stderr } = await project.run('check.mjs', { env });
+  return { code, lines: stdout.trimEnd().split('\n').slice(-2), stdout, stderr };
+}
+
+describe('a check that finds nothing', () => {
+  let checked: Awaited<ReturnType<typeof check>>;
+  beforeAll(async () => {
+    checked = await check({ 'jest/bin/jest.js': TELLS_OPTIONS + jest(12, 0) });
+  });
+
+  test('ends with the number of tests', () => {
+    expect(checked).toMatchObject({
+      code: 0,
+      lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
+    });
+  });
+
+  test('runs all tests, and on another Node those that it can change, with three workers', () => {
+    const [all = [], others = []] = [...checked.stdout.matchAll(/^jest (.+)$/gm)].map(([, args = '']) =>
+      args.split(' '),
+    );
+    const ignored = (args: string[]) =>
+      args.flatMap((arg) => (arg.startsWith('--testPathIgnorePatterns=') ? [arg.slice(25)] : []));
+    expect(ignored(all)).toEqual([]);
+    const isRun = (path: string) => !ignored(others).some((pattern) => new RegExp(pattern).test(path));
+    const run = [
+      'app/http/shutdown',
+      'app/oauth/login',
+      'project/deploy/tls',
+      'project/deploy/front-rules',
+      'browser/export',
+    ];
+    const left = ['project/deploy/alerts', 'browser/views', 'unit/browser/counts'];
+    expect([...run, ...left].filter((name) => isRun(`/test/${name}.test.ts`))).toEqual(run);
+    expect(isRun('/test/containers/image.test.ts')).toBe(false);
+    for (const args of [all, others]) expect(args).toContain('--maxWorkers=3');
+  });
+
+  test('draws another seed for generated inputs each time, and says what repeats its tests', async () => {
+    const again = await check({ 'jest/bin/jest.js': TELLS_OPTIONS + jest(12, 0) });
+    const seeds = [checked, again].map(({ stdout }) => {
+      const [, printed] = /^PROPERTY_SEED=(\d+)$/m.exec(stdout) ?? [];
+      expect(stdout.match(/^repeat .+$/gm)).toEqual([
+        `repeat ${printed} npm test --`,
+        `repeat ${printed} npm run test:node -- ${OTHER}`,
+      ]);
+      return printed;
+    });
+    expect(new Set(seeds).size).toBe(2);
+  });
+
+  test('says that the tests of requests-oauthlib are skipped where that is missing, and goes on', () => {
+    expect(checked.stderr).toBe(
+      'Its tests are skipped: requests-oauthlib is missing: install it, e.g. on Debian or Ubuntu: ' +
+        'sudo apt-get install python3-requests-oauthlib\n',
+    );
+  });
+});
+
+test('a check goes on after a failure, and names what failed', async () => {
+  const tools = { 'jest/bin/jest.js': jest(12, 0), 'knip/bin/knip.js': 'process.exit(1)' };
+  expect(await check({ ...tools, 'prettier/bin/prettier.cjs': 'process.exit(2)' })).toMatchObject({
+    code: 1,
+    lines: ['Failed: format, dead code.', 'tests: 26 passed, 0 failed'],
+  });
+});
+
+test('a check counts tests that failed', async () => {
+  expect(await check({ 'jest/bin/jest.js': jest(10, 2) })).toMatchObject({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 22 passed, 4 failed'],
+  });
+});
+
+test('a check counts a suite that did not run as a failure', async () => {
+  expect(await check({ 'jest/bin/jest.js': jest(10, 0, 1) })).toMatchObject({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 22 passed, 2 failed'],
+  });
+});
+
+test('a check whose tests could not run at all has failed', async () => {
+  expect(await check({ 'jest/bin/jest.js': 'process.exit(1)' })).toMatchObject({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 0 passed, 2 failed'],
+  });
+});
+
+test('a check whose tests have left no log behind has failed', async () => {
+  const tools = { 'jest/bin/jest.js': jest(12, 0, 0, { '1.secrets': LOGS['1.secrets'] }) };
+  const { code, lines, stderr } = await check(tools);
+  expect({ code, lines }).toEqual({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed'],
+  });
+  expect(stderr).toContain('no line was kept to look through');
+});
+
+test.each([
+  [
+    'leave a server open',
+    `exports.open = () => new Promise((done) => require('net').createServer().listen(0, '127.0.0.1', done));`,
+    /ended 1 of Jest's workers\..*\n.*TCPServerWrap.*\nEnded by SIGTERM\.\n/,
+  ],
+  [
+    'hang once Node has begun to exit',
+    `exports.open = () => process.once('exit', () => { for (;;); });`,
+    /ended 1 of Jest's workers\..*\nEnded by SIGKILL\.\n/,
+  ],
+])('a check whose tests %s in a worker of jest has failed', async (_, open, told) => {
+  const endsWorker = `
+    const { Worker } = require('${MODULES}/jest-worker');
+    const options = { exposedMethods: ['open'], numWorkers: 1, workerGracefulExitTimeout: 50 };
+    const worker = new Worker(require.resolve('leak'), options);
+    worker.open().then(() => worker.end());
+  `;
+  const { code, lines, stderr } = await check({
+    'jest/bin/jest.js': jest(12, 0) + endsWorker,
+    'leak/index.js': open,
+  });
+  expect({ code, lines }).toEqual({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 26 passed, 2 failed'],
+  });
+  expect(stderr).toMatch(told);
+});
+
+test('a check whose tests fail on another Node alone has failed', async () => {
+  const both = `if (process.env.ON_OTHER) { ${jest(10, 2)} } else { ${jest(12, 0)} }`;
+  expect(await check({ 'jest/bin/jest.js': both })).toMatchObject({
+    code: 1,
+    lines: [`Failed: tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed'],
+  });
+});
+
+test('in CI a skipped test has failed', async () => {
+  const tools = { 'jest/bin/jest.js': jest(12, 0, 0, LOGS, 1) };
+  expect(await check(tools, 'true', '')).toMatchObject({
+    code: 1,
+    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 26 passed, 2 failed'],
+  });
+  expect(await check(tools)).toMatchObject({
+    code: 0,
+    lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
+  });
+});
+
+test('in CI, where nobody would see them missing, a check without requests-oauthlib has failed', async () => {
+  expect(await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true')).toMatchObject({
+    code: 1,
+    lines: ['Failed: programs and build.', 'tests: 26 passed, 0 failed'],
+  });
+});

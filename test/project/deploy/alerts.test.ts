@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { ROOT } from '../../support/constants.ts';
+import { unknownIn } from './known-metrics.ts';
+import { expectPromQl, promtool } from './promtool.ts';
+
+const FOLDER = join(ROOT, 'deploy/prometheus');
+
+interface Rule {
+  readonly record?: string;
+  readonly alert?: string;
+  readonly expr: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** Those of a day and a week stand apart: time costs time. */
+const UNIT_TESTS = ['cloakroom-alerts.test.yaml', 'cloakroom-alerts.long.test.yaml'];
+
+const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
+const { groups } = parse(read('cloakroom-alerts.yaml')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const alerts = rules.flatMap(({ alert, ...rule }) => (alert === undefined ? [] : [{ alert, ...rule }]));
+const recorded = rules.flatMap(({ record }) => (record === undefined ? [] : [record]));
+
+const operations = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const [, section = ''] = /\n## Alerts and runbooks\n([^]*?)\n## /.exec(operations) ?? [];
+const runbooks = new Map(
+  section
+    .split(/^#### /m)
+    .slice(1)
+    .map((entry) => [entry.split('\n', 1)[0] ?? '', entry.split(/^#/m, 1)[0] ?? '']),
+);
+
+describe('The rules of Prometheus', () => {
+  test('can be read by it', async () => {
+    expect(await promtool('check', 'rules', join(FOLDER, 'cloakroom-alerts.yaml'))).toContain('SUCCESS');
+  });
+
+  test.each(UNIT_TESTS)(
+    'fire when they should, each alone: %s',
+    async (file) => {
+      expect(await promtool('test', 'rules', join(FOLDER, file))).toContain('SUCCESS');
+    },
+    600_000,
+  );
+
+  test('are each seen firing in those tests', () => {
+    const fired = [
+      ...UNIT_TESTS.map(read)
+        .join('')
+        .matchAll(/\{alertname="(\w+)"\}/g),
+    ].map(([, name]) => name);
+    expect(new Set(fired)).toEqual(new Set(alerts.map(({ alert }) => alert)));
+  });
+
+  test.each(rules)('ask for nothing that no process counts: $alert$record', ({ expr }) => {
+    expect(unknownIn(expr, recorded)).toEqual([]);
+  });
+});
+
+describe.each(alerts)('$alert', ({ alert, labels, annotations }) => {
+  const runbook = runbooks.get(alert) ?? '';
+
+  test('says whom to wake, what is the matter, and where to read on', () => {
+    expect(['page', 'ticket']).toContain(labels?.['severity']);
+    expect(annotations?.['summary']).toMatch(/\S+ \S+/);
+    expect(annotations?.['runbook']).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+  });
+
+  test('has a runbook that goes from what people see to what not to do', () => {
+    const steps = [...runbook.matchAll(/^- \*\*(.+?):\*\* ./gm)].map(([, step]) => step);
+    expect(steps).toEqual(['People see', 'It means', 'Look', 'Do', 'Don’t']);
+  });
+});
+
+describe('The runbooks', () => {
+  test('have no entry without an alert', () => {
+    expect([...runbooks.keys()].toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
+  });
+
+  test('have queries that Prometheus can read, and for nothing that no process counts', async () => {
+    const queries = [...section.matchAll(/`([^`\n]+)`/g)]
+      .map(([, code = '']) => code)
+      .filter((code) => /\b(?:cloakroom_|process_|nodejs_|up\{)/.test(code));
+    expect(queries.length).toBeGreaterThan(10);
+    expect(queries.flatMap((query) => unknownIn(query))).toEqual([]);
+    await expectPromQl(queries);
+  });
+});
+
+describe('These tests', () => {
+  test.each([
+    ['cloakroom_requests_total', 'cloakroom_requests_total'],
+    ['rate(cloakroom_request_duration_seconds[5m])', 'cloakroom_request_duration_seconds'],
+    ['cloakroom_ready{code="a"}', 'cloakroom_ready{code}'],
+    ['cloakroom_redis_errors_total{kind=~"away|gone"}', 'cloakroom_redis_errors_total{kind=~"away|gone"}'],
+    ['sum by (status) (cloakroom_ready)', 'by (status)'],
+    ['namespace_job:nothing:rate5m > 1', 'namespace_job:nothing:rate5m'],
+  ])('would find what is unknown in %s', (expression, unknown) => {
+    expect(unknownIn(expression)).toEqual([unknown]);
+  });
+});

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { ROOT } from '../../support/constants.ts';
+import type { PrometheusDashboard } from './dashboard-model.ts';
+import { cloakroomMetrics, unknownIn } from './known-metrics.ts';
+import { expectPromQl } from './promtool.ts';
+import { typeErrors } from './type-errors.ts';
+
+const FILE = join(ROOT, 'deploy/grafana/cloakroom.json');
+const dashboard = JSON.parse(readFileSync(FILE, 'utf8')) as PrometheusDashboard;
+const panels = dashboard.panels.flatMap((panel) => (panel.type === 'row' ? [] : [panel]));
+const expressions = [
+  ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  ...dashboard.annotations.list.map(({ expr }) => expr),
+];
+
+/** The variables as Grafana would fill them in. */
+const filledIn = (expression: string) =>
+  expression.replaceAll('$__rate_interval', '1m').replaceAll(/\$(?:namespace|job|instance)\b/g, '.*');
+
+test('The dashboard is one that Grafana knows in every field', async () => {
+  const from = '../../test/project/deploy/dashboard-model.ts';
+  expect(await typeErrors([{ value: dashboard, type: 'PrometheusDashboard', from }])).toEqual([]);
+});
+
+describe('Its expressions', () => {
+  test('can be read by Prometheus', async () => {
+    await expectPromQl(expressions.map(filledIn));
+  });
+
+  test('ask for nothing that no process counts', () => {
+    expect(expressions.flatMap((expression) => unknownIn(filledIn(expression)))).toEqual([]);
+  });
+
+  test('leave out no metric of Cloakroom', () => {
+    const all = expressions.join('\n');
+    expect(Object.keys(cloakroomMetrics).filter((name) => !all.includes(name))).toEqual([]);
+  });
+
+  test('look at the processes that were chosen, and at no others', () => {
+    const chosen = 'namespace=~"$namespace",job=~"$job",instance=~"$instance"';
+    const selectors = expressions
+      .filter((expression) => !expression.startsWith('ALERTS{'))
+      .flatMap((expression) => [...expression.matchAll(/\{([^}]*)\}/g)].map(([, matchers = '']) => matchers));
+    expect(selectors.filter((matchers) => !matchers.startsWith(chosen))).toEqual([]);
+  });
+});
+
+describe('Its panels', () => {
+  test('each say what they show, and in which unit', () => {
+    expect(panels.filter(({ title, description }) => !title || !description)).toEqual([]);
+    const without = panels.filter(
+      ({ type, fieldConfig }) => type !== 'heatmap' && !fieldConfig.defaults.unit,
+    );
+    expect(without.map(({ title }) => title)).toEqual([]);
+  });
+
+  test('lie beside each other, none on another', () => {
+    const taken = dashboard.panels.flatMap(({ gridPos }) => {
+      const { x = 0, y = 0, w = 0, h = 0 } = gridPos ?? {};
+      return Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`);
+    });
+    expect(new Set(taken).size).toBe(taken.length);
+    expect(taken.every((cell) => Number(cell.split(',')[0]) < 24)).toBe(true);
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+  });
+});

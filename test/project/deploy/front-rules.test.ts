@@ -1,0 +1,201 @@
+import { connect } from 'node:http2';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort } from '../../support/fleet/free-port.ts';
+import { startCaddy } from '../../support/fronts/caddy.ts';
+import { createFetch, createPlace, openTls } from '../../support/fronts/front.ts';
+import type { Front, Place } from '../../support/fronts/front.ts';
+import { startNginx } from '../../support/fronts/nginx.ts';
+import { startHaproxy } from '../../support/haproxy.mjs';
+import { startHouse } from '../../support/house.ts';
+import type { House } from '../../support/house.ts';
+import { eventually } from '../../support/eventually.ts';
+import { exchangeBytes } from '../../support/raw.ts';
+
+// What strangers ask of those who stand in front of Cloakroom, as deploy/ sets them up.
+
+const SECRET = 'c0de-that-nobody-may-read';
+
+/** Addresses whose question mark somebody on the way has encoded or lost. */
+const MANGLED = ['%3Fcode=', '%253fcode=', ';code=', '&code=', ',code=', '/code=', '%26', '%3b', '%23'].map(
+  (lead) => `/seen${lead}${SECRET}`,
+);
+
+/** Ways to write `/readyz` that some reader takes for it. */
+const READYZ = [
+  '/readyz',
+  '/readyz?a=b',
+  '/readyz/',
+  '//readyz',
+  '/./readyz',
+  '/x/../readyz',
+  '/readyz/.',
+  '/%72eadyz',
+  '/readyz%2f',
+  '/READYZ',
+  '/readyz;a',
+  '/readyz#a',
+  '/readyz%23',
+  '/readyz%3fa',
+  'http://localhost/readyz',
+];
+
+const head = (target: string, host = 'localhost', method = 'GET') =>
+  `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
+const locationOf = (answer: string) => /^location: (.*)\r$/im.exec(answer)?.[1] ?? null;
+
+describe.each([
+  ['nginx', startNginx],
+  ['Caddy', startCaddy],
+])('%s', (_name, startFront) => {
+  let place: Place;
+  let house: House;
+  let front: Front;
+  beforeAll(async () => {
+    place = await createPlace();
+    house = await startHouse({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
+    front = await startFront(place, [`127.0.0.1:${house.config.port}`]);
+  });
+  afterAll(async () => {
+    await front[Symbol.asyncDispose]();
+    await house[Symbol.asyncDispose]();
+  });
+
+  const overTls = async (text: string) => {
+    const end = await openTls(place);
+    end.socket.write(text);
+    await end.over;
+    return end.text();
+  };
+  const overHttp = async (text: string) =>
+    (await exchangeBytes(place.httpPort, Buffer.from(text))).toString('latin1');
+
+  test.each(READYZ)('shows nobody whether a process is ready: %s', async (target) => {
+    expect([400, 404]).toContain(statusOf(await overTls(head(target))));
+  });
+
+  test('shows everybody that a process works', async () => {
+    const answer = await createFetch(place)(`${place.origin}/healthz`);
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
+  });
+
+  test.each([
+    ['another name', head('/', 'other.example')],
+    ['a name that begins with ours', head('/', 'localhost.other.example')],
+    ['a name that ends with ours', head('/', 'other-localhost')],
+    ['an address', head('/', '127.0.0.1')],
+    ['another name in absolute form', head('http://other.example/', 'localhost')],
+  ])('has nothing at %s, over TLS or not', async (_what, text) => {
+    const before = house.logged.length;
+    for (const send of [overTls, overHttp]) {
+      const answer = await send(text);
+      expect([statusOf(answer), locationOf(answer)]).toEqual([421, null]);
+    }
+    expect(house.logged.slice(before).filter((line) => !line.includes('"path":"/readyz"'))).toEqual([]);
+  });
+
+  test('has nothing at another name, over HTTP/2', async () => {
+    const session = connect(place.origin, { ca: place.certificate.cert });
+    const [headers] = (await once(
+      session.request({ ':path': '/', ':authority': 'other.example' }).end(),
+      'response',
+    )) as [Record<string, unknown>];
+    expect(headers[':status']).toBe(421);
+    session.close();
+  });
+
+  test.each([
+    '/',
+    '//other.example/',
+    '/\\other.example',
+    '/a?b=c',
+    'http://localhost/a?b=c',
+    '/.@other.example',
+  ])('leads from http to PUBLIC_URL alone: %s', async (target) => {
+    const answer = await overHttp(head(target));
+    expect([statusOf(answer), locationOf(answer)?.startsWith(`${place.origin}/`)]).toEqual([308, true]);
+  });
+
+  test.each([
+    head('x:@other.example/'),
+    head('http:@other.example/'),
+    head('@other.example/'),
+    head('*', 'localhost', 'OPTIONS'),
+    head('other.example:443', 'localhost', 'CONNECT'),
+  ])('leads nowhere where a target is no path: %j', async (text) => {
+    expect(locationOf(await overHttp(text))).toBeNull();
+  });
+
+  test('no query, fragment or user of an address gets into a log', async () => {
+    const targets = [
+      `/seen?code=${SECRET}`,
+      `/seen#state=${SECRET}`,
+      `/seen?a#${SECRET}`,
+      `http://localhost/seen?code=${SECRET}`,
+      `http://localhost/seen#${SECRET}`,
+      `http://me:${SECRET}@localhost/seen`,
+      `http://localhost?code=${SECRET}`,
+      `x:${SECRET}@localhost/seen`,
+      `?code=${SECRET}`,
+      `#${SECRET}`,
+      SECRET,
+    ];
+    const host = new URL(place.origin).host; // Caddy logs no other
+    for (const target of [...targets, ...MANGLED]) {
+      for (const send of [overTls, overHttp]) {
+        await send(head(target, host));
+        await send(head(target, 'other.example'));
+      }
+    }
+    await overTls(head('/last-one', host));
+    await eventually(async () => (await front.logged()).includes('/last-one'));
+    expect(await front.logged()).toContain('/seen');
+    expect(await front.logged()).not.toContain(SECRET);
+    expect(house.logged.join('')).not.toContain(SECRET);
+  });
+});
+
+describe('HAProxy', () => {
+  let house: House;
+  let port: number;
+  let program: Awaited<ReturnType<typeof startHaproxy>>;
+  beforeAll(async () => {
+    port = await freePort();
+    house = await startHouse({ PUBLIC_URL: `http://localhost:${port}`, TRUST_PROXY: '1' });
+    const host = `127.0.0.1:${house.config.port}`;
+    program = await startHaproxy(port, [host, host, host]);
+  });
+  afterAll(async () => {
+    await program[Symbol.asyncDispose]();
+    await house[Symbol.asyncDispose]();
+  });
+  const send = async (text: string) => (await exchangeBytes(port, Buffer.from(text))).toString('latin1');
+
+  test.each(READYZ)('shows nobody whether a process is ready: %s', async (target) => {
+    expect([400, 404]).toContain(statusOf(await send(head(target))));
+  });
+
+  test('asks for no upgrade, whatever a browser asks for', async () => {
+    const upgrades: unknown[] = [];
+    house.running.server.on('request', ({ headers, url }) => {
+      if (url === '/upgraded') upgrades.push(headers.upgrade);
+    });
+    const fields = 'Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk';
+    const answer = await send(head('/upgraded').replace('Connection: close', fields));
+    expect([statusOf(answer), upgrades]).toEqual([404, [undefined]]);
+  });
+
+  test('no query, fragment or user of an address gets into its log', async () => {
+    const targets = [
+      `/seen?a=${SECRET}`,
+      `/seen#${SECRET}`,
+      `http://me:${SECRET}@localhost/seen?a=${SECRET}`,
+    ];
+    for (const target of [...targets, ...MANGLED, `?a=${SECRET}`, `x:${SECRET}@a`]) await send(head(target));
+    await send(head('/last-one'));
+    await eventually(async () => program.printed().includes('/last-one'));
+    expect(program.printed()).toContain('/seen');
+    expect(program.printed()).not.toContain(SECRET);
+  });
+});

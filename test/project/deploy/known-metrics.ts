@@ -1,0 +1,131 @@
+import {
+  RENEWAL_FAILURES,
+  RENEWAL_OUTCOMES,
+  RENEWAL_TRIGGERS,
+} from '../../../src/oauth/refresh/refresh-metrics.ts';
+import { SIGN_IN_OUTCOMES } from '../../../src/oauth/sign-in-metrics.ts';
+import { GRANTS, TOKEN_ENDPOINT_OUTCOMES } from '../../../src/oauth/token-endpoint-metrics.ts';
+import { REFUSAL_CODES } from '../../../src/gateway/gateway-metrics.ts';
+import { CALLERS } from '../../../src/metrics.ts';
+import { REDIS_COMMANDS, REDIS_ERRORS } from '../../../src/redis/redis-metrics.ts';
+import { OTHER_METHODS } from '../../../src/http/request-metrics.ts';
+import { SERVICE_STATUSES } from '../../../src/upstream/service-metrics.ts';
+import { STATUSES } from '../../../src/observability/status-kinds.ts';
+import { ROUTES } from '../../../src/routes.ts';
+import { RELOAD_OUTCOMES } from '../../../src/config/secrets-reload-metrics.ts';
+import { ENDS_OF_SESSION } from '../../../src/session/session-metrics.ts';
+import { packageVersion } from '../../support/package-version.ts';
+
+/** A metric, as the registry of a process has it. */
+interface Metric {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  /** The values that a label can have; null where they are not a short list. */
+  readonly labels: Readonly<Record<string, readonly string[] | null>>;
+}
+
+/** What Cloakroom counts, and all that its labels may be: for rules, a dashboard and runbooks, and for who looks for more. */
+export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
+  cloakroom_request_duration_seconds: {
+    type: 'histogram',
+    labels: {
+      route: Object.keys(ROUTES),
+      method: [...new Set([...Object.values(ROUTES).flat(), OTHER_METHODS])],
+      status: STATUSES,
+    },
+  },
+  cloakroom_service_duration_seconds: {
+    type: 'histogram',
+    labels: { caller: CALLERS, status: SERVICE_STATUSES },
+  },
+  cloakroom_token_endpoint_duration_seconds: {
+    type: 'histogram',
+    labels: { grant: GRANTS, outcome: TOKEN_ENDPOINT_OUTCOMES },
+  },
+  cloakroom_refusals_total: { type: 'counter', labels: { code: REFUSAL_CODES } },
+  cloakroom_calls_in_flight: { type: 'gauge', labels: {} },
+  cloakroom_renewals_total: {
+    type: 'counter',
+    labels: { trigger: RENEWAL_TRIGGERS, outcome: RENEWAL_OUTCOMES },
+  },
+  cloakroom_renewal_failures_total: { type: 'counter', labels: { cause: RENEWAL_FAILURES } },
+  cloakroom_renewal_lock_wait_seconds: { type: 'histogram', labels: {} },
+  cloakroom_sign_ins_total: { type: 'counter', labels: { outcome: SIGN_IN_OUTCOMES } },
+  cloakroom_sessions_started_total: { type: 'counter', labels: {} },
+  cloakroom_sessions_ended_total: { type: 'counter', labels: { cause: ENDS_OF_SESSION } },
+  cloakroom_redis_command_duration_seconds: { type: 'histogram', labels: { command: REDIS_COMMANDS } },
+  cloakroom_redis_errors_total: { type: 'counter', labels: { kind: REDIS_ERRORS } },
+  cloakroom_ready: { type: 'gauge', labels: {} },
+  cloakroom_draining: { type: 'gauge', labels: {} },
+  cloakroom_secrets_reloads_total: { type: 'counter', labels: { outcome: RELOAD_OUTCOMES } },
+  cloakroom_build_info: {
+    type: 'gauge',
+    labels: { version: [packageVersion], revision: ['unknown'], node: [process.version] },
+  },
+};
+
+/** prom-client's own, and those that Prometheus makes. */
+const others: Readonly<Record<string, Metric>> = {
+  nodejs_eventloop_lag_p99_seconds: { type: 'gauge', labels: {} },
+  nodejs_gc_duration_seconds: { type: 'histogram', labels: { kind: null } },
+  nodejs_heap_size_used_bytes: { type: 'gauge', labels: {} },
+  process_cpu_seconds_total: { type: 'counter', labels: {} },
+  process_max_fds: { type: 'gauge', labels: {} },
+  process_open_fds: { type: 'gauge', labels: {} },
+  process_resident_memory_bytes: { type: 'gauge', labels: {} },
+  process_start_time_seconds: { type: 'gauge', labels: {} },
+  up: { type: 'gauge', labels: {} },
+  ALERTS: { type: 'gauge', labels: { alertname: null, alertstate: ['firing'] } },
+};
+
+/** The labels that a series is given where it is scraped. */
+const SCRAPED = ['namespace', 'job', 'instance'];
+
+/** Names of series: a histogram has three, and no other of its own. */
+const series = new Map<string, Metric['labels']>();
+for (const [name, { type, labels }] of Object.entries({ ...cloakroomMetrics, ...others })) {
+  if (type !== 'histogram') series.set(name, labels);
+  else {
+    for (const suffix of ['_count', '_sum']) series.set(`${name}${suffix}`, labels);
+    series.set(`${name}_bucket`, { ...labels, le: null });
+  }
+}
+
+/**
+ * What an expression of PromQL asks for that no process has: a metric, a label, a value. `recorded` are names that
+ * rules make.
+ */
+export function unknownIn(expression: string, recorded: readonly string[] = []): string[] {
+  const unknown: string[] = [];
+  const labelsOfAll = new Set(SCRAPED);
+  const plain = expression.replaceAll(/(["'])(?:(?!\1).)*\1/g, (text) => text.replaceAll(/\w/g, '~'));
+  for (const { 0: found, 1: name = '', index } of plain.matchAll(/\b([a-zA-Z_][\w:]*)\b(\{[^}]*\})?/g)) {
+    if (!/^(?:cloakroom_|nodejs_|process_|up$|ALERTS$)|:/.test(name) || recorded.includes(name)) continue;
+    const labels = series.get(name);
+    if (labels === undefined) {
+      unknown.push(name);
+      continue;
+    }
+    for (const label of Object.keys(labels)) labelsOfAll.add(label);
+    const matchers = expression.slice(index + name.length, index + found.length);
+    unknown.push(...unknownMatchers(name, labels, matchers));
+  }
+  for (const [, list = ''] of plain.matchAll(/\b(?:by|without|on)\s*\(([^)]*)\)/g)) {
+    const names = list.split(',').map((label) => label.trim());
+    unknown.push(...names.filter((label) => !labelsOfAll.has(label)).map((label) => `by (${label})`));
+  }
+  return unknown;
+}
+
+function unknownMatchers(name: string, labels: Metric['labels'], matchers: string): string[] {
+  return [...matchers.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g)].flatMap(
+    ([matcher, label = '', operator = '', value = '']) => {
+      if (SCRAPED.includes(label)) return [];
+      const values = labels[label];
+      if (values === undefined) return [`${name}{${label}}`];
+      // A pattern is a list of words, or means several of something that has no list.
+      const words = operator.endsWith('~') ? value.split('|') : [value];
+      const isKnown = (word: string) => values?.includes(word) !== false || /[.][*+]/.test(word);
+      return words.every(isKnown) ? [] : [`${name}{${matcher}}`];
+    },
+  );
+}

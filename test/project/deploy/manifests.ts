@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Deployment } from 'kubernetes-types/apps/v1.js';
+import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.js';
+import type { ConfigMap, Namespace, Secret, Service, ServiceAccount } from 'kubernetes-types/core/v1.js';
+import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js';
+import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
+import { parseAllDocuments } from 'yaml';
+import { ROOT } from '../../support/constants.ts';
+import type { PodMonitor } from './pod-monitor.ts';
+import type { Claim } from './type-errors.ts';
+
+const FOLDER = join(ROOT, 'deploy/kubernetes');
+
+/** What every object of Kubernetes has. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+interface Kinds {
+  readonly ConfigMap: ConfigMap;
+  readonly Deployment: Deployment;
+  readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler;
+  readonly Ingress: Ingress;
+  readonly Namespace: Namespace;
+  readonly NetworkPolicy: NetworkPolicy;
+  readonly PodDisruptionBudget: PodDisruptionBudget;
+  readonly PodMonitor: PodMonitor;
+  readonly Secret: Secret;
+  readonly Service: Service;
+  readonly ServiceAccount: ServiceAccount;
+}
+
+/** What `kubectl apply -k` would apply. `folder` is one below deploy/kubernetes. */
+export async function buildManifests(folder: string): Promise<Manifest[]> {
+  // What is deprecated is only said on stderr.
+  const { stdout, stderr } = await promisify(execFile)('kubectl', ['kustomize', join(FOLDER, folder)]);
+  if (stderr !== '') throw new Error(stderr);
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+}
+
+const MODULES: Readonly<Record<string, string>> = {
+  v1: 'kubernetes-types/core/v1.js',
+  'apps/v1': 'kubernetes-types/apps/v1.js',
+  'autoscaling/v2': 'kubernetes-types/autoscaling/v2.js',
+  'batch/v1': 'kubernetes-types/batch/v1.js',
+  'networking.k8s.io/v1': 'kubernetes-types/networking/v1.js',
+  'policy/v1': 'kubernetes-types/policy/v1.js',
+  'monitoring.coreos.com/v1': '../../test/project/deploy/pod-monitor.ts',
+};
+
+/** That an object is what its `apiVersion` and `kind` say, by the types made from the API of Kubernetes. */
+export function toClaim(manifest: Manifest): Claim {
+  const from = MODULES[manifest.apiVersion];
+  if (from === undefined) throw new Error(`nothing is known of ${manifest.apiVersion}`);
+  return { value: manifest, type: manifest.kind, from };
+}
+
+/** The objects of a kind. */
+export function ofKind<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K][] {
+  return manifests.filter((manifest) => manifest.kind === kind) as unknown[] as Kinds[K][];
+}
+
+/** The only object of a kind. */
+export function theOne<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K] {
+  const [one, ...others] = ofKind(manifests, kind);
+  if (one === undefined || others.length > 0) throw new Error(`there is not one ${kind}`);
+  return one;
+}

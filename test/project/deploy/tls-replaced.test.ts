@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import { Agent, request } from 'undici';
+import { startLoad, tally } from '../../support/fleet/calls.ts';
+import type { Answer } from '../../support/fleet/calls.ts';
+import { startFleet } from '../../support/fleet/fleet.ts';
+import { ME_PATH } from '../../support/fleet/service.ts';
+import { startCaddy } from '../../support/fronts/caddy.ts';
+import { createPlace } from '../../support/fronts/front.ts';
+import { startNginx } from '../../support/fronts/nginx.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+
+test.each([
+  ['nginx', startNginx],
+  ['Caddy', startCaddy],
+])('behind %s no call fails while one process after another is replaced', async (name, startFront) => {
+  const place = await createPlace();
+  await using fleet = await startFleet({ processes: 2, env: { TRUST_PROXY: '1' } });
+  const hostOf = ({ url }: { readonly url: string }) => new URL(url).host;
+  await using front = await startFront(place, fleet.processes.map(hostOf));
+  const { cookie } = await fleet.enter();
+  let writes = 0;
+  fleet.service.intercept = (req, res) => {
+    if (req.method === 'GET') return false;
+    writes += 1;
+    req.resume().once('end', () => res.end('took it'));
+    return true;
+  };
+  const isChecked = (each: (typeof fleet.processes)[number]) =>
+    each.logged().filter(({ path }) => path === '/readyz').length > 2;
+  await eventually(async () => name === 'nginx' || fleet.processes.every(isChecked));
+
+  // A browser’s own connection may close just as it is used: that is between it and the front.
+  const agent = new Agent({ connect: { ca: place.certificate.cert }, pipelining: 0 });
+  const call = async (count: number): Promise<Answer> => {
+    const method = METHODS[count % METHODS.length] ?? 'GET';
+    const body = method === 'POST' || method === 'PUT' ? 'once' : null;
+    const headers = { cookie, 'x-requested-with': 'test' };
+    const began = performance.now();
+    const answer = await request(place.origin + ME_PATH, { dispatcher: agent, method, headers, body });
+    const text = await answer.body.text();
+    const ms = performance.now() - began;
+    return { status: answer.statusCode, body: text, headers: answer.headers, ms };
+  };
+  const load = startLoad(4, call);
+  for (const old of [...fleet.processes]) {
+    await front.leaveOut(hostOf(old));
+    expect(await old.stop()).toBe(0);
+    const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
+    await front.leaveOut(null);
+    // Until the reverse proxy has checked the new process, the other one alone receives requests.
+    await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
+  }
+  const answers = await load.stop();
+  await agent.close();
+  expect(tally(answers)).toEqual({ 200: answers.length });
+  expect(writes).toBe(answers.filter(({ body }) => body === 'took it').length);
+  expect(answers.length).toBeGreaterThan(50);
+});

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { ROOT } from '../../support/constants.ts';
+
+/** A value that is said to be of a type. */
+export interface Claim {
+  readonly value: unknown;
+  readonly type: string;
+  /** The module that exports the type, as an import names it. */
+  readonly from: string;
+}
+
+const OPTIONS = {
+  noEmit: true,
+  strict: true,
+  module: 'nodenext',
+  skipLibCheck: true,
+  allowImportingTsExtensions: true,
+  types: [],
+};
+
+/**
+ * What the compiler says against the claims, a line each. The values are written into a program as literals, in which
+ * a field that the type does not know is an error, too: as strict as a schema can be.
+ */
+export async function typeErrors(claims: readonly Claim[]): Promise<string[]> {
+  await mkdir(join(ROOT, '.cache'), { recursive: true });
+  // Below the project, so that its packages are found.
+  const folder = await mkdtemp(join(ROOT, '.cache', 'types-'));
+  try {
+    const program = claims.map(
+      ({ value, type, from }, index) =>
+        `import type { ${type} as T${index} } from ${JSON.stringify(from)};\n` +
+        `export const v${index}: T${index} = ${JSON.stringify(value, null, 1)};\n`,
+    );
+    await writeFile(join(folder, 'claims.ts'), program.join(''));
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: OPTIONS, files: ['claims.ts'] }),
+    );
+    return (await compile(folder)).split('\n').filter((line) => line !== '');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function compile(folder: string): Promise<string> {
+  const args = [join(ROOT, 'node_modules/typescript/bin/tsc'), '--pretty', 'false', '--project', folder];
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number]>]);
+  if ((code === 0) !== (said === '')) throw new Error(`tsc ended with ${code}: ${said}`);
+  return said;
+}

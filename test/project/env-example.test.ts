@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { loadConfig, variableNames } from '../../src/config/load.ts';
+import { minimalEnv } from '../unit/config/minimal-env.ts';
+
+const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
+
+/** Each variable as the example has it, and whether it is commented out. */
+const examples = lines.flatMap((line) => {
+  const [, comment, name = '', value = ''] = /^(# )?([A-Z][A-Z_]*)=(.*)$/.exec(line) ?? [];
+  return name === '' || name === 'NODE_ENV' ? [] : [{ name, value, commented: comment !== undefined }];
+});
+
+const ofCloakroom = examples.filter(({ name }) => !name.startsWith('LOCAL_SERVICE_'));
+
+const LOCAL_SERVICE_NAMES = [
+  ['HOST', 'PORT', 'CLIENT_ID', 'CLIENT_SECRET', 'REDIRECT_URIS', 'SCOPES', 'ACCESS_TOKEN_SECONDS'],
+  ['CODE_SECONDS', 'WORKSPACES', 'ROTATE_REFRESH', 'COMPAT', 'FAULTS'],
+].flatMap((names) => names.map((name) => `LOCAL_SERVICE_${name}`));
+
+test('.env.example names exactly the variables of the configuration, in its order', () => {
+  expect(ofCloakroom.map(({ name }) => name)).toEqual(variableNames);
+});
+
+test('.env.example names exactly the variables of the local service', () => {
+  const names = examples.map(({ name }) => name).filter((name) => name.startsWith('LOCAL_SERVICE_'));
+  expect(names).toEqual(LOCAL_SERVICE_NAMES);
+});
+
+test('what .env.example shows commented out is the default', () => {
+  const shown = toEnv(ofCloakroom.filter(({ commented }) => commented));
+  // A PUBLIC_URL that is given is the same, but does not follow the port.
+  expect({ ...loadConfig({ ...minimalEnv, ...shown }), publicUrlIsDefault: true }).toEqual(
+    loadConfig(minimalEnv),
+  );
+});
+
+test('a copy of .env.example with a session key is a configuration', () => {
+  const given = toEnv(ofCloakroom.filter(({ commented }) => !commented));
+  const config = loadConfig({ ...given, SESSION_KEYS: minimalEnv.SESSION_KEYS });
+  expect(config).toMatchObject({ serviceOrigin: 'http://localhost:4000', clientId: 'demo-app' });
+});
+
+test('.env.example holds no session key that somebody could go on using', () => {
+  expect(examples).toContainEqual({ name: 'SESSION_KEYS', value: '', commented: false });
+});
+
+function toEnv(variables: typeof examples): Record<string, string> {
+  return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
+}

@@ -1,0 +1,94 @@
+import { expect, jest, test } from '@jest/globals';
+import ClosingReporter from '../../scripts/jest-reporter.mjs';
+import SlowKindsFirst from '../../scripts/jest-sequencer.mjs';
+import { ROOT } from '../support/constants.ts';
+
+/** What the reporter prints of one file per duration, with these tests in the first. */
+function print(
+  seconds: readonly number[],
+  tests: { fullName: string; status: string }[],
+  numFailingTests = 0,
+) {
+  const log = jest.spyOn(console, 'log').mockReturnValue();
+  try {
+    const testResults = seconds.map((duration, at) => ({
+      testFilePath: `${ROOT}/test/${at}.test.ts`,
+      perfStats: { runtime: duration * 1_000 },
+      numFailingTests: at === 0 ? numFailingTests : 0,
+      testResults: at === 0 ? tests : [],
+    }));
+    new ClosingReporter({ seed: 7 }).onRunComplete(undefined, { testResults });
+    return log.mock.calls.join('\n');
+  } finally {
+    log.mockRestore();
+  }
+}
+
+test('a run of many files ends with the slowest twenty of them', () => {
+  const printed = print(
+    Array.from({ length: 30 }, (_, at) => at),
+    [],
+  );
+  expect(printed).toMatch(/^\nSlowest 20 files:\n {3}29\.0 s {2}test\/29\.test\.ts\n/);
+  expect(printed).toMatch(/\n {3}10\.0 s {2}test\/10\.test\.ts$/);
+});
+
+test('a run of few files that pass ends with nothing more', () => {
+  expect(print([1, 2], [{ fullName: 'a', status: 'passed' }])).toBe('');
+});
+
+test('a run ends with its skipped tests, by name and reason', () => {
+  const tests = [
+    { fullName: 'a', status: 'passed' },
+    { fullName: 'b (skipped: curl is missing)', status: 'pending' },
+    { fullName: 'c', status: 'todo' },
+  ];
+  expect(print([1], tests)).toBe(
+    '\nSkipped tests:\n  test/0.test.ts: b (skipped: curl is missing)\n  test/0.test.ts: c (no reason given)',
+  );
+});
+
+test.each([
+  [{}, 'npm test -- --seed=7 test/0.test.ts'],
+  [
+    { PROPERTY_SEED: '12', REPEAT_COMMAND: 'npm run test:node -- 24' },
+    'PROPERTY_SEED=12 npm run test:node -- 24 --seed=7 test/0.test.ts',
+  ],
+])('a failed run with the environment %j ends with the command that repeats it', (env, command) => {
+  const { PROPERTY_SEED: _, REPEAT_COMMAND: __, ...others } = process.env;
+  const replaced = jest.replaceProperty(process, 'env', { ...others, ...env });
+  try {
+    const printed = print([1, 2], [{ fullName: 'a', status: 'failed' }], 1);
+    expect(printed.split('\n').at(-1)).toBe(`  ${command}`);
+  } finally {
+    replaced.restore();
+  }
+});
+
+test('a failed run that no command repeats names none', () => {
+  const replaced = jest.replaceProperty(process, 'env', { ...process.env, REPEAT_COMMAND: '' });
+  try {
+    expect(print([1, 2], [{ fullName: 'a', status: 'failed' }], 1)).toBe('');
+  } finally {
+    replaced.restore();
+  }
+});
+
+test('files with a browser or processes run before quick ones, and of each kind the largest first', () => {
+  const paths = [
+    'test/unit/browser/counts',
+    'test/browser/console',
+    'test/unit/upstream/target',
+    'test/browser/browsing',
+  ];
+  const files = paths.map((path) => ({ path: `${ROOT}/${path}.test.ts` }));
+  const sequencer = new SlowKindsFirst();
+  // oxlint-disable-next-line unicorn/no-array-sort -- it is no array
+  const sorted = sequencer.sort(files).map(({ path }) => path.slice(ROOT.length + 1, -8));
+  expect(sorted).toEqual([
+    'test/browser/browsing',
+    'test/browser/console',
+    'test/unit/upstream/target',
+    'test/unit/browser/counts',
+  ]);
+});

@@ -1,0 +1,47 @@
+import { describe, expect, test } from '@jest/globals';
+import { createMatcher as createPageMatcher, foldText } from '../../../public/find-text.js';
+import { createMatcher as createServerMatcher } from '../../../src/workspaces/search-text.ts';
+
+/** One rule, written for the server and for the browser. */
+const MATCHERS: readonly [string, (words: string, text: string) => boolean][] = [
+  [
+    'on the server',
+    (words, name) =>
+      createServerMatcher(words)({
+        name,
+        description: '',
+        isLong: false,
+        flags: [],
+        details: [],
+        detailsLeft: 0,
+      }),
+  ],
+  ['in the page', (words, text) => createPageMatcher(words)(foldText(text))],
+];
+
+describe.each(MATCHERS)('%s', (_where, matches) => {
+  test.each([
+    ['', 'anything', true],
+    [' \t\u3000 ', 'anything', true],
+    ['design', 'The Design of Things', true],
+    ['THINGS  design', 'The Design of Things', true], // in any order
+    ['design people', 'The Design of Things', false],
+    ['sign thi', 'The Design of Things', true], // parts of words
+    ['designof', 'The Design of Things', false],
+    ['cafe', 'Café', true],
+    ['café', 'Cafe', true],
+    ['cafe\u0301', 'Caf\u00E9', true], // composed, decomposed
+    ['file', 'ﬁle', true], // a ligature
+    ['ﬁ', 'first', true],
+    ['istanbul', 'İstanbul', true], // Turkish capital İ
+    ['İSTANBUL', 'istanbul', true],
+    ['diyarbakir', 'Diyarbakır', false], // a dotless ı is a letter of its own
+    ['angstrom', 'Å\u212B ÅNGSTRÖM', true],
+    ['2', 'm²', true],
+    ['😀', 'Fun 😀', true],
+    ['.*', 'anything', false],
+    ['%', '100 %', true],
+  ])('%j in %j: %s', (words, text, isThere) => {
+    expect(matches(words, text)).toBe(isThere);
+  });
+});

@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { loadConfig } from '../../../src/config/load.ts';
+import { minimalEnv } from './minimal-env.ts';
+import { problemsOf } from './problems-of.ts';
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cloakroom-config-'));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** The minimal environment with one variable moved to a file. */
+function withFile(name: keyof typeof minimalEnv, content: string) {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  const { [name]: _, ...others } = minimalEnv;
+  return { ...others, [`${name}_FILE`]: path };
+}
+
+test.each(['CLIENT_SECRET', 'REDIS_URL', 'SESSION_KEYS'] as const)('%s may stand in a file', (name) => {
+  expect(loadConfig(withFile(name, ` ${minimalEnv[name]}\r\n`))).toEqual(loadConfig(minimalEnv));
+});
+
+test('a variable that is not a secret is not read from a file', () => {
+  expect(problemsOf(withFile('CLIENT_ID', 'an-app'))).toEqual(['CLIENT_ID is required']);
+});
+
+test('a variable and its file are not both taken', () => {
+  const env = { ...withFile('CLIENT_SECRET', 'another'), CLIENT_SECRET: 'a-secret' };
+  expect(problemsOf(env)).toEqual(['CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one']);
+});
+
+test('a file that does not exist is named by its variable', () => {
+  const { SESSION_KEYS: _, ...others } = minimalEnv;
+  expect(problemsOf({ ...others, SESSION_KEYS_FILE: join(folder, 'missing') })).toEqual([
+    "SESSION_KEYS_FILE names a file that can't be read (ENOENT)",
+  ]);
+});
+
+test.each(['folder', 'pipe', 'device', 'link to a pipe'])('a %s in place of a file is a problem', (what) => {
+  const { REDIS_URL: _, ...others } = minimalEnv;
+  const pipe = join(folder, 'pipe');
+  const link = join(folder, 'link');
+  const paths: Record<string, string> = { folder, pipe, device: '/dev/zero', 'link to a pipe': link };
+  execFileSync('mkfifo', [pipe]);
+  symlinkSync(pipe, link);
+  try {
+    expect(problemsOf({ ...others, REDIS_URL_FILE: paths[what] ?? '' })).toEqual([
+      "REDIS_URL_FILE names a file that can't be read (it is no regular file)",
+    ]);
+  } finally {
+    for (const path of [pipe, link]) rmSync(path);
+  }
+});
+
+test('a file may be reached by a link', () => {
+  const env = withFile('CLIENT_SECRET', minimalEnv.CLIENT_SECRET);
+  const link = join(folder, 'linked');
+  symlinkSync(join(folder, 'CLIENT_SECRET'), link);
+  expect(loadConfig({ ...env, CLIENT_SECRET_FILE: link })).toEqual(loadConfig(minimalEnv));
+});
+
+test('a file has 64 KiB at most', () => {
+  const padded = minimalEnv.CLIENT_SECRET.padEnd(65_536);
+  expect(loadConfig(withFile('CLIENT_SECRET', padded))).toEqual(loadConfig(minimalEnv));
+  expect(problemsOf(withFile('CLIENT_SECRET', `${padded} `))).toEqual([
+    "CLIENT_SECRET_FILE names a file that can't be read (it is larger than 64 KiB)",
+  ]);
+});
+
+test('an empty file is a problem', () => {
+  expect(problemsOf(withFile('CLIENT_SECRET', '\n'))).toEqual([
+    'CLIENT_SECRET_FILE names a file that is empty',
+  ]);
+});
+
+test('what is wrong with a value from a file is said without the value', () => {
+  const problems = problemsOf(withFile('SESSION_KEYS', 'hunter2'));
+  expect(problems).toEqual([expect.stringMatching(/^SESSION_KEYS \(from SESSION_KEYS_FILE\) has a key/)]);
+  expect(problems.join('\n')).not.toContain('hunter2');
+});

@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from '@jest/globals';
+import { toCurlCommand, toFetchCode } from '../../../public/console/copy-as.js';
+import { fc, times } from '../../support/properties.ts';
+import { ORIGIN, usual } from './usual-request.ts';
+
+type Request = typeof usual;
+
+/** What a shell makes of the command: the arguments that curl would get. */
+function argumentsOf(request: Partial<Request>): string[] {
+  const command = toCurlCommand({ ...usual, ...request }, ORIGIN, 'cloakroom');
+  const script = `curl() { printf '%s\\0' "$@"; }\nCOOKIE=a-value\n${command}`;
+  return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
+}
+
+/** What the copied code calls fetch with. */
+function fetchOf(request: Partial<Request>): unknown[] {
+  const code = toFetchCode({ ...usual, ...request }, ORIGIN);
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- to run what was copied is the test
+  const run = new Function('fetch', `return (async () => { ${code}\nreturn answer; })()`) as (
+    fetch: (...args: unknown[]) => unknown,
+  ) => unknown;
+  let called: unknown[] = [];
+  run((...args) => (called = args));
+  return called;
+}
+
+test('A GET is short in both forms', () => {
+  const query: [string, string][] = [['limit', '10']];
+  expect(toFetchCode({ ...usual, query }, ORIGIN)).toBe(
+    "const answer = await fetch('/api/public/v1/workspaces?limit=10');",
+  );
+  expect(argumentsOf({ query })).toEqual([
+    ...['--globoff', '--path-as-is', '--cookie', 'cloakroom=a-value'],
+    `${ORIGIN}/api/public/v1/workspaces?limit=10`,
+  ]);
+});
+
+/** Both forms take a body as it is, whatever they have to quote. */
+function expectBodyKept(body: string): void {
+  const args = argumentsOf({ method: 'POST', body });
+  expect(args[args.indexOf('--data-raw') + 1]).toBe(body);
+  expect(fetchOf({ method: 'POST', body })).toEqual([
+    usual.path,
+    { method: 'POST', headers: { 'Content-Type': 'application/json' }, body },
+  ]);
+}
+
+test.each([
+  `it's "quoted"`,
+  '$(touch /tmp/x)',
+  '`id`',
+  '!!',
+  '\\',
+  "'\\''",
+  'a\nb',
+  '@file',
+  '-o x',
+  '\u2028',
+])('The body %j goes through a shell and through JavaScript as it is', expectBodyKept);
+
+test('So does any text', () => {
+  const text = fc
+    .string({ unit: 'grapheme' })
+    .filter((value) => value !== '' && !/[\0\ud800-\udfff]/u.test(value));
+  fc.assert(fc.property(text, expectBodyKept), { numRuns: times(60) });
+});
+
+test.each([
+  ['POST', true],
+  ['DELETE', true],
+  ['PROPFIND', true],
+  ['post', true],
+  ['GET', false],
+  ['HEAD', false],
+  ['OPTIONS', false],
+])('curl says that %s comes from no other site: %s', (method, says) => {
+  expect(argumentsOf({ method }).includes('X-Requested-With: curl')).toBe(says);
+});
+
+test('curl waits for no body of an answer to HEAD', () => {
+  expect(argumentsOf({ method: 'HEAD' })).toContain('--head');
+});
+
+test('A header row says the type of the body where there is one', () => {
+  const args = argumentsOf({ method: 'POST', body: 'x', headers: [['content-type', 'text/csv']] });
+  expect(args.filter((argument) => /^content-type/i.test(argument))).toEqual(['content-type: text/csv']);
+});
+
+test('An empty header stays one, and a repeated one stays two', () => {
+  const headers: [string, string][] = [
+    ['X-Empty', ''],
+    ['X-Two', '1'],
+    ['x-two', '2'],
+  ];
+  expect(argumentsOf({ headers })).toEqual(expect.arrayContaining(['X-Empty;', 'X-Two: 1', 'x-two: 2']));
+  expect(fetchOf({ headers })[1]).toEqual({ headers });
+});
+
+test('A credential that slipped in is in neither', () => {
+  const headers: [string, string][] = [
+    ['Authorization', 'Bearer a-token'],
+    ['COOKIE', 'cloakroom=a-ticket'],
+  ];
+  const request = { ...usual, headers };
+  const copies = toFetchCode(request, ORIGIN) + toCurlCommand(request, ORIGIN, 'cloakroom');
+  expect(copies).not.toMatch(/a-token|a-ticket|authorization/i);
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from '@jest/globals';
+import { explain } from '../../../public/console/explanation.js';
+import { toCallTiming } from '../../../public/console/server-timing.js';
+
+const USUAL = 'session;dur=1.2, token;dur=0, service;dur=38.4';
+const RENEWED = 'session;dur=1, token;dur=35;desc=renewed, service;dur=80';
+const REPLAYED = `${RENEWED};desc=replayed`;
+const VIA = { via: '1.1 cloakroom' };
+
+const explained = (status: number, headers: Record<string, string>, json?: unknown) =>
+  explain({ status, headers: new Headers(headers) }, json);
+const words = (...args: Parameters<typeof explained>) => explained(...args).sentences.join(' ');
+
+describe('Server-Timing', () => {
+  test('is told apart from the service’s own, which stands before it', () => {
+    const own = 'session;dur=9;desc="a, b; c=1", db;dur=5, service;dur=7';
+    expect(toCallTiming(`${own}, ${REPLAYED}`)).toMatchObject({
+      session: { ms: 1, desc: '' },
+      token: { ms: 35, desc: 'renewed' },
+      service: { ms: 80, desc: 'replayed' },
+    });
+  });
+
+  test.each([null, '', 'db;dur=5', 'token;dur=1, session;dur=1, service;dur=1', '"'])(
+    'is not there in %j',
+    (header) => {
+      expect(toCallTiming(header)).toBeNull();
+    },
+  );
+
+  test('counts only what is a time', () => {
+    expect(toCallTiming('session;dur=x, token, service;dur=-1')).toMatchObject({
+      session: { ms: 0 },
+      token: { ms: 0 },
+      service: { ms: 0 },
+    });
+  });
+});
+
+describe('an answer of the service', () => {
+  test.each(['1.1 cloakroom', '1.1 service-proxy, 1.1 cloakroom', '1.1 cloakroom, 2 edge'])(
+    'is known by Via: %s',
+    (via) => {
+      expect(explained(500, { via }).by).toBe('service');
+    },
+  );
+
+  test('with a problem of its own is no problem of the gateway’s', () => {
+    const headers = { ...VIA, 'content-type': 'application/problem+json' };
+    expect(explained(401, headers, { code: 'session_expired' })).toMatchObject({
+      by: 'service',
+      problem: null,
+    });
+  });
+
+  test('to a usual call needed nothing', () => {
+    expect(words(200, { ...VIA, 'server-timing': USUAL })).toMatch(/nothing was renewed or repeated/);
+  });
+
+  test('after a renewal, a repetition, or both in vain says so', () => {
+    expect(words(200, { ...VIA, 'server-timing': RENEWED })).toMatch(/spent.*renewed it before the call/);
+    expect(words(200, { ...VIA, 'server-timing': REPLAYED })).toMatch(
+      /refused the token.*repeated the call once/,
+    );
+    expect(words(401, { ...VIA, 'server-timing': REPLAYED })).toMatch(/second 401 is passed on/);
+    expect(words(401, { ...VIA, 'server-timing': RENEWED })).toMatch(/over 64 KiB. Send it again/);
+  });
+
+  test('that asks for a pause says how long', () => {
+    expect(words(429, { ...VIA, 'retry-after': '7' })).toMatch(/Wait 7 s/);
+  });
+});
+
+describe('an answer of the gateway', () => {
+  const PROBLEM = { 'content-type': 'application/problem+json; charset=utf-8' };
+
+  test('says its code, why, and what to do', () => {
+    const body = { code: 'too_busy', title: 'Busy', detail: 'So many', requestId: 'r' };
+    expect(explained(503, PROBLEM, body).problem).toEqual({
+      ...body,
+      advice: expect.stringMatching(/^Wait Retry-After seconds/),
+      asksToSignIn: false,
+    });
+  });
+
+  test.each(['sign_in_required', 'session_expired'])('%s asks to sign in', (code) => {
+    expect(explained(401, PROBLEM, { code }).problem?.asksToSignIn).toBe(true);
+  });
+
+  test.each([{ code: '__proto__' }, { code: 5 }, { code: 'toString' }, {}])(
+    'with the code of %j has no advice',
+    (body) => {
+      expect(explained(500, PROBLEM, body).problem?.advice).toBe('');
+    },
+  );
+});
+
+test('An answer that neither sent is said to come from in between', () => {
+  expect(explained(502, { 'content-type': 'text/html' })).toMatchObject({
+    by: 'other',
+    problem: null,
+    timing: null,
+  });
+  expect(explained(502, { 'content-type': 'application/problem+json' }, 'text').by).toBe('other');
+});

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+
+interface Reference {
+  readonly $ref: string;
+}
+
+interface Response {
+  readonly content?: Readonly<Record<string, { readonly schema: { readonly allOf?: readonly unknown[] } }>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly unknown[];
+  readonly responses: Readonly<Record<string, Response | Reference>>;
+}
+
+interface OpenapiDocument {
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, Response>> };
+}
+
+const FILE = new URL('../../../public/openapi.json', import.meta.url);
+
+export const openapi = JSON.parse(readFileSync(FILE, 'utf8')) as OpenapiDocument;
+
+/** A route, and the statuses that it may answer with. */
+export interface Route {
+  readonly path: string;
+  readonly method: string;
+  readonly needsSession: boolean;
+  readonly statuses: readonly string[];
+}
+
+export function routes(): Route[] {
+  return Object.entries(openapi.paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([method]) => method !== 'parameters')
+      .map(([method, { security, responses }]) => ({
+        path,
+        method: method.toUpperCase(),
+        needsSession: security.length > 0,
+        statuses: Object.keys(responses),
+      })),
+  );
+}
+
+/** `status code`, of each problem that a route may answer with; sorted. */
+export function documentedProblems(): string[] {
+  const found = Object.values(openapi.paths).flatMap((operations) =>
+    Object.entries(operations)
+      .filter(([method]) => method !== 'parameters')
+      .flatMap(([, { responses }]) =>
+        Object.entries(responses).flatMap(([status, response]) =>
+          codesOf(response).map((code) => `${status} ${code}`),
+        ),
+      ),
+  );
+  return [...new Set(found)].toSorted();
+}
+
+function codesOf(response: Response | Reference): string[] {
+  const { content } =
+    '$ref' in response
+      ? (openapi.components.responses[response.$ref.split('/').at(-1) ?? ''] ?? {})
+      : response;
+  const parts = content?.['application/problem+json']?.schema.allOf ?? [];
+  return parts.flatMap((part) => {
+    const { properties } = part as { properties?: { code: { enum: string[] } } };
+    return properties?.code.enum ?? [];
+  });
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from '@jest/globals';
+import { faultsOf, toAddress } from '../../../public/console/request-rules.js';
+import { ORIGIN, usual } from './usual-request.ts';
+
+const faults = (changed: Partial<typeof usual>) => faultsOf({ ...usual, ...changed }, ORIGIN);
+/** Where it is stopped, and in the order of the form. */
+const stops = (changed: Partial<typeof usual>) =>
+  faults(changed).flatMap((fault) => (fault.stops ? [fault.field] : []));
+
+test('A usual request has nothing wrong with it', () => {
+  expect(faults({ query: [['limit', '10']], headers: [['Accept', 'application/json']] })).toEqual([]);
+});
+
+describe('nothing leads away from /api/', () => {
+  test.each([
+    '',
+    '/',
+    'api/x',
+    '/auth/session',
+    '/apis',
+    '//evil.example/api/',
+    'https://evil.example/api/x',
+    '\\\\evil.example',
+    '/api/../auth/session',
+    '/api/%2e%2e/auth/session',
+    '/api/%2E%2e/%2e./auth',
+    '/api/..\\auth\\session',
+    '/api/x/../../auth/session',
+    '/api/\t../auth/session',
+    '/api/x#fragment',
+    'javascript:alert(1)',
+  ])('%j is stopped', (path) => {
+    expect(stops({ path })).toEqual(['path']);
+  });
+
+  test('dots that stay under /api/ are only worth knowing', () => {
+    expect(faults({ path: '/api/public/x/../workspaces' })).toEqual([
+      { field: 'path', stops: false, text: expect.stringContaining('/api/public/workspaces') },
+    ]);
+  });
+
+  test('what the gateway refuses by itself may be tried', () => {
+    expect(stops({ path: '/api/public/v1/a%2f..%2fb//c;d' })).toEqual([]);
+  });
+});
+
+describe('a header', () => {
+  test.each(['Authorization', 'AUTHORIZATION', 'Cookie', 'cookie2'])(
+    '%s is refused with the reason',
+    (name) => {
+      const [fault] = faults({ headers: [[name, 'Bearer a-token']] });
+      expect(fault).toMatchObject({ field: 'headers', row: 0, stops: true });
+      expect(fault?.text).toMatch(/gateway/);
+      expect(fault?.text).not.toContain('a-token');
+    },
+  );
+
+  test.each([
+    'Host',
+    'origin',
+    'Sec-Fetch-Site',
+    'Proxy-Authorization',
+    'Content-Length',
+    'Via',
+    'Set-Cookie',
+  ])('%s is the browser’s own', (name) => {
+    expect(faults({ headers: [[name, 'x']] })[0]).toMatchObject({
+      stops: true,
+      text: expect.stringMatching(/browser sets/),
+    });
+  });
+
+  test.each([
+    ['with a space', 'X One', '1'],
+    ['with a colon', 'X:', '1'],
+    ['without a name', '', '1'],
+    ['with a line break', 'X', 'a\nb'],
+    ['beyond Latin-1', 'X', '☂'],
+  ])('%s is refused, in its row', (_what, name, value) => {
+    const headers: [string, string][] = [
+      ['Accept', '*/*'],
+      [name, value],
+    ];
+    expect(faults({ headers })).toEqual([
+      { field: 'headers', row: 1, stops: true, text: expect.any(String) },
+    ]);
+  });
+
+  test('that the gateway drops is only worth knowing', () => {
+    expect(faults({ headers: [['X-Forwarded-For', '::1']] })[0]).toMatchObject({ stops: false });
+  });
+
+  test('row that is empty counts for nothing', () => {
+    expect(faults({ headers: [['', '']], query: [['', '']] })).toEqual([]);
+  });
+});
+
+test.each([
+  ...['TRACE', 'connect', 'Track', '', 'A B', 'GÉT'].map((method) => [method, ['method']] as const),
+  ...['PROPFIND', 'patch', 'M-SEARCH'].map((method) => [method, []] as const),
+])('The method %j has these to stop it: %j', (method, fields) => {
+  expect(stops({ method })).toEqual(fields);
+});
+
+test.each(['GET', 'HEAD'])('%s takes no body', (method) => {
+  expect(stops({ method, body: '{}' })).toEqual(['body']);
+});
+
+test('A body that is no JSON may be sent as it, but not unnoticed', () => {
+  expect(faults({ method: 'POST', body: '{' })[0]).toMatchObject({ field: 'body', stops: false });
+  expect(faults({ method: 'POST', body: '{', contentType: 'text/plain' })).toEqual([]);
+  expect(faults({ method: 'POST', body: '{', headers: [['content-type', 'text/plain']] })).toEqual([]);
+});
+
+test('A parameter needs a name', () => {
+  expect(
+    faults({
+      query: [
+        ['a', ''],
+        ['', 'b'],
+      ],
+    })[0],
+  ).toMatchObject({ field: 'query', row: 1, stops: true });
+});
+
+test('The query is percent-encoded, each sign of it', () => {
+  const query: [string, string][] = [
+    ['next', 'a+b/c=&d #é'],
+    ['', ''],
+    ['x[]', ''],
+  ];
+  expect(toAddress({ path: '/api/x', query }, ORIGIN)?.href).toBe(
+    `${ORIGIN}/api/x?next=a%2Bb%2Fc%3D%26d%20%23%C3%A9&x%5B%5D=`,
+  );
+});

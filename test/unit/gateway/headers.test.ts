@@ -1,0 +1,262 @@
+import { describe, expect, test } from '@jest/globals';
+import { toBrowserHeaders, toServiceHeaders } from '../../../src/gateway/headers.ts';
+import { fc } from '../../support/properties.ts';
+
+const forwarded = (...raw: string[]) => toServiceHeaders(raw, 'token', { requestId: 'id', trace: null });
+const OWN = { requestId: 'id', serverTiming: 'session;dur=1', setsCookie: false, always: [] };
+const returned = (...raw: string[]) => toBrowserHeaders(raw, OWN);
+const OURS = ['authorization', 'Bearer token', 'x-request-id', 'id', 'via', '1.1 cloakroom'];
+const words = (text: string) => text.trim().split(/\s+/);
+
+const HOP_BY_HOP = words(`
+  Connection Keep-Alive TE Trailer Transfer-Encoding Upgrade HTTP2-Settings
+  Proxy-Authenticate Proxy-Authentication-Info Proxy-Authorization Proxy-Connection
+`);
+
+/** What each is for, by the word of its vendor, stands in docs/decisions/0016. */
+const NEVER_FORWARDED = [
+  ...HOP_BY_HOP,
+  ...words('Cookie Cookie2 Authorization Host Expect Via X-Request-Id Proxy Proxy-Client-IP'),
+  ...words('Forwarded X-Forwarded X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port'),
+  ...words(
+    'X-Forwarded-Prefix X-Forwarded-Server X-Forwarded-Client-Cert X-Forwarded-User X-Forwarded-Anything',
+  ),
+  ...words(
+    'X-Real-IP X-Client-IP Client-IP X-Cluster-Client-IP True-Client-IP CF-Connecting-IP CF-Connecting-IPv6',
+  ),
+  ...words(
+    'CF-Pseudo-IPv4 Fastly-Client-IP Fly-Client-IP Incap-Client-IP WL-Proxy-Client-IP X-Azure-ClientIP',
+  ),
+  ...words('X-Azure-SocketIP X-Appengine-User-IP X-Envoy-External-Address X-Envoy-Internal X-ProxyUser-Ip'),
+  ...words('X-Originating-IP X-Remote-IP X-Remote-Addr Remote-Addr X-Original-Forwarded-For X-Forward-For'),
+  ...words('Forwarded-For Forwarded-For-IP Client-Cert Client-Cert-Chain X-Client-Cert X-SSL-Client-Cert'),
+  ...words(
+    'SSL-Client-Verify X-Amzn-Mtls-Clientcert Remote-User X-Remote-User X-Scheme X-Url-Scheme X-ARR-SSL',
+  ),
+  ...words('Front-End-Https Fastly-SSL WL-Proxy-SSL CF-Visitor CF-IPCountry'),
+  ...words('X-Original-URL X-Original-Host X-Original-URI X-Rewrite-URL X-Host X-HTTP-Host-Override'),
+  ...words('X-Envoy-Original-Path'),
+];
+
+const NEVER_RETURNED = [
+  ...HOP_BY_HOP,
+  ...words('Set-Cookie Set-Cookie2'),
+  ...words('Clear-Site-Data Strict-Transport-Security Public-Key-Pins Public-Key-Pins-Report-Only Expect-CT'),
+  ...words('Alt-Svc NEL Report-To Service-Worker-Allowed Accept-CH Set-Login Secure-Session-Registration'),
+  ...words('Sec-Session-Registration Access-Control-Allow-Origin Access-Control-Allow-Credentials'),
+  ...words('Access-Control-Expose-Headers Access-Control-Max-Age Access-Control-Anything'),
+  ...words('X-Accel-Redirect X-Accel-Expires X-Sendfile X-Sendfile2 X-Lighttpd-Send-File X-Reproxy-URL'),
+  ...words('X-LiteSpeed-Location X-LiteSpeed-Cache-Control Surrogate-Control CDN-Cache-Control Edge-Control'),
+  ...words('Cloudflare-CDN-Cache-Control X-Envoy-Immediate-Health-Check-Fail'),
+];
+
+/** A name as it stands, in one case, and with other marks, which many servers read as the same. */
+function spellingsOf(name: string): string[] {
+  return [
+    name,
+    name.toLowerCase(),
+    name.toUpperCase(),
+    ...['_', '.', '!', '~', "'"].map((mark) => name.replaceAll('-', mark)),
+    name.replace('-', '_'),
+  ];
+}
+
+/** All values of a header, in order. */
+function valuesOf(headers: readonly string[], name: string): string[] {
+  return headers.filter((_value, index) => headers[index - 1]?.toLowerCase() === name && index % 2 === 1);
+}
+
+describe('headers to the service', () => {
+  test('keep names, values and order as they came, and end with ours', () => {
+    const raw = ['Accept', 'a/b', 'X-Two', '1', 'X-Two', '2', 'Range', 'bytes=0-1', 'If-None-Match', '"e"'];
+    expect(forwarded(...raw)).toEqual([...raw, ...OURS]);
+  });
+
+  test.each(NEVER_FORWARDED)('never hold the browser’s %s, however it is spelled', (name) => {
+    for (const spelling of spellingsOf(name))
+      expect([spelling, ...forwarded(spelling, 'hostile', spelling, 'again')]).toEqual([spelling, ...OURS]);
+  });
+
+  test.each([
+    ...words(
+      'Accept Accept-Encoding Accept-Language User-Agent Referer Origin Cache-Control Pragma DNT Priority',
+    ),
+    ...words(
+      'Range If-Range If-Match If-None-Match If-Modified-Since If-Unmodified-Since Prefer Max-Forwards',
+    ),
+    ...words('Content-Type Content-Length Content-Encoding Content-Language Content-Disposition Digest'),
+    ...words(
+      'Sec-Fetch-Site Sec-Fetch-Mode sec-ch-ua Upgrade-Insecure-Requests X-Requested-With Last-Event-ID',
+    ),
+    ...words('baggage Idempotency-Key X-Custom X_Custom x.custom Authorization_ X-Proxy'),
+    // Another site's page can't set these without a preflight, which is refused:
+    ...words('X-HTTP-Method-Override X-HTTP-Method X-Method-Override'),
+  ])('hold the browser’s %s', (name) => {
+    expect(forwarded(name, 'value')).toEqual([name, 'value', ...OURS]);
+  });
+
+  test.each(['Content_Length', 'content.length', 'CONTENT_TYPE', 'Content_Encoding'])(
+    'never hold %s, which some servers take for the true one',
+    (name) => {
+      expect(forwarded('Content-Length', '5', name, '50')).toEqual(['Content-Length', '5', ...OURS]);
+    },
+  );
+
+  test('leave out what Connection names, in whatever spelling', () => {
+    expect(forwarded('Connection', 'close, X-One,x-two', 'X-One', '1', 'X_Two', '2', 'X-Three', '3')).toEqual(
+      ['X-Three', '3', ...OURS],
+    );
+  });
+
+  test('leave out what several Connection headers name, behind them and before', () => {
+    const raw = [
+      'X-One',
+      '1',
+      'connection',
+      'keep-alive',
+      'CONNECTION',
+      'x-one',
+      'Connection',
+      ' ,x.two,, ',
+      'X-Two',
+      '2',
+    ];
+    expect(forwarded(...raw)).toEqual(OURS);
+  });
+
+  test('keep ours though Connection names them', () => {
+    expect(forwarded('Connection', 'authorization, x-request-id, via')).toEqual(OURS);
+  });
+
+  test('are the same after thousands of strange names', () => {
+    for (let count = 0; count < 3_000; count += 1) forwarded(`x-strange-${count}`, '1');
+    expect(forwarded('Cookie', 'hostile', 'Accept', 'a/b')).toEqual(['Accept', 'a/b', ...OURS]);
+  });
+
+  test('hold nothing that is never forwarded, in whatever spelling and company', () => {
+    const name = fc.oneof(fc.constantFrom(...NEVER_FORWARDED), fc.constantFrom('Accept', 'X-Custom', 'ETag'));
+    const marks = fc.constantFrom('-', '_', '.', '^', '|');
+    const field = fc
+      .tuple(name, marks, fc.boolean(), fc.constantFrom('close', 'via', 'authorization', 'accept', 'x'))
+      .map(([plain, mark, isLoud, value]) => [
+        (isLoud ? plain.toUpperCase() : plain).replaceAll('-', mark),
+        value,
+      ]);
+    const harmless = /^(?:accept|x[-_.^|]custom|etag)$/i;
+    fc.assert(
+      fc.property(fc.array(field), (fields) => {
+        const sent = forwarded(...fields.flat());
+        expect(sent.slice(-OURS.length)).toEqual(OURS);
+        const kept = sent.slice(0, -OURS.length).filter((_value, index) => index % 2 === 0);
+        expect(kept.filter((plain) => !harmless.test(plain))).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('headers to the browser', () => {
+  test.each(NEVER_RETURNED)('never hold the service’s %s, however it is spelled', (name) => {
+    for (const spelling of spellingsOf(name))
+      expect([spelling, ...returned(spelling, 'hostile', spelling, 'again')]).toEqual([
+        spelling,
+        ...returned(),
+      ]);
+  });
+
+  test.each([
+    ...words(
+      'Content-Type Content-Length Content-Encoding Content-Range Content-Disposition Content-Language',
+    ),
+    ...words('ETag Last-Modified Age Date Accept-Ranges Link Location Allow Retry-After Server'),
+    ...words('WWW-Authenticate X-RateLimit-Limit RateLimit-Policy Deprecation Sunset Warning Server-Timing'),
+    ...words(
+      'Content-Security-Policy Referrer-Policy Permissions-Policy Timing-Allow-Origin SourceMap Refresh',
+    ),
+    ...words(
+      'Reporting-Endpoints Proxy-Status X-Accel-Buffering X-Powered-By X-Custom X_Custom x.custom traceparent',
+    ),
+    ...words('Cross-Origin-Resource-Policy X-Cache X-Amz-Request-Id CF-Ray Preference-Applied Surrogate-Key'),
+  ])('hold the service’s %s', (name) => {
+    expect(returned(name, 'value')).toEqual([name, 'value', ...returned()]);
+  });
+
+  test('keep names, values and order as they came', () => {
+    const raw = words('Content-Encoding br Link a ETag "e" Link b');
+    expect(returned(...raw)).toEqual([...raw, ...returned()]);
+  });
+
+  test('hold our request id alone', () => {
+    expect(valuesOf(returned('X-Request-Id', 'theirs', 'X_Request_Id', 'theirs'), 'x-request-id')).toEqual([
+      'id',
+    ]);
+  });
+
+  test('name this gateway after whoever answered it', () => {
+    expect(valuesOf(returned('Via', '1.0 inner', 'VIA', '1.1 edge'), 'via')).toEqual([
+      '1.0 inner, 1.1 edge, 1.1 cloakroom',
+    ]);
+    expect(valuesOf(returned(), 'via')).toEqual(['1.1 cloakroom']);
+  });
+
+  test('let no shared cache store a response, whatever the service allows', () => {
+    const headers = returned('Cache-Control', 'public', 'CACHE-CONTROL', 'max-age=5', 'Vary', 'accept');
+    expect(valuesOf(headers, 'cache-control')).toEqual(['private, max-age=5']);
+    expect(valuesOf(headers, 'vary')).toEqual(['accept, Cookie']);
+    expect(valuesOf(returned(), 'cache-control')).toEqual(['private, no-cache']);
+    const expiring = returned('Expires', 'Thu, 01 Jan 2099 00:00:00 GMT');
+    expect(valuesOf(expiring, 'cache-control')).toEqual(['private']);
+    expect(valuesOf(expiring, 'expires')).toHaveLength(1);
+  });
+
+  test('let no cache store a response that sets a cookie', () => {
+    const headers = toBrowserHeaders(['Cache-Control', 'public, s-maxage=31536000'], {
+      ...OWN,
+      setsCookie: true,
+    });
+    expect(valuesOf(headers, 'cache-control')).toEqual(['private, no-store']);
+  });
+
+  test.each([
+    ['an empty Cache-Control', 'Cache-Control', ''],
+    ['one for its connection only', 'Connection', 'cache-control', 'Cache-Control', 'public, max-age=9'],
+    ['one that some servers take for Cache-Control', 'Cache_Control', 'public, max-age=9'],
+  ])('take %s for none', (_what, ...raw) => {
+    expect(valuesOf(returned(...raw), 'cache-control')).toEqual(['private, no-cache']);
+  });
+
+  test('let nothing run in an answer that is opened as a page, whatever the service allows', () => {
+    const policies = valuesOf(
+      returned('Content-Security-Policy', "default-src 'unsafe-inline' *"),
+      'content-security-policy',
+    );
+    expect(policies).toEqual([
+      "default-src 'unsafe-inline' *",
+      "default-src 'none'; frame-ancestors 'none'; sandbox",
+    ]);
+  });
+
+  test('let no browser guess a type, though the service says something else first', () => {
+    expect(valuesOf(returned('X-Content-Type-Options', 'sniff'), 'x-content-type-options')).toEqual([
+      'nosniff',
+    ]);
+  });
+
+  test('hold the service’s timings before ours', () => {
+    expect(valuesOf(returned('Server-Timing', 'db;dur=9'), 'server-timing')).toEqual([
+      'db;dur=9',
+      'session;dur=1',
+    ]);
+  });
+
+  test('leave out what Connection names', () => {
+    expect(returned('Connection', 'x-one', 'X-One', '1', 'X_One', '2')).toEqual(returned());
+  });
+
+  test('keep ours though Connection names them', () => {
+    const ours = words(
+      'via x-request-id server-timing content-security-policy x-content-type-options cache-control',
+    );
+    expect(returned('Connection', ours.join(', '))).toEqual(returned());
+    expect(returned().filter((_value, index) => index % 2 === 0)).toEqual(expect.arrayContaining(ours));
+  });
+});

@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http';
+import { expect, test } from '@jest/globals';
+import { judgeFraming } from '../../../src/http/request-framing.ts';
+
+/** A request as Node's parser hands it on. test/app/gateway/framing.test.ts sends them over the wire. */
+function judge(httpVersion: string, ...fields: [name: string, value: string][]) {
+  const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
+  return judgeFraming({ httpVersion, headers, rawHeaders: fields.flat() } as unknown as IncomingMessage);
+}
+
+const HOST: [string, string] = ['Host', 'x'];
+const fields = (count: number) => Array.from({ length: count }, (_, at): [string, string] => [`a${at}`, '']);
+
+test.each<[what: string, status: number, httpVersion: string, fields: [string, string][]]>([
+  ['a second Host', 400, '1.1', [HOST, ['hOST', 'x']]],
+  ['no Host', 400, '1.1', []],
+  ['a Host with a user', 400, '1.1', [['Host', 'me@x']]],
+  ['another Transfer-Encoding than chunked', 400, '1.1', [HOST, ['Transfer-Encoding', 'gzip, chunked']]],
+  ['a Transfer-Encoding in HTTP/1.0', 400, '1.0', [HOST, ['Transfer-Encoding', 'chunked']]],
+  ['no version', 400, '0.9', [HOST]],
+  ['an unknown version', 505, '1.2', [HOST]],
+  ['an unknown expectation', 417, '1.1', [HOST, ['Expect', 'a reply']]],
+  ['101 header fields', 431, '1.1', [HOST, ...fields(100)]],
+])('a request with %s is refused, and its connection closed', (_what, status, httpVersion, sent) => {
+  const refusal = judge(httpVersion, ...sent);
+  expect([refusal?.status, refusal?.headers['connection']]).toEqual([status, 'close']);
+});
+
+test.each<[what: string, httpVersion: string, fields: [string, string][]]>([
+  ['chunks', '1.1', [HOST, ['Transfer-Encoding', 'Chunked']]],
+  ['100 header fields', '1.1', [HOST, ...fields(99)]],
+  ['no Host in HTTP/1.0', '1.0', []],
+  ['an expectation that is met', '1.1', [HOST, ['Expect', '100-continue']]],
+])('a request with %s is accepted', (_what, httpVersion, sent) => {
+  expect(judge(httpVersion, ...sent)).toBeNull();
+});

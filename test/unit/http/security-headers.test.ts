@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import express from 'express';
+import request from 'supertest';
+import { createSecurityHeaders } from '../../../src/http/security-headers.ts';
+
+async function headersOf(https: boolean): Promise<Record<string, string>> {
+  const app = express();
+  app.use(createSecurityHeaders({ https }));
+  app.get('/', (_req, res) => void res.send('page'));
+  return (await request(app).get('/')).headers;
+}
+
+test('The content security policy allows what comes from us and nothing inline', async () => {
+  const policy = (await headersOf(false))['content-security-policy'] ?? '';
+  expect(policy.split(';')).toEqual([
+    "default-src 'none'",
+    "style-src 'self'",
+    "script-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ]);
+});
+
+test('Pages are not kept, framed, sniffed or shared with another window', async () => {
+  expect(await headersOf(false)).toMatchObject({
+    'cache-control': 'no-store',
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-opener-policy': 'same-origin',
+  });
+});
+
+test('Our own forms are sent with our origin, so the referrer policy is not no-referrer', async () => {
+  expect((await headersOf(false))['referrer-policy']).toBe('same-origin');
+});
+
+test('HSTS is sent under https, for this host only', async () => {
+  expect((await headersOf(true))['strict-transport-security']).toBe('max-age=31536000');
+});
+
+test('Under http nothing asks the browser for https', async () => {
+  const headers = await headersOf(false);
+  expect(headers['strict-transport-security']).toBeUndefined();
+  expect(headers['content-security-policy']).not.toContain('upgrade-insecure-requests');
+});

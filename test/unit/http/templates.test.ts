@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import type { ListedPage } from '../../../src/workspaces/page-by-number.ts';
+import { toFoundWorkspacesView, toWorkspacesView } from '../../../src/workspaces/workspaces-view.ts';
+import { ROOT } from '../../support/constants.ts';
+import { render } from '../../support/render.ts';
+
+const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>\u202E`;
+const listed: ListedPage = {
+  items: [{ name: hostile, description: hostile, id: hostile, createdOn: 1, locked: true }],
+  page: 2,
+  limit: 25,
+  before: 25,
+  hasNext: true,
+  reached: 'furthest',
+};
+const pages = {
+  landing: render('landing', { title: 'Cloakroom', signedIn: false }),
+  workspaces: render('workspaces', toWorkspacesView(listed, 9, 25)),
+  bounce: render('bounce', { title: 'Signed in', signedIn: true, href: '/workspaces?a=1&b=2' }),
+  error: render('error', {
+    title: hostile,
+    detail: hostile,
+    signedIn: true,
+    status: 502,
+    ways: [{ href: '/workspaces?page=2&limit=10', label: hostile }],
+    requestId: 'the-request-id',
+  }),
+};
+
+test.each(['workspaces', 'error'] as const)('Hostile text on the page %s stays text', (name) => {
+  expect(pages[name]).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
+  expect(pages[name]).not.toMatch(/<script>|<img src=x/);
+});
+
+test('Text of unknown direction is kept apart from what surrounds it', () => {
+  const texts = pages.workspaces.match(/<[^>]*>[^<]*\u202E[^<]*/g) ?? [];
+  expect(texts.length).toBeGreaterThan(1);
+  for (const text of texts) expect(text).toMatch(/dir="auto"|^<(?:bdi|title)\b/);
+});
+
+test.each(Object.entries(pages))(
+  'The page %s has a title, a language, one h1 and one main landmark',
+  (_name, html) => {
+    expect(html).toMatch(/^<!doctype html>\s*<html lang="en">/);
+    expect(html).toMatch(/<title>[^<]+<\/title>/);
+    expect(html.match(/<h1[ >]/g)).toHaveLength(1);
+    expect(html.match(/<main /g)).toHaveLength(1);
+    expect(html).toContain('<a class="skip-link" href="#content">');
+  },
+);
+
+test('The landing page has one way on: to sign in', () => {
+  const main = /<main.*<\/main>/s.exec(pages.landing)?.[0] ?? '';
+  expect(main.match(/<(?:a|button|form)\b[^>]*>/g)).toEqual([
+    '<a class="button button--primary" href="/auth/login">',
+  ]);
+  expect(pages.landing).not.toContain('/auth/logout');
+});
+
+test('Each page size says what it is without its surroundings', () => {
+  expect(pages.workspaces).toMatch(/<a [^>]*aria-label="25 per page" aria-current="true">25</);
+});
+
+test('A long description can be opened without a script, a short one need not', () => {
+  const view = (description: string) =>
+    render('workspaces', toWorkspacesView({ ...listed, items: [{ name: 'x', description }] }, 2, 25));
+  expect(view('x'.repeat(241))).toContain('<summary>Read all<');
+  expect(view('x'.repeat(240))).not.toContain('<details');
+});
+
+test('A page on which all is as long as it can be is no more than 16 MB of HTML', () => {
+  const [sign, quote] = ['☂', '"'];
+  const item = {
+    ...Object.fromEntries(Array.from({ length: 36 }, (_, nth) => [`${nth}`, quote.repeat(5)])),
+    id: sign.repeat(256),
+    name: quote.repeat(500),
+    description: quote.repeat(2_000),
+    createdOn: 1,
+    updatedOn: 1,
+    ...{ locked: true, suspended: true, confidential: true, favorite: true },
+    ...{ status: quote.repeat(50), type: quote.repeat(50) },
+  };
+  const found = { items: Array.from({ length: 10_000 }, () => item), before: 1, upTo: 20_000, nextFrom: 201 };
+  const find = { words: sign.repeat(200), from: 101, cameFrom: { limit: 100, page: 1_000_000 } };
+  const html = render('workspaces', toFoundWorkspacesView(found, find, 25));
+  expect(html.split('<li class="item">')).toHaveLength(1_000 + 1);
+  expect(Buffer.byteLength(html)).toBeLessThan(16_000_000);
+});
+
+test('Each row says whose details it has, to who hears nothing of the rows around', () => {
+  expect(pages.workspaces).toMatch(
+    /<summary>Details<span class="visually-hidden"> of <bdi>&quot;&gt;&lt;script&gt;[^<]*<\/bdi><\/span><\/summary>/,
+  );
+});
+
+test('A link leads past the items of a list to its pages, where it has some', () => {
+  expect(pages.workspaces).toContain('href="#pages"');
+  expect(pages.workspaces).toContain('id="pages" tabindex="-1"');
+  const whole = render(
+    'workspaces',
+    toWorkspacesView({ ...listed, page: 1, hasNext: false, reached: 'asked' }, 1, 25),
+  );
+  expect(whole).not.toContain('#pages');
+});
+
+test('Who is signed in can sign out on every page', () => {
+  expect(pages.workspaces).toMatch(/<form method="post" action="\/auth\/logout">\s*<button [^>]*>Sign out</);
+});
+
+test('The page after sign-in goes on by itself, and by a link', () => {
+  const href = '/workspaces?a=1&amp;b=2';
+  expect(pages.bounce).toContain(`<meta http-equiv="refresh" content="0;url=${href}">`);
+  expect(pages.bounce).toContain(`href="${href}">Continue</a>`);
+});
+
+test('The stylesheet asks for nothing else', async () => {
+  const css = await readFile(join(ROOT, 'public/cloakroom.css'), 'utf8');
+  expect(css).not.toMatch(/url\(|@import/);
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import { readTraceContext, toTraceHeaders } from '../../../src/http/trace-context.ts';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+const VALID = `00-${TRACE}-${PARENT}-01`;
+
+describe('a traceparent', () => {
+  test.each([
+    ['of this version', VALID],
+    ['that is not sampled', `00-${TRACE}-${PARENT}-00`],
+    ['with flags that nobody knows yet', `00-${TRACE}-${PARENT}-ff`],
+    ['of a version to come', `cc-${TRACE}-${PARENT}-01`],
+    ['of a version to come, with more behind', `cc-${TRACE}-${PARENT}-01-what-the-future`],
+  ])('%s is taken up, and passed on as it came', (_what, traceparent) => {
+    const trace = readTraceContext({ traceparent });
+    expect(trace?.traceId).toBe(TRACE);
+    expect(toTraceHeaders(trace)).toEqual({ traceparent });
+  });
+
+  test.each([
+    ['none', undefined],
+    ['an empty one', ''],
+    ['version ff', `ff-${TRACE}-${PARENT}-01`],
+    ['a version in capitals', `CC-${TRACE}-${PARENT}-01`],
+    ['a version of one digit', `0-${TRACE}-${PARENT}-01`],
+    ['this version with more behind', `${VALID}-more`],
+    ['this version with a dash behind', `${VALID}-`],
+    ['a version to come with more behind and no dash', `cc-${TRACE}-${PARENT}-01.more`],
+    ['a trace of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`],
+    ['a parent of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['a trace in capitals', `00-${TRACE.toUpperCase()}-${PARENT}-01`],
+    ['a parent in capitals', `00-${TRACE}-${PARENT.toUpperCase()}-01`],
+    ['a short trace', `00-${TRACE.slice(1)}-${PARENT}-01`],
+    ['a long trace', `00-a${TRACE}-${PARENT}-01`],
+    ['a short parent', `00-${TRACE}-${PARENT.slice(1)}-01`],
+    ['no flags', `00-${TRACE}-${PARENT}`],
+    ['flags of one digit', `00-${TRACE}-${PARENT}-1`],
+    ['flags that are no digits', `00-${TRACE}-${PARENT}-.1`],
+    ['other marks', `00_${TRACE}_${PARENT}_01`],
+    ['space before it', ` ${VALID}`],
+    ['two of them, as Node joins them', `${VALID}, ${VALID}`],
+    ['a version to come with bytes that are no text', `cc-${TRACE}-${PARENT}-01-\u0000`],
+  ])('is as none: %s', (_what, traceparent) => {
+    const trace = readTraceContext({ ...(traceparent !== undefined && { traceparent }), tracestate: 'a=b' });
+    expect(trace).toBeNull();
+    expect(toTraceHeaders(trace)).toEqual({});
+  });
+});
+
+test('a tracestate goes with its traceparent, as it came', () => {
+  const trace = readTraceContext({
+    traceparent: VALID,
+    tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE',
+  });
+  expect(toTraceHeaders(trace)).toEqual({
+    traceparent: VALID,
+    tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE',
+  });
+});
+
+test.each(['', 'a=\u00e9', 'a=\u0001'])('a tracestate that is no text is dropped: %j', (tracestate) => {
+  expect(toTraceHeaders(readTraceContext({ traceparent: VALID, tracestate }))).toEqual({
+    traceparent: VALID,
+  });
+});
+
+test('of what Connection names nothing goes on, in whatever letters it does', () => {
+  const headers = { traceparent: VALID, tracestate: 'a=b' };
+  expect(readTraceContext({ ...headers, connection: 'close, TraceParent' })).toBeNull();
+  expect(toTraceHeaders(readTraceContext({ ...headers, connection: 'Tracestate' }))).toEqual({
+    traceparent: VALID,
+  });
+});
+
+test('a tracestate that is longer than all must take is dropped', () => {
+  const longest = `a=${'b'.repeat(510)}`;
+  expect(readTraceContext({ traceparent: VALID, tracestate: longest })?.tracestate).toBe(longest);
+  expect(readTraceContext({ traceparent: VALID, tracestate: `${longest}b` })?.tracestate).toBeUndefined();
+});

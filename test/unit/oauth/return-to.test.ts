@@ -1,0 +1,78 @@
+import { describe, expect, test } from '@jest/globals';
+import { loginUrl, toReturnPath } from '../../../src/oauth/return-to.ts';
+import { fc, times } from '../../support/properties.ts';
+
+const ORIGIN = 'https://app.example';
+
+describe('return_to', () => {
+  test.each([
+    ['/workspaces?page=2', '/workspaces?page=2'],
+    ['/workspaces/a%2Fb#row', '/workspaces/a%2Fb#row'],
+    ['/a/../b', '/b'],
+    ['/caf\u00e9', '/caf%C3%A9'],
+    ['/x?return_to=//evil.example', '/x?return_to=//evil.example'],
+  ])('%j leads to %s', (given, path) => {
+    expect(toReturnPath(given, ORIGIN)).toBe(path);
+  });
+
+  test.each([
+    undefined,
+    ['/a', '/b'],
+    '',
+    'workspaces',
+    'https://evil.example/',
+    'https://app.example/workspaces',
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '\t//evil.example',
+    '/.//evil.example',
+    '/a/..//evil.example',
+    '/%2e//evil.example',
+    'javascript:alert(1)',
+    '/a\r\nSet-Cookie: x',
+    '/auth/login',
+    '/auth/logout',
+    '/AUTH/callback?code=x',
+    '/a/../auth/login',
+    `/${'a'.repeat(9_000)}`,
+    `/${'+'.repeat(10)}?${'\u00e9'.repeat(3_000)}`, // short as it came, and long as it would be kept
+  ])('%j leads home', (given) => {
+    expect(toReturnPath(given, ORIGIN)).toBe('/workspaces');
+  });
+
+  test('never leaves the site, whatever it is told', () => {
+    const piece = fc.constantFrom(
+      '/',
+      '\\',
+      '.',
+      '..',
+      '%2f',
+      '%5c',
+      '\t',
+      '\n',
+      '@',
+      ':',
+      'evil.example',
+      'a',
+      '?',
+      '#',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 10 }), (pieces) => {
+        const path = toReturnPath(`/${pieces.join('')}`, ORIGIN);
+        expect(new URL(path, ORIGIN).origin).toBe(ORIGIN);
+        expect(path).toMatch(/^\/(?![/\\])/);
+      }),
+      { numRuns: times(5_000) },
+    );
+  });
+
+  test('goes into the login address whole', () => {
+    const url = new URL(loginUrl('/workspaces?a=1&b=2#c'), ORIGIN);
+    expect(url.searchParams.get('return_to')).toBe('/workspaces?a=1&b=2#c');
+  });
+});

@@ -1,0 +1,138 @@
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from '@jest/globals';
+import { NotSentError, createTokenRequest } from '../../../src/oauth/token-request.ts';
+import { startHouse } from '../../support/house.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startTcpServer } from '../../support/tcp-server.ts';
+
+const REQUEST = {
+  method: 'POST',
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body: new URLSearchParams({ grant_type: 'refresh_token' }),
+  redirect: 'manual',
+} as const;
+const FORM = 'grant_type=refresh_token';
+
+/** A token endpoint that responds to each whole request as told, once for each connection. */
+async function startEndpoint(respond: (socket: Socket) => void) {
+  const requests: string[] = [];
+  const server = await startTcpServer((socket) => {
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
+      if (!text.endsWith(FORM)) return;
+      requests.push(text);
+      respond(socket);
+    });
+  });
+  return {
+    requests,
+    send: async (signal?: AbortSignal, maySend?: () => boolean) =>
+      createTokenRequest(10_000)(
+        `http://127.0.0.1:${server.port}/token?x=1`,
+        { ...REQUEST, ...(signal && { signal }) },
+        maySend,
+      ),
+    sockets: server.sockets,
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
+  };
+}
+
+test('a token request asks for a connection of its own and for no content coding', async () => {
+  await using endpoint = await startEndpoint((socket) =>
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\xef\xbb\xbf{}', 'latin1'),
+  );
+  expect(await endpoint.send()).toEqual({ status: 200, text: '{}' });
+  const [head = ''] = endpoint.requests;
+  expect(head).toMatch(/^POST \/token\?x=1 HTTP\/1\.1\r\n/);
+  expect(head).toMatch(/\r\nconnection: close\r\n/i);
+  expect(head).not.toMatch(/\r\naccept-encoding:/i);
+});
+
+test('a content coding is not decoded', async () => {
+  const coded = gzipSync('{"access_token":"a"}');
+  await using endpoint = await startEndpoint((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${coded.length}\r\n\r\n`);
+    socket.write(coded);
+  });
+  expect((await endpoint.send()).text).not.toContain('access_token');
+});
+
+test.each([80, 100, 130, 250])('a response of %i KiB that ends with its connection is read', async (kib) => {
+  const text = 'a'.repeat(kib * 1024);
+  await using endpoint = await startEndpoint((socket) =>
+    socket.end(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n${text}`),
+  );
+  const responses = await Promise.all(Array.from({ length: 8 }, async () => endpoint.send()));
+  expect(responses.every((response) => response.text === text)).toBe(true);
+});
+
+test('a response past 256 KiB is refused, and its connection is closed', async () => {
+  let closed: Promise<unknown> = Promise.resolve();
+  await using endpoint = await startEndpoint((socket) => {
+    closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    const more = () => {
+      while (socket.writable && socket.write('a'.repeat(65_536)));
+    };
+    socket.on('drain', more).on('error', () => {});
+    more();
+  });
+  await expect(endpoint.send()).rejects.toThrow('too large');
+  await closed;
+});
+
+test('a token request that is aborted closes its connection', async () => {
+  let closed: Promise<unknown> = Promise.resolve();
+  const controller = new AbortController();
+  await using endpoint = await startEndpoint((socket) => {
+    closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{', () => controller.abort(new Error('late')));
+  });
+  await expect(endpoint.send(controller.signal)).rejects.toThrow('late');
+  await closed;
+});
+
+test('a token request is not written where its caller declines once the connection is open', async () => {
+  await using endpoint = await startEndpoint((socket) => socket.end());
+  let isOpen = false;
+  const declined = endpoint.send(undefined, () => {
+    isOpen = true;
+    return false;
+  });
+  await expect(declined).rejects.toThrow(NotSentError);
+  expect(isOpen).toBe(true);
+  await eventually(async () => endpoint.sockets.size === 0);
+  expect(endpoint.requests).toEqual([]);
+});
+
+test('a doubled token response is never taken for that of the next user', async () => {
+  await using house = await startHouse();
+  const sockets: Socket[] = [];
+  const response = (name: string) => {
+    const body = JSON.stringify({ access_token: `token-of-${name}`, expires_in: 900 });
+    return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  };
+  house.intercept = (req, res) => {
+    if (!req.url?.endsWith('/oauth2/token')) {
+      res.end(req.headers.authorization);
+      return true;
+    }
+    let form = '';
+    req.setEncoding('utf8').on('data', (chunk: string) => (form += chunk));
+    req.on('end', () => {
+      const name = new URLSearchParams(form).get('refresh_token') ?? '';
+      // The doubled response comes once the next user's request has been sent.
+      if (name === 'bob' && sockets[0]?.writable) sockets[0].write(response('alice'));
+      sockets.push(req.socket);
+      req.socket.write(response(name));
+    });
+    return true;
+  };
+  for (const name of ['alice', 'bob']) {
+    const { cookie } = await house.enter({ refreshToken: name, expiresAt: 0 });
+    const answer = await fetch(`${house.origin}/api/public/v1/workspaces`, { headers: { cookie } });
+    expect(await answer.text()).toBe(`Bearer token-of-${name}`);
+  }
+});

@@ -1,0 +1,638 @@
+import { describe, expect, test } from '@jest/globals';
+import { judgeTarget } from '../../../src/upstream/target.ts';
+import type { TargetVerdict } from '../../../src/upstream/target.ts';
+import { fc, times } from '../../support/properties.ts';
+
+const PREFIX = '/api/public/v1/';
+const AUTHORIZATION = '/api/public/v1/authorization/oauth2';
+const judge = (target: string) => judgeTarget(target, [PREFIX]);
+
+/** Spellings and their verdict; one that does not begin with a slash stands for what comes behind the prefix. */
+function spellings(verdict: TargetVerdict, list: readonly string[]): void {
+  const words = { forward: 'forwards', malformed: 'calls malformed', 'not-allowed': 'does not allow' };
+  test.each(list.map((spelling) => [spelling]))(`${words[verdict]} %j`, (spelling) => {
+    expect(judge(spelling.startsWith('/') ? spelling : PREFIX + spelling)).toBe(verdict);
+  });
+}
+
+/** The same for whole targets. */
+function wholeTargets(verdict: TargetVerdict, list: readonly string[]): void {
+  test.each(list.map((target) => [target]))(`calls %j ${verdict}`, (target) => {
+    expect(judge(target)).toBe(verdict);
+  });
+}
+
+describe('ordinary targets', () => {
+  spellings('forward', [
+    '',
+    'workspaces',
+    'workspaces/',
+    'workspaces/abc/rooms',
+    'rooms/A-Z_a.z~09',
+    "rooms/!$&'()*,:=@",
+    'rooms/a+b',
+    'rooms/.hidden',
+    'rooms/..hidden',
+    'rooms/a..b',
+    'rooms/dotted.',
+    'rooms/...',
+    'rooms/....',
+    '@evil.test/x',
+    ':80/x',
+    'http:/x',
+    'murals/workspace1.1606;version=2/x',
+    'rooms/a;b',
+    'rooms/;b',
+    `rooms/${'a'.repeat(8_000)}`,
+    'a/'.repeat(4_000),
+  ]);
+  spellings('malformed', ['rooms/;b/x', `${'a/'.repeat(4_000)}/`]);
+});
+
+describe('forms of a target (RFC 9112 §3.2)', () => {
+  wholeTargets('malformed', [
+    '',
+    '*',
+    'http://127.0.0.1/api/public/v1/workspaces',
+    'HTTPS://service.test/api/public/v1/workspaces',
+    'file:///api/public/v1/workspaces',
+    'example.com:443',
+    '127.0.0.1',
+    '[::1]:80',
+    'api/public/v1/workspaces',
+    './api/public/v1/workspaces',
+    '\\api\\public\\v1\\workspaces',
+    '?/api/public/v1/workspaces',
+    ';/api/public/v1/workspaces',
+    '%2fapi/public/v1/workspaces',
+    ' /api/public/v1/workspaces',
+  ]);
+  spellings('malformed', [
+    'workspaces#top',
+    'workspaces#',
+    '#',
+    'workspaces?x#top',
+    'workspaces?#/../..',
+    '//api/public/v1/x',
+    '//evil.test/api/public/v1/x',
+    '///api/public/v1/x',
+    '/\\evil.test/api/public/v1/x',
+  ]);
+});
+
+describe('dot segments', () => {
+  spellings('malformed', [
+    '.',
+    '..',
+    './',
+    '../',
+    './x',
+    '../v2/x',
+    'x/.',
+    'x/..',
+    'x/./y',
+    'x/../y',
+    '../../../x',
+    '%2e',
+    '%2e%2e',
+    '%2E./x',
+    '.%2e/x',
+    '%2e%2E/x',
+    'x/%2e%2e',
+    '%252e%252e/x',
+    '%25252e%25252e/x',
+    '%2525252e./x',
+    '%25%32%65%25%32%65/x',
+    '%2%65',
+    '..%2fx',
+    '..%2Fx',
+    '..%252fx',
+    '..%5cx',
+    '..%255cx',
+    '..\\x',
+    'x\\..\\y',
+    'x%2f..%2fy',
+    'x%5c..',
+    '..;/x',
+    '..;a=b/x',
+    '..%3b/x',
+    '..%3ba%2fx',
+    '.;/x',
+    'x/..;',
+    // A server that decodes first takes these for the end of the path:
+    '..%3f',
+    '..%3fa/x',
+    'x/..%23',
+    '%2e%2e%253f',
+    // One that trims:
+    '..%20/x',
+    '%20../x',
+    '..+/x',
+    '..%c2%a0/x',
+  ]);
+  spellings('forward', ['x%3f', 'x%23top', '%3f', '.%2e.', '..a', 'a%2e%2e', '%2ehidden', 'a..%2fb']);
+});
+
+describe('a path that is encoded many times over', () => {
+  const escaped = (hex: string, depth: number) => `%${'25'.repeat(depth)}${hex}`;
+  test.each(Array.from({ length: 33 }, (_, depth) => depth))(
+    'is refused like the plain one (%i)',
+    (depth) => {
+      expect(judge(`${PREFIX}x/${escaped('2e', depth).repeat(2)}/y`)).toBe('malformed');
+      expect(judge(`${PREFIX}..${escaped('2f', depth)}x`)).toBe('malformed');
+      expect(judge(`${PREFIX}${escaped('61', depth)}uthorization/oauth2/token`)).not.toBe('forward');
+    },
+  );
+});
+
+describe('empty segments and slashes', () => {
+  wholeTargets(
+    'malformed',
+    [
+      '/x',
+      '//x',
+      'x//',
+      'x//y',
+      '%2fx',
+      '%2Fx',
+      '%252fx',
+      'x/%2f/y',
+      'x%2f%2fy',
+      'x%2f/y',
+      '\\x',
+      '%5cx',
+      'x\\\\y',
+      'x/\\y',
+      'x%5c/y',
+      ';a/x',
+      ';/x',
+      '%3b/x',
+      'x/;/y',
+    ].map((spelling) => PREFIX + spelling),
+  );
+  spellings('forward', [
+    'x%2f',
+    'x%5c',
+    'x\\',
+    'x\\y',
+    'rooms/a%2Fb',
+    'rooms/a%2fb%5Cc',
+    'rooms/a%252Fb',
+    'a;b%2Fc',
+  ]);
+});
+
+describe('encodings', () => {
+  spellings('forward', [
+    'rooms/caf%C3%A9',
+    'rooms/caf%c3%a9',
+    'rooms/a%20b',
+    'rooms/%41%2D%5f',
+    'rooms/%F0%9F%A6%8A',
+    'rooms/%E4%BD%A0%E5%A5%BD',
+    'rooms/%2541',
+    'rooms/%252541',
+    'rooms/%25252541',
+    `rooms/%${'25'.repeat(6)}41`,
+    'rooms/%22%3c%3e%7c%7b%7d%5e%60',
+    'rooms/%26%3d%2b%40%3a%2c',
+  ]);
+  spellings('malformed', [
+    '%',
+    '%2',
+    '%zz',
+    '%g1',
+    'x%',
+    'x%/y',
+    '%%',
+    '%u002e%u002e/x',
+    '%0x2e',
+    '%25',
+    '%25zz',
+    '100%25',
+    '%2525',
+    `%${'25'.repeat(7)}41`,
+    `%${'25'.repeat(2_000)}41`,
+    // No UTF-8: stray and overlong bytes, surrogates, past the last code point.
+    '%ff',
+    '%80',
+    '%c3',
+    '%c3/%a9',
+    '%e9',
+    '%c0%ae%c0%ae/x',
+    '%c0%2e',
+    '%c0%af',
+    '%c1%9c',
+    '%c1%a1',
+    '%e0%80%ae',
+    '%e0%80%af',
+    '%f0%80%80%ae',
+    '%f8%80%80%80%ae',
+    '%ed%a0%80',
+    '%f4%90%80%80',
+    '%25c0%25ae',
+  ]);
+});
+
+describe('control characters and bytes no path may hold', () => {
+  spellings('malformed', [
+    '%00',
+    'x%00',
+    'x%00.json',
+    '%2500',
+    '%252500',
+    '%01',
+    '%09',
+    '%0a',
+    '%0d%0aX:y',
+    '%250d%250a',
+    '%1f',
+    '%7f',
+    '%c2%80',
+    '%c2%85',
+    '%c2%9f',
+    'x\u0000',
+    'x\ty',
+    'x\ny',
+    'x y',
+    'x ',
+    'x\u007f',
+    'x\u0085',
+    'x\u00e9',
+    'x\u00ff',
+    'x\uff0f',
+  ]);
+});
+
+describe('queries', () => {
+  spellings('forward', [
+    '?',
+    'workspaces?',
+    'workspaces?limit=2&next=a%2Fb==',
+    'workspaces?path=/../../x&y=//&z=%00',
+    'workspaces?%',
+    'workspaces?%zz%ff%0d%0a',
+    'workspaces?a?b?c',
+    'workspaces?a;b\\c|d{e}"f"<g>^`',
+    'workspaces?caf\u00c3\u00a9',
+    'workspaces?/api/public/v1/authorization/oauth2',
+    'rooms/a%2Fb?x=%2F',
+  ]);
+  spellings('malformed', [
+    'x?a\u0000b',
+    'x?a\tb',
+    'x?a\r\nb',
+    'x?a b',
+    'x?\u001f',
+    'x?\u007f',
+    'rooms/a%2Fb?x\u0000',
+    '..?x',
+    '%?x',
+  ]);
+  spellings('not-allowed', [
+    `${AUTHORIZATION}?x`,
+    `${AUTHORIZATION}/?x`,
+    '/api/public/v1?/x',
+    '/x?/api/public/v1/x',
+  ]);
+});
+
+describe('the allowed prefix', () => {
+  spellings('not-allowed', [
+    '/',
+    '/api',
+    '/api/',
+    '/api/public/v1',
+    '/api/public/v10/x',
+    '/api/public/v1x/y',
+    '/api/public/v1./x',
+    '/api/public/v1%20/x',
+    '/api/public/v2/x',
+    '/api/PUBLIC/v1/x',
+    '/API/public/v1/x',
+    '/x/api/public/v1/x',
+    '/api/public%2fv1/workspaces',
+    '/api/public/v1%2fworkspaces',
+    '/api/public/v%31/workspaces',
+    '/api/publi%63/v1/workspaces',
+    '/api;x/public/v1/workspaces',
+    '/api/public/v1;x/workspaces',
+    '/api\\public\\v1\\workspaces',
+    '/api/public/v1\\workspaces',
+    '/api/public/%EF%BD%961/workspaces',
+    '/workspaces',
+    '/auth/session',
+  ]);
+
+  const several = ['/api/public/v1/', '/api/public/v2/rooms/', "/api/it's+(v3)/"];
+  test.each<[string, TargetVerdict]>([
+    ['/api/public/v1/x', 'forward'],
+    ['/api/public/v2/rooms/x', 'forward'],
+    ['/api/public/v2/rooms/', 'forward'],
+    ["/api/it's+(v3)/x", 'forward'],
+    ['/api/public/v2/rooms', 'not-allowed'],
+    ['/api/public/v2/roomsx/y', 'not-allowed'],
+    ['/api/public/v2/murals/x', 'not-allowed'],
+    ["/api/it's%2B(v3)/x", 'not-allowed'],
+    ['/api/public/v2/rooms/..', 'malformed'],
+    ['/api/public/v2/rooms/%2e%2e%2fmurals/x', 'malformed'],
+    [`${AUTHORIZATION}/token`, 'not-allowed'],
+  ])('may be one of several: %s is %s', (target, verdict) => {
+    expect(judgeTarget(target, several)).toBe(verdict);
+  });
+
+  test.each<[string, TargetVerdict]>([
+    ['/api/x', 'forward'],
+    ['/api/Public/V1/authorization', 'forward'],
+    ['/api/public/v1/authorization/oauth2', 'not-allowed'],
+    ['/api/PUBLIC/v1/authorization/oauth2/token', 'not-allowed'],
+    ['/api/public;a/v1;b/authorization/oauth2', 'not-allowed'],
+    ['/api/public;%2fx/v1/authorization/oauth2', 'not-allowed'],
+    ['/api/public%2fv1%2fauthorization%2foauth2', 'not-allowed'],
+    ['/apis/x', 'not-allowed'],
+  ])('may be as wide as /api/: %s is %s', (target, verdict) => {
+    expect(judgeTarget(target, ['/api/'])).toBe(verdict);
+  });
+
+  test('opens nothing where it is the authorization endpoints’ own', () => {
+    expect(judgeTarget(`${AUTHORIZATION}/token`, [`${AUTHORIZATION}/`])).toBe('not-allowed');
+  });
+});
+
+describe('the authorization endpoints', () => {
+  spellings('not-allowed', [
+    'authorization/oauth2',
+    'authorization/oauth2/',
+    'authorization/oauth2/token',
+    'authorization/oauth2/x/y/z',
+    'Authorization/OAuth2/token',
+    'AUTHORIZATION/OAUTH2',
+    'authorization%2foauth2/token',
+    'authorization%252foauth2/token',
+    'authorization%25252foauth2',
+    'authorization\\oauth2',
+    'authorization%5Coauth2%5Ctoken',
+    '%61uthorization/oauth2',
+    '%2561uthorization/oauth2',
+    'authorization/%6f%61%75%74%68%32',
+    'authorization/oauth%32/token',
+    '%41uthorization%2FOAUTH2',
+    // Parameters, cut before or after the encoding is taken off (Tomcat does the former):
+    'authorization;a/oauth2;b/token',
+    'authorization;/oauth2',
+    'authorization%3b/oauth2',
+    'authorization%253ba/oauth2',
+    'authorization/oauth2;jsessionid=1',
+    'authorization/oauth2%3b/token',
+    'authorization;%2fx/oauth2/token',
+    'authorization;%5cx/oauth2',
+    'authorization;\\x/oauth2',
+    'authorization;a%2fb%2fc/oauth2;%2fd/token',
+    'authorization%253b%25252fx/oauth2',
+    // Decoded before the query is looked for:
+    'authorization/oauth2%3f',
+    'authorization/oauth2%3fx/y',
+    'authorization/oauth2%23',
+    'authorization/oauth2%253fx',
+    // Trimmed:
+    'authorization/oauth2.',
+    'authorization/oauth2...',
+    'authorization./oauth2/token',
+    'authorization/oauth2%20',
+    'authorization/%20oauth2',
+    'authorization/oauth2+',
+    'authorization/oauth2.%20./token',
+  ]);
+  spellings('forward', [
+    'authorization',
+    'authorization/',
+    'authorization/other',
+    'authorization/oauth20',
+    'authorization/oauth',
+    'authorization/oauth2x/token',
+    'authorization/oauth2-docs',
+    'authorization/oauth2.json',
+    'authorization/v1/oauth2',
+    'authorizations/oauth2',
+    'rooms/authorization/oauth2',
+    'rooms;x/authorization/oauth2',
+    'rooms/authorization%2Foauth2',
+  ]);
+});
+
+describe('look-alikes', () => {
+  // A server that normalises names (NFKC), folds case as Java does, or drops what can't be seen reads these so.
+  spellings('malformed', [
+    '%EF%BC%8E%EF%BC%8E/x', // fullwidth full stops
+    '%E2%80%A4%E2%80%A4/x', // one dot leaders
+    '%E2%80%A5/x', // two dot leader
+    '%EF%B9%92./x', // small full stop
+    '..%EF%BC%8Fx', // fullwidth solidus
+    '..%EF%BC%BCx', // fullwidth reverse solidus
+    '..%E2%81%84x', // fraction slash
+    '..%E2%88%95x', // division slash
+    '..%E2%88%96x', // set minus
+    '..%EF%BC%9Bx/y', // fullwidth semicolon
+    '..%CD%BE/x', // Greek question mark
+    '..%E2%80%8B/x', // zero width space
+    '.%C2%AD./x', // soft hyphen
+    '%EF%BC%852e%EF%BC%852e/x', // fullwidth percent sign
+    '%EF%BC%85252e%EF%BC%85252e/x', // and another layer under it
+    '%EF%B9%AA00', // small percent sign
+  ]);
+  spellings('not-allowed', [
+    'author%C4%B1zation/oauth2', // dotless i
+    'author%C4%B0zation/oauth2', // I with a dot above
+    '%EF%BD%81uthorization/oauth2', // fullwidth a
+    'authorization/oauth%EF%BC%92', // fullwidth 2
+    'authorization/oauth%C2%B2', // superscript 2
+    'authorization/%C2%BAauth2', // masculine ordinal
+    'authorization/%E2%93%9Eauth2', // circled o
+    'authorization/%F0%9D%90%A8auth2', // mathematical bold o
+    'authorization/o%CC%81auth2', // combining acute accent
+    'authorization%EF%BC%8Foauth2', // fullwidth solidus
+    'authorization%E2%88%95oauth2', // division slash
+    'authorization/oauth%C2%AD2', // soft hyphen
+    'authorization/oauth2%E2%80%8B/token', // zero width space
+    'authorization/%EF%BB%BFoauth2', // byte order mark
+    'authorization/oauth2%EF%BC%9F', // fullwidth question mark
+    'authorization%EF%BC%9B/oauth2', // fullwidth semicolon
+    'authorization%EF%BC%852foauth2', // fullwidth percent sign
+  ]);
+  spellings('forward', [
+    'rooms/%EF%BC%A1', // fullwidth A
+    'rooms/a%EF%BC%8Fb', // fullwidth solidus
+    'rooms/100%EF%BC%85', // fullwidth percent sign
+    'rooms/%E2%80%A6', // ellipsis
+    'rooms/%E2%84%AAelvin', // Kelvin sign
+    'rooms/%C5%BFtra%C3%9Fe', // long s, sharp s
+    'rooms/%D0%B0%D0%B5', // Cyrillic a, e
+    '%D0%B0uthorization/oauth2', // Cyrillic a: no server takes it for a Latin one
+    'rooms/%F0%9F%91%A9%E2%80%8D%F0%9F%92%BB', // zero width joiner
+  ]);
+});
+
+describe('the verdict', () => {
+  const attack = fc
+    .array(
+      fc.constantFrom(
+        ...[
+          '/',
+          '\\',
+          '%2f',
+          '%5c',
+          '%252f',
+          '.',
+          '..',
+          '%2e',
+          '%252e',
+          ';',
+          '%3b',
+          '%253b',
+          '?',
+          '%3f',
+          '#',
+          '%23',
+        ],
+        ...[
+          'authorization',
+          'Authorization',
+          'oauth2',
+          'OAUTH2',
+          'oauth%32',
+          'author%C4%B1zation',
+          'token',
+          'a',
+          'x=1',
+        ],
+        ...[
+          '%',
+          '%25',
+          '2e',
+          '2f',
+          '%00',
+          '%20',
+          '+',
+          '\t',
+          '%c0%ae',
+          '%ef%bc%8e',
+          '%ef%bc%8f',
+          '%ef%bc%85',
+          '%c2%ad',
+        ],
+        ...['/authorization', '/oauth2', ';%2fx/', '/..', '//', '@', ':', '&', '=', 'é', '%C3%A9'],
+      ),
+      { maxLength: 10 },
+    )
+    .map((pieces) => PREFIX + pieces.join(''));
+
+  test('lets nothing through that the WHATWG URL parser sees elsewhere', () => {
+    fc.assert(
+      fc.property(attack, (target) => {
+        if (judge(target) !== 'forward') return;
+        const { pathname, host } = new URL(target, 'http://service.test');
+        expect(host).toBe('service.test');
+        expectAllowed(pathname);
+      }),
+      { numRuns: times(5_000) },
+    );
+  });
+
+  test('lets nothing through that a server sees elsewhere, in whatever order it takes a path apart', () => {
+    const habits = fc.array(fc.constantFrom(...HABITS), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(attack, habits, (target, order) => {
+        if (judge(target) !== 'forward') return;
+        const path = target.split('?', 1)[0] ?? '';
+        expectAllowed(order.reduce((read, habit) => habit(read), path));
+      }),
+      { numRuns: times(20_000) },
+    );
+  });
+
+  test('does not depend on which letters behind the prefix are encoded', () => {
+    const piece = fc.constantFrom('a', 'b', '/', '.', ';', '-', '~', 'authorization', 'oauth2', 'token');
+    const chosen = fc.array(fc.tuple(piece, fc.boolean()));
+    const encode = (text: string) => `%${[...Buffer.from(text)].map((byte) => byte.toString(16)).join('%')}`;
+    fc.assert(
+      fc.property(chosen, (pieces) => {
+        const plain = pieces.map(([text]) => text).join('');
+        const encoded = pieces.map(([text, isEncoded]) => (isEncoded ? encode(text) : text)).join('');
+        expect(judge(PREFIX + encoded)).toBe(judge(PREFIX + plain));
+      }),
+      { numRuns: times(5_000) },
+    );
+  });
+
+  test('forwards every ordinary path of unreserved characters', () => {
+    const name = fc.stringMatching(/^[\w.~-]{1,12}$/).filter((text) => text !== '.' && text !== '..');
+    fc.assert(
+      fc.property(fc.array(name), fc.boolean(), (names, slash) => {
+        const target = PREFIX + names.join('/') + (slash && names.length > 0 ? '/' : '');
+        expect(judge(target)).toBe('forward');
+      }),
+      { numRuns: times(5_000) },
+    );
+  });
+
+  test('forwards a name in any script', () => {
+    const letter = fc
+      .string({ unit: 'binary', minLength: 1 })
+      .map((text) => text.replaceAll(/[^\p{L}\p{N}\p{M}\p{Sc}\p{So}]/gu, ''))
+      .filter((text) => text !== '' && !/[./\\;?#%]/.test(text.normalize('NFKD')));
+    fc.assert(
+      fc.property(letter, (text) => {
+        expect(judge(`${PREFIX}rooms/${encodeURIComponent(text)}`)).toBe('forward');
+      }),
+      { numRuns: times(1_000) },
+    );
+  });
+});
+
+/** What servers do to a path, each in its own order and some of it twice. */
+const HABITS: readonly ((path: string) => string)[] = [
+  decodeOnce,
+  decodeOnce, // the likeliest
+  (path) => path.replaceAll('\\', '/'),
+  (path) => path.replaceAll(/;[^/]*/g, ''),
+  (path) => path.replaceAll(/;[^/\\]*/g, ''),
+  (path) => path.replace(/[?#].*/s, ''),
+  (path) => path.replaceAll(/\/{2,}/g, '/'),
+  resolveDots,
+  resolveDots,
+  (path) => path.normalize('NFKC'),
+  (path) => path.replaceAll(/\p{DI}/gu, ''),
+  (path) => path.replaceAll(/[. ]+(?=\/|$)/g, (end) => (/^\.{1,2}$/.test(end) ? end : '')),
+  (path) => path.replaceAll(/ +(?=\/|$)/g, ''),
+  (path) => path.replaceAll('+', ' '),
+  (path) => new URL(path, 'http://service.test').pathname,
+];
+
+/** As lenient servers do: what is no escape stays, what is no UTF-8 becomes something else. */
+function decodeOnce(path: string): string {
+  return path.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) =>
+    Buffer.from(escapes.replaceAll('%', ''), 'hex').toString(),
+  );
+}
+
+/** Takes `.` and `..` out (RFC 3986 §5.2.4). */
+function resolveDots(path: string): string {
+  const out: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '..') out.pop();
+    else if (segment !== '.') out.push(segment);
+  }
+  return `/${out.join('/').replace(/^\/+/, '')}`;
+}
+
+function expectAllowed(path: string): void {
+  const readings = [path.toLowerCase(), path.toUpperCase().toLowerCase(), decodeOnce(path).toLowerCase()];
+  const isElsewhere = !path.startsWith(PREFIX);
+  const isAuthorization = readings.some((read) => `${read}/`.startsWith(`${AUTHORIZATION}/`));
+  // One comparison: each call of `expect` costs more than all readings together.
+  expect({ path, isElsewhere, isAuthorization }).toEqual({
+    path,
+    isElsewhere: false,
+    isAuthorization: false,
+  });
+}

@@ -1,0 +1,156 @@
+import { expect, test } from '@jest/globals';
+import { parse } from 'csv-parse/sync';
+import { csvParseRows } from 'd3-dsv';
+import papaparse from 'papaparse';
+import { CSV } from '../../../../src/workspaces/export/csv.ts';
+import { toHarmlessText } from '../../../../src/workspaces/export/spreadsheet-cells.ts';
+import { fc } from '../../../support/properties.ts';
+
+/** An export of these pages, each item given as JSON text. */
+function write(...pages: readonly (readonly string[])[]): string {
+  const writer = CSV.createWriter();
+  let text = '';
+  for (const items of pages) for (const piece of writer.write(items)) text += piece;
+  return text + writer.end();
+}
+
+/**
+ * What other programs read: three parsers by different authors, which must agree. None is told the line ending: many end a row
+ * at a lone CR or LF as well. Papa Parse removes one leading byte order mark: it gets one, so that data keeps its own.
+ */
+function read(text: string): string[][] {
+  const rows = csvParseRows(text);
+  expect(parse(text)).toEqual(rows);
+  const { data, errors } = papaparse.parse<string[]>(`\ufeff${text.replace(/\r\n$/, '')}`, {
+    delimiter: ',',
+  });
+  expect([data, errors]).toEqual([rows, []]);
+  return rows;
+}
+
+const toJson = (items: readonly unknown[]) => items.map((item) => JSON.stringify(item));
+
+test('Lines end in CRLF, the header’s too', () => {
+  expect(write(toJson([{ id: 1, name: 'A' }]))).toBe('id,name\r\n1,A\r\n');
+});
+
+test('An empty list is a header row of id and name', () => {
+  expect(write()).toBe('id,name\r\n');
+  expect(write([])).toBe('id,name\r\n');
+});
+
+test('id comes first, then name and title, then the other fields as they come', () => {
+  const items = [
+    { locked: true, title: 'T', id: 1 },
+    { other: 2, name: 'N' },
+  ];
+  expect(read(write(toJson(items)))[0]).toEqual(['id', 'name', 'title', 'locked', 'other']);
+});
+
+test('Fields of later pages have no column; what an item lacks is an empty cell', () => {
+  const text = write(toJson([{ id: 1, a: 2 }]), toJson([{ b: 3, a: 4 }]));
+  expect(text).toBe('id,a\r\n1,2\r\n,4\r\n');
+});
+
+test('The columns are those of the first page that has items', () => {
+  expect(write([], toJson([{ id: 1, a: 2 }]))).toBe('id,a\r\n1,2\r\n');
+});
+
+test('Whatever is no string is JSON text as the service wrote it', () => {
+  const item = '{"id":9007199254740993,"a":1.50,"b":null,"c":[1, 2],"d":{"x":"y"},"e":false,"f":"\\u0041"}';
+  expect(read(write([item]))[1]).toEqual([
+    '9007199254740993',
+    '1.50',
+    'null',
+    '[1, 2]',
+    '{"x":"y"}',
+    'false',
+    'A',
+  ]);
+});
+
+test('A number stays a number, also below zero; a string that looks like one does not begin with its sign', () => {
+  expect(write(['{"a":-5,"b":"-5"}'])).toBe("a,b\r\n-5,'-5\r\n");
+});
+
+test('Names of fields begin no formula either', () => {
+  expect(read(write(toJson([{ '=A1': 1, '\t@b': 2 }])))[0]).toEqual(["'=A1", "'\t'@b"]);
+});
+
+test('A formula inside of JSON text begins none where semicolons separate', () => {
+  expect(read(write(toJson([{ a: ['x;=1'] }])))[1]).toEqual([`["x;'=1"]`]);
+});
+
+test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('A cell with %j is quoted', (mark) => {
+  const name = `fake${mark}id-9`;
+  const text = write(toJson([{ id: 1, name }]));
+  expect(text).toBe(`id,name\r\n1,"${name.replaceAll('"', '""')}"\r\n`);
+  expect(read(text)).toEqual([
+    ['id', 'name'],
+    ['1', name],
+  ]);
+});
+
+test.each(['\n', '\r'])('The name of a field with %j is quoted, too', (mark) => {
+  const text = write(toJson([{ [`a${mark}b`]: 1 }]));
+  expect(text).toBe(`"a${mark}b"\r\n1\r\n`);
+});
+
+test('One column of empty cells is as many rows', () => {
+  expect(read(write(toJson([{ a: '' }, { a: '' }, {}])))).toEqual([['a'], [''], [''], ['']]);
+});
+
+test('More than a hundred items of one page share its columns', () => {
+  const items = [...Array.from({ length: 150 }, (_, id) => ({ id })), { last: 1 }];
+  const rows = read(write(toJson(items)));
+  expect(rows).toHaveLength(152);
+  expect(rows.at(-1)).toEqual(['', '1']);
+});
+
+test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is no row: the export fails', (item) => {
+  expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_fits_no_table' }));
+  expect(() => write(['{"id":1}'], [item])).toThrow('This list doesn’t fit into a table');
+});
+
+test('More columns than a spreadsheet has are no table', () => {
+  const wide = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, n])));
+  expect(read(write([wide(16_384)]))[1]).toHaveLength(16_384);
+  expect(() => write([wide(16_385)])).toThrow('This list doesn’t fit into a table');
+});
+
+const TEXT = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc
+    .array(fc.constantFrom('"', ',', '\r', '\n', '\r\n', '=', ' ', ';', 'a', '\u2028', '\ufeff'))
+    .map((all) => all.join('')),
+  fc.constantFrom('__proto__', 'constructor', 'id', 'name', 'title', '', 'x'.repeat(10_000)),
+);
+const VALUE = fc.oneof(TEXT, fc.jsonValue({ maxDepth: 2 }));
+const ITEM = fc.array(fc.tuple(TEXT, VALUE), { maxLength: 6 }).map((members) => new Map(members));
+
+/** Object.fromEntries() would lose nothing, but `__proto__` shows best in text. */
+function toItemText(item: ReadonlyMap<string, unknown>): string {
+  return `{${[...item].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`;
+}
+
+function toCellText(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'number') return JSON.stringify(value);
+  return toHarmlessText(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+test('What is read back is what was written, whatever is in it', () => {
+  fc.assert(
+    fc.property(fc.array(ITEM, { minLength: 1, maxLength: 5 }), (items) => {
+      const names = new Set(items.flatMap((item) => [...item.keys()]));
+      const first = ['id', 'name', 'title'].filter((name) => names.has(name));
+      const columns = names.size === 0 ? ['id', 'name'] : [...new Set([...first, ...names])];
+      const rows = read(write(items.map(toItemText)));
+      expect(rows).toEqual([
+        columns.map(toHarmlessText),
+        ...items.map((item) => columns.map((name) => toCellText(item.get(name)))),
+      ]);
+    }),
+  );
+});

@@ -1,0 +1,240 @@
+import { expect, test } from '@jest/globals';
+import { toItemRow, toItemRows } from '../../../src/workspaces/item-row.ts';
+
+const NOTHING = {
+  name: 'Without a name',
+  description: '',
+  isLong: false,
+  flags: [],
+  details: [],
+  detailsLeft: 0,
+};
+
+/** The details of an item as pairs of words. */
+function detailsOf(item: unknown): (readonly [string, string])[] {
+  return toItemRow(item).details.map(({ label, text }) => [label, text]);
+}
+
+test('A workspace shows its name, description, day of creation and flags', () => {
+  const item = {
+    name: 'Design',
+    description: 'All of it',
+    createdOn: Date.UTC(2024, 2, 12, 9, 30),
+    locked: true,
+    suspended: true,
+  };
+  expect(toItemRow(item)).toEqual({
+    ...NOTHING,
+    name: 'Design',
+    description: 'All of it',
+    created: { iso: '2024-03-12T09:30:00.000Z', day: '12 Mar 2024', moment: '12 March 2024 at 09:30 UTC' },
+    flags: [
+      { text: 'Locked', tone: 'warning' },
+      { text: 'Suspended', tone: 'warning' },
+    ],
+  });
+});
+
+test('A room and a mural show what they are at a glance', () => {
+  expect(toItemRow({ type: 'private', confidential: true, favorite: true }).flags).toEqual([
+    { text: 'Confidential', tone: 'warning' },
+    { text: 'Private', tone: 'plain' },
+    { text: 'Favourite', tone: 'plain' },
+  ]);
+  expect(toItemRow({ status: 'active' }).flags).toEqual([]);
+  expect(toItemRow({ status: 'archived' }).flags).toEqual([{ text: 'Archived', tone: 'plain' }]);
+  expect(toItemRow({ type: '😀'.repeat(99) }).flags[0]?.text).toBe(`${'😀'.repeat(20)}…`);
+});
+
+test.each([
+  [{ title: 'A title', id: 'w1' }, 'A title'],
+  [{ name: '', title: 'A title' }, 'A title'],
+  [{ name: ' \u200b\u3000\n', id: 'w1' }, 'w1'],
+  [{ name: 7, id: 42 }, '42'],
+  [{}, 'Without a name'],
+  ['just a text', 'just a text'],
+])('An item without a name is called by what else it has: %j', (item, name) => {
+  expect(toItemRow(item).name).toBe(name);
+});
+
+test.each([[null], [undefined], [''], [42], [true], [[1, 2]]])(
+  'An item that is no object has no name: %j',
+  (item) => {
+    expect(toItemRow(item)).toEqual(NOTHING);
+  },
+);
+
+test('What has the wrong type at its place is found in the details', () => {
+  const item = {
+    name: {},
+    title: [],
+    id: { a: 1 },
+    description: 5,
+    createdOn: 'soon',
+    locked: 'yes',
+    suspended: 1,
+  };
+  expect(toItemRow(item)).toMatchObject({ name: 'Without a name', description: '', flags: [] });
+  expect(detailsOf(item)).toEqual([
+    ['Name', '–'],
+    ['Title', '–'],
+    ['Id › A', '1'],
+    ['Description', '5'],
+    ['Created on', 'soon'],
+    ['Locked', 'yes'],
+    ['Suspended', '1'],
+  ]);
+});
+
+test.each([0, -1, 1e300, Number.MAX_VALUE, Date.UTC(10_000, 0), '1700000000000', null])(
+  'A time of creation that makes no sense is not shown as a time: %j',
+  (createdOn) => {
+    const row = toItemRow({ name: 'x', createdOn });
+    expect(row).not.toHaveProperty('created');
+    expect(row.details[0]).not.toHaveProperty('time');
+  },
+);
+
+test('A time may come as a text of ISO 8601', () => {
+  expect(toItemRow({ updatedOn: '2024-03-12T09:30:00Z' }).updated?.iso).toBe('2024-03-12T09:30:00.000Z');
+});
+
+test('Every other field is in the details, in words', () => {
+  expect(
+    detailsOf({
+      id: 'w1',
+      name: 'Design',
+      title: 'Another name',
+      companyId: 'c1',
+      trial_extended: false,
+      sharingSettings: { link: 'https://service.example/join/1' },
+      createdBy: { id: 'u1', firstName: 'Ada', lastName: 'Lovelace' },
+      tags: ['a', { b: null }],
+      none: null,
+      blank: '  ',
+      nothing: {},
+      count: 1.5,
+    }),
+  ).toEqual([
+    ['Id', 'w1'],
+    ['Title', 'Another name'],
+    ['Company id', 'c1'],
+    ['Trial extended', 'No'],
+    ['Sharing settings › Link', 'https://service.example/join/1'],
+    ['Created by', 'Ada Lovelace'],
+    ['Tags', '["a",{"b":null}]'],
+    ['None', '–'],
+    ['Blank', '–'],
+    ['Nothing', '–'],
+    ['Count', '1.5'],
+  ]);
+});
+
+test('A time in the details is one, where its number can be', () => {
+  const [trialEnds, seats] = toItemRow({ trialEnds: Date.UTC(2024, 0, 2), seatsOn: 12 }).details;
+  expect(trialEnds).toMatchObject({ text: '2 Jan 2024', time: { iso: '2024-01-02T00:00:00.000Z' } });
+  expect(seats).toEqual({ label: 'Seats on', text: '12' });
+});
+
+test.each([
+  ['https://service.example/a.png', true],
+  ['http://service.example/a.png', false],
+  ['javascript:alert(1)', false],
+  ['JavaScript:alert(1)//https://', false],
+  ['data:text/html,<script>', false],
+  ['https://service.example/a b', false],
+  ['https://[', false],
+  ['//service.example', false],
+])('Only an https address is a link: %s', (thumbnailUrl, isLink) => {
+  expect('href' in (toItemRow({ thumbnailUrl }).details[0] ?? {})).toBe(isLink);
+});
+
+test('Endless texts are cut, never inside a character', () => {
+  const row = toItemRow({
+    name: '😀'.repeat(10_000),
+    description: 'x'.repeat(10_000),
+    note: '😀'.repeat(10_000),
+  });
+  expect(row.name).toBe(`${'😀'.repeat(250)}…`);
+  expect(row.description).toHaveLength(2_001);
+  expect(row.details[0]?.text).toBe(`${'😀'.repeat(250)}…`);
+  expect(toItemRow({ name: `x${'😀'.repeat(10_000)}` }).name).toBe(`x${'😀'.repeat(249)}…`);
+});
+
+test('The rows of a page share a million characters: many long ones are cut where few are not', () => {
+  const item = {
+    name: 'n'.repeat(500),
+    description: 'd'.repeat(2_000),
+    ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`field${index}`, 'x'.repeat(500)])),
+    link: `https://service.example/${'x'.repeat(2_000)}`,
+  };
+  const lengthOf = (row: unknown) => JSON.stringify(row).length;
+  const [alone] = toItemRows([item]);
+  expect(alone).toEqual(toItemRow(item));
+  expect(alone?.details).toHaveLength(40);
+  const rows = toItemRows(Array.from({ length: 1_000 }, () => item));
+  expect(lengthOf(rows)).toBeLessThan(1_300_000); // with the names that JSON gives its parts
+  expect(rows[0]).toMatchObject({
+    name: `${'n'.repeat(100)}…`,
+    description: `${'d'.repeat(250)}…`,
+    detailsLeft: 41,
+  });
+  expect(toItemRows(Array.from({ length: 1_000 }, () => ({ a: 'b', c: 'd' })))[999]).toMatchObject({
+    detailsLeft: 0,
+  });
+});
+
+test('Of endless fields the first forty are shown, and how many more there are', () => {
+  const row = toItemRow(
+    Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, index])),
+  );
+  expect(row.details).toHaveLength(40);
+  expect(row.detailsLeft).toBe(960);
+});
+
+test('Only what is shown is put into words', () => {
+  let written = 0;
+  const counts = {
+    toJSON() {
+      written += 1;
+      return 1;
+    },
+  };
+  const objects = Array.from({ length: 40 }, (_, index) => [
+    `field${index}`,
+    Object.fromEntries(Array.from({ length: 40 }, (__, inner) => [`inner${inner}`, [counts]])),
+  ]);
+  const row = toItemRow(Object.fromEntries(objects));
+  expect(row.details).toHaveLength(40);
+  expect(row.detailsLeft).toBe(40 * 40 - 40);
+  expect(written).toBeLessThan(50);
+});
+
+test('Hostile names of fields are only names', () => {
+  const item: unknown = JSON.parse(
+    '{"__proto__":{"locked":true},"constructor":"c","":1,"\\u202e":2,"toString":3}',
+  );
+  expect(toItemRow(item).flags).toEqual([]);
+  expect(detailsOf(item)).toEqual([
+    ['Proto › Locked', 'Yes'],
+    ['Constructor', 'c'],
+    ['(no name)', '1'],
+    ['(no name)', '2'],
+    ['To string', '3'],
+  ]);
+});
+
+test('An item of a hundred thousand fields, names or values costs no more than one page shows', () => {
+  const many = Array.from({ length: 100_000 }, (_, index) => index);
+  const row = toItemRow({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
+  expect(row.details.map(({ label, text }) => [label.length, text])).toEqual([
+    [4, '(too large or nested too deeply to be shown)'],
+    [61, '1'],
+  ]);
+  expect(row.flags[0]?.text).toBe(`Y${'y'.repeat(39)}…`);
+});
+
+test('What is nested too deeply is said to be', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+  expect(detailsOf({ deep })).toEqual([['Deep', '(too large or nested too deeply to be shown)']]);
+});
