@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { costOf, enterMany, settled, toCommandRows } from './support/cost.mjs';
-import { startHouse } from './support/house.mjs';
+import { startTestApp } from './support/deployment.mjs';
 import { figure, printTable } from './support/table.mjs';
 
 /** What a call costs: Redis commands, CPU time as ratios, bytes in an append-only file; and what a renewal costs in calls. */
 
-/** @typedef {import('./support/cost.mjs').House} House */
+/** @typedef {import('./support/cost.mjs').TestApp} TestApp */
 /** @typedef {import('./support/cost.mjs').Cost} Cost */
 
 const CALLERS = 32;
@@ -19,20 +19,20 @@ const SOON_SPENT_SECONDS = 30;
 await measureCalls();
 
 async function measureCalls() {
-  const house = await startHouse({ processes: 1 });
+  const testApp = await startTestApp({ processes: 1 });
   try {
-    const few = await enterMany(house, 100);
-    const many = await enterMany(house, MORE_THAN_REMEMBERED);
-    await callAll(house, few); // until it is warm
-    const remembered = await costOf(house, async () => callAll(house, few));
-    await callAll(house, many, many.length);
-    const forgotten = await costOf(house, async () => callAll(house, many));
-    const fresh = await costOfFirstCalls(house);
-    await costOfFirstCalls(house, SOON_SPENT_SECONDS); // until it is warm
-    const renewing = await costOfFirstCalls(house, SOON_SPENT_SECONDS);
-    await house.store.redis.config('SET', 'appendonly', 'yes');
-    await settled(house);
-    const logged = await costOf(house, async () => callAll(house, few));
+    const few = await enterMany(testApp, 100);
+    const many = await enterMany(testApp, MORE_THAN_REMEMBERED);
+    await callAll(testApp, few); // until it is warm
+    const remembered = await costOf(testApp, async () => callAll(testApp, few));
+    await callAll(testApp, many, many.length);
+    const forgotten = await costOf(testApp, async () => callAll(testApp, many));
+    const fresh = await costOfFirstCalls(testApp);
+    await costOfFirstCalls(testApp, SOON_SPENT_SECONDS); // until it is warm
+    const renewing = await costOfFirstCalls(testApp, SOON_SPENT_SECONDS);
+    await testApp.store.redis.config('SET', 'appendonly', 'yes');
+    await settled(testApp);
+    const logged = await costOf(testApp, async () => callAll(testApp, few));
 
     printTable('Redis commands for one call', toCommandRows(remembered.commands, CALLS));
     printTable('CPU time of a busy process', [
@@ -47,21 +47,21 @@ async function measureCalls() {
     const perCore = CALLS / (remembered.processMs / 1_000);
     console.log(`Calls a second that keep one core of this machine busy, as it is now: ${figure(perCore)}`);
   } finally {
-    await house.stop();
+    await testApp.stop();
   }
 }
 
 /**
  * Several calls each of sessions that are new to the process: with tokens that are soon spent, each is renewed once.
- * @param {House} house
+ * @param {TestApp} testApp
  * @param {number} [leftSeconds]
  */
-async function costOfFirstCalls(house, leftSeconds) {
-  const cookies = await enterMany(house, NEW_SESSIONS, leftSeconds);
-  const due = house.service.refreshes + (leftSeconds === undefined ? 0 : NEW_SESSIONS);
-  return costOf(house, async () => {
-    await callAll(house, cookies);
-    while (house.service.refreshes < due) await delay(50);
+async function costOfFirstCalls(testApp, leftSeconds) {
+  const cookies = await enterMany(testApp, NEW_SESSIONS, leftSeconds);
+  const due = testApp.service.refreshes + (leftSeconds === undefined ? 0 : NEW_SESSIONS);
+  return costOf(testApp, async () => {
+    await callAll(testApp, cookies);
+    while (testApp.service.refreshes < due) await delay(50);
     await delay(500); // the last ones are being stored
   });
 }
@@ -79,14 +79,14 @@ function extra(renewing, fresh, calls, whose) {
 
 /**
  * One call after the other by each of a few callers, who take turns with the sessions.
- * @param {House} house
+ * @param {TestApp} testApp
  * @param {readonly string[]} cookies
  * @param {number} [calls]
  */
-async function callAll(house, cookies, calls = CALLS) {
+async function callAll(testApp, cookies, calls = CALLS) {
   let next = 0;
   const caller = async () => {
-    while (next < calls) await house.call(0, cookies[next++ % cookies.length] ?? '');
+    while (next < calls) await testApp.call(0, cookies[next++ % cookies.length] ?? '');
   };
   await Promise.all(Array.from({ length: CALLERS }, caller));
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startHouse } from './support/house.mjs';
+import { startTestApp } from './support/deployment.mjs';
 import { figure, printTable } from './support/table.mjs';
 
 /**
@@ -26,7 +26,7 @@ const RETURN_EVERY_MS = TOKEN_SECONDS * 1_000 + 1_000;
 /** @typedef {'away' | 'crossing' | 'spent'} Kind */
 /** @typedef {{ kind: Kind, ms: number, at: number }} Sample */
 
-const house = await startHouse({
+const testApp = await startTestApp({
   processes: 2,
   tokenSeconds: TOKEN_SECONDS,
   tokenLatencyMs: TOKEN_LATENCY_MS,
@@ -36,7 +36,7 @@ try {
   report(samples);
   warnIfBusy();
 } finally {
-  await house.stop();
+  await testApp.stop();
 }
 
 async function measure() {
@@ -52,12 +52,12 @@ async function measure() {
   const live = async (everyMs) => {
     // Entered a while ago, each at another time: or all would renew in step.
     const leftSeconds = TOKEN_SECONDS * (0.4 + 0.6 * Math.random());
-    const cookie = await house.enter(leftSeconds);
+    const cookie = await testApp.enter(leftSeconds);
     let spentAt = Date.now() + leftSeconds * 1_000;
     const ask = async () => {
       const leftMs = spentAt - Date.now();
       const before = performance.now();
-      const answer = await house.call(Math.random() < 0.5 ? 0 : 1, cookie);
+      const answer = await testApp.call(Math.random() < 0.5 ? 0 : 1, cookie);
       const isNew = answer.spentAt > spentAt;
       spentAt = Math.max(spentAt, answer.spentAt);
       const at = before - began - WARM_UP_MS;
@@ -118,7 +118,7 @@ function report(samples) {
     ];
   });
   printTable(
-    `Time of a call as a ratio to calls away from an expiry: ${house.service.refreshes} renewals, each ${TOKEN_LATENCY_MS} ms at ` +
+    `Time of a call as a ratio to calls away from an expiry: ${testApp.service.refreshes} renewals, each ${TOKEN_LATENCY_MS} ms at ` +
       'the token endpoint, two processes',
     [['calls', 'count', 'p50 ratio', 'p99 ratio', `p99 in ${PARTS} parts of the run`], ...rows],
   );

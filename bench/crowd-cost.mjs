@@ -38,7 +38,7 @@ const upstream = startProcess(nodeCommand('bench/support/upstream-process.mjs'),
 const service = /** @type {{ port: number, body: string }} */ (await upstream.told());
 const store = await startStore({ port: await freePort() });
 const probe = await startMemoryProbe();
-const house = createCloakroom({
+const testApp = createCloakroom({
   upstream: `http://127.0.0.1:${service.port}`,
   redisUrl: store.url,
   redis: store.redis,
@@ -100,14 +100,14 @@ async function startSystem({ inFlight, nodeOptions }) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-bench-'));
   const log = openSync(join(folder, 'collections'), 'w+');
   rmSync(folder, { recursive: true }); // the file goes with the last who has it open
-  const started = await house.start({
+  const started = await testApp.start({
     env: { LOG_LEVEL: 'silent' },
     nodeOptions: ['--trace-gc-nvp', ...nodeOptions],
     stdout: log,
     wrap: onMeasuredCore,
   });
   const cookies = [];
-  while (cookies.length < SESSIONS) cookies.push(await house.enter(newGrant(OPAQUE, 14_400)));
+  while (cookies.length < SESSIONS) cookies.push(await testApp.enter(newGrant(OPAQUE, 14_400)));
   const target = { port: started.port, requests: cookies.map(requestBytes), bodyBytes: service.body.length };
   return {
     calls: 0,

@@ -38,10 +38,14 @@ const fullStore = await startStore({ port: await freePort() });
 const emptyHouse = houseOn(emptyStore);
 const fullHouse = houseOn(fullStore);
 const KINDS = [
-  { title: 'neither', house: emptyHouse, connections: 0 },
-  { title: 'neither, in another process', house: emptyHouse, connections: 0 },
-  { title: `${count(KEPT_SESSIONS)} sessions in Redis`, house: fullHouse, connections: 0 },
-  { title: `${count(IDLE_CONNECTIONS)} idle connections`, house: emptyHouse, connections: IDLE_CONNECTIONS },
+  { title: 'neither', testApp: emptyHouse, connections: 0 },
+  { title: 'neither, in another process', testApp: emptyHouse, connections: 0 },
+  { title: `${count(KEPT_SESSIONS)} sessions in Redis`, testApp: fullHouse, connections: 0 },
+  {
+    title: `${count(IDLE_CONNECTIONS)} idle connections`,
+    testApp: emptyHouse,
+    connections: IDLE_CONNECTIONS,
+  },
 ];
 const probe = await startMemoryProbe();
 /** In each round: what a call costs after, as a ratio to before, over the same of the first. */
@@ -115,9 +119,9 @@ function houseOn({ url, redis }) {
 }
 
 /** @param {typeof KINDS[number]} kind */
-async function startSystem({ house, connections }) {
-  const started = await house.start({ env: { LOG_LEVEL: 'warn' }, wrap: onMeasuredCore });
-  const cookies = await enterMany(house, CALLING_SESSIONS);
+async function startSystem({ testApp, connections }) {
+  const started = await testApp.start({ env: { LOG_LEVEL: 'warn' }, wrap: onMeasuredCore });
+  const cookies = await enterMany(testApp, CALLING_SESSIONS);
   const target = {
     port: started.port,
     requests: cookies.map(requestBytes),
@@ -128,15 +132,15 @@ async function startSystem({ house, connections }) {
 
 /**
  * Sessions as sign-in writes them, and their `Cookie` headers.
- * @param {ReturnType<typeof createCloakroom>} house
+ * @param {ReturnType<typeof createCloakroom>} testApp
  * @param {number} sessions
  */
-async function enterMany(house, sessions) {
+async function enterMany(testApp, sessions) {
   /** @type {string[]} */
   const cookies = [];
   while (cookies.length < sessions) {
     const some = Math.min(AT_ONCE, sessions - cookies.length);
-    const enter = async () => house.enter(newGrant(OPAQUE, 14_400));
+    const enter = async () => testApp.enter(newGrant(OPAQUE, 14_400));
     cookies.push(...(await Promise.all(Array.from({ length: some }, enter))));
   }
   return cookies;

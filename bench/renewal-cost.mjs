@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { costOf, enterMany, settled, toCommandRows } from './support/cost.mjs';
-import { startHouse } from './support/house.mjs';
+import { startTestApp } from './support/deployment.mjs';
 import { figure, printTable } from './support/table.mjs';
 
 /** What a renewal costs Redis, wanted by one process or by two at once: commands, and bytes in an append-only file. */
 
-/** @typedef {import('./support/cost.mjs').House} House */
+/** @typedef {import('./support/cost.mjs').TestApp} TestApp */
 
 const RENEWALS = 300;
 const RENEW_EVERY_MS = 20;
@@ -18,15 +18,15 @@ await measureRenewals(2);
 
 /** @param {number} processes that are asked for one session at the same time */
 async function measureRenewals(processes) {
-  const house = await startHouse({ processes, tokenLatencyMs: TOKEN_LATENCY_MS });
+  const testApp = await startTestApp({ processes, tokenLatencyMs: TOKEN_LATENCY_MS });
   try {
-    await house.store.redis.config('SET', 'appendonly', 'yes');
-    await settled(house);
-    await callInTurn(house, await enterMany(house, RENEWALS, SOON_SPENT_SECONDS)); // until it is warm
-    const cookies = await enterMany(house, RENEWALS, SOON_SPENT_SECONDS);
-    const cost = await costOf(house, async () => callInTurn(house, cookies));
-    const without = await costOf(house, async () => callInTurn(house, cookies));
-    if (house.service.refreshes !== 2 * RENEWALS) throw new Error(`${house.service.refreshes} renewals`);
+    await testApp.store.redis.config('SET', 'appendonly', 'yes');
+    await settled(testApp);
+    await callInTurn(testApp, await enterMany(testApp, RENEWALS, SOON_SPENT_SECONDS)); // until it is warm
+    const cookies = await enterMany(testApp, RENEWALS, SOON_SPENT_SECONDS);
+    const cost = await costOf(testApp, async () => callInTurn(testApp, cookies));
+    const without = await costOf(testApp, async () => callInTurn(testApp, cookies));
+    if (testApp.service.refreshes !== 2 * RENEWALS) throw new Error(`${testApp.service.refreshes} renewals`);
 
     const who = processes === 1 ? '' : ` that ${processes} processes want at once`;
     printTable(
@@ -36,18 +36,18 @@ async function measureRenewals(processes) {
     const bytes = (cost.written - without.written) / RENEWALS;
     console.log(`\nBytes in the append-only file for it: ${figure(bytes)}`);
   } finally {
-    await house.stop();
+    await testApp.stop();
   }
 }
 
 /**
  * One call of each session to every process at once, at a pace that a renewal beside each can keep up with.
- * @param {House} house
+ * @param {TestApp} testApp
  * @param {readonly string[]} cookies
  */
-async function callInTurn(house, cookies) {
+async function callInTurn(testApp, cookies) {
   for (const cookie of cookies) {
-    await Promise.all(house.processes.map(async (_, at) => house.call(at, cookie)));
+    await Promise.all(testApp.processes.map(async (_, at) => testApp.call(at, cookie)));
     await delay(RENEW_EVERY_MS);
   }
   await delay(TOKEN_LATENCY_MS * 2); // they go on beside the calls

@@ -13,16 +13,16 @@ import { JWT_LIKE, newGrant, newToken, OPAQUE } from './support/tokens.mjs';
 const { createGetex } = /** @type {typeof import('../src/redis/getex.ts')} */ (
   await fromDist('redis/getex.js')
 );
-const { createSealer } = /** @type {typeof import('../src/session/encryption.ts')} */ (
+const { createEncryption } = /** @type {typeof import('../src/session/encryption.ts')} */ (
   await fromDist('session/encryption.js')
 );
-const { createSessionRecords } = /** @type {typeof import('../src/session/store.ts')} */ (
+const { createSessionStore } = /** @type {typeof import('../src/session/store.ts')} */ (
   await fromDist('session/store.js')
 );
 const { createPageTokens } = /** @type {typeof import('../src/workspaces/cursors.ts')} */ (
   await fromDist('workspaces/cursors.js')
 );
-const { createSignInAttempts } = /** @type {typeof import('../src/oauth/sign-in-transactions.ts')} */ (
+const { createSignInTransactions } = /** @type {typeof import('../src/oauth/sign-in-transactions.ts')} */ (
   await fromDist('oauth/sign-in-transactions.js')
 );
 
@@ -44,15 +44,15 @@ const deps = {
   redis: store.redis,
   log: silentLog,
   prefix: 'cloakroom:',
-  sealer: createSealer({ current: [randomBytes(32)] }),
+  encryption: createEncryption({ current: [randomBytes(32)] }),
   idleSeconds: 3_600,
   getex: createGetex(store.redis, silentLog),
   maxSeconds: 43_200,
   now: Date.now,
 };
-const records = createSessionRecords(deps);
+const records = createSessionStore(deps);
 const pageTokens = createPageTokens(deps);
-const attempts = createSignInAttempts({ ...deps, https: true });
+const attempts = createSignInTransactions({ ...deps, https: true });
 
 try {
   const began = performance.now();
@@ -132,7 +132,7 @@ async function rememberedBytes(lengths) {
   const ids = Array.from({ length: REMEMBERED }, newId);
   const next = ids.values();
   await forMany(REMEMBERED, async () => createSession(next.next().value ?? '', lengths));
-  const reader = createSessionRecords(deps); // remembers nothing yet
+  const reader = createSessionStore(deps); // remembers nothing yet
   const before = heapUsed();
   const toRead = ids.values();
   await forMany(REMEMBERED, async () => reader.read(toRead.next().value ?? ''));

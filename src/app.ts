@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
-import { requireSession, requiredTicket, signInAgain } from './oauth/require-session.ts';
+import { requireSession, requiredSession, signInAgain } from './oauth/require-session.ts';
 import { HOME } from './oauth/return-to.ts';
 import { createAuthRouter } from './oauth/routes.ts';
 import { createOpenapi } from './console/openapi.ts';
@@ -14,9 +14,9 @@ import { createOneSpelling } from './http/one-spelling.ts';
 import { createSecurityHeaders } from './http/security-headers.ts';
 import { toRouteName } from './routes.ts';
 import type { Services } from './services.ts';
-import { pseudonymOf } from './session/log-id.ts';
+import { sessionLogId } from './session/log-id.ts';
 import { endOfSession } from './session/record.ts';
-import { createSessions, ticketOf } from './session/express-session.ts';
+import { createSessions, currentSession } from './session/express-session.ts';
 import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
@@ -46,23 +46,23 @@ export function createApp(
   app.use((req, res, next) => {
     const request = requests.begin(req, res, req.originalUrl);
     const sent = cookie.read(req.headers.cookie);
-    if (sent !== null) request.session = pseudonymOf(sent.id);
+    if (sent !== null) request.session = sessionLogId(sent.id);
     next();
   });
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
   app.use(createOneSpelling(toRouteName));
-  app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining, services.meters?.health));
+  app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining, services.metrics?.health));
   app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {
-    if (ticketOf(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));
+    if (currentSession(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));
     else res.redirect(303, HOME);
   });
   app.use('/auth', createAuthRouter(services, readSession));
   app.get('/openapi.json', createOpenapi());
   const signedIn = [refuseLoading, ...readSession, requireSession];
   /** Pages tell by it whether they are still those of who is signed in. */
-  const sessionOf = (req: Request) => endOfSession(requiredTicket(req).record, config.sessionMaxSeconds);
+  const sessionOf = (req: Request) => endOfSession(requiredSession(req).record, config.sessionMaxSeconds);
   app.use(
     createConsoleRouter({
       signedIn,
@@ -72,7 +72,7 @@ export function createApp(
       cookieName: cookie.name,
     }),
   );
-  const lists = { signedIn, ticketOf: requiredTicket, kinds: config.workspaceItems };
+  const lists = { signedIn, currentSession: requiredSession, kinds: config.workspaceItems };
   app.use(createExportsRouter({ ...lists, log, now, wholeList: workspaces.wholeList }));
   app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionOf, render, pageSize: config.pageSize }));
   app.use(pageNotFound);

@@ -37,7 +37,8 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   await using _service = await serve(service, servicePort);
   await using services = createServices(config, log);
   await using metrics =
-    services.meters && (await startMetricsServer(services.meters.registry, config.host, config.metricsPort));
+    services.metrics &&
+    (await startMetricsServer(services.metrics.registry, config.host, config.metricsPort));
   if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
   const running = await startServer(services, appPort);
   try {

@@ -8,7 +8,7 @@ export interface ErrorAction {
 /** A way on that comes back: made from the path to come back to. */
 type ReturningAction = (returnPath: string) => ErrorAction;
 
-/** What of an error may leave the house, beside its status: nothing here is secret or internal. */
+/** What of an error may leave the testApp, beside its status: nothing here is secret or internal. */
 export interface ErrorDetails {
   /** One sentence for the person or program that asked; defaults to the title. */
   readonly detail?: string;

@@ -10,13 +10,13 @@ import type { CallMetrics } from './gateway/gateway-metrics.ts';
 import type { Build } from './config/build-info.ts';
 import { createHealthMetrics } from './observability/health-metrics.ts';
 import type { HealthMetrics } from './observability/health-metrics.ts';
-import { createMetrics } from './observability/metrics-registry.ts';
+import { createRegistry } from './observability/metrics-registry.ts';
 import { createRedisMetrics } from './redis/redis-metrics.ts';
 import type { RedisMetrics } from './redis/redis-metrics.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import type { RequestMetrics } from './http/request-metrics.ts';
 import { createServiceMetrics } from './upstream/service-metrics.ts';
-import type { ServiceAnswered } from './upstream/service-metrics.ts';
+import type { RecordServiceResponse } from './upstream/service-metrics.ts';
 import { ROUTES } from './routes.ts';
 import { createReloadMetrics } from './config/secrets-reload-metrics.ts';
 import type { CountReload } from './config/secrets-reload-metrics.ts';
@@ -27,12 +27,12 @@ import type { SessionMetrics } from './session/session-metrics.ts';
 export const CALLERS = ['gateway', 'pages'] as const;
 
 /** All that a process counts, each for the room that knows of it. */
-export interface Meters {
+export interface Metrics {
   /** Whence they are read. */
   readonly registry: Registry;
   readonly requests: RequestMetrics;
   readonly calls: CallMetrics;
-  readonly service: Readonly<Record<(typeof CALLERS)[number], ServiceAnswered>>;
+  readonly service: Readonly<Record<(typeof CALLERS)[number], RecordServiceResponse>>;
   readonly tokenEndpoint: TokenEndpointMetrics;
   readonly renewals: RenewalMetrics;
   readonly countSignIn: CountSignIn;
@@ -43,8 +43,8 @@ export interface Meters {
 }
 
 /** Makes them, once for a process: a registry takes each name a single time, however many apps count in it. */
-export function createMeters(build: Build): Meters {
-  const registry = createMetrics(build);
+export function createMetrics(build: Build): Metrics {
+  const registry = createRegistry(build);
   return {
     registry,
     requests: createRequestMetrics(registry, ROUTES),

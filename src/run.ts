@@ -43,7 +43,8 @@ export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<numbe
   const redisTried = redisReady(services.redis).catch(() => {});
   await settlesWithin(redisTried, REDIS_WITHIN_MS);
   await using metrics =
-    services.meters && (await startMetricsServer(services.meters.registry, config.host, config.metricsPort));
+    services.metrics &&
+    (await startMetricsServer(services.metrics.registry, config.host, config.metricsPort));
   if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
   const running = await startServer(services, bound);
   const addresses = { url: toBrowse(config, running.url), publicUrl: config.publicOrigin };

@@ -1,20 +1,20 @@
 import { createAuthServices } from './oauth/oauth-services.ts';
 import type { AuthServices } from './oauth/oauth-services.ts';
 import type { Config, Secrets } from './config/load.ts';
-import { createMeters } from './metrics.ts';
-import type { Meters } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 import type { Logger } from './observability/logger.ts';
 import { createAssets } from './http/static-assets.ts';
 import type { Assets } from './http/static-assets.ts';
-import type { Changing } from './config/reloadable.ts';
+import type { Reloadable } from './config/reloadable.ts';
 import { createGetex } from './redis/getex.ts';
 import type { Getex } from './redis/getex.ts';
 import { closeRedis, createRedis } from './redis/client.ts';
 import type { RedisClient } from './redis/client.ts';
 import { changeLogin } from './redis/login.ts';
 import { tryLogin } from './redis/login-trial.ts';
-import { createRequestLog } from './http/access-log.ts';
-import type { RequestLog } from './http/access-log.ts';
+import { createAccessLog } from './http/access-log.ts';
+import type { AccessLog } from './http/access-log.ts';
 import { createServiceClient } from './upstream/service-client.ts';
 import type { ServiceClient } from './upstream/service-client.ts';
 import { createRender } from './http/templates.ts';
@@ -30,7 +30,7 @@ import type { Workspaces } from './workspaces/workspaces.ts';
 export interface Services extends SessionServices, AuthServices, AsyncDisposable {
   readonly config: Config;
   readonly log: Logger;
-  readonly requests: RequestLog;
+  readonly requests: AccessLog;
   readonly now: () => number;
   readonly redis: RedisClient;
   readonly getex: Getex;
@@ -39,9 +39,9 @@ export interface Services extends SessionServices, AuthServices, AsyncDisposable
   readonly assets: Assets;
   readonly render: Render;
   /** What the process counts; null where nobody reads it. */
-  readonly meters: Meters | null;
+  readonly metrics: Metrics | null;
   /** Those in use: `config` holds the ones that the process began with. */
-  readonly secrets: Changing<Secrets>;
+  readonly secrets: Reloadable<Secrets>;
   /**
    * Goes on with these, all at once, without a pause for anything that is under way. What hangs on one that is the very same
    * stays. Rejects with a ConfigError where Redis refuses another login: then nothing has changed.
@@ -62,26 +62,33 @@ export function createServices(
 ): Services {
   const secrets: { current: Secrets } = { current: config };
   const assets = createAssets();
-  const meters = config.metricsPort === 0 ? null : createMeters(config.build);
-  const redis = createRedis(config.redis, log, meters?.redis);
-  const getex = createGetex(redis, log, meters?.redis);
+  const metrics = config.metricsPort === 0 ? null : createMetrics(config.build);
+  const redis = createRedis(config.redis, log, metrics?.redis);
+  const getex = createGetex(redis, log, metrics?.redis);
   const client = createServiceClient({
     origin: config.serviceOrigin,
     connections: config.serviceConnections,
     timeoutSeconds: config.serviceTimeoutSeconds,
   });
-  const metrics = meters?.sessions ?? null;
-  const sessions = createSessionServices({ config, secrets, redis, getex, metrics, log, now });
-  const auth = createAuthServices({ config, secrets, sessions, redis, meters, log, now });
+  const sessions = createSessionServices({
+    config,
+    secrets,
+    redis,
+    getex,
+    metrics: metrics?.sessions ?? null,
+    log,
+    now,
+  });
+  const auth = createAuthServices({ config, secrets, sessions, redis, metrics, log, now });
 
   return {
     config,
     log,
-    requests: createRequestLog({
+    requests: createAccessLog({
       log,
       proxies: config.trustProxy,
       toRoute: toRouteName,
-      metrics: meters?.requests ?? null,
+      metrics: metrics?.requests ?? null,
     }),
     now,
     redis,
@@ -91,11 +98,11 @@ export function createServices(
     ...auth,
     workspaces: createWorkspaces({
       service: client,
-      answered: meters?.service.pages ?? null,
+      answered: metrics?.service.pages ?? null,
       tokens: auth.tokens,
-      sessions: sessions.records,
+      sessions: sessions.store,
       redis,
-      sealer: sessions.sealer,
+      encryption: sessions.encryption,
       log,
       now,
       wait,
@@ -106,7 +113,7 @@ export function createServices(
     }),
     assets,
     render: createRender({ asset: assets.address }),
-    meters,
+    metrics,
     secrets,
     async useSecrets(replaced) {
       if (replaced.redis !== secrets.current.redis) {

@@ -2,13 +2,13 @@ import { figure, printTable } from '../support/table.mjs';
 import { FILES_LEFT, judgeLosses, keysWithoutEnd, openFilesLeft, readLog } from './left-over.mjs';
 import { growthPerMinute } from './vitals.mjs';
 
-/** @typedef {import('./house.mjs').House} House */
-/** @typedef {import('./house.mjs').Life} Life */
+/** @typedef {import('./deployment.mjs').TestApp} TestApp */
+/** @typedef {import('./deployment.mjs').Life} Life */
 /** @typedef {import('./ledger.mjs').Ledger} Ledger */
 /**
  * What there is to judge.
  * @typedef {object} Run
- * @property {House} house
+ * @property {TestApp} testApp
  * @property {Ledger} ledger
  * @property {ReadonlyMap<string, number>} mishaps how often each was suffered
  * @property {ReturnType<typeof import('./vitals.mjs').watchVitals>} vitals
@@ -33,17 +33,17 @@ const NO_GROWTH_JUDGED = [
  * Looks at what is left when everybody has gone, prints all, and says whether every bound has held.
  * @param {Run} run
  */
-export async function judge({ house, ledger, mishaps, vitals, people, filesAtFirst, log }) {
+export async function judge({ testApp, ledger, mishaps, vitals, people, filesAtFirst, log }) {
   const asleep = people.asleep.filter(({ isLost }) => !isLost);
   for (const visit of asleep)
     await visit.try('waking up', async () => visit.ask('/api/public/v1/soak/whose'));
-  const immortal = await keysWithoutEnd(house);
-  const processes = await Promise.all(house.lives.map(async (life) => toProcess(life, house, vitals)));
-  await house.balancer[Symbol.asyncDispose]();
-  const filesLeft = await openFilesLeft(house, filesAtFirst);
+  const immortal = await keysWithoutEnd(testApp);
+  const processes = await Promise.all(testApp.lives.map(async (life) => toProcess(life, testApp, vitals)));
+  await testApp.balancer[Symbol.asyncDispose]();
+  const filesLeft = await openFilesLeft(testApp, filesAtFirst);
   const { deaths, errors } = await readLog(log);
   const { lost, died } = judgeLosses(ledger, deaths);
-  const endedByThemselves = house.lives.filter(({ isEnded, wasGone }) => !isEnded && wasGone());
+  const endedByThemselves = testApp.lives.filter(({ isEnded, wasGone }) => !isEnded && wasGone());
 
   printTable('What people did', [
     ['deed', 'count', 'as ever'],
@@ -109,10 +109,10 @@ export async function judge({ house, ledger, mishaps, vitals, people, filesAtFir
 
 /**
  * @param {Life} life
- * @param {House} house
+ * @param {TestApp} testApp
  * @param {Run['vitals']} vitals
  */
-async function toProcess(life, house, { samples }) {
+async function toProcess(life, testApp, { samples }) {
   const mine = samples.get(life) ?? [];
   const [first] = mine;
   const last = mine.at(-1);
@@ -121,7 +121,7 @@ async function toProcess(life, house, { samples }) {
   const rss = growthPerMinute(mine, 'rss');
   const mb = (/** @type {number | undefined} */ bytes) => (bytes === undefined ? '–' : figure(bytes / MB));
   const grown = (/** @type {number} */ bytes) => (mine.length < SAMPLES ? '–' : mb(bytes));
-  const end = house.running.includes(life) ? '' : ', replaced';
+  const end = testApp.running.includes(life) ? '' : ', replaced';
   return {
     cells: [
       `${life.number} (place ${life.slot + 1}${end})`,

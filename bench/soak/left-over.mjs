@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openFiles } from './vitals.mjs';
 
-/** @typedef {import('./house.mjs').House} House */
-/** @typedef {import('./house.mjs').Life} Life */
+/** @typedef {import('./deployment.mjs').TestApp} TestApp */
+/** @typedef {import('./deployment.mjs').Life} Life */
 
 /** More than at first, once all connections of browsers and of the service have closed. */
 export const FILES_LEFT = 4;
@@ -12,7 +12,7 @@ const CLOSED_WITHIN_MS = 90_000;
 
 /**
  * Keys of Redis that would stay for ever.
- * @param {House} house
+ * @param {TestApp} testApp
  */
 export async function keysWithoutEnd({ redis }) {
   if (!('scanStream' in redis)) throw new Error('This is for one Redis.');
@@ -26,7 +26,7 @@ export async function keysWithoutEnd({ redis }) {
 
 /**
  * The most that any process has open beyond what it had when it was new, once that no longer shrinks.
- * @param {House} house
+ * @param {TestApp} testApp
  * @param {ReadonlyMap<Life, number>} filesAtFirst
  */
 export async function openFilesLeft({ running }, filesAtFirst) {

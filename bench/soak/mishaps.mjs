@@ -3,16 +3,16 @@ import { HALF_AN_EXPORT } from './outcomes.mjs';
 
 /** What goes wrong on purpose, and exactly which outcomes that explains. */
 
-/** @typedef {import('./house.mjs').House} House */
+/** @typedef {import('./deployment.mjs').TestApp} TestApp */
 /**
  * @typedef {object} Mishap
  * @property {string} name
  * @property {readonly string[]} allows Outcomes, word by word.
  * @property {boolean} [losesTokens] Whether a renewed token may die on its way; where they rotate, its session with it.
  * @property {number} recoveryMs From its end until everything must be as ever.
- * @property {(house: House) => Promise<unknown> | void} begin
+ * @property {(testApp: TestApp) => Promise<unknown> | void} begin
  * @property {number} [lastsMs] without: for as long as `begin` takes
- * @property {(house: House) => Promise<unknown> | void} [end]
+ * @property {(testApp: TestApp) => Promise<unknown> | void} [end]
  */
 
 export const LASTS_MS = 3_000;
@@ -70,36 +70,36 @@ const MISHAPS = [
     name: 'Redis is stopped',
     allows: NO_STORE,
     recoveryMs: LATER_MS,
-    begin: async (house) => house.pauseStore(),
+    begin: async (testApp) => testApp.pauseStore(),
     lastsMs: LASTS_MS,
-    end: async (house) => house.resumeStore(),
+    end: async (testApp) => testApp.resumeStore(),
   },
   {
     name: 'Redis is killed',
     allows: NO_STORE,
     recoveryMs: LATER_MS,
-    begin: async (house) => house.killStore(),
+    begin: async (testApp) => testApp.killStore(),
     lastsMs: LASTS_MS,
-    end: async (house) => house.reviveStore(),
+    end: async (testApp) => testApp.reviveStore(),
   },
   {
     name: 'session keys are replaced',
     allows: [],
     recoveryMs: SOON_MS,
-    begin: async (house) => house.replaceSessionKeys(),
+    begin: async (testApp) => testApp.replaceSessionKeys(),
   },
   {
     name: 'a process is replaced',
     allows: [], // behind this balancer nobody notices
     recoveryMs: SOON_MS,
-    begin: async (house) => replaceGently(house),
+    begin: async (testApp) => replaceGently(testApp),
   },
   {
     name: 'a process is killed',
     allows: ['502 “502 Bad Gateway”', 'no answer', 'half an answer', HALF_AN_EXPORT],
     losesTokens: true,
     recoveryMs: LATER_MS,
-    begin: async (house) => house.replace(2, 'SIGKILL'),
+    begin: async (testApp) => testApp.replace(2, 'SIGKILL'),
   },
 ];
 
@@ -120,7 +120,7 @@ export function mishaps(rotates) {
  * @returns {Mishap}
  */
 function ofService(name, allows, fault, more) {
-  /** @param {House} house @param {import('undici').Dispatcher.HttpMethod} method @param {string} [body] */
+  /** @param {TestApp} testApp @param {import('undici').Dispatcher.HttpMethod} method @param {string} [body] */
   const tell = async ({ serviceUrl }, method, body) => {
     const headers = { 'content-type': 'application/json' };
     const answer = await request(`${serviceUrl}/_faults`, { method, headers, ...(body && { body }) });
@@ -131,9 +131,9 @@ function ofService(name, allows, fault, more) {
     name,
     allows,
     recoveryMs: SOON_MS,
-    begin: async (house) => tell(house, 'POST', JSON.stringify(fault)),
+    begin: async (testApp) => tell(testApp, 'POST', JSON.stringify(fault)),
     lastsMs: LASTS_MS,
-    end: async (house) => tell(house, 'DELETE'),
+    end: async (testApp) => tell(testApp, 'DELETE'),
     ...more,
   };
 }
@@ -158,14 +158,14 @@ function serviceIsKilled(rotates) {
     allows: [...UNREACHABLE, ...NO_TOKEN, 'no answer', 'half an answer'],
     losesTokens: true,
     recoveryMs: LATER_MS,
-    begin: async (house) => house.killService(),
+    begin: async (testApp) => testApp.killService(),
     lastsMs: LASTS_MS,
-    end: async (house) => house.reviveService(rotates()),
+    end: async (testApp) => testApp.reviveService(rotates()),
   };
 }
 
-/** @param {House} house */
-async function replaceGently(house) {
-  const code = await house.replace(1, 'SIGTERM');
+/** @param {TestApp} testApp */
+async function replaceGently(testApp) {
+  const code = await testApp.replace(1, 'SIGTERM');
   if (code !== 0) throw new Error(`a process that was asked to end did so with ${code}`);
 }

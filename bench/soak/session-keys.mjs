@@ -56,7 +56,7 @@ export function createSessionKeys(file, first, log) {
   };
   return {
     /**
-     * Puts another key first, in the steps that operators are told: all know it before anyone seals with it.
+     * Puts another key first, in the steps that operators are told: all know it before anyone encrypts with it.
      * @param {readonly number[]} pids
      */
     async replace(pids) {

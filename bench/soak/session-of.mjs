@@ -1,6 +1,6 @@
 import { fromDist } from '../support/compiled.mjs';
 
-const { pseudonymOf } = /** @type {typeof import('../../src/session/log-id.ts')} */ (
+const { sessionLogId } = /** @type {typeof import('../../src/session/log-id.ts')} */ (
   await fromDist('session/log-id.js')
 );
 
@@ -11,5 +11,5 @@ const { pseudonymOf } = /** @type {typeof import('../../src/session/log-id.ts')}
 export function sessionOf(cookie) {
   const [, id] = /(?:^|; )cloakroom=s(?::|%3A)([^.]+)\./.exec(cookie) ?? [];
   if (id === undefined) throw new Error('Whoever signed in got no session cookie.');
-  return pseudonymOf(id);
+  return sessionLogId(id);
 }

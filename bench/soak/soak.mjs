@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeBrowsers } from './browser.mjs';
-import { startHouse } from './house.mjs';
+import { startTestApp } from './deployment.mjs';
 import { judge } from './judge.mjs';
 import { createLedger } from './ledger.mjs';
 import { createMisfortune } from './misfortune.mjs';
@@ -25,21 +25,21 @@ console.log(`${minutes} minutes of everything, seed ${seed}, Node ${process.vers
 
 const folder = temporaryFolder('cloakroom-soak-log-');
 const log = join(folder, 'log');
-const house = await startHouse(log, ms);
+const testApp = await startTestApp(log, ms);
 let isSound = false;
 try {
   const random = createRandom(seed);
   const ledger = createLedger();
-  const filesAtFirst = new Map(house.running.map((life) => [life, openFiles(life.pid)]));
-  const place = { url: house.url, ledger };
+  const filesAtFirst = new Map(testApp.running.map((life) => [life, openFiles(life.pid)]));
+  const place = { url: testApp.url, ledger };
   const itemsOf = await readItems(place);
-  const vitals = watchVitals(house, ledger);
+  const vitals = watchVitals(testApp, ledger);
   const people = startPeople({ ...place, itemsOf }, PEOPLE, random.fork());
   const over = new AbortController();
   const began = performance.now();
   const telling = tell(over.signal, ledger, began);
 
-  const misfortune = createMisfortune(house, ledger, random.fork(), ms);
+  const misfortune = createMisfortune(testApp, ledger, random.fork(), ms);
   try {
     // Somebody who falls over is a flaw of this very script: then there is nothing to judge.
     await Promise.race([misfortune.suffer(), people.gone]);
@@ -50,12 +50,12 @@ try {
     await telling;
     await vitals.stop();
   }
-  isSound = await judge({ house, ledger, mishaps: misfortune.counts, vitals, people, filesAtFirst, log });
+  isSound = await judge({ testApp, ledger, mishaps: misfortune.counts, vitals, people, filesAtFirst, log });
   process.exitCode = isSound ? 0 : 1;
 } finally {
   await closeBrowsers();
-  if (!isSound) writeFileSync(join(folder, 'haproxy'), house.balancer.printed());
-  await house.stop();
+  if (!isSound) writeFileSync(join(folder, 'haproxy'), testApp.balancer.printed());
+  await testApp.stop();
   if (isSound) rmSync(folder, { recursive: true });
   else console.log(`\nThe logs are in ${folder}.`);
 }

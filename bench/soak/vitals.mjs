@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** @typedef {import('./house.mjs').Life} Life */
+/** @typedef {import('./deployment.mjs').Life} Life */
 /** @typedef {{ at: number, rss: number, heapUsed: number, lagMs: number }} Sample `at` by performance.now(), bytes. */
 
 /** @typedef {Omit<Sample, 'at'> & { stalls: import('./stalls.mjs').Stall[] }} Told */
@@ -14,10 +14,10 @@ const AFTERWARDS_MS = 1_500;
 
 /**
  * Looks at every process now and then, as long as it lives. Where the machine was too busy for it, the ledger is told.
- * @param {import('./house.mjs').House} house
+ * @param {import('./deployment.mjs').TestApp} testApp
  * @param {import('./ledger.mjs').Ledger} ledger
  */
-export function watchVitals(house, ledger) {
+export function watchVitals(testApp, ledger) {
   /** @type {Map<Life, Sample[]>} */
   const samples = new Map();
   const starved = { count: 0, ms: 0 };
@@ -37,7 +37,7 @@ export function watchVitals(house, ledger) {
   };
   const watching = (async () => {
     while (!over.signal.aborted) {
-      const living = house.running.filter(({ isEnded, wasGone }) => !isEnded && !wasGone());
+      const living = testApp.running.filter(({ isEnded, wasGone }) => !isEnded && !wasGone());
       // One that ends just then says nothing any more.
       await Promise.all(living.map(async (life) => look(life).catch(() => {})));
       await delay(EVERY_MS);

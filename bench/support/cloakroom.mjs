@@ -7,13 +7,13 @@ import { freePort } from './free-port.mjs';
 import { nodeCommand, startProcess } from './start-process.mjs';
 import { silentLog } from './store.mjs';
 
-const { createSealer } = /** @type {typeof import('../../src/session/encryption.ts')} */ (
+const { createEncryption } = /** @type {typeof import('../../src/session/encryption.ts')} */ (
   await fromDist('session/encryption.js')
 );
-const { createSessionRecords } = /** @type {typeof import('../../src/session/store.ts')} */ (
+const { createSessionStore } = /** @type {typeof import('../../src/session/store.ts')} */ (
   await fromDist('session/store.js')
 );
-const { createTicketCookie } = /** @type {typeof import('../../src/session/cookie.ts')} */ (
+const { createSessionCookie } = /** @type {typeof import('../../src/session/cookie.ts')} */ (
   await fromDist('session/cookie.js')
 );
 
@@ -25,16 +25,16 @@ const START_WITHIN_MS = 20_000;
  */
 export function createCloakroom({ upstream, redisUrl, redis }) {
   const sessionKey = randomBytes(32);
-  const cookies = createTicketCookie({
+  const cookies = createSessionCookie({
     https: false,
     sameSite: 'lax',
     sessionKeys: { current: [sessionKey] },
   });
-  const records = createSessionRecords({
+  const records = createSessionStore({
     redis,
     log: silentLog,
     prefix: 'cloakroom:',
-    sealer: createSealer({ current: [sessionKey] }),
+    encryption: createEncryption({ current: [sessionKey] }),
     idleSeconds: 3_600,
     getex() {
       throw new Error('Here sessions are only made.');

@@ -4,7 +4,7 @@ import { figure } from './table.mjs';
 /** Sent by a benchmark itself, by Redis's own keeping and by new connections. */
 const NOT_COUNTED = /^cmdstat_(?:info|config|ping|hello|select|client|auth|quit)/;
 
-/** @typedef {Awaited<ReturnType<typeof import('./house.mjs').startHouse>>} House */
+/** @typedef {Awaited<ReturnType<typeof import('./deployment.mjs').startTestApp>>} TestApp */
 /**
  * @typedef {object} Cost
  * @property {Map<string, number>} commands of Redis, those inside scripts too
@@ -15,19 +15,19 @@ const NOT_COUNTED = /^cmdstat_(?:info|config|ping|hello|select|client|auth|quit)
 
 /**
  * Sessions whose token still lives this long.
- * @param {House} house
+ * @param {TestApp} testApp
  * @param {number} count
  * @param {number} [leftSeconds]
  */
-export async function enterMany(house, count, leftSeconds) {
+export async function enterMany(testApp, count, leftSeconds) {
   const cookies = [];
-  while (cookies.length < count) cookies.push(await house.enter(leftSeconds));
+  while (cookies.length < count) cookies.push(await testApp.enter(leftSeconds));
   return cookies;
 }
 
 /**
  * What Redis and Cloakroom spend on some work.
- * @param {House} house
+ * @param {TestApp} testApp
  * @param {() => Promise<void>} work
  * @returns {Promise<Cost>}
  */
@@ -83,7 +83,7 @@ export function toCommandRows(commands, per, without = new Map()) {
 
 /**
  * Resolves once Redis has rewritten its file, and writes on behind it.
- * @param {House} house
+ * @param {TestApp} testApp
  */
 export async function settled({ store }) {
   for (;;) {

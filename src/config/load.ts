@@ -26,7 +26,7 @@ export interface Config {
   readonly scopes: string;
   readonly redis: RedisTarget;
   readonly redisPrefix: string;
-  /** 32 bytes each; the first seals and signs, all open and verify. */
+  /** 32 bytes each; the first encrypts and signs, all open and verify. */
   readonly sessionKeys: readonly Buffer[];
   readonly sessionIdleSeconds: number;
   readonly sessionMaxSeconds: number;

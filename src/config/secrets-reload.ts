@@ -6,7 +6,7 @@ import { ConfigError } from './env-variables.ts';
 import type { Env } from './env-variables.ts';
 import { isSameRedis } from './redis-url.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { Changing } from './reloadable.ts';
+import type { Reloadable } from './reloadable.ts';
 import type { CountReload } from './secrets-reload-metrics.ts';
 
 /** Where each secret of a configuration comes from. */
@@ -21,8 +21,8 @@ const SECRETS = Object.keys(VARIABLES) as (keyof Secrets)[];
 /** What a reload reads, changes and reports to: the services of the process. */
 interface SecretsUser {
   readonly log: Logger;
-  readonly meters: { readonly countReload: CountReload } | null;
-  readonly secrets: Changing<Secrets>;
+  readonly metrics: { readonly countReload: CountReload } | null;
+  readonly secrets: Reloadable<Secrets>;
   readonly useSecrets: (replaced: Secrets) => Promise<void>;
 }
 
@@ -33,7 +33,7 @@ interface SecretsUser {
  */
 export function createSecretsReload(
   env: Env,
-  { log, meters, secrets, useSecrets }: SecretsUser,
+  { log, metrics, secrets, useSecrets }: SecretsUser,
 ): () => Promise<void> {
   const isFromFile = fileVariables.some((name) => env[`${name}_FILE`]);
 
@@ -55,12 +55,12 @@ export function createSecretsReload(
       if (changed.length === 0) log.info('secrets are read again: nothing has changed');
       else log.info({ changed: changed.map((name) => VARIABLES[name]) }, 'secrets are read again');
       if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))
-        log.warn('the session key that sealed until now is gone: what it sealed opens no more');
-      meters?.countReload('done');
+        log.warn('the session key that encrypted until now is gone: what it encrypted opens no more');
+      metrics?.countReload('done');
     } catch (error) {
       const why = error instanceof ConfigError ? { problems: error.problems } : { err: error };
       log.error(why, 'secrets are not read again: those from before stay');
-      meters?.countReload('failed');
+      metrics?.countReload('failed');
     }
   };
 }

@@ -1,4 +1,4 @@
-import type { RequestToLog } from '../http/access-log.ts';
+import type { LoggedRequest } from '../http/access-log.ts';
 import type { CallSlot } from './concurrency.ts';
 import type { RequestBody } from './request-body.ts';
 import { countTimes } from './timing.ts';
@@ -6,7 +6,7 @@ import type { CallPart, CallTimes } from './timing.ts';
 import type { ServiceCall } from './service-call.ts';
 
 /** One call on its way through the gateway. */
-export interface Call extends RequestToLog {
+export interface Call extends LoggedRequest {
   readonly times: CallTimes;
   /** When the part that is under way began, what lies between two counts to the later one; by performance.now(). */
   partBeganAt: number;
@@ -23,7 +23,7 @@ export interface Call extends RequestToLog {
 }
 
 /** Makes a call of a request, in place: so that its notes are the call’s. */
-export function createCall(request: RequestToLog): Call {
+export function createCall(request: LoggedRequest): Call {
   return Object.assign(request, {
     times: countTimes(),
     partBeganAt: request.startedAt,

@@ -1,17 +1,17 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { TokenKeeper } from '../oauth/refresh/token-provider.ts';
+import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Config } from '../config/load.ts';
 import type { AppError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { abortResponse, sendProblem } from '../http/problem.ts';
-import type { RequestLog } from '../http/access-log.ts';
+import type { AccessLog } from '../http/access-log.ts';
 import { toStrictTransport } from '../http/security-headers.ts';
 import type { ServiceClient } from '../upstream/service-client.ts';
-import type { ServiceAnswered } from '../upstream/service-metrics.ts';
-import { pseudonymOf } from '../session/log-id.ts';
-import type { Ticket } from '../session/record.ts';
-import type { SessionRecords } from '../session/store.ts';
-import type { ReadCookie, TicketCookie } from '../session/cookie.ts';
+import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
+import { sessionLogId } from '../session/log-id.ts';
+import type { Session } from '../session/record.ts';
+import type { SessionStore } from '../session/store.ts';
+import type { ReadCookie, SessionCookie } from '../session/cookie.ts';
 import type { CallBounds } from './concurrency.ts';
 import { createCallBounds } from './concurrency.ts';
 import type { CallMetrics } from './gateway-metrics.ts';
@@ -31,15 +31,15 @@ import { CallAbortedError } from './service-call-errors.ts';
 export interface GatewayDeps {
   readonly config: Config;
   readonly client: ServiceClient;
-  readonly records: SessionRecords;
-  readonly cookie: TicketCookie;
-  readonly tokens: TokenKeeper;
+  readonly store: SessionStore;
+  readonly cookie: SessionCookie;
+  readonly tokens: TokenProvider;
   readonly log: Logger;
-  readonly requests: RequestLog;
+  readonly requests: AccessLog;
   /** Null where nobody reads metrics. */
-  readonly meters: {
+  readonly metrics: {
     readonly calls: CallMetrics;
-    readonly service: { readonly gateway: ServiceAnswered };
+    readonly service: { readonly gateway: RecordServiceResponse };
   } | null;
 }
 
@@ -52,7 +52,7 @@ export function createGateway(
   deps: GatewayDeps,
   isRefused: (req: IncomingMessage) => boolean = () => false,
 ): RequestListener {
-  const { config, log, requests, meters } = deps;
+  const { config, log, requests, metrics } = deps;
   const bounds = createCallBounds({
     mostCalls: config.maxCalls,
     mostCallsPerSession: config.maxCallsPerSession,
@@ -68,7 +68,7 @@ export function createGateway(
     sendProblem(res, error);
   };
 
-  meters?.calls.watchInFlight(async () => bounds.inFlight);
+  metrics?.calls.watchInFlight(async () => bounds.inFlight);
   const exchange = {
     client: deps.client,
     tokens: deps.tokens,
@@ -83,7 +83,7 @@ export function createGateway(
         return;
       }
       logFailure(log, call, answer);
-      meters?.calls.refused(answer.code);
+      metrics?.calls.refused(answer.code);
       refuse(call, answer);
     },
   };
@@ -91,15 +91,15 @@ export function createGateway(
   return (req, res) => {
     const call = createCall(requests.takeDown(req, res, originalTarget(req), '/api/*'));
     const sent = deps.cookie.read(req.headers.cookie);
-    if (sent !== null) call.session = pseudonymOf(sent.id);
+    if (sent !== null) call.session = sessionLogId(sent.id);
     res.on('close', () => {
       endCall(call);
       const { service } = call.times;
-      if (service > 0) meters?.service.gateway(toServiceStatus(call), service);
+      if (service > 0) metrics?.service.gateway(toServiceStatus(call), service);
       requests.ended(call);
     });
     if (isRefused(req)) {
-      meters?.calls.refused('draining');
+      metrics?.calls.refused('draining');
       refuse(call, draining());
     } else void forward(deps, exchange, bounds, call, sent);
   };
@@ -140,9 +140,9 @@ async function forward(
   }
 }
 
-async function readSession({ records }: GatewayDeps, call: Call, id: string): Promise<Ticket | null> {
+async function readSession({ store }: GatewayDeps, call: Call, id: string): Promise<Session | null> {
   try {
-    return await records.read(id, call);
+    return await store.read(id, call);
   } finally {
     countTo(call, 'session');
   }
@@ -157,7 +157,7 @@ async function receiveStart(call: Call, body: RequestBody): Promise<void> {
   call.partBeganAt = performance.now(); // the time that the client took belongs to no part
 }
 
-async function renewedToken(tokens: TokenKeeper, call: Call, ticket: Ticket): Promise<string> {
+async function renewedToken(tokens: TokenProvider, call: Call, ticket: Session): Promise<string> {
   try {
     const accessToken = await tokens.accessToken(ticket, call);
     call.times.renewed = true;

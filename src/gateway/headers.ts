@@ -1,4 +1,4 @@
-import type { RequestNotes } from '../http/request-context.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { toPrivateCacheControl, toVary } from './cache-control.ts';
 import { isForwarded, isReturned, toPlainName } from './header-names.ts';
 
@@ -15,7 +15,7 @@ export type RawHeaders = readonly string[];
 export function toServiceHeaders(
   raw: RawHeaders,
   accessToken: string,
-  { requestId, trace }: Pick<RequestNotes, 'requestId' | 'trace'>,
+  { requestId, trace }: Pick<RequestContext, 'requestId' | 'trace'>,
 ): string[] {
   const named = connectionNamed(raw);
   const kept: string[] = [];

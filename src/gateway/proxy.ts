@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import type { TokenKeeper } from '../oauth/refresh/token-provider.ts';
+import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import { noteToken } from '../oauth/token-use.ts';
 import type { ServiceClient } from '../upstream/service-client.ts';
-import type { Ticket } from '../session/record.ts';
+import type { Session } from '../session/record.ts';
 import type { Call } from './call.ts';
 import { countTo } from './call.ts';
 import type { RawHeaders } from './headers.ts';
@@ -16,7 +16,7 @@ import type { ServiceAnswer, ServiceRequest } from './service-call.ts';
 
 export interface ExchangeDeps {
   readonly client: ServiceClient;
-  readonly tokens: TokenKeeper;
+  readonly tokens: TokenProvider;
   /** SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;
   /** Headers of every response, name and value in turn. */
@@ -29,7 +29,7 @@ export interface ExchangeDeps {
  * Calls the service and delivers its answer; on a 401 renews the token, and repeats the call once where its body is at
  * hand.
  */
-export function startExchange(deps: ExchangeDeps, call: Call, ticket: Ticket, accessToken: string): void {
+export function startExchange(deps: ExchangeDeps, call: Call, ticket: Session, accessToken: string): void {
   if (call.res.destroyed) {
     deps.fail(call, new CallAbortedError()); // the browser left while we waited
     return;
@@ -40,7 +40,7 @@ export function startExchange(deps: ExchangeDeps, call: Call, ticket: Ticket, ac
 async function renewAndRepeat(
   deps: ExchangeDeps,
   call: Call,
-  ticket: Ticket,
+  ticket: Session,
   accessToken: string,
   refused: ServiceAnswer,
 ): Promise<void> {
@@ -72,7 +72,7 @@ function send(
   call: Call,
   accessToken: string,
   body: ServiceRequest['body'],
-  ticket: Ticket | null,
+  ticket: Session | null,
 ): void {
   const { req, res, target } = call;
   const { client, timeoutMs, fail } = deps;

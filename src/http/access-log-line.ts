@@ -1,6 +1,6 @@
 import { tenths } from '../durations.ts';
 import type { LineLevel } from '../observability/logger.ts';
-import type { RequestToLog } from './access-log.ts';
+import type { LoggedRequest } from './access-log.ts';
 
 const LONGEST_LOGGED_PATH = 256;
 
@@ -9,7 +9,7 @@ const LONGEST_LOGGED_PATH = 256;
  * one, and JSON.stringify() takes five times as long: only the path can hold what JSON has to escape
  * (docs/decisions/0023).
  */
-export function toRequestLine(request: RequestToLog, ms: number, level: LineLevel): string {
+export function toRequestLine(request: LoggedRequest, ms: number, level: LineLevel): string {
   const { requestId, trace, session, client, route, times, bytes, bytesIn, token, req, res } = request;
   const { method } = req as { method?: string | null };
   let line = `{"level":"${level}","time":${Date.now()},"requestId":"${requestId}"`;

@@ -6,12 +6,12 @@ import { createProbeWatch } from './probe-watch.ts';
 import { requestId } from './request-id.ts';
 import { toRequestLine } from './access-log-line.ts';
 import type { RequestMetrics } from './request-metrics.ts';
-import { keepNotes } from './request-context.ts';
-import type { RequestNotes } from './request-context.ts';
+import { attachContext } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import { readTraceContext } from './trace-context.ts';
 
 /** A request whose line is due when its answer is closed. */
-export interface RequestToLog extends RequestNotes {
+export interface LoggedRequest extends RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly target: string;
@@ -30,16 +30,16 @@ export interface RequestToLog extends RequestNotes {
 }
 
 /** Hears of requests from their head to the end of their answer. */
-export interface RequestLog {
+export interface AccessLog {
   /** Names a request to whoever asks, and tells of it when it has ended; `target` is the whole one. */
-  begin(req: IncomingMessage, res: ServerResponse, target: string): RequestToLog;
-  /** Takes down what is known of one, where notesOf() finds it: for who counts its bytes and tells of its end himself. */
-  takeDown(req: IncomingMessage, res: ServerResponse, target: string, route?: string): RequestToLog;
+  begin(req: IncomingMessage, res: ServerResponse, target: string): LoggedRequest;
+  /** Takes down what is known of one, where requestContext() finds it: for who counts its bytes and tells of its end himself. */
+  takeDown(req: IncomingMessage, res: ServerResponse, target: string, route?: string): LoggedRequest;
   /** Tells of one that has ended: for who took it down. */
-  ended(request: RequestToLog): void;
+  ended(request: LoggedRequest): void;
 }
 
-export interface RequestLogOptions {
+export interface AccessLogOptions {
   readonly log: Logger;
   /** Reverse proxies whose `X-Forwarded-For` is believed; none unless told otherwise. */
   readonly proxies?: number;
@@ -53,12 +53,12 @@ export interface RequestLogOptions {
  * A line in the log for each request, and a number in the metrics. Probes that say nothing new have a line where the log is for
  * debugging alone: there are more of them than of anything else.
  */
-export function createRequestLog(options: RequestLogOptions): RequestLog {
+export function createAccessLog(options: AccessLogOptions): AccessLog {
   const { log, proxies = 0, toRoute, metrics = null } = options;
 
   const saysNothingNew = createProbeWatch();
 
-  const ended = (request: RequestToLog) => {
+  const ended = (request: LoggedRequest) => {
     const now = performance.now();
     const { req, res, startedAt, writtenAt = now, route = 'none' } = request;
     // How long a page is read is up to who asks, and so is what he asks before it: no alert may come of that.
@@ -68,7 +68,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     if (log.isLevelEnabled(level)) writeLine(log, toRequestLine(request, ms, level));
   };
   const takeDown = (req: IncomingMessage, res: ServerResponse, target: string, route?: string) => {
-    const request: RequestToLog = {
+    const request: LoggedRequest = {
       req,
       res,
       target,
@@ -81,7 +81,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
       token: undefined,
       bytes: 0,
     };
-    keepNotes(res, request);
+    attachContext(res, request);
     return request;
   };
 
@@ -102,7 +102,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
 type Send = (...args: unknown[]) => unknown;
 
 /** Node counts what it sends of a connection only, heads and all. */
-function countBody(request: RequestToLog): void {
+function countBody(request: LoggedRequest): void {
   const { req, res } = request;
   if (req.method === 'HEAD') return; // what is written goes nowhere
   const counted =
@@ -116,7 +116,7 @@ function countBody(request: RequestToLog): void {
   Object.assign(res, { write, end });
 }
 
-function noteEnd(request: RequestToLog): void {
+function noteEnd(request: LoggedRequest): void {
   const { res } = request;
   const end = res.end.bind(res) as (...args: unknown[]) => ServerResponse;
   res.end = (...args: unknown[]) => {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { TraceContext } from './trace-context.ts';
 
 /** What becomes known of a request while it is served: whoever acts on its behalf reads it, or adds to it. */
-export interface RequestNotes {
+export interface RequestContext {
   readonly requestId: string;
   readonly trace: TraceContext | null;
   /** Pseudonym of the session whose cookie came with it, or that began with it. */
@@ -16,17 +16,17 @@ export interface RequestNotes {
 const NOTES = Symbol('request notes');
 
 /** An answer that can have notes beside it. */
-type Noted = ServerResponse & { [NOTES]?: RequestNotes };
+type Noted = ServerResponse & { [NOTES]?: RequestContext };
 
 /** The notes of the request that this answers. Throws where nobody keeps any. */
-export function notesOf(res: Noted): RequestNotes {
+export function requestContext(res: Noted): RequestContext {
   const notes = res[NOTES];
-  if (notes === undefined) throw new Error('nobody keeps notes of this request: RequestLog does');
+  if (notes === undefined) throw new Error('nobody keeps notes of this request: AccessLog does');
   return notes;
 }
 
-/** Keeps them where notesOf() finds them. */
-export function keepNotes(res: Noted, notes: RequestNotes): void {
+/** Keeps them where requestContext() finds them. */
+export function attachContext(res: Noted, notes: RequestContext): void {
   res[NOTES] = notes;
 }
 

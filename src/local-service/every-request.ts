@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
-import { createRequestLog } from '../http/access-log.ts';
+import { createAccessLog } from '../http/access-log.ts';
 
 /** What every request goes through first, whatever it asks for. */
 export function everyRequest(log: Logger): RequestHandler[] {
@@ -10,7 +10,7 @@ export function everyRequest(log: Logger): RequestHandler[] {
 }
 
 function logAndNeverStore(log: Logger): RequestHandler {
-  const requests = createRequestLog({ log });
+  const requests = createAccessLog({ log });
   return (req, res, next) => {
     requests.begin(req, res, req.originalUrl);
     res.set('cache-control', 'no-store');

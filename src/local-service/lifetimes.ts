@@ -17,5 +17,5 @@ export const FAULT_SECONDS = DAY;
 /** A `next` token is good for this long. */
 export const NEXT_TOKEN_SECONDS = 3_600;
 
-/** The key under which `next` tokens are sealed is replaced when no list was paged for this long. */
+/** The key under which `next` tokens are encrypted is replaced when no list was paged for this long. */
 export const NEXT_TOKEN_KEY_IDLE_SECONDS = 30 * DAY;

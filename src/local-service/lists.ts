@@ -43,7 +43,10 @@ export function createPageReader(tokens: PageTokens): ReadPage {
       list.items.at(offset + index),
     );
     if (end >= list.items.count) return { value };
-    return { value, next: await tokens.seal({ list: list.path, userId: list.userId, limit, offset: end }) };
+    return {
+      value,
+      next: await tokens.encrypt({ list: list.path, userId: list.userId, limit, offset: end }),
+    };
   };
 }
 

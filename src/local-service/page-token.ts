@@ -18,7 +18,7 @@ interface PagePosition {
 
 export interface PageTokens {
   /** Resolves to the token for the page that begins at `offset`, good for an hour. */
-  seal(position: PagePosition): Promise<string>;
+  encrypt(position: PagePosition): Promise<string>;
   /** Rejects with 400 `PAGINATION_INVALID`, or `NEXT_TOKEN_EXPIRED` where the token was good once. */
   open(token: string): Promise<PagePosition>;
 }
@@ -33,15 +33,15 @@ const TAG_BYTES = 16;
 const LONGEST_TOKEN = 1_024;
 
 /**
- * `next` tokens, sealed with AES-256-GCM so that they tell nothing and can't be made up or altered. The key is in
+ * `next` tokens, encrypted with AES-256-GCM so that they tell nothing and can't be made up or altered. The key is in
  * Redis: a restarted or a second process opens them as well. Both methods reject with StoreUnavailableError where
  * Redis is away.
  */
 export function createPageTokens(redis: RedisClient, now: () => number): PageTokens {
   return {
-    async seal(position) {
-      const sealed: SealedPosition = { ...position, expiresAt: now() + NEXT_TOKEN_SECONDS * 1_000 };
-      return encrypt(JSON.stringify(sealed), await sealingKey(redis));
+    async encrypt(position) {
+      const encrypted: SealedPosition = { ...position, expiresAt: now() + NEXT_TOKEN_SECONDS * 1_000 };
+      return encrypt(JSON.stringify(encrypted), await sealingKey(redis));
     },
     async open(token) {
       const text = decrypt(token, await sealingKey(redis));

@@ -1,12 +1,12 @@
 import type { Request, RequestHandler } from 'express';
-import { notesOf } from '../http/request-context.ts';
-import type { RequestNotes } from '../http/request-context.ts';
-import { pseudonymOf } from '../session/log-id.ts';
-import { startSession, ticketOf } from '../session/express-session.ts';
+import { requestContext } from '../http/request-context.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { sessionLogId } from '../session/log-id.ts';
+import { startSession, currentSession } from '../session/express-session.ts';
 import { endForSure } from './end-for-sure.ts';
 import { HOME } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
-import type { SignInAttempt } from './sign-in-transactions.ts';
+import type { SignInTransaction } from './sign-in-transactions.ts';
 import {
   accessDenied,
   attemptUnknown,
@@ -20,12 +20,12 @@ import {
  * under a new id and ends the one before it.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
-  const { config, attempts, life, meters, render, now } = deps;
+  const { config, attempts, life, metrics, render, now } = deps;
   return async (req, res) => {
     const query = queryOf(req);
     const state = query.get('state') ?? '';
     const attempt = await attempts.consume(state, req.headers.cookie);
-    const before = ticketOf(req);
+    const before = currentSession(req);
     if (attempt === null) {
       // Reloaded, or gone back to: who is signed in need not hear of it.
       if (before === null) throw attemptUnknown();
@@ -33,12 +33,12 @@ export function createCallback(deps: AuthDeps): RequestHandler {
       return;
     }
 
-    const notes = notesOf(res);
+    const notes = requestContext(res);
     const grant = await redeem(deps, query, state, attempt, notes);
     await startSession(req, { grant, createdAt: now() });
-    notes.session = pseudonymOf(req.sessionID);
+    notes.session = sessionLogId(req.sessionID);
     life.started(req.sessionID, notes);
-    meters?.countSignIn('signed_in');
+    metrics?.countSignIn('signed_in');
     for (const id of new Set([before?.id, attempt.sessionBefore]))
       if (id !== undefined) await endForSure(deps, id, notes);
 
@@ -54,8 +54,8 @@ async function redeem(
   deps: AuthDeps,
   query: URLSearchParams,
   state: string,
-  attempt: SignInAttempt,
-  { trace }: RequestNotes,
+  attempt: SignInTransaction,
+  { trace }: RequestContext,
 ) {
   const error = query.get('error');
   if (error === 'access_denied') throw accessDenied(attempt.returnTo);

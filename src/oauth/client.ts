@@ -1,5 +1,5 @@
 import * as openid from 'openid-client';
-import type { Changing } from '../config/reloadable.ts';
+import type { Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
 import { toTraceHeaders } from '../http/trace-context.ts';
 import type { TraceContext } from '../http/trace-context.ts';
@@ -80,7 +80,7 @@ export interface OAuthClientOptions {
   readonly publicOrigin: string;
   readonly serviceOrigin: string;
   readonly clientId: string;
-  readonly clientSecret: Changing<string>;
+  readonly clientSecret: Reloadable<string>;
   /** Space-separated. */
   readonly scopes: string;
   /** For one call of the token endpoint. */

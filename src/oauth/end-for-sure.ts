@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RequestNotes } from '../http/request-context.ts';
-import type { SessionRecords } from '../session/store.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import type { SessionStore } from '../session/store.ts';
 import type { AuthDeps } from './routes.ts';
 
 /** In ms: it is tried again after this time, and given up after that. */
@@ -11,13 +11,13 @@ const TIMES = { again: 1_000, giveUp: 600_000 };
  * and the old one must not stay. Resolves at once when it has ended, or when the first try has failed.
  */
 export async function endForSure(
-  { records, life, log }: Pick<AuthDeps, 'life' | 'log'> & { readonly records: Pick<SessionRecords, 'end'> },
+  { store, life, log }: Pick<AuthDeps, 'life' | 'log'> & { readonly store: Pick<SessionStore, 'end'> },
   id: string,
-  by: RequestNotes,
+  by: RequestContext,
   times = TIMES,
 ): Promise<void> {
   const end = async () => {
-    if (await records.end(id)) life.ended(id, 'signed_in_again', by);
+    if (await store.end(id)) life.ended(id, 'signed_in_again', by);
   };
   const again = async () => {
     for (const giveUpAt = performance.now() + times.giveUp; ;) {

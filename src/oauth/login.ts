@@ -5,7 +5,7 @@ import type { AuthDeps } from './routes.ts';
 import { hasBegunMany } from './rate-limit.ts';
 
 /** `GET /auth/login`: remembers the attempt and sends the browser to the service. */
-export function createSignIn({ config, oauth, attempts, cookie, meters }: AuthDeps): RequestHandler {
+export function createSignIn({ config, oauth, attempts, cookie, metrics }: AuthDeps): RequestHandler {
   return async (req, res) => {
     const state = randomState();
     const verifier = randomPKCECodeVerifier();
@@ -15,7 +15,7 @@ export function createSignIn({ config, oauth, attempts, cookie, meters }: AuthDe
     const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin, LONGEST_WAYS[whose]);
     const attempt = { verifier, returnTo, ...(sessionBefore !== undefined && { sessionBefore }) };
     res.append('Set-Cookie', await attempts.begin(state, attempt, req.headers.cookie));
-    meters?.countSignIn('started');
+    metrics?.countSignIn('started');
     res.redirect(302, url.href);
   };
 }

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import { AppError, StoreUnavailableError } from '../errors.ts';
-import { notesOf } from '../http/request-context.ts';
+import { requestContext } from '../http/request-context.ts';
 import { crossSiteRequest, isSameOrigin } from '../http/same-origin.ts';
 import type { AuthDeps } from './routes.ts';
 
@@ -8,13 +8,13 @@ import type { AuthDeps } from './routes.ts';
  * `POST /auth/logout`: ends the session for good, and what the browser keeps of it. A fail-over of Redis right after the
  * response can undo the first: its replication is asynchronous (docs/scaling.md).
  */
-export function createSignOut({ config, cookie, records, life }: AuthDeps): RequestHandler {
+export function createSignOut({ config, cookie, store, life }: AuthDeps): RequestHandler {
   return async (req, res) => {
     if (!isSameOrigin(req.method, req.headers, config.publicOrigin)) throw crossSiteRequest();
     const read = cookie.read(req.headers.cookie);
     // Ended before the cookie goes: while Redis is away the answer is 503 and the user still has the ticket.
-    const stood = read !== null && (await records.end(read.id).catch(stillSignedIn));
-    if (read !== null && stood) life.ended(read.id, 'signed_out', notesOf(res));
+    const stood = read !== null && (await store.end(read.id).catch(stillSignedIn));
+    if (read !== null && stood) life.ended(read.id, 'signed_out', requestContext(res));
     res.append('Set-Cookie', cookie.clear());
     res.set('Clear-Site-Data', '"cache", "storage"');
     if (req.accepts(['html', 'json']) === 'json') res.status(204).end();

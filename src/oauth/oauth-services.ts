@@ -1,6 +1,6 @@
 import type { Config } from '../config/load.ts';
 import { derive } from '../config/reloadable.ts';
-import type { Changing } from '../config/reloadable.ts';
+import type { Reloadable } from '../config/reloadable.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { SessionServices } from '../session/session-services.ts';
@@ -9,48 +9,48 @@ import type { OAuthClient } from './client.ts';
 import { createRenewalAttempts } from './refresh/journal.ts';
 import { createRenewalLocks } from './refresh/lock.ts';
 import type { RenewalMetrics } from './refresh/refresh-metrics.ts';
-import { createSignInAttempts } from './sign-in-transactions.ts';
-import type { SignInAttempts } from './sign-in-transactions.ts';
+import { createSignInTransactions } from './sign-in-transactions.ts';
+import type { SignInTransactions } from './sign-in-transactions.ts';
 import type { TokenEndpointMetrics } from './token-endpoint-metrics.ts';
-import { createTokenKeeper } from './refresh/token-provider.ts';
-import type { TokenKeeper } from './refresh/token-provider.ts';
+import { createTokenProvider } from './refresh/token-provider.ts';
+import type { TokenProvider } from './refresh/token-provider.ts';
 
 /** What signs people in, and keeps their tokens fresh. */
 export interface AuthServices {
   readonly oauth: OAuthClient;
   /** Disposing lets renewals under way finish. */
-  readonly tokens: TokenKeeper;
-  readonly attempts: SignInAttempts;
+  readonly tokens: TokenProvider;
+  readonly attempts: SignInTransactions;
 }
 
-/** Makes those of one process. `now` is in ms since the epoch; `meters` are null where nobody reads them. */
+/** Makes those of one process. `now` is in ms since the epoch; `metrics` are null where nobody reads them. */
 export function createAuthServices(deps: {
   readonly config: Config;
-  readonly secrets: Changing<Pick<Config, 'clientSecret'>>;
+  readonly secrets: Reloadable<Pick<Config, 'clientSecret'>>;
   readonly sessions: SessionServices;
   readonly redis: RedisClient;
-  readonly meters: {
+  readonly metrics: {
     readonly tokenEndpoint: TokenEndpointMetrics;
     readonly renewals: RenewalMetrics;
   } | null;
   readonly log: Logger;
   readonly now: () => number;
 }): AuthServices {
-  const { config, redis, meters, log, now } = deps;
-  const { sealer, records, life } = deps.sessions;
+  const { config, redis, metrics, log, now } = deps;
+  const { encryption, store, life } = deps.sessions;
   const kept = { redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };
   const oauth = createOAuthClient({
     ...config,
     clientSecret: derive(deps.secrets, (current) => current.clientSecret),
     timeoutSeconds: config.tokenTimeoutSeconds,
-    metrics: meters?.tokenEndpoint ?? null,
+    metrics: metrics?.tokenEndpoint ?? null,
     now,
   });
-  const tokens = createTokenKeeper({
-    records,
+  const tokens = createTokenProvider({
+    store,
     oauth,
     life,
-    metrics: meters?.renewals ?? null,
+    metrics: metrics?.renewals ?? null,
     log,
     now,
     locks: createRenewalLocks(redis, config.redisPrefix),
@@ -60,5 +60,5 @@ export function createAuthServices(deps: {
     tokenTimeoutSeconds: config.tokenTimeoutSeconds,
   });
   const https = config.publicOrigin.startsWith('https:');
-  return { oauth, tokens, attempts: createSignInAttempts({ ...kept, sealer, https }) };
+  return { oauth, tokens, attempts: createSignInTransactions({ ...kept, encryption, https }) };
 }

@@ -4,7 +4,7 @@ import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import type { RateLimitInfo } from 'express-rate-limit';
 import type { Config, Secrets } from '../config/load.ts';
 import { derive } from '../config/reloadable.ts';
-import type { Changing } from '../config/reloadable.ts';
+import type { Reloadable } from '../config/reloadable.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
@@ -37,7 +37,7 @@ export function hasBegunMany(req: Request): boolean {
 export function createSignInLimit(deps: {
   readonly config: Pick<Config, 'signInsPerAddress' | 'trustProxy' | 'redisPrefix'>;
   readonly redis: RedisClient;
-  readonly secrets: Changing<Pick<Secrets, 'sessionKeys'>>;
+  readonly secrets: Reloadable<Pick<Secrets, 'sessionKeys'>>;
   readonly log: Logger;
   readonly now: () => number;
 }): RequestHandler {

@@ -1,19 +1,19 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
 import { returnPathOf } from '../http/return-path.ts';
-import type { Ticket } from '../session/record.ts';
+import type { Session } from '../session/record.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
-import { ticketOf } from '../session/express-session.ts';
+import { currentSession } from '../session/express-session.ts';
 import { loginUrl } from './return-to.ts';
 
 /** Lets a page through only with a session; sends everyone else to sign in and come back. */
 export const requireSession: RequestHandler = (req, res, next) => {
-  if (ticketOf(req) === null) res.redirect(303, loginUrl(returnPathOf(req, res)));
+  if (currentSession(req) === null) res.redirect(303, loginUrl(returnPathOf(req, res)));
   else next();
 };
 
 /** The session of a request that requireSession has let through. */
-export function requiredTicket(req: Request): Ticket {
-  const ticket = ticketOf(req);
+export function requiredSession(req: Request): Session {
+  const ticket = currentSession(req);
   if (ticket === null) throw new SessionEndedError();
   return ticket;
 }

@@ -1,18 +1,18 @@
 import { Router } from 'express';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Config, Secrets } from '../config/load.ts';
-import type { Changing } from '../config/reloadable.ts';
+import type { Reloadable } from '../config/reloadable.ts';
 import { refuseLoading } from '../http/fetch-metadata.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { Render } from '../http/templates.ts';
-import type { SessionLife } from '../session/events.ts';
-import type { SessionRecords } from '../session/store.ts';
-import type { TicketCookie } from '../session/cookie.ts';
+import type { SessionEvents } from '../session/events.ts';
+import type { SessionStore } from '../session/store.ts';
+import type { SessionCookie } from '../session/cookie.ts';
 import { createCallback } from './callback.ts';
 import type { OAuthClient } from './client.ts';
 import { createSessionExtension, createSessionStatus } from './session-status.ts';
-import type { SignInAttempts } from './sign-in-transactions.ts';
+import type { SignInTransactions } from './sign-in-transactions.ts';
 import { createSignInLimit } from './rate-limit.ts';
 import { toSignInOutcome } from './sign-in-metrics.ts';
 import type { CountSignIn } from './sign-in-metrics.ts';
@@ -22,15 +22,15 @@ import { createSignOut, refuseOtherMethods } from './logout.ts';
 /** What the routes of sign-in and sign-out work with. */
 export interface AuthDeps {
   readonly config: Config;
-  readonly secrets: Changing<Secrets>;
+  readonly secrets: Reloadable<Secrets>;
   readonly redis: RedisClient;
   readonly oauth: OAuthClient;
-  readonly attempts: SignInAttempts;
-  readonly records: SessionRecords;
-  readonly life: SessionLife;
+  readonly attempts: SignInTransactions;
+  readonly store: SessionStore;
+  readonly life: SessionEvents;
   /** Null where nobody reads metrics. */
-  readonly meters: { readonly countSignIn: CountSignIn } | null;
-  readonly cookie: TicketCookie;
+  readonly metrics: { readonly countSignIn: CountSignIn } | null;
+  readonly cookie: SessionCookie;
   readonly render: Render;
   readonly log: Logger;
   readonly now: () => number;
@@ -45,7 +45,7 @@ export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]):
   router.post('/session', createSessionExtension(deps));
   router.post('/logout', createSignOut(deps));
   router.all('/logout', refuseOtherMethods);
-  router.use(['/login', '/callback'], createFailureCount(deps.meters?.countSignIn));
+  router.use(['/login', '/callback'], createFailureCount(deps.metrics?.countSignIn));
   return router;
 }
 

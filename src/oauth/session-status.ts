@@ -1,8 +1,8 @@
 import type { RequestHandler, Response } from 'express';
 import { toAppError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
-import { notesOf } from '../http/request-context.ts';
-import type { RequestNotes } from '../http/request-context.ts';
+import { requestContext } from '../http/request-context.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { crossSiteRequest, isSameOrigin } from '../http/same-origin.ts';
 import { endOfSession } from '../session/record.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -20,7 +20,7 @@ interface Found {
  */
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
   return answerWith(deps, async (id, by) => {
-    const found = await deps.records.peek(id, by);
+    const found = await deps.store.peek(id, by);
     return found === null ? null : { record: found.ticket.record, idleExpiresAt: found.idleExpiresAt };
   });
 }
@@ -30,9 +30,9 @@ export function createSessionStatus(deps: AuthDeps): RequestHandler {
  * is there and says so; the age of a session stays what it is. Same-site check as for unsafe API calls.
  */
 export function createSessionExtension(deps: AuthDeps): RequestHandler {
-  const { config, records, now } = deps;
+  const { config, store, now } = deps;
   const extend = answerWith(deps, async (id, by) => {
-    const ticket = await records.read(id, by);
+    const ticket = await store.read(id, by);
     if (ticket === null) return null;
     return { record: ticket.record, idleExpiresAt: now() + config.sessionIdleSeconds * 1_000 };
   });
@@ -44,7 +44,7 @@ export function createSessionExtension(deps: AuthDeps): RequestHandler {
 
 function answerWith(
   deps: AuthDeps,
-  find: (id: string, by: RequestNotes) => Promise<Found | null>,
+  find: (id: string, by: RequestContext) => Promise<Found | null>,
 ): RequestHandler {
   const { config, cookie, now } = deps;
   const send = (res: Response, { record, idleExpiresAt }: Found) => {
@@ -61,7 +61,7 @@ function answerWith(
   return async (req, res) => {
     const read = cookie.read(req.headers.cookie);
     try {
-      const found = read === null ? null : await find(read.id, notesOf(res));
+      const found = read === null ? null : await find(read.id, requestContext(res));
       if (found === null) {
         res.json({ signedIn: false });
         return;

@@ -3,7 +3,7 @@ import { parse, serialize } from 'cookie';
 import { z } from 'zod';
 import { fromStore } from '../redis/client.ts';
 import type { RedisClient } from '../redis/client.ts';
-import type { Sealer } from '../session/encryption.ts';
+import type { Encryption } from '../session/encryption.ts';
 
 /** How long a user may take at the service's pages. */
 const ATTEMPT_SECONDS = 600;
@@ -18,32 +18,32 @@ const attemptSchema = z.object({
 });
 
 /** A sign-in that is under way at the service. */
-export type SignInAttempt = z.infer<typeof attemptSchema>;
+export type SignInTransaction = z.infer<typeof attemptSchema>;
 
 /** Sign-ins under way; each call rejects with StoreUnavailableError while Redis is away or full. */
-export interface SignInAttempts {
+export interface SignInTransactions {
   /** Keeps an attempt for ten minutes; returns the `Set-Cookie` value that ties it to the browser. */
   begin(
     state: string,
-    attempt: Omit<SignInAttempt, 'browser'>,
+    attempt: Omit<SignInTransaction, 'browser'>,
     cookieHeader: string | undefined,
   ): Promise<string>;
   /** Takes the attempt of a `state`, once; null where there is none, or another browser began it. */
-  consume(state: string, cookieHeader: string | undefined): Promise<SignInAttempt | null>;
+  consume(state: string, cookieHeader: string | undefined): Promise<SignInTransaction | null>;
 }
 
 /**
- * Attempts in Redis under a hash of their `state`, sealed under the `state` itself. One cookie ties all attempts of a
+ * Attempts in Redis under a hash of their `state`, encrypted under the `state` itself. One cookie ties all attempts of a
  * browser to it, so that tabs can sign in side by side and cookies don't pile up (RFC 9700 §4.7.1: a `state` must be
  * bound to the user agent).
  */
-export function createSignInAttempts(deps: {
+export function createSignInTransactions(deps: {
   readonly redis: RedisClient;
   readonly prefix: string;
-  readonly sealer: Sealer;
+  readonly encryption: Encryption;
   readonly https: boolean;
-}): SignInAttempts {
-  const { redis, sealer } = deps;
+}): SignInTransactions {
+  const { redis, encryption } = deps;
   const cookiePrefix = deps.https ? '__Host-Http-cloakroom-signin-' : 'cloakroom-signin-';
   const keyOf = (state: string) => `${deps.prefix}signin:${hash(state)}`;
 
@@ -58,8 +58,12 @@ export function createSignInAttempts(deps: {
       const [known] = browsersOf(cookieHeader);
       const [name, browser] = known ?? [cookiePrefix + randomToken(4), randomToken(32)];
       const key = keyOf(state);
-      const sealed = sealer.seal(JSON.stringify({ ...attempt, browser: hash(browser) }), state, key);
-      await fromStore(redis.set(key, sealed, 'EX', ATTEMPT_SECONDS));
+      const encrypted = encryption.encrypt(
+        JSON.stringify({ ...attempt, browser: hash(browser) }),
+        state,
+        key,
+      );
+      await fromStore(redis.set(key, encrypted, 'EX', ATTEMPT_SECONDS));
       // Lax even where the session cookie is strict: the service sends the browser back from another site.
       const attributes = { path: '/', httpOnly: true, secure: deps.https, sameSite: 'lax' } as const;
       return serialize(name, browser, { ...attributes, maxAge: ATTEMPT_SECONDS });
@@ -68,8 +72,8 @@ export function createSignInAttempts(deps: {
       const browsers = browsersOf(cookieHeader).map(([, value]) => hash(value));
       if (browsers.length === 0) return null;
       const key = keyOf(state);
-      const sealed = await fromStore(redis.getdel(key));
-      const opened = sealed === null ? null : sealer.open(sealed, state, key);
+      const encrypted = await fromStore(redis.getdel(key));
+      const opened = encrypted === null ? null : encryption.open(encrypted, state, key);
       if (opened === null) return null;
       const attempt = attemptSchema.parse(JSON.parse(opened.text));
       return browsers.includes(attempt.browser) ? attempt : null;

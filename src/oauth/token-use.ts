@@ -1,4 +1,4 @@
-import type { RequestNotes } from '../http/request-context.ts';
+import type { RequestContext } from '../http/request-context.ts';
 
 /**
  * What became of the session's token with a request: it still lived; it did, and was renewed beside the request; it was
@@ -8,11 +8,11 @@ import type { RequestNotes } from '../http/request-context.ts';
 type TokenUse = 'living' | 'renewed_ahead' | 'renewed' | 'replayed' | 'refused' | 'failed';
 
 /** Notes what became of the token; who has nobody to note it for need not look. */
-export function noteToken(notes: RequestNotes | undefined, use: TokenUse): void {
+export function noteToken(notes: RequestContext | undefined, use: TokenUse): void {
   if (notes !== undefined) notes.token = use;
 }
 
 /** Of a request that asks several times, what happened before tells more. */
-export function noteLiving(notes: RequestNotes | undefined): void {
+export function noteLiving(notes: RequestContext | undefined): void {
   if (notes !== undefined) notes.token ??= 'living' satisfies TokenUse;
 }

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Build } from '../config/build-info.ts';
 
 /** What a process counts: its own state (memory, event loop, garbage collection), and what others register. */
-export function createMetrics(build: Build): Registry {
+export function createRegistry(build: Build): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const info = new Gauge({

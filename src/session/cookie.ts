@@ -3,7 +3,7 @@ import { parse, serialize } from 'cookie';
 import type { SerializeOptions } from 'cookie';
 import { sign, unsign } from 'cookie-signature';
 import { derive } from '../config/reloadable.ts';
-import type { Changing } from '../config/reloadable.ts';
+import type { Reloadable } from '../config/reloadable.ts';
 import { createRecentValues } from '../recent-values.ts';
 
 /** A session cookie that we have signed. */
@@ -14,12 +14,12 @@ export interface ReadCookie {
 }
 
 /** Reads and writes the session cookie: an id signed with a session key. */
-export interface TicketCookie {
+export interface SessionCookie {
   readonly name: string;
   /** Its attributes, for express-session. */
   readonly attributes: { path: string; httpOnly: boolean; secure: boolean; sameSite: 'lax' | 'strict' };
   /** Signing secrets, the first signs and all verify, for express-session. */
-  readonly secrets: Changing<string[]>;
+  readonly secrets: Reloadable<string[]>;
   /**
    * The id in a `Cookie` header, where it is signed by us; null otherwise.
    */
@@ -41,11 +41,11 @@ const LONGEST_REMEMBERED = 1_024;
  * The name under https starts with `__Host-Http-`: a browser that knows the prefix takes it only from us, over
  * https, and never from a script (draft-ietf-httpbis-rfc6265bis). Its value is what express-session writes too.
  */
-export function createTicketCookie(options: {
+export function createSessionCookie(options: {
   readonly https: boolean;
   readonly sameSite: 'lax' | 'strict';
-  readonly sessionKeys: Changing<readonly Buffer[]>;
-}): TicketCookie {
+  readonly sessionKeys: Reloadable<readonly Buffer[]>;
+}): SessionCookie {
   const name = options.https ? '__Host-Http-cloakroom' : 'cloakroom';
   const attributes = { path: '/', httpOnly: true, secure: options.https, sameSite: options.sameSite };
   const secrets = derive(options.sessionKeys, (keys) => keys.map(signingSecret));

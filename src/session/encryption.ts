@@ -1,25 +1,25 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { derive } from '../config/reloadable.ts';
-import type { Changing } from '../config/reloadable.ts';
+import type { Reloadable } from '../config/reloadable.ts';
 
-/** Seals text so that it opens only with a session key, the secret and the name it was sealed with. */
-export interface Sealer {
+/** Seals text so that it opens only with a session key, the secret and the name it was encrypted with. */
+export interface Encryption {
   /**
    * `secret` is what only the rightful reader holds, e.g. the id in the cookie; `name` is where the value is kept,
    * so that it opens nowhere else.
    */
-  seal(text: string, secret: string, name: string): string;
+  encrypt(text: string, secret: string, name: string): string;
   /**
-   * Null where the value was moved, cut, changed or sealed under a session key that is no longer known.
-   * `current` tells whether it was sealed under the first session key.
+   * Null where the value was moved, cut, changed or encrypted under a session key that is no longer known.
+   * `current` tells whether it was encrypted under the first session key.
    */
   open(
-    sealed: string,
+    encrypted: string,
     secret: string,
     name: string,
   ): { readonly text: string; readonly current: boolean } | null;
   /** Another one after a change of session keys: what was opened before may no longer open. */
-  readonly keyring: Changing<unknown>;
+  readonly keyring: Reloadable<unknown>;
 }
 
 const VERSION = '1';
@@ -27,16 +27,16 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM (NIST SP 800-38D) under HKDF-SHA-256 (RFC 5869) of a session key, salted with the secret. A sealed
+ * AES-256-GCM (NIST SP 800-38D) under HKDF-SHA-256 (RFC 5869) of a session key, salted with the secret. An encrypted
  * value reads `version.key-name.base64url(nonce | ciphertext | tag)`: it names its session key, so that opening one
  * after a change of keys needs no trial.
  */
-export function createSealer(sessionKeys: Changing<readonly Buffer[]>): Sealer {
+export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>): Encryption {
   const keyring = derive(sessionKeys, toKeyring);
 
   return {
     keyring,
-    seal(text, secret, name) {
+    encrypt(text, secret, name) {
       const { first } = keyring.current;
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', sealingKey(first.key, secret), nonce);
@@ -44,8 +44,8 @@ export function createSealer(sessionKeys: Changing<readonly Buffer[]>): Sealer {
       const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
       return `${VERSION}.${first.name}.${Buffer.concat(parts).toString('base64url')}`;
     },
-    open(sealed, secret, name) {
-      const [version, keyNamed, body = '', ...more] = sealed.split('.');
+    open(encrypted, secret, name) {
+      const [version, keyNamed, body = '', ...more] = encrypted.split('.');
       const { first, all } = keyring.current;
       const known = all.find((candidate) => candidate.name === keyNamed);
       if (version !== VERSION || known === undefined || more.length > 0) return null;
@@ -58,7 +58,7 @@ export function createSealer(sessionKeys: Changing<readonly Buffer[]>): Sealer {
 function toKeyring(sessionKeys: readonly Buffer[]) {
   const all = sessionKeys.map((key) => ({ key, name: keyName(key) }));
   const [first] = all;
-  if (first === undefined) throw new Error('A sealer needs at least one session key.');
+  if (first === undefined) throw new Error('A encryption needs at least one session key.');
   return { first, all };
 }
 

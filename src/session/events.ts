@@ -1,23 +1,23 @@
 import type { Logger } from '../observability/logger.ts';
-import type { RequestNotes } from '../http/request-context.ts';
-import { pseudonymOf } from './log-id.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { sessionLogId } from './log-id.ts';
 import type { EndOfSession, SessionMetrics } from './session-metrics.ts';
 
 /** Tells of what happens to sessions, each under its pseudonym; `by` is the request that brought it about. */
-export interface SessionLife {
-  started(id: string, by?: RequestNotes): void;
+export interface SessionEvents {
+  started(id: string, by?: RequestContext): void;
   /** Its grant was renewed. */
-  renewed(id: string, by?: RequestNotes): void;
+  renewed(id: string, by?: RequestContext): void;
   /** `more` is said of it beside the reason. */
-  ended(id: string, reason: EndOfSession, by?: RequestNotes, more?: object): void;
+  ended(id: string, reason: EndOfSession, by?: RequestContext, more?: object): void;
 }
 
 /** What each line about a session has: its pseudonym, and by which request it came to that. */
-export function toSessionMembers(id: string, by: RequestNotes | undefined) {
-  return { session: pseudonymOf(id), requestId: by?.requestId, traceId: by?.trace?.traceId };
+export function toSessionMembers(id: string, by: RequestContext | undefined) {
+  return { session: sessionLogId(id), requestId: by?.requestId, traceId: by?.trace?.traceId };
 }
 
-export function createSessionLife(log: Logger, metrics: SessionMetrics | null): SessionLife {
+export function createSessionEvents(log: Logger, metrics: SessionMetrics | null): SessionEvents {
   return {
     started(id, by) {
       metrics?.started();

@@ -2,24 +2,24 @@ import { RedisStore } from 'connect-redis';
 import type { Request } from 'express';
 import type { SessionData } from 'express-session';
 import type { RedisClient } from '../redis/client.ts';
-import type { RequestNotes } from '../http/request-context.ts';
-import type { SessionRecord, Ticket } from './record.ts';
-import type { SessionRecords } from './store.ts';
-import type { TicketCookie } from './cookie.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import type { SessionRecord, Session } from './record.ts';
+import type { SessionStore } from './store.ts';
+import type { SessionCookie } from './cookie.ts';
 
 declare module 'express-session' {
   interface SessionData {
     /** What a new session begins with, and what an old one was read with. */
     record: SessionRecord;
     /** The value in Redis that `record` was opened from; absent on a session that is only being made. */
-    sealed: string;
+    encrypted: string;
   }
 }
 
 type Done<T> = (error: unknown, result?: T) => void;
 
 /**
- * connect-redis for sealed sessions: what it reads and writes goes through SessionRecords, which the gateway uses
+ * connect-redis for encrypted sessions: what it reads and writes goes through SessionStore, which the gateway uses
  * without express-session.
  */
 export class RedisSessionStore extends RedisStore {
@@ -27,18 +27,18 @@ export class RedisSessionStore extends RedisStore {
   declare generate: (req: Request) => void;
 
   readonly #stored = new WeakSet<SessionData>();
-  readonly #records: SessionRecords;
-  readonly #attributes: TicketCookie['attributes'];
-  #by: RequestNotes | undefined;
+  readonly #records: SessionStore;
+  readonly #attributes: SessionCookie['attributes'];
+  #by: RequestContext | undefined;
 
-  constructor(redis: RedisClient, prefix: string, records: SessionRecords, cookie: TicketCookie) {
+  constructor(redis: RedisClient, prefix: string, records: SessionStore, cookie: SessionCookie) {
     super({ client: redis, prefix: `${prefix}session:` });
     this.#records = records;
     this.#attributes = cookie.attributes;
   }
 
   /** Express-session does not say for whom it reads a session, but does so before it returns: this runs it. */
-  readFor(by: RequestNotes, run: () => void): void {
+  readFor(by: RequestContext, run: () => void): void {
     this.#by = by;
     try {
       run();
@@ -82,8 +82,8 @@ export class RedisSessionStore extends RedisStore {
     done(null);
   }
 
-  #toSessionData({ record, sealed }: Ticket): SessionData {
-    return { cookie: { ...this.#attributes, originalMaxAge: null }, record, sealed };
+  #toSessionData({ record, encrypted }: Session): SessionData {
+    return { cookie: { ...this.#attributes, originalMaxAge: null }, record, encrypted };
   }
 }
 

@@ -5,25 +5,25 @@ import type { SessionData } from 'express-session';
 import { derive } from '../config/reloadable.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { notesOf } from '../http/request-context.ts';
-import type { SessionRecord, Ticket } from './record.ts';
+import { requestContext } from '../http/request-context.ts';
+import type { SessionRecord, Session } from './record.ts';
 import { RedisSessionStore } from './express-session-store.ts';
-import type { SessionRecords } from './store.ts';
-import type { TicketCookie } from './cookie.ts';
+import type { SessionStore } from './store.ts';
+import type { SessionCookie } from './cookie.ts';
 
 /**
- * Reads the session of a page's request: express-session over sealed records. A request without our cookie costs
+ * Reads the session of a page's request: express-session over encrypted store. A request without our cookie costs
  * nothing. It writes only when sign-in has made a session: no page may change one.
  */
 export function createSessions(deps: {
   readonly redis: RedisClient;
   readonly prefix: string;
-  readonly records: SessionRecords;
-  readonly cookie: TicketCookie;
+  readonly store: SessionStore;
+  readonly cookie: SessionCookie;
 }): RequestHandler[] {
   const { cookie } = deps;
   const withSecrets = derive(cookie.secrets, (secret): RequestHandler => {
-    const store = new RedisSessionStore(deps.redis, deps.prefix, deps.records, cookie);
+    const store = new RedisSessionStore(deps.redis, deps.prefix, deps.store, cookie);
     const read = session({
       name: cookie.name,
       secret,
@@ -33,14 +33,14 @@ export function createSessions(deps: {
       resave: false,
       saveUninitialized: false,
     });
-    return (req, res, next) => store.readFor(notesOf(res), () => read(req, res, next));
+    return (req, res, next) => store.readFor(requestContext(res), () => read(req, res, next));
   });
   const readSession: RequestHandler = (req, res, next) => void withSecrets.current(req, res, next);
 
   /** express-session verifies with every key but signs again only a new session. */
   const signAgain: RequestHandler = (req, res, next) => {
     const read = cookie.read(req.headers.cookie);
-    if (read?.current === false && ticketOf(req)?.id === read.id)
+    if (read?.current === false && currentSession(req)?.id === read.id)
       res.append('Set-Cookie', cookie.write(read.id));
     next();
   };
@@ -49,9 +49,9 @@ export function createSessions(deps: {
 }
 
 /** The session that the request came with; null where it has none. */
-export function ticketOf(req: Request): Ticket | null {
-  const { record, sealed } = sessionOf(req);
-  return record === undefined || sealed === undefined ? null : { id: req.sessionID, record, sealed };
+export function currentSession(req: Request): Session | null {
+  const { record, encrypted } = sessionOf(req);
+  return record === undefined || encrypted === undefined ? null : { id: req.sessionID, record, encrypted };
 }
 
 /**

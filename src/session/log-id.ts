@@ -8,7 +8,7 @@ const remembered = createRecentValues<string, string>(MOST_REMEMBERED);
  * What logs call a session, the same in every process and under every session key. Of an id of 256 random bits it tells
  * nothing, and it is no part of the key’s name in Redis: that is another hash. Remembered, since each request has it.
  */
-export function pseudonymOf(id: string): string {
+export function sessionLogId(id: string): string {
   const known = remembered.get(id);
   if (known !== undefined) return known;
   const name = createHash('sha256').update('cloakroom session in logs').update(id).digest('base64url');

@@ -20,10 +20,10 @@ const recordSchema = z.object({
   renewedAt: z.number().optional(),
 });
 
-/** What the service granted: never leaves the server, and stands in Redis only sealed. */
+/** What the service granted: never leaves the server, and stands in Redis only encrypted. */
 export type Grant = Readonly<z.infer<typeof grantSchema>>;
 
-/** What is sealed into a session's value in Redis. */
+/** What is encrypted into a session's value in Redis. */
 export type SessionRecord = Readonly<z.infer<typeof recordSchema>>;
 
 /** Whether nobody has renewed it: a service may give the same access token again, with another refresh token. */
@@ -40,15 +40,15 @@ export function endOfSession({ createdAt }: SessionRecord, maxSeconds: number): 
 }
 
 /** A session as one request read it. */
-export interface Ticket {
+export interface Session {
   /** The id in the cookie: a secret. */
   readonly id: string;
   /** The very value in Redis that was opened: what a replacement is compared with. */
-  readonly sealed: string;
+  readonly encrypted: string;
   readonly record: SessionRecord;
 }
 
-/** Null where the text, though sealed by us, is not a record of this version. */
+/** Null where the text, though encrypted by us, is not a record of this version. */
 export function parseRecord(text: string): SessionRecord | null {
   const parsed = recordSchema.safeParse(JSON.parse(text));
   return parsed.success ? parsed.data : null;

@@ -3,43 +3,43 @@ import type { Logger } from '../observability/logger.ts';
 import type { Getex } from '../redis/getex.ts';
 import { fromStore } from '../redis/client.ts';
 import type { RedisClient } from '../redis/client.ts';
-import type { RequestNotes } from '../http/request-context.ts';
-import { createOpenedRecords } from './decrypted-records.ts';
-import type { SessionRecord, Ticket } from './record.ts';
-import type { Sealer } from './encryption.ts';
-import type { SessionLife } from './events.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { createDecryptedRecords } from './decrypted-records.ts';
+import type { SessionRecord, Session } from './record.ts';
+import type { Encryption } from './encryption.ts';
+import type { SessionEvents } from './events.ts';
 
 /**
  * Sessions in Redis. Each call rejects with StoreUnavailableError while Redis is away; whatever it did not say is
  * unchanged. `by` is the request that a session is read for: the log names it.
  */
-export interface SessionRecords {
+export interface SessionStore {
   /** The session of an id, its idle time begun anew, in one command. Null where it has ended or never was. */
-  read(id: string, by?: RequestNotes): Promise<Ticket | null>;
+  read(id: string, by?: RequestContext): Promise<Session | null>;
   /** The same without touching the idle time, and when that runs out (ms since the epoch). */
   peek(
     id: string,
-    by?: RequestNotes,
-  ): Promise<{ readonly ticket: Ticket; readonly idleExpiresAt: number } | null>;
+    by?: RequestContext,
+  ): Promise<{ readonly ticket: Session; readonly idleExpiresAt: number } | null>;
   /** Stores a new session. An id that is taken or was ended stays as it is. */
   create(id: string, record: SessionRecord): Promise<void>;
   /** Replaces what the ticket read. Null where that no longer stands: renewed by another, or ended. */
-  replace(ticket: Ticket, record: SessionRecord): Promise<Ticket | null>;
+  replace(ticket: Session, record: SessionRecord): Promise<Session | null>;
   /** Ends a session for good: no write that is still under way brings it back. Tells whether there was one. */
   end(id: string): Promise<boolean>;
   /** Ends it only where what the ticket read still stands; tells whether it did. */
-  endUnchanged(ticket: Ticket): Promise<boolean>;
+  endUnchanged(ticket: Session): Promise<boolean>;
 }
 
-export interface SessionRecordsOptions {
+export interface SessionStoreOptions {
   readonly redis: RedisClient;
   readonly getex: Getex;
   readonly prefix: string;
-  readonly sealer: Sealer;
+  readonly encryption: Encryption;
   readonly idleSeconds: number;
   readonly maxSeconds: number;
   /** Hears of those that are ended for their age. */
-  readonly life?: SessionLife;
+  readonly life?: SessionEvents;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -86,19 +86,19 @@ export function keyBesideSession(prefix: string, kind: string, id: string): stri
   return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;
 }
 
-export function createSessionRecords(options: SessionRecordsOptions): SessionRecords {
-  const { redis, getex, sealer, idleSeconds, maxSeconds, now } = options;
-  const opened = createOpenedRecords(sealer, (id) => sessionKey(options.prefix, id), options.log);
+export function createSessionStore(options: SessionStoreOptions): SessionStore {
+  const { redis, getex, encryption, idleSeconds, maxSeconds, now } = options;
+  const opened = createDecryptedRecords(encryption, (id) => sessionKey(options.prefix, id), options.log);
   const keyOf = (id: string) => opened.keyOf(id);
 
-  const compareAndSet = async (ticket: Ticket, value: string, seconds: number | '') => {
-    const run = redis.eval(COMPARE_AND_SET, 1, keyOf(ticket.id), ticket.sealed, value, seconds);
+  const compareAndSet = async (ticket: Session, value: string, seconds: number | '') => {
+    const run = redis.eval(COMPARE_AND_SET, 1, keyOf(ticket.id), ticket.encrypted, value, seconds);
     return (await fromStore(run)) === 1;
   };
 
-  const replace = async (ticket: Ticket, record: SessionRecord) => {
-    const sealed = sealer.seal(JSON.stringify(record), ticket.id, keyOf(ticket.id));
-    return (await compareAndSet(ticket, sealed, '')) ? { id: ticket.id, sealed, record } : null;
+  const replace = async (ticket: Session, record: SessionRecord) => {
+    const encrypted = encryption.encrypt(JSON.stringify(record), ticket.id, keyOf(ticket.id));
+    return (await compareAndSet(ticket, encrypted, '')) ? { id: ticket.id, encrypted, record } : null;
   };
 
   const end = async (id: string) => {
@@ -107,9 +107,9 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
     return (await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
   };
 
-  const toTicket = (id: string, sealed: string | null, by: RequestNotes | undefined): Ticket | null => {
-    if (sealed === null || sealed === TOMBSTONE) return null;
-    const found = opened.open(sealed, id, by);
+  const toTicket = (id: string, encrypted: string | null, by: RequestContext | undefined): Session | null => {
+    if (encrypted === null || encrypted === TOMBSTONE) return null;
+    const found = opened.open(encrypted, id, by);
     if (found === null) return null;
     const { ticket } = found;
     if (ticket.record.createdAt + maxSeconds * 1_000 <= now()) {
@@ -124,9 +124,9 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
   };
 
   /** After a change of session keys, beside the request. Where it fails the next one tries again. */
-  const sealAgain = async (ticket: Ticket) => {
+  const sealAgain = async (ticket: Session) => {
     await replace(ticket, ticket.record).catch((error: unknown) => {
-      options.log.warn({ err: error }, 'session not sealed again');
+      options.log.warn({ err: error }, 'session not encrypted again');
     });
   };
 
@@ -138,14 +138,14 @@ export function createSessionRecords(options: SessionRecordsOptions): SessionRec
     },
     async peek(id, by) {
       const key = keyOf(id);
-      const [sealed, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
-      const ticket = toTicket(id, sealed, by);
+      const [encrypted, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
+      const ticket = toTicket(id, encrypted, by);
       return ticket === null ? null : { ticket, idleExpiresAt: now() + Math.max(0, ttlMs) };
     },
     async create(id, record) {
       const key = keyOf(id);
-      const sealed = sealer.seal(JSON.stringify(record), id, key);
-      await fromStore(redis.set(key, sealed, 'EX', idleSeconds, 'NX'));
+      const encrypted = encryption.encrypt(JSON.stringify(record), id, key);
+      await fromStore(redis.set(key, encrypted, 'EX', idleSeconds, 'NX'));
     },
     async endUnchanged(ticket) {
       opened.forget(ticket.id);

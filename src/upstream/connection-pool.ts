@@ -33,7 +33,7 @@ interface Line {
  * closes it. HTTP/1.1 tells answers apart by their order alone: once the next request is written, such an answer would
  * go to whoever sent that. Under more load than there are rested connections, the one that rests longest is taken.
  */
-export class RestingPool extends Dispatcher {
+export class ConnectionPool extends Dispatcher {
   readonly #open: (onServiceClosed: () => void) => Client;
   readonly #most: number;
   readonly #lines: Line[] = [];

@@ -1,5 +1,5 @@
 import { buildConnector } from 'undici';
-import { RestingPool } from './connection-pool.ts';
+import { ConnectionPool } from './connection-pool.ts';
 
 export interface ServiceClientOptions {
   readonly origin: string;
@@ -9,13 +9,13 @@ export interface ServiceClientOptions {
 }
 
 /** The one pool of connections to the service, for the gateway and the pages alike. */
-export type ServiceClient = RestingPool;
+export type ServiceClient = ConnectionPool;
 
 /** Opens connections as they are needed and keeps them; `destroy()` ends them. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const timeout = options.timeoutSeconds * 1_000;
   const connect = buildConnector({ timeout });
-  return new RestingPool(options.origin, options.connections, {
+  return new ConnectionPool(options.origin, options.connections, {
     // One question at a time on a connection, so that a slow answer holds up no other.
     pipelining: 1,
     headersTimeout: timeout,

@@ -1,21 +1,21 @@
 import type { Dispatcher } from 'undici';
-import type { TokenKeeper } from '../oauth/refresh/token-provider.ts';
+import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import { noteToken } from '../oauth/token-use.ts';
 import { createDeferred } from '../promises.ts';
-import type { RequestNotes } from '../http/request-context.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import type { ServiceClient } from '../upstream/service-client.ts';
-import type { ServiceAnswered } from '../upstream/service-metrics.ts';
+import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { toTraceHeaders } from '../http/trace-context.ts';
-import type { Ticket } from '../session/record.ts';
+import type { Session } from '../session/record.ts';
 import { toServiceFailure } from './service-answer-error.ts';
 
 /** Something of the service that is read, and on whose behalf. */
 export interface ServiceSource {
-  readonly ticket: Ticket;
+  readonly ticket: Session;
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
   /** Of the request that it is read for. */
-  readonly notes: RequestNotes;
+  readonly notes: RequestContext;
   /** Aborts the call when the reader has gone. */
   readonly signal: AbortSignal;
 }
@@ -43,10 +43,10 @@ const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
  */
 export function createServiceCalls(deps: {
   readonly service: ServiceClient;
-  readonly tokens: Pick<TokenKeeper, 'accessToken' | 'tokenAfterRefusal'>;
+  readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterRefusal'>;
   readonly timeoutSeconds: number;
   /** Null where nobody reads metrics. */
-  readonly answered?: ServiceAnswered | null;
+  readonly answered?: RecordServiceResponse | null;
 }): AskService {
   const { service, tokens, answered = null } = deps;
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Logger } from '../observability/logger.ts';
 import { fromStore } from '../redis/client.ts';
 import type { RedisClient } from '../redis/client.ts';
-import type { Sealer } from '../session/encryption.ts';
+import type { Encryption } from '../session/encryption.ts';
 import { keyBesideSession } from '../session/store.ts';
 import type { PageMark } from './page-walk.ts';
 
@@ -35,7 +35,7 @@ const markSchema = z.object({ next: z.string(), before: z.number() });
  */
 const MOST_LISTS = 32;
 
-/** For the sealed marks of one list: with usual tokens some 800 pages. */
+/** For the encrypted marks of one list: with usual tokens some 800 pages. */
 const MOST_BYTES = 262_144;
 /** Of one walk, so that it leaves room for what was known nearby. A single mark of the longest always fits. */
 const MOST_ADDED = MOST_BYTES / 2;
@@ -80,18 +80,18 @@ const REMEMBER = `
   if lists > tonumber(ARGV[4]) then return redis.call('LPOP', KEYS[2]) end`;
 
 /**
- * One hash per list, a field per page number, and one list of their names per session. The values are sealed under the
+ * One hash per list, a field per page number, and one list of their names per session. The values are encrypted under the
  * session id and bound to their place, so that Redis holds nothing readable; they outlive the last page by `idleSeconds`,
  * as the session does. All of it is bounded for a session, whatever is asked of it.
  */
 export function createPageTokens(deps: {
   readonly redis: RedisClient;
   readonly prefix: string;
-  readonly sealer: Sealer;
+  readonly encryption: Encryption;
   readonly idleSeconds: number;
   readonly log: Logger;
 }): PageTokens {
-  const { redis, sealer } = deps;
+  const { redis, encryption } = deps;
 
   const keyAt = (sessionId: string, name: string) =>
     `${keyBesideSession(deps.prefix, 'pages', sessionId)}:${name}`;
@@ -99,8 +99,8 @@ export function createPageTokens(deps: {
 
   const read = async (list: ListName, page: number): Promise<PageMark | null> => {
     const key = keyOf(list);
-    const sealed = await fromStore(redis.hget(key, String(page)));
-    const opened = sealed === null ? null : sealer.open(sealed, list.sessionId, `${key}:${page}`);
+    const encrypted = await fromStore(redis.hget(key, String(page)));
+    const opened = encrypted === null ? null : encryption.open(encrypted, list.sessionId, `${key}:${page}`);
     return opened === null ? null : (markSchema.safeParse(JSON.parse(opened.text)).data ?? null);
   };
 
@@ -110,10 +110,10 @@ export function createPageTokens(deps: {
     const fields: [string, string][] = [];
     let bytes = 0;
     for (const [page, mark] of marks.toReversed()) {
-      const sealed = sealer.seal(JSON.stringify(mark), list.sessionId, `${key}:${page}`);
-      bytes += sealed.length;
+      const encrypted = encryption.encrypt(JSON.stringify(mark), list.sessionId, `${key}:${page}`);
+      bytes += encrypted.length;
       if (bytes > MOST_ADDED) break;
-      fields.push([String(page), sealed]);
+      fields.push([String(page), encrypted]);
     }
     return fields;
   };

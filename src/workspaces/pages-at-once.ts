@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express';
 import { AppError } from '../errors.ts';
 import { goneSignal } from './gone.ts';
-import type { Ticket } from '../session/record.ts';
+import type { Session } from '../session/record.ts';
 import { createAtOnce } from './at-once.ts';
 import type { AtOnceBounds } from './at-once.ts';
 
@@ -9,10 +9,13 @@ import type { AtOnceBounds } from './at-once.ts';
  * Lets no more pages of a session be under way in this process than `bounds` say; a further one is a 429. A page counts until
  * all of it is sent or its reader has gone: until then all of it waits in memory, also where nobody reads.
  */
-export function createPagesAtOnce(bounds: AtOnceBounds, ticketOf: (req: Request) => Ticket): RequestHandler {
+export function createPagesAtOnce(
+  bounds: AtOnceBounds,
+  currentSession: (req: Request) => Session,
+): RequestHandler {
   const enter = createAtOnce(bounds);
   return (req, res, next) => {
-    const leave = enter(ticketOf(req).id);
+    const leave = enter(currentSession(req).id);
     if (leave === null) throw tooManyPages();
     const gone = goneSignal(res);
     gone.addEventListener('abort', leave);

@@ -1,10 +1,10 @@
 import { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { goneSignal } from './gone.ts';
-import { notesOf } from '../http/request-context.ts';
+import { requestContext } from '../http/request-context.ts';
 import { setFrame } from '../http/site-frame.ts';
 import type { Render } from '../http/templates.ts';
-import type { Ticket } from '../session/record.ts';
+import type { Session } from '../session/record.ts';
 import { toFindAddress, toWayBack } from './urls.ts';
 import { isPathId, toItemsList, toWorkspacePath, WORKSPACES } from './list-paths.ts';
 import { createPagesAtOnce } from './pages-at-once.ts';
@@ -23,7 +23,7 @@ export interface WorkspacesDeps extends Pick<
   readonly signedIn: RequestHandler[];
   /** Names the session of a request, for the scripts of its page. */
   readonly sessionOf: (req: Request) => string;
-  readonly ticketOf: (req: Request) => Ticket;
+  readonly currentSession: (req: Request) => Session;
   /** The kinds of item inside a workspace (`WORKSPACE_ITEMS`); at least one. */
   readonly kinds: readonly string[];
   /** Items on a page where the address does not say. */
@@ -33,16 +33,17 @@ export interface WorkspacesDeps extends Pick<
 const INSIDE = `${WORKSPACES.address}/:id{/:kind}` as const;
 
 /**
- * The workspace browser, for who `signedIn` lets through: `ticketOf` gives their session. Every failure is passed on, that
+ * The workspace browser, for who `signedIn` lets through: `currentSession` gives their session. Every failure is passed on, that
  * of a session which turns out to have ended (SessionEndedError) included.
  */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
-  const { pageByNumber, findItems, readItem, render, signedIn, sessionOf, ticketOf, kinds, pageSize } = deps;
+  const { pageByNumber, findItems, readItem, render, signedIn, sessionOf, currentSession, kinds, pageSize } =
+    deps;
   const router = Router({ caseSensitive: true });
 
   /** Calls end when nobody waits for the page any more. */
   const toSource = (req: Request, res: Response, path: string): ServiceSource => {
-    return { ticket: ticketOf(req), path, notes: notesOf(res), signal: goneSignal(res) };
+    return { ticket: currentSession(req), path, notes: requestContext(res), signal: goneSignal(res) };
   };
 
   /** A page that fails, if only to find its session, still stands among the workspaces, and leads back to where somebody came from. */
@@ -53,7 +54,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   };
 
   router.all([WORKSPACES.address, INSIDE], framePage, signedIn);
-  router.get([WORKSPACES.address, INSIDE], createPagesAtOnce(deps.pagesAtOnce, ticketOf));
+  router.get([WORKSPACES.address, INSIDE], createPagesAtOnce(deps.pagesAtOnce, currentSession));
   router.get(WORKSPACES.address, async (req, res) => {
     const source = toSource(req, res, WORKSPACES.servicePath);
     const find = toFindAddress(req.query, pageSize);

@@ -1,5 +1,5 @@
 import { SessionEndedError } from '../session/session-ended.ts';
-import type { SessionRecords } from '../session/store.ts';
+import type { SessionStore } from '../session/store.ts';
 import type { PageTokens } from './cursors.ts';
 import { walkPages } from './page-walk.ts';
 import type { PageMark, Walk, WalkedPage } from './page-walk.ts';
@@ -26,7 +26,7 @@ const FIRST_PAGE = { page: 1, mark: { before: 0 } };
  */
 export function createSessionWalk(deps: {
   readonly readList: (source: ListSource) => AskPage;
-  readonly sessions: Pick<SessionRecords, 'read'>;
+  readonly sessions: Pick<SessionStore, 'read'>;
   readonly pageTokens: PageTokens;
   readonly now: () => number;
 }): SessionWalk {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TokenKeeper } from '../oauth/refresh/token-provider.ts';
+import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { ServiceClient } from '../upstream/service-client.ts';
-import type { ServiceAnswered } from '../upstream/service-metrics.ts';
-import type { Sealer } from '../session/encryption.ts';
-import type { SessionRecords } from '../session/store.ts';
+import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
+import type { Encryption } from '../session/encryption.ts';
+import type { SessionStore } from '../session/store.ts';
 import type { AtOnceBounds } from './at-once.ts';
 import type { Wait } from './export/patience.ts';
 import { createWholeList } from './export/whole-list.ts';
@@ -33,11 +33,11 @@ export interface Workspaces {
 export interface WorkspacesOptions {
   readonly service: ServiceClient;
   /** Null where nobody reads metrics. */
-  readonly answered?: ServiceAnswered | null;
-  readonly tokens: Pick<TokenKeeper, 'accessToken' | 'tokenAfterRefusal'>;
-  readonly sessions: Pick<SessionRecords, 'read'>;
+  readonly answered?: RecordServiceResponse | null;
+  readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterRefusal'>;
+  readonly sessions: Pick<SessionStore, 'read'>;
   readonly redis: RedisClient;
-  readonly sealer: Sealer;
+  readonly encryption: Encryption;
   readonly log: Logger;
   /** Most connections to the service that this process has. */
   readonly connections: number;

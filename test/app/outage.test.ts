@@ -2,33 +2,33 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import request from 'supertest';
 import { Browser } from '../support/browser.ts';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 
-let house: House;
+let testApp: TestApp;
 let id: string;
 let cookie: string;
 
 beforeAll(async () => {
-  house = await startHouse({ SERVICE_TIMEOUT_SECONDS: '1' });
+  testApp = await startTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   // A connection that was silent for longer than the test before it waited has been ended: it comes back in its own time.
   await eventually(async () => (await app().get('/readyz')).status === 200);
-  ({ id, cookie } = await house.enter());
+  ({ id, cookie } = await testApp.enter());
 });
 afterEach(() => {
-  house.intercept = () => false;
+  testApp.intercept = () => false;
 });
 
-const app = () => request(house.origin);
+const app = () => request(testApp.origin);
 const serviceAnswers = () => {
-  house.intercept = (_req, res) => {
+  testApp.intercept = (_req, res) => {
     res.setHeader('content-type', 'application/json');
     return Boolean(res.end('{"value":[]}'));
   };
@@ -43,8 +43,8 @@ async function within2Seconds(call: request.Test): Promise<request.Response> {
 }
 
 describe('while Redis hangs', () => {
-  beforeEach(() => void process.kill(house.privateRedis.pid, 'SIGSTOP'));
-  afterEach(() => void process.kill(house.privateRedis.pid, 'SIGCONT'));
+  beforeEach(() => void process.kill(testApp.privateRedis.pid, 'SIGSTOP'));
+  afterEach(() => void process.kill(testApp.privateRedis.pid, 'SIGCONT'));
 
   test('an API call is a 503 problem and keeps the cookie', async () => {
     const answer = await within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie));
@@ -113,18 +113,18 @@ describe('while Redis hangs', () => {
 
 test('when Redis comes back, so does the session, without a restart', async () => {
   serviceAnswers();
-  process.kill(house.privateRedis.pid, 'SIGSTOP');
+  process.kill(testApp.privateRedis.pid, 'SIGSTOP');
   await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(503);
-  process.kill(house.privateRedis.pid, 'SIGCONT');
+  process.kill(testApp.privateRedis.pid, 'SIGCONT');
   await eventually(async () => (await app().get(WORKSPACES_PATH).set('cookie', cookie)).status === 200);
 });
 
 describe('while Redis is full', () => {
   beforeEach(async () => {
-    await house.redis.config('SET', 'maxmemory-policy', 'noeviction');
-    await house.redis.config('SET', 'maxmemory', '1');
+    await testApp.redis.config('SET', 'maxmemory-policy', 'noeviction');
+    await testApp.redis.config('SET', 'maxmemory', '1');
   });
-  afterEach(async () => house.redis.config('SET', 'maxmemory', '0'));
+  afterEach(async () => testApp.redis.config('SET', 'maxmemory', '0'));
 
   test('reading works, by page and by call', async () => {
     serviceAnswers();
@@ -137,8 +137,8 @@ describe('while Redis is full', () => {
       .post('/auth/logout')
       .set({ ...SAME_SITE, cookie })
       .expect(303);
-    await house.redis.config('SET', 'maxmemory', '0');
-    expect(await house.services.records.read(id)).toBeNull();
+    await testApp.redis.config('SET', 'maxmemory', '0');
+    expect(await testApp.services.store.read(id)).toBeNull();
   });
 
   test('signing in is a 503 page', async () => {
@@ -148,24 +148,24 @@ describe('while Redis is full', () => {
 });
 
 test('a sign-in that finds Redis full at its end is a 503 page, and leaves the old session alone', async () => {
-  const { browser } = await house.signIn();
-  const before = await browser.cookie(house.origin, 'cloakroom');
-  const consent = await browser.open(`${house.origin}/auth/login`);
+  const { browser } = await testApp.signIn();
+  const before = await browser.cookie(testApp.origin, 'cloakroom');
+  const consent = await browser.open(`${testApp.origin}/auth/login`);
   const back = (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
   // Full only once the attempt was consumed and the code exchanged: the local service shares this Redis.
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/token') !== true) return false;
-    void house.redis
+    void testApp.redis
       .config('SET', 'maxmemory', '1')
       .then(() => res.end('{"access_token":"a","expires_in":900}'));
     return true;
   };
   const answer = await browser.fetch(back);
-  await house.redis.config('SET', 'maxmemory', '0');
+  await testApp.redis.config('SET', 'maxmemory', '0');
   expect(answer.status).toBe(503);
-  expect(await browser.cookie(house.origin, 'cloakroom')).toBe(before);
-  house.intercept = () => false;
-  expect((await browser.open(`${house.origin}/workspaces`)).url.pathname).toBe('/workspaces');
+  expect(await browser.cookie(testApp.origin, 'cloakroom')).toBe(before);
+  testApp.intercept = () => false;
+  expect((await browser.open(`${testApp.origin}/workspaces`)).url.pathname).toBe('/workspaces');
 });
 
 describe('while the service is away', () => {
@@ -173,16 +173,16 @@ describe('while the service is away', () => {
     ['breaks the connection', 502],
     ['hangs', 504],
   ])('and %s, a page is a %i page with a way on, and nobody is signed out', async (how, status) => {
-    house.intercept = (req) => (how === 'hangs' ? true : Boolean(req.socket.destroy()));
+    testApp.intercept = (req) => (how === 'hangs' ? true : Boolean(req.socket.destroy()));
     const answer = await app().get('/workspaces').set({ cookie, accept: 'text/html' }).expect(status);
     expect(answer.text).toContain('Try again');
     expect(answer.text).toContain(answer.headers['x-request-id']);
-    expect(await house.services.records.read(id)).not.toBeNull();
+    expect(await testApp.services.store.read(id)).not.toBeNull();
   });
 
   test('signing in still leads to the service', async () => {
-    house.intercept = (req) => Boolean(req.socket.destroy());
-    const page = await new Browser().fetch(`${house.origin}/auth/login`);
+    testApp.intercept = (req) => Boolean(req.socket.destroy());
+    const page = await new Browser().fetch(`${testApp.origin}/auth/login`);
     expect(page.status).toBe(302);
   });
 });

@@ -5,21 +5,21 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import request from 'supertest';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 
 describe('a page', () => {
-  let house: House;
+  let testApp: TestApp;
   beforeAll(async () => {
-    house = await startHouse();
+    testApp = await startTestApp();
   });
-  afterAll(async () => house[Symbol.asyncDispose]());
+  afterAll(async () => testApp[Symbol.asyncDispose]());
 
   test.each(['/', '/workspaces', '/auth/login', '/auth/session', '/nothing-here', '/auth/callback'])(
     '%s carries the headers that guard it',
     async (path) => {
-      const { headers } = await request(house.origin).get(path);
+      const { headers } = await request(testApp.origin).get(path);
       expect(headers['cache-control']).toBe('no-store');
       expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
       expect(headers['content-security-policy']).not.toContain('unsafe-');
@@ -33,34 +33,34 @@ describe('a page', () => {
   );
 
   test('without a session leads to sign-in and back', async () => {
-    const answer = await request(house.origin).get('/workspaces?limit=10&page=3').expect(303);
+    const answer = await request(testApp.origin).get('/workspaces?limit=10&page=3').expect(303);
     expect(answer.headers['location']).toBe(
       `/auth/login?return_to=${encodeURIComponent('/workspaces?limit=10&page=3')}`,
     );
   });
 
   test('the first one leads on who is signed in', async () => {
-    const { cookie } = await house.enter();
-    const answer = await request(house.origin).get('/').set('cookie', cookie).expect(303);
+    const { cookie } = await testApp.enter();
+    const answer = await request(testApp.origin).get('/').set('cookie', cookie).expect(303);
     expect(answer.headers['location']).toBe('/workspaces');
   });
 
   test('the first one has one way on for everyone else', async () => {
-    const answer = await request(house.origin).get('/').expect(200);
+    const answer = await request(testApp.origin).get('/').expect(200);
     expect(answer.text.match(/href="\/auth\/login"/g)).toHaveLength(1);
   });
 
   test('shows 25 of 137 workspaces, and leads through all of them', async () => {
-    const { browser, page } = await house.signIn();
+    const { browser, page } = await testApp.signIn();
     expect(page.text.match(/<li class="item">/g)).toHaveLength(25);
-    const last = await browser.open(`${house.origin}/workspaces?page=6`);
+    const last = await browser.open(`${testApp.origin}/workspaces?page=6`);
     expect(last.text).toContain('126–137');
     expect(last.text).not.toContain('rel="next"');
   });
 
   test('a session whose grant has ended leads to sign-in and back', async () => {
-    const { cookie } = await house.enter({ expiresAt: 0 });
-    const answer = await request(house.origin).get('/workspaces?page=2').set('cookie', cookie).expect(303);
+    const { cookie } = await testApp.enter({ expiresAt: 0 });
+    const answer = await request(testApp.origin).get('/workspaces?page=2').set('cookie', cookie).expect(303);
     expect(answer.headers['location']).toBe(
       `/auth/login?return_to=${encodeURIComponent('/workspaces?page=2')}`,
     );
@@ -68,10 +68,10 @@ describe('a page', () => {
 
   test('a cookie signed with an older key is signed again', async () => {
     const key = Buffer.alloc(32, 7).toString('base64url');
-    await using rotated = await startHouse({
-      SESSION_KEYS: `${key},${house.config.sessionKeys[0]?.toString('base64url')}`,
+    await using rotated = await startTestApp({
+      SESSION_KEYS: `${key},${testApp.config.sessionKeys[0]?.toString('base64url')}`,
     });
-    const old = house.services.cookie;
+    const old = testApp.services.cookie;
     const { id } = await rotated.enter();
     const cookie = old.write(id).split(';', 1)[0] ?? '';
     rotated.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
@@ -85,8 +85,13 @@ describe('a page', () => {
 
 describe('under https', () => {
   test('the cookie is Secure, has its prefix and works, though the last hop is plain http', async () => {
-    await using house = await startHouse({ PUBLIC_URL: 'https://app.example', COOKIE_SAMESITE: 'strict' });
-    const login = await request(house.origin.replace(/.*/, house.running.url)).get('/auth/login').expect(302);
+    await using testApp = await startTestApp({
+      PUBLIC_URL: 'https://app.example',
+      COOKIE_SAMESITE: 'strict',
+    });
+    const login = await request(testApp.origin.replace(/.*/, testApp.running.url))
+      .get('/auth/login')
+      .expect(302);
     const [binding = ''] = login.headers['set-cookie'] as unknown as string[];
     expect(binding).toMatch(
       /^__Host-Http-cloakroom-signin-[\w-]+=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
@@ -94,9 +99,9 @@ describe('under https', () => {
     const location = new URL(login.headers['location'] ?? '');
     expect(location.searchParams.get('redirect_uri')).toBe('https://app.example/auth/callback');
 
-    house.intercept = (_req, res) =>
+    testApp.intercept = (_req, res) =>
       Boolean(res.end('{"access_token":"a","expires_in":900,"refresh_token":"r"}'));
-    const done = await request(house.running.url)
+    const done = await request(testApp.running.url)
       .get(`/auth/callback?code=x&state=${location.searchParams.get('state')}`)
       .set('cookie', binding.split(';', 1)[0] ?? '');
     // Strict: a page of ours in between, which goes on by itself.
@@ -106,7 +111,7 @@ describe('under https', () => {
     expect(done.headers['strict-transport-security']).toMatch(/^max-age=/);
     const [cookie = ''] = done.headers['set-cookie'] as unknown as string[];
     expect(cookie).toMatch(/^__Host-Http-cloakroom=s%3A[^;]+; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
-    const session = await request(house.running.url)
+    const session = await request(testApp.running.url)
       .get('/auth/session')
       .set('cookie', cookie.split(';', 1)[0] ?? '');
     expect(session.body.signedIn).toBe(true);
@@ -114,28 +119,28 @@ describe('under https', () => {
 });
 
 describe('a drain', () => {
-  const begun = async (house: House, agent: Agent) => {
+  const begun = async (testApp: TestApp, agent: Agent) => {
     let finish = () => {};
     const arrived = new Promise<void>((resolve) => {
-      house.intercept = (_req: IncomingMessage, res: ServerResponse) => {
+      testApp.intercept = (_req: IncomingMessage, res: ServerResponse) => {
         finish = () => res.end('done');
         resolve();
         return true;
       };
     });
-    const { cookie } = await house.enter();
-    const req = httpRequest(`${house.origin}/api/public/v1/slow`, { agent, headers: { cookie } });
+    const { cookie } = await testApp.enter();
+    const req = httpRequest(`${testApp.origin}/api/public/v1/slow`, { agent, headers: { cookie } });
     const answered = once(req.end(), 'response') as Promise<[IncomingMessage]>;
     await arrived;
     return { finish, answered, cookie };
   };
 
   test('lets what is under way finish, and takes nothing new', async () => {
-    await using house = await startHouse();
+    await using testApp = await startTestApp();
     const agent = new Agent({ keepAlive: true });
-    const { finish, answered } = await begun(house, agent);
-    const drained = house.running.drain(5_000);
-    await expect(fetch(`${house.origin}/healthz`)).rejects.toThrow('fetch failed');
+    const { finish, answered } = await begun(testApp, agent);
+    const drained = testApp.running.drain(5_000);
+    await expect(fetch(`${testApp.origin}/healthz`)).rejects.toThrow('fetch failed');
     finish();
     const [answer] = await answered;
     expect(answer.statusCode).toBe(200);
@@ -145,14 +150,14 @@ describe('a drain', () => {
   });
 
   test('a new request on an open connection gets 503, and closes it', async () => {
-    await using house = await startHouse();
-    const socket = connect(house.config.port, '127.0.0.1').setEncoding('utf8');
+    await using testApp = await startTestApp();
+    const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('utf8');
     const ask = async () => {
       socket.write('GET /api/public/v1/workspaces HTTP/1.1\r\nHost: x\r\n\r\n');
       return String(await once(socket, 'data'));
     };
     expect(await ask()).toMatch(/^HTTP\/1.1 401 /);
-    const drained = house.running.drain(5_000);
+    const drained = testApp.running.drain(5_000);
     expect(await ask()).toMatch(/^HTTP\/1.1 503 [\s\S]*connection: close[\s\S]*"draining"/i);
     expect(await drained).toBe(true);
   });
@@ -171,11 +176,11 @@ describe('a drain', () => {
   });
 
   test('tells a balancer that checks, and serves what it sends until then', async () => {
-    await using house = await startHouse({ TRUST_PROXY: '1' });
+    await using testApp = await startTestApp({ TRUST_PROXY: '1' });
     const get = async (path: string) =>
-      sendRaw(house, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      sendRaw(testApp, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     await checkEvery(5_000, async () => get('/readyz'));
-    const drained = house.running.drain(60_000);
+    const drained = testApp.running.drain(60_000);
     expect(await get(WORKSPACES_PATH)).toMatch(/^HTTP\/1.1 401 /);
     expect(await get('/readyz')).toMatch(/^HTTP\/1.1 503 [\s\S]*"draining"/);
     expect(await drained).toBe(true);
@@ -183,28 +188,28 @@ describe('a drain', () => {
   });
 
   test('takes nobody behind a proxy for the balancer that checks', async () => {
-    await using house = await startHouse({ TRUST_PROXY: '1' });
+    await using testApp = await startTestApp({ TRUST_PROXY: '1' });
     const get = async (path: string) =>
       sendRaw(
-        house,
+        testApp,
         `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nConnection: close\r\n\r\n`,
       );
     await checkEvery(5_000, async () => get('/readyz'));
-    const drained = house.running.drain(60_000);
+    const drained = testApp.running.drain(60_000);
     await expect(get('/healthz')).rejects.toThrow('ECONNREFUSED');
     expect(await drained).toBe(true);
   });
 
   test('gives a balancer no 503 for what it sends on an idle connection, but closes that', async () => {
-    await using house = await startHouse({ TRUST_PROXY: '1' });
-    const socket = connect(house.config.port, '127.0.0.1').on('error', () => {});
+    await using testApp = await startTestApp({ TRUST_PROXY: '1' });
+    const socket = connect(testApp.config.port, '127.0.0.1').on('error', () => {});
     const asked = 'GET /api/public/v1/workspaces HTTP/1.1\r\nHost: x\r\n\r\n';
     socket.write(asked);
     await once(socket, 'data');
     let heard = '';
     socket.on('data', (bytes: Buffer) => (heard += bytes.toString()));
     const closed = new Promise((resolve) => socket.once('close', resolve));
-    const drained = house.running.drain(5_000);
+    const drained = testApp.running.drain(5_000);
     socket.write(asked);
     await closed;
     expect(heard).toBe('');
@@ -212,20 +217,20 @@ describe('a drain', () => {
   });
 
   test('does not wait long for a connection that has asked nothing', async () => {
-    await using house = await startHouse();
-    const socket = connect(house.config.port, '127.0.0.1');
-    await once(house.running.server, 'connection');
+    await using testApp = await startTestApp();
+    const socket = connect(testApp.config.port, '127.0.0.1');
+    await once(testApp.running.server, 'connection');
     const closed = once(socket, 'close');
-    expect(await house.running.drain(5_000)).toBe(true);
+    expect(await testApp.running.drain(5_000)).toBe(true);
     await closed;
   });
 
   test('cuts off what takes too long, and says so', async () => {
-    await using house = await startHouse();
+    await using testApp = await startTestApp();
     const agent = new Agent();
-    const { answered } = await begun(house, agent);
+    const { answered } = await begun(testApp, agent);
     answered.catch(() => {});
-    expect(await house.running.drain(50)).toBe(false);
+    expect(await testApp.running.drain(50)).toBe(false);
     await expect(answered).rejects.toThrow('socket hang up');
   });
 });

@@ -7,7 +7,7 @@ const e2e = startE2e({}, { ignoreDefaultArgs: ['--disable-back-forward-cache'] }
 
 const signOut = async (page: Page) => {
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.waitForURL(`${e2e.house.origin}/`);
+  await page.waitForURL(`${e2e.testApp.origin}/`);
 };
 
 test.each([true, false])(

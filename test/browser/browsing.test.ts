@@ -7,7 +7,7 @@ import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
 import { cookiesOfSignedIn, startE2e } from '../support/e2e/start-e2e.ts';
 import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/eventually.ts';
-import { sendJson } from '../support/house.ts';
+import { sendJson } from '../support/test-app.ts';
 
 const e2e = startE2e({}, { inOnePage: true });
 
@@ -51,7 +51,7 @@ describe.each(LOOKS)('With %j', (look) => {
     expect(await page.getByText(/match(?:es)? “.*” in all 137/).count()).toBe(1);
     expect(await sidewaysFaults(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show all workspaces' }).click();
-    await page.waitForURL(`${e2e.house.origin}/workspaces?limit=25&page=2`);
+    await page.waitForURL(`${e2e.testApp.origin}/workspaces?limit=25&page=2`);
 
     await page.goBack();
     await page.waitForURL(/find=/);
@@ -108,7 +108,7 @@ describe('With JavaScript', () => {
     await page.goBack();
     expect(await field.inputValue()).toBe(second);
     expect(await shownItems(page).count()).toBe(matching);
-    await context.addCookies(await cookiesOfSignedIn(e2e.house));
+    await context.addCookies(await cookiesOfSignedIn(e2e.testApp));
     await page.reload();
     expect(await field.inputValue()).toBe('');
     expect(await shownItems(page).count()).toBe(25);
@@ -141,7 +141,7 @@ describe('With JavaScript', () => {
     await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=1');
     const { page } = watched;
     const calls: ServerResponse[] = [];
-    e2e.house.intercept = (req, res) => {
+    e2e.testApp.intercept = (req, res) => {
       if (!/\/workspaces\?/.test(req.url ?? '')) return false;
       calls.push(res);
       return true;
@@ -200,7 +200,7 @@ describe('With JavaScript', () => {
     const { page, context } = watched;
     const asked = requestsOf(page);
     let refused = 0;
-    e2e.house.intercept = (req, res) => {
+    e2e.testApp.intercept = (req, res) => {
       if (refused > 0 || !/\/workspaces\?/.test(req.url ?? '')) return false;
       refused += 1;
       res.setHeader('retry-after', '1');
@@ -219,7 +219,7 @@ describe('With JavaScript', () => {
   test('a page that cannot be loaded is said to be, and what is there stays', async () => {
     await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=1');
     const { page } = watched;
-    e2e.house.intercept = (req, res) => {
+    e2e.testApp.intercept = (req, res) => {
       if (!/\/workspaces\?/.test(req.url ?? '')) return false;
       sendJson(res, 500, {});
       return true;
@@ -227,7 +227,7 @@ describe('With JavaScript', () => {
     await page.getByRole('button', { name: 'Load all pages' }).click();
     await page.getByText(/^.+ \(reference: [\w-]+\)\. Loading ended after 50 items\.$/).waitFor();
     expect(await shownItems(page).count()).toBe(50);
-    e2e.house.intercept = () => false;
+    e2e.testApp.intercept = () => false;
     await page.getByRole('button', { name: 'Load all pages' }).click();
     await page.getByText('All loaded: 137 items.').waitFor();
   });
@@ -238,7 +238,7 @@ describe('With JavaScript', () => {
     const asked = requestsOf(page);
     let [fallsBack, mayExpire] = [true, true];
     // The token has expired, and the walk from the beginning is too fast for the service.
-    e2e.house.intercept = (req, res) => {
+    e2e.testApp.intercept = (req, res) => {
       if (!fallsBack || !/\/workspaces\?/.test(req.url ?? '')) return false;
       const isFirst = !/[?&]next=/.test(req.url ?? '');
       if (isFirst) {
@@ -265,7 +265,7 @@ describe('With JavaScript', () => {
   test('a list that has become shorter meanwhile is said to have changed', async () => {
     await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=2');
     const { page } = watched;
-    e2e.house.intercept = (req, res) => {
+    e2e.testApp.intercept = (req, res) => {
       if (!/\/workspaces\?/.test(req.url ?? '')) return false;
       if (/[?&]next=/.test(req.url ?? '')) sendJson(res, 400, { code: 'NEXT_TOKEN_EXPIRED' });
       else sendJson(res, 200, { value: [{ id: 'w1', name: 'The only one left' }] });
@@ -279,17 +279,17 @@ describe('With JavaScript', () => {
   test('a session that is over leads to sign-in, and back', async () => {
     await using watched = await e2e.openSignedIn('/workspaces?limit=50&page=1');
     const { page, context } = watched;
-    await (await sessionOf(context, e2e.house)).end();
+    await (await sessionOf(context, e2e.testApp)).end();
     await page.getByRole('button', { name: 'Load all pages' }).click();
-    await page.waitForURL((url) => url.origin === e2e.house.serviceOrigin);
+    await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
     await passService(page);
-    await page.waitForURL(`${e2e.house.origin}/workspaces?limit=50&page=1`);
+    await page.waitForURL(`${e2e.testApp.origin}/workspaces?limit=50&page=1`);
     expect(await shownItems(page).count()).toBe(50);
   });
 
   test('times are shown in the zone of the reader', async () => {
     const createdOn = Date.UTC(2024, 5, 30, 23, 30);
-    e2e.house.intercept = (req, res) => {
+    e2e.testApp.intercept = (req, res) => {
       if (!/\/workspaces\?/.test(req.url ?? '')) return false;
       sendJson(res, 200, { value: [{ id: 'w1', name: 'x', createdOn }] });
       return true;
@@ -298,7 +298,7 @@ describe('With JavaScript', () => {
     const { page, context } = watched;
     const devtools = await context.newCDPSession(page);
     await devtools.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' });
-    await signIn(page, e2e.house);
+    await signIn(page, e2e.testApp);
     const time = page.locator('time');
     await page.getByText('1 Jul 2024').waitFor();
     expect(await time.getAttribute('datetime')).toBe('2024-06-30T23:30:00.000Z');
@@ -310,7 +310,7 @@ test('Two tabs page through the same list without disturbing each other', async 
   await using watched = await e2e.openSignedIn('/workspaces?limit=10&page=2');
   const { page, context } = watched;
   const other = await context.newPage();
-  await other.goto(`${e2e.house.origin}/workspaces?limit=50&page=2`);
+  await other.goto(`${e2e.testApp.origin}/workspaces?limit=50&page=2`);
   await page.getByRole('link', { name: 'Next' }).click();
   await page.getByText('Items 21–30').waitFor();
   await other.getByRole('link', { name: 'Next' }).click();

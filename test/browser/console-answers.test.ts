@@ -61,7 +61,7 @@ describe('the answer', () => {
     await page.emulateMedia({ reducedMotion: 'reduce' });
     await send(page);
     const { promise: asked, resolve: ask } = createDeferred<() => void>();
-    at.e2e.house.intercept = ({ url = '' }, res) => {
+    at.e2e.testApp.intercept = ({ url = '' }, res) => {
       const isNext = url.startsWith(LIST) && url.includes('next=');
       if (isNext) ask(() => res.end('{}'));
       return isNext;
@@ -78,12 +78,12 @@ describe('the answer', () => {
   test('after a renewal, and after a repetition, says so', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.e2e.house.advance(901_000);
+    at.e2e.testApp.advance(901_000);
     await send(page);
     expect(await page.locator('[data-told]').innerText()).toMatch(/spent, so the gateway renewed it/);
-    at.e2e.house.advance(60_000); // a younger token is not refreshed after a 401
+    at.e2e.testApp.advance(60_000); // a younger token is not refreshed after a 401
     let refusals = 1;
-    at.e2e.house.intercept = (req, res) => {
+    at.e2e.testApp.intercept = (req, res) => {
       if (req.url?.startsWith(LIST) !== true || refusals === 0) return false;
       refusals -= 1;
       return Boolean(res.writeHead(401).end());
@@ -111,7 +111,7 @@ describe('the answer', () => {
     expect(await send(page)).toMatch(/^401 Unauthorized from the gateway/);
     await page.getByRole('link', { name: 'Sign in and come back' }).click();
     await passService(page);
-    await page.waitForURL(`${at.e2e.house.origin}/console`);
+    await page.waitForURL(`${at.e2e.testApp.origin}/console`);
     expect(await page.locator('[data-past] li').count()).toBe(0); // of another session, and so not theirs to see
   });
 
@@ -119,7 +119,7 @@ describe('the answer', () => {
     await using watched = await at.open();
     const { page } = watched;
     const { promise: begun, resolve: begin } = createDeferred<() => void>();
-    at.e2e.house.intercept = (req, res) => {
+    at.e2e.testApp.intercept = (req, res) => {
       if (req.url?.startsWith(API_PATH) !== true) return false;
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       res.write('{"next":"n"');
@@ -140,7 +140,7 @@ describe('the answer', () => {
     await context.setOffline(true);
     expect(await send(page)).toMatch(/this device is offline/);
     await context.setOffline(false);
-    await context.route(`${at.e2e.house.origin}/api/**`, async (route) => route.abort());
+    await context.route(`${at.e2e.testApp.origin}/api/**`, async (route) => route.abort());
     expect(await send(page)).toMatch(/connection to Cloakroom failed/);
   });
 
@@ -150,7 +150,7 @@ describe('the answer', () => {
     at.answerWith(302, { location: '/led-astray' });
     expect(await send(page, API_PATH)).toMatch(/answered with a redirect/);
     const asked = (path: string) =>
-      at.e2e.house.logged.filter((line) => line.includes(`"path":"${path}"`)).length;
+      at.e2e.testApp.logged.filter((line) => line.includes(`"path":"${path}"`)).length;
     await eventually(async () => asked(API_PATH) > 0); // its line is written once all is sent
     expect(asked('/led-astray')).toBe(0);
   });
@@ -280,7 +280,7 @@ describe('a hostile answer', () => {
     await using watched = await at.e2e.openSignedIn('/console', {}, giveUpSooner);
     const { page } = watched;
     const chunk = Buffer.alloc(1_000_000, 'x');
-    at.e2e.house.intercept = (req, res) => {
+    at.e2e.testApp.intercept = (req, res) => {
       if (req.url?.startsWith(API_PATH) !== true) return false;
       res.writeHead(200, { 'content-type': 'text/plain' });
       const more = () => {
@@ -300,9 +300,9 @@ test('Nothing that the console receives, shows or keeps holds a token', async ()
   await using watched = await at.e2e.open();
   const { page, context } = watched;
   const tokens = { accessToken: 'sentinel-access', refreshToken: 'sentinel-refresh' };
-  const { cookie } = await at.e2e.house.enter(tokens);
+  const { cookie } = await at.e2e.testApp.enter(tokens);
   const [name = '', value = ''] = cookie.split('=');
-  await context.addCookies([{ name, value, url: at.e2e.house.origin, httpOnly: true }]);
+  await context.addCookies([{ name, value, url: at.e2e.testApp.origin, httpOnly: true }]);
   const received: string[] = [];
   page.on('response', (answer) => {
     received.push(JSON.stringify(answer.headers()));
@@ -312,9 +312,9 @@ test('Nothing that the console receives, shows or keeps holds a token', async ()
     );
   });
   at.answerWith(200, { 'content-type': 'application/json', 'set-cookie': 'sentinel=1' }, '{"a":1}');
-  await page.goto(`${at.e2e.house.origin}/console`);
+  await page.goto(`${at.e2e.testApp.origin}/console`);
   await send(page, API_PATH);
-  expect(at.e2e.house.calls.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
+  expect(at.e2e.testApp.calls.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
   await press(page, 'Copy as curl');
   const kept = await page.evaluate(
     'document.documentElement.outerHTML + document.cookie + JSON.stringify([{ ...sessionStorage }, { ...localStorage }])',

@@ -73,7 +73,7 @@ test('One goes with the session of its reader', async () => {
   const { page, context } = watched;
   await page.getByLabel('Path').pressSequentially('/mine');
   expect(await remembered(page)).toContain('/mine');
-  await (await sessionOf(context, at.e2e.house)).end();
+  await (await sessionOf(context, at.e2e.testApp)).end();
   await comeBackTo(page);
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
   expect(await remembered(page)).toBe('{}');
@@ -85,6 +85,6 @@ test('One goes with a sign-out', async () => {
   await page.getByLabel('Path').fill(`${LIST}/mine`);
   expect(await remembered(page)).toContain('/mine');
   await press(page, 'Sign out');
-  await page.waitForURL(`${at.e2e.house.origin}/`);
+  await page.waitForURL(`${at.e2e.testApp.origin}/`);
   expect(await remembered(page)).toBe('{}');
 });

@@ -46,7 +46,7 @@ test('Without JavaScript there is nothing to press in vain', async () => {
 /** Runs code that has the guide's exports at hand; gives what it returns. */
 async function run(code: string): Promise<unknown> {
   await using watched = await at.open({}, '/console/guide');
-  at.e2e.house.calls.length = 0;
+  at.e2e.testApp.calls.length = 0;
   return await watched.page.evaluate(`(async () => {
     const { ApiError, callApi } = await import('/assets/guide/call-api.js');
     const { pages } = await import('/assets/guide/pages.js');
@@ -60,7 +60,7 @@ const failing = (call: string) =>
   `try { ${call} } catch (error) { return { ...error, message: error.message, isApiError: error instanceof ApiError }; }`;
 
 /** How often the service was asked for a list. */
-const lists = () => at.e2e.house.calls.filter(({ url }) => url.includes('workspaces?'));
+const lists = () => at.e2e.testApp.calls.filter(({ url }) => url.includes('workspaces?'));
 
 test('Every workspace of every page is listed once, and the same limit goes with each page', async () => {
   const listed = await run(`
@@ -84,7 +84,7 @@ test('No page is asked for before it is wanted', async () => {
 
 test('A pause that the service asks for is taken', async () => {
   let refusals = 2;
-  at.e2e.house.intercept = (req, res) => {
+  at.e2e.testApp.intercept = (req, res) => {
     if (req.url?.startsWith('/api/public/v1/workspaces') !== true || refusals === 0) return false;
     refusals -= 1;
     return Boolean(res.writeHead(refusals === 0 ? 503 : 429, { 'retry-after': '0' }).end());
@@ -100,7 +100,7 @@ test('A pause without an end is not taken for ever', async () => {
     status: 429,
     isFromService: true,
   });
-  expect(at.e2e.house.calls).toHaveLength(5);
+  expect(at.e2e.testApp.calls).toHaveLength(5);
 });
 
 test('An abort ends the pause, too', async () => {
@@ -157,12 +157,12 @@ test('A session that has ended leads to sign-in and back; a 401 of the service d
   await using watched = await at.open({}, '/console/guide#vite');
   const { page, context } = watched;
   const call = `import('/assets/guide/call-api.js').then(({ callApi }) => callApi('${API_PATH}')).catch(() => 'failed')`;
-  at.e2e.house.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());
+  at.e2e.testApp.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());
   expect(await page.evaluate(call)).toBe('failed');
   expect(page.url()).toMatch(/guide#vite$/);
 
   await context.clearCookies({ name: 'cloakroom' });
   await Promise.all([page.waitForURL(/authorization\/oauth2/), page.evaluate(call).catch(() => {})]);
   await passService(page);
-  await page.waitForURL(`${at.e2e.house.origin}/console/guide#vite`);
+  await page.waitForURL(`${at.e2e.testApp.origin}/console/guide#vite`);
 });

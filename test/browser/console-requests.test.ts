@@ -17,7 +17,7 @@ describe('a request', () => {
     await using watched = await at.open();
     const { page, context } = watched;
     let came: { method: string; url: string; headers: Record<string, unknown>; body: string } | undefined;
-    at.e2e.house.intercept = (req, res) => {
+    at.e2e.testApp.intercept = (req, res) => {
       if (req.url?.startsWith(API_PATH) !== true) return false;
       let text = '';
       req.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -31,7 +31,7 @@ describe('a request', () => {
     await page.getByLabel('Other method').fill('PROPPATCH');
     // A pasted address is whole: it becomes a path and the rows, and none stays beside them.
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.evaluate(`navigator.clipboard.writeText('${at.e2e.house.origin}${API_PATH}?a=b%26c')`);
+    await page.evaluate(`navigator.clipboard.writeText('${at.e2e.testApp.origin}${API_PATH}?a=b%26c')`);
     await page.getByLabel('Path').fill('');
     await page.keyboard.press('Control+V');
     await page.getByText('Headers', { exact: true }).first().click();
@@ -87,11 +87,11 @@ describe('a request', () => {
       expect(await outcomeOf(page).innerText()).toMatch(/Not sent/);
     }
     const meant = `${LIST}?limit=2`;
-    for (const typed of [meant, meant.slice(1), at.e2e.house.origin + meant]) {
+    for (const typed of [meant, meant.slice(1), at.e2e.testApp.origin + meant]) {
       await path.fill(typed);
       expect(await preview.innerText()).toBe(meant);
       const [asked] = await Promise.all([page.waitForRequest('**/api/**'), path.press('Enter')]);
-      expect(asked.url()).toBe(at.e2e.house.origin + meant);
+      expect(asked.url()).toBe(at.e2e.testApp.origin + meant);
       expect(await path.inputValue()).toBe(LIST);
       expect(await preview.innerText()).toBe(meant);
       await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
@@ -113,7 +113,7 @@ describe('a request', () => {
     }
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
     expect(await isFocused(page.getByRole('heading', { name: 'Answer' }))).toBe(true);
-    const lists = at.e2e.house.calls.filter(({ url }) => url.includes('limit=60'));
+    const lists = at.e2e.testApp.calls.filter(({ url }) => url.includes('limit=60'));
     expect(lists).toHaveLength(3);
     expect(await page.getByLabel('Value of the parameter').first().inputValue()).toBe('60');
   });
@@ -122,7 +122,7 @@ describe('a request', () => {
     await using watched = await at.open();
     const { page } = watched;
     const { promise: gone, resolve: leave } = createDeferred<void>();
-    at.e2e.house.intercept = (req, res) => {
+    at.e2e.testApp.intercept = (req, res) => {
       if (req.url?.startsWith(API_PATH) !== true) return false;
       res.writeHead(200, { 'content-type': 'text/plain' });
       res.write('the beginning');
@@ -147,7 +147,7 @@ describe('a request', () => {
     await using watched = await at.open();
     const { page, context } = watched;
     const { promise: gone, resolve: leave } = createDeferred<void>();
-    at.e2e.house.intercept = (req, res) => {
+    at.e2e.testApp.intercept = (req, res) => {
       if (req.url?.startsWith(API_PATH) !== true) return false;
       res.on('close', () => leave());
       res.writeHead(200, { 'content-type': 'text/plain' }).write('the beginning');
@@ -157,7 +157,7 @@ describe('a request', () => {
     await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
     await page.getByText('13 bytes so far').waitFor();
-    await (await sessionOf(context, at.e2e.house)).end();
+    await (await sessionOf(context, at.e2e.testApp)).end();
     await comeBackTo(page);
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
     await gone;
@@ -253,7 +253,7 @@ describe('the history', () => {
     await send(page);
     expect(await historyOf(page)).not.toBeNull();
     await press(page, 'Sign out');
-    await page.waitForURL(`${at.e2e.house.origin}/`);
+    await page.waitForURL(`${at.e2e.testApp.origin}/`);
     expect(await historyOf(page)).toBeNull();
   });
 
@@ -274,13 +274,13 @@ describe('the history', () => {
     expect(await items.first().innerText()).toMatch(/\soffline\s/);
     expect(await items.nth(1).innerText()).toMatch(/\s404\s/);
 
-    const calls = at.e2e.house.calls.length;
+    const calls = at.e2e.testApp.calls.length;
     await items.filter({ hasText: 'next=' }).click();
     await page.getByText('Filled in: press Send.').waitFor();
     expect(await isFocused(page.getByLabel('Path'))).toBe(true);
     const token = await page.getByLabel('Value of the parameter next').inputValue();
     expect(token.length).toBeGreaterThan(16);
-    expect(at.e2e.house.calls).toHaveLength(calls);
+    expect(at.e2e.testApp.calls).toHaveLength(calls);
     expect(await pageFaults(watched)).toEqual([]);
     await press(page, 'Send');
     await page.getByText('Filled in').waitFor({ state: 'detached' });
@@ -289,7 +289,7 @@ describe('the history', () => {
   test('says of a request whose page was left before its answer that none was seen', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.e2e.house.intercept = ({ url = '' }) => url.startsWith(API_PATH);
+    at.e2e.testApp.intercept = ({ url = '' }) => url.startsWith(API_PATH);
     await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
     const outcome = page.locator('.past__outcome');

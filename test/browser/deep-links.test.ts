@@ -19,8 +19,8 @@ const e2e = startE2e();
 
 describe('Signing in from a link comes back to just that page', () => {
   test.each(LINKS)('%s', async (link) => {
-    const { page } = await e2e.house.signIn(link);
-    expect(page.url.href).toBe(e2e.house.origin + link);
+    const { page } = await e2e.testApp.signIn(link);
+    expect(page.url.href).toBe(e2e.testApp.origin + link);
   });
 
   test.each(
@@ -30,11 +30,11 @@ describe('Signing in from a link comes back to just that page', () => {
   )('in Chromium: %j', async ({ link = '', javaScriptEnabled }) => {
     await using watched = await e2e.open({ javaScriptEnabled });
     const { page } = watched;
-    await page.goto(e2e.house.origin + link);
-    expect(new URL(page.url()).origin).toBe(e2e.house.serviceOrigin);
+    await page.goto(e2e.testApp.origin + link);
+    expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
     await passService(page);
-    await page.waitForURL((url) => url.origin === e2e.house.origin);
-    expect(page.url()).toBe(e2e.house.origin + link);
+    await page.waitForURL((url) => url.origin === e2e.testApp.origin);
+    expect(page.url()).toBe(e2e.testApp.origin + link);
   });
 });
 
@@ -42,14 +42,14 @@ test('A service that refuses the sign-in is left for a new one, and back to the 
   const place = '/workspaces?limit=10&page=1';
   await using watched = await e2e.openSignedIn();
   const { page } = watched;
-  e2e.house.intercept = (req, res) =>
+  e2e.testApp.intercept = (req, res) =>
     req.url?.startsWith(WORKSPACES_PATH) === true && Boolean(res.writeHead(403).end('{}'));
-  await page.goto(e2e.house.origin + place);
+  await page.goto(e2e.testApp.origin + place);
   const again = page.getByRole('link', { name: 'Sign in again' });
   await again.waitFor();
-  e2e.house.intercept = () => false;
+  e2e.testApp.intercept = () => false;
   await again.click();
   await passService(page);
-  await page.waitForURL(e2e.house.origin + place);
+  await page.waitForURL(e2e.testApp.origin + place);
   expect(await page.locator('[data-items] > li').count()).toBe(10);
 });

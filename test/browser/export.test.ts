@@ -10,7 +10,7 @@ import { passService } from '../support/e2e/watched-page.ts';
 import type { Look, WatchedPage } from '../support/e2e/watched-page.ts';
 
 const e2e = startE2e({ LOCAL_SERVICE_WORKSPACES: '537' }, { inOnePage: true });
-beforeAll(() => e2e.house.advanceToNoon());
+beforeAll(() => e2e.testApp.advanceToNoon());
 
 let watched: WatchedPage;
 afterEach(async () => watched?.[Symbol.asyncDispose]());
@@ -31,7 +31,7 @@ async function download(page: Page, name: string): Promise<Download> {
 
 /** What `GET` gives at the same address. */
 async function expected(page: Page, address: string): Promise<string> {
-  return (await page.context().request.get(e2e.house.origin + address)).text();
+  return (await page.context().request.get(e2e.testApp.origin + address)).text();
 }
 
 /** Where the list, its tools and the links to its pages stand in the window. */
@@ -58,7 +58,7 @@ const SAVE_ANOTHER =
 
 /** Answers calls of an export's later pages in the service's place. */
 function afterFirstPage(answer: (res: ServerResponse) => void): void {
-  e2e.house.intercept = ({ url = '' }, res) => {
+  e2e.testApp.intercept = ({ url = '' }, res) => {
     const isLater = url.includes('limit=100&next=');
     if (isLater) answer(res);
     return isLater;
@@ -81,7 +81,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with
     ['NDJSON', 'ndjson'],
   ])('a click on %s saves the very file that the server gives', async (name, extension) => {
     const page = await open(look);
-    const today = new Date(e2e.house.services.now()).toISOString().slice(0, 10);
+    const today = new Date(e2e.testApp.services.now()).toISOString().slice(0, 10);
     const file = await download(page, name);
     const text = await readFile(await file.path(), 'utf8');
     expect(text).toBe(await expected(page, `/workspaces.${extension}`));
@@ -188,7 +188,7 @@ describe('beside the link', () => {
   });
 
   test('records of a CSV with line breaks and quotes in them are counted as such', async () => {
-    e2e.house.intercept = ({ url = '' }, res) => {
+    e2e.testApp.intercept = ({ url = '' }, res) => {
       const isExport = url.includes('limit=100');
       const value = [
         { id: 1, name: 'a\n"b"\n' },
@@ -231,7 +231,7 @@ describe('beside the link', () => {
     );
     expect(await pageFaults(watched)).toEqual([]);
 
-    e2e.house.intercept = () => false;
+    e2e.testApp.intercept = () => false;
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Try again: CSV export' }).click(),
@@ -254,7 +254,7 @@ describe('beside the link', () => {
   });
 
   test('what the server refuses is said in its words', async () => {
-    e2e.house.intercept = (_req, res) => {
+    e2e.testApp.intercept = (_req, res) => {
       res.writeHead(429, { 'retry-after': '7' }).end();
       return true;
     };
@@ -282,9 +282,9 @@ describe('beside the link', () => {
   test('a session that has ended leads to sign-in and back to this page', async () => {
     await page.context().clearCookies();
     await link(page, 'CSV').click();
-    await page.waitForURL((url) => url.origin === e2e.house.serviceOrigin);
+    await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
     await passService(page);
-    await page.waitForURL(`${e2e.house.origin}/workspaces`);
+    await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
     expect(await link(page, 'CSV').count()).toBe(1);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { startHouse } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { passService, signIn } from '../support/e2e/watched-page.ts';
 
@@ -11,11 +11,11 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
     test('a person signs in, looks through the workspaces and signs out', async () => {
       await using watched = await e2e.open(options);
       const { page } = watched;
-      await page.goto(e2e.house.origin);
+      await page.goto(e2e.testApp.origin);
       await page.getByRole('link', { name: 'Sign in' }).click();
-      await page.waitForURL((url) => url.origin === e2e.house.serviceOrigin);
+      await page.waitForURL((url) => url.origin === e2e.testApp.serviceOrigin);
       await passService(page);
-      await page.waitForURL(`${e2e.house.origin}/workspaces`);
+      await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
       const names = async () => page.getByRole('heading', { level: 2 }).allInnerTexts();
       const first = await names();
       expect(first).toHaveLength(25);
@@ -31,9 +31,9 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
       expect(await names()).toEqual(first);
 
       await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.waitForURL(`${e2e.house.origin}/`);
-      await page.goto(`${e2e.house.origin}/workspaces`);
-      expect(new URL(page.url()).origin).toBe(e2e.house.serviceOrigin);
+      await page.waitForURL(`${e2e.testApp.origin}/`);
+      await page.goto(`${e2e.testApp.origin}/workspaces`);
+      expect(new URL(page.url()).origin).toBe(e2e.testApp.serviceOrigin);
       expect(watched.complaints).toEqual([]);
     });
   },
@@ -41,7 +41,7 @@ describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
 
 test('a script of a page calls the API and finds no token', async () => {
   await using watched = await e2e.open();
-  await signIn(watched.page, e2e.house);
+  await signIn(watched.page, e2e.testApp);
   const called = await watched.page.evaluate(`(async () => {
     const answer = await fetch('/api/public/v1/workspaces?limit=2');
     const { value } = await answer.json();
@@ -52,7 +52,7 @@ test('a script of a page calls the API and finds no token', async () => {
 });
 
 test('with a strict cookie sign-in ends signed in', async () => {
-  await using strict = await startHouse({ COOKIE_SAMESITE: 'strict' });
+  await using strict = await startTestApp({ COOKIE_SAMESITE: 'strict' });
   await using watched = await e2e.open({ javaScriptEnabled: false });
   const { page } = watched;
   await page.goto(`${strict.origin}/workspaces?page=2`);

@@ -16,7 +16,7 @@ const withClock = async (context: BrowserContext) => context.clock.install();
 /** A second tab of the same browser, once it knows its session. */
 async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
   const tab = await page.context().newPage();
-  await tab.goto(e2e.house.origin + path);
+  await tab.goto(e2e.testApp.origin + path);
   await knowsItsSession(tab);
   return tab;
 }
@@ -46,7 +46,7 @@ test('What the console remembers for the tab goes with its session', async () =>
   const remembered = async () => page.evaluate("sessionStorage.getItem('console-history')");
   await page.getByText('200 OK').waitFor();
   expect(await remembered()).toContain(WORKSPACES_PATH);
-  await (await sessionOf(watched.context, e2e.house)).end();
+  await (await sessionOf(watched.context, e2e.testApp)).end();
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
   expect(await remembered()).toBeNull();
@@ -60,7 +60,7 @@ test('A page is put away in a browser that gives pages no storage, too', async (
   const { page, context } = watched;
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('200 OK').waitFor();
-  await (await sessionOf(context, e2e.house)).end();
+  await (await sessionOf(context, e2e.testApp)).end();
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
   expect(await page.getByRole('heading').count()).toBe(1);
@@ -72,7 +72,7 @@ test('A session that has ended takes the page away', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page, context } = watched;
   const names = await namesIn(page);
-  const session = await sessionOf(context, e2e.house);
+  const session = await sessionOf(context, e2e.testApp);
   await session.end();
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
@@ -93,7 +93,7 @@ test('The loading of more pages ends with the session', async () => {
     page.waitForRequest(isNext),
     page.getByRole('button', { name: 'Load all pages' }).click(),
   ]);
-  await (await sessionOf(context, e2e.house)).end();
+  await (await sessionOf(context, e2e.testApp)).end();
   const ended = page.waitForEvent('requestfailed', isNext);
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
@@ -105,12 +105,12 @@ test('Signing in again comes back to the same page, query and fragment included'
   await using watched = await e2e.openSignedIn(PLACE);
   const { page, context } = watched;
   await page.evaluate("location.hash = 'content'");
-  const session = await sessionOf(context, e2e.house);
+  const session = await sessionOf(context, e2e.testApp);
   await session.end();
   await comeBackTo(page);
   await page.getByRole('link', { name: 'Sign in again' }).click();
   await passService(page);
-  await page.waitForURL(`${e2e.house.origin}${PLACE}#content`);
+  await page.waitForURL(`${e2e.testApp.origin}${PLACE}#content`);
   expect(await rows(page)).toBe(10);
 });
 
@@ -184,7 +184,7 @@ test('A tab that was put away offers to go on once another has signed in', async
   await signInAgain(other);
   await page.getByRole('button', { name: 'Load this page again' }).click();
   await page.locator('[data-items] > li').first().waitFor();
-  expect(page.url()).toBe(e2e.house.origin + PLACE);
+  expect(page.url()).toBe(e2e.testApp.origin + PLACE);
 });
 
 test('While Cloakroom does not answer nothing is concluded, and it is asked again', async () => {
@@ -194,7 +194,7 @@ test('While Cloakroom does not answer nothing is concluded, and it is asked agai
   await comeBackTo(page);
   expect(await rows(page)).toBe(10);
   await page.unroute('**/auth/session');
-  const session = await sessionOf(context, e2e.house);
+  const session = await sessionOf(context, e2e.testApp);
   await session.end();
   await context.clock.runFor(5_000);
   await heading(page, 'Your session has ended').waitFor();
@@ -236,5 +236,5 @@ test('A page that the browser brings back from before is hidden until it is know
 async function signInAgain(page: Page) {
   await page.getByRole('link', { name: 'Sign in' }).click();
   await passService(page);
-  await page.waitForURL(`${e2e.house.origin}/workspaces`);
+  await page.waitForURL(`${e2e.testApp.origin}/workspaces`);
 }

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { sessionOf, stopClock } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
-import { startHouse } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
 import { knowsItsSession, signIn } from '../support/e2e/watched-page.ts';
 
 const MAX_MS = 43_200_000;
@@ -27,7 +27,7 @@ async function secondsLeft(page: Page): Promise<number> {
 /** Signs in with the browser's clock in the test's hand. */
 async function openSignedIn() {
   const watched = await e2e.openSignedIn('/workspaces', {}, stopClock);
-  return { watched, session: await sessionOf(watched.context, e2e.house) };
+  return { watched, session: await sessionOf(watched.context, e2e.testApp) };
 }
 
 /** The tab's own timer fires, and Cloakroom says that this much is left without use. */
@@ -87,7 +87,7 @@ describe('a session about to end without use', () => {
     const opened = await openSignedIn();
     await using watched = opened.watched;
     const second = await watched.context.newPage();
-    await second.goto(`${e2e.house.origin}/workspaces?page=2`);
+    await second.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     await knowsItsSession(second);
     await comeNearTheEnd(opened);
     await Promise.all([stay(watched.page).waitFor(), stay(second).waitFor()]);
@@ -137,7 +137,7 @@ test('A session about to end by its age says that it can’t last longer, and ho
   const { watched } = await openSignedIn();
   await using _ = watched;
   const { page, context } = watched;
-  e2e.house.advance(MAX_MS - LEFT_MS);
+  e2e.testApp.advance(MAX_MS - LEFT_MS);
   try {
     await context.clock.fastForward(NEAR_THE_END);
     const again = page.getByRole('link', { name: 'Sign in again now' });
@@ -147,12 +147,12 @@ test('A session about to end by its age says that it can’t last longer, and ho
     expect(await stay(page).count()).toBe(0);
     expect(await faultsInBothLooks(watched)).toEqual([]);
   } finally {
-    e2e.house.advance(LEFT_MS - MAX_MS);
+    e2e.testApp.advance(LEFT_MS - MAX_MS);
   }
 });
 
 test('A short idle time is told of in its last third', async () => {
-  await using short = await startHouse({ SESSION_IDLE_SECONDS: '300' });
+  await using short = await startTestApp({ SESSION_IDLE_SECONDS: '300' });
   await using watched = await e2e.open();
   const { page, context } = watched;
   await stopClock(context);

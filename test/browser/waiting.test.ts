@@ -13,7 +13,7 @@ const unmeant = (complaints: readonly string[]) =>
   complaints.filter((words) => !words.startsWith('Failed to load resource'));
 
 const asksForAPause = (seconds: number) => {
-  e2e.house.intercept = (req, res) => {
+  e2e.testApp.intercept = (req, res) => {
     if (req.url?.startsWith(WORKSPACES_PATH) !== true) return false;
     res.writeHead(429, { 'retry-after': String(seconds) }).end('{}');
     return true;
@@ -46,7 +46,7 @@ describe('a page that is slow to come', () => {
   /** The list comes when the test lets it. */
   const heldBack = () => {
     const released = createDeferred<void>();
-    e2e.house.intercept = (req, res) => {
+    e2e.testApp.intercept = (req, res) => {
       if (req.url?.startsWith(WORKSPACES_PATH) !== true) return false;
       void released.promise.then(() => res.writeHead(503).end('{}'));
       return true;
@@ -120,7 +120,7 @@ describe('a service that asks for a pause', () => {
     await using watched = await e2e.openSignedIn('/workspaces', { javaScriptEnabled });
     const { page } = watched;
     asksForAPause(119);
-    await page.goto(`${e2e.house.origin}/workspaces?page=2`);
+    await page.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     expect(await page.locator('main').innerText()).toMatch(words);
     expect(await page.getByRole('link', { name: 'Try again' }).getAttribute('href')).toBe(href);
     expect(unmeant(watched.complaints)).toEqual([]);
@@ -130,15 +130,15 @@ describe('a service that asks for a pause', () => {
     await using watched = await e2e.openSignedIn('/workspaces', {}, stopClock);
     const { page, context } = watched;
     asksForAPause(5);
-    await page.goto(`${e2e.house.origin}/workspaces?page=2`);
+    await page.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     await context.clock.runFor(3_000);
     await page.getByText('You can try again in 2 s.').waitFor();
-    const asked = e2e.house.calls.length;
+    const asked = e2e.testApp.calls.length;
     await context.clock.runFor(60_000);
     expect(await page.getByRole('status').filter({ hasText: 'You can try again now.' }).count()).toBe(1);
-    expect(e2e.house.calls).toHaveLength(asked);
+    expect(e2e.testApp.calls).toHaveLength(asked);
     expect(await faultsInBothLooks(watched)).toEqual([]);
-    e2e.house.intercept = () => false;
+    e2e.testApp.intercept = () => false;
     await page.getByRole('link', { name: 'Try again' }).click();
     await page.locator('[data-items] > li').first().waitFor();
   });
@@ -148,8 +148,8 @@ test('The number to mention is copied with a press', async () => {
   await using watched = await e2e.open();
   const { page, context } = watched;
   await stopClock(context); // the word goes after a while
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: e2e.house.origin });
-  await page.goto(`${e2e.house.origin}/no-such-page`);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: e2e.testApp.origin });
+  await page.goto(`${e2e.testApp.origin}/no-such-page`);
   await page.getByRole('button', { name: 'Copy the reference' }).click();
   await page.getByText('Copied').waitFor();
   const number = await page.locator('[data-request-id] code').innerText();

@@ -25,24 +25,24 @@ interface Binding {
 
 // On a fresh clone, without a .env.
 describe('docker compose --profile demo up', () => {
-  let house: Composition;
-  beforeAll(async () => (house = await startComposition()));
-  afterAll(async () => house[Symbol.asyncDispose]());
+  let testApp: Composition;
+  beforeAll(async () => (testApp = await startComposition()));
+  afterAll(async () => testApp[Symbol.asyncDispose]());
 
   test('gives a sign-in that works, as demo', async () => {
-    const { browser, page } = await signInAt(house.url);
-    expect(page).toMatchObject({ status: 200, url: new URL('/workspaces', house.url) });
-    const call = await browser.fetch(`${house.url}/api/public/v1/workspaces?limit=2`);
+    const { browser, page } = await signInAt(testApp.url);
+    expect(page).toMatchObject({ status: 200, url: new URL('/workspaces', testApp.url) });
+    const call = await browser.fetch(`${testApp.url}/api/public/v1/workspaces?limit=2`);
     expect(JSON.parse(call.text)).toMatchObject({ value: [expect.anything(), expect.anything()] });
   });
 
   test('loses no session when Redis restarts', async () => {
-    const { browser } = await signInAt(house.url);
-    await docker(['restart', house.container('redis')]);
+    const { browser } = await signInAt(testApp.url);
+    await docker(['restart', testApp.container('redis')]);
     // The local service has lost its Redis, too, and may need a moment more than the app.
     const statuses = new Set<number>();
     await eventually(async () => {
-      const { status } = await browser.fetch(`${house.url}/workspaces`);
+      const { status } = await browser.fetch(`${testApp.url}/workspaces`);
       statuses.add(status);
       return status === 200;
     }, 60_000);
@@ -50,19 +50,19 @@ describe('docker compose --profile demo up', () => {
   });
 
   test('keeps sessions and secrets when everything is taken down and up again', async () => {
-    const { browser } = await signInAt(house.url);
-    await house.compose(['down']);
-    await house.compose(['up', '--detach', '--no-build', '--wait']);
-    expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
+    const { browser } = await signInAt(testApp.url);
+    await testApp.compose(['down']);
+    await testApp.compose(['up', '--detach', '--no-build', '--wait']);
+    expect((await browser.fetch(`${testApp.url}/workspaces`)).status).toBe(200);
   });
 
   test('goes on when the app’s container has started again', async () => {
-    const { browser } = await signInAt(house.url);
-    await docker(['stop', house.container('app')]);
+    const { browser } = await signInAt(testApp.url);
+    await docker(['stop', testApp.container('app')]);
     await delay(1_500); // Docker starts what has ended again within less: while the app is away it can't, and gives up
-    await docker(['start', house.container('app')]);
+    await docker(['start', testApp.container('app')]);
     // The local service is reached through the app's own network, of which it has a new one now.
-    const list = async () => (await browser.fetch(`${house.url}/workspaces`)).status;
+    const list = async () => (await browser.fetch(`${testApp.url}/workspaces`)).status;
     await eventually(async () => (await list().catch(() => 0)) === 200, 60_000);
     expect(await list()).toBe(200);
   });
@@ -71,7 +71,7 @@ describe('docker compose --profile demo up', () => {
     const published = await Promise.all(
       SERVICES.map(async (service) => {
         const path = '.NetworkSettings.Ports';
-        const ports = await inspect<Record<string, Binding[] | null>>(house.container(service), path);
+        const ports = await inspect<Record<string, Binding[] | null>>(testApp.container(service), path);
         return Object.values(ports ?? {}).flatMap((bindings) =>
           (bindings ?? []).map(({ HostIp }) => `${service} ${HostIp}`),
         );
@@ -82,7 +82,7 @@ describe('docker compose --profile demo up', () => {
 
   test('takes rights, memory, processes and logs away from each container', async () => {
     for (const service of LASTING) {
-      const host = await inspect<HostConfig>(house.container(service), '.HostConfig');
+      const host = await inspect<HostConfig>(testApp.container(service), '.HostConfig');
       expect({ service, ...host }).toMatchObject({
         service,
         ReadonlyRootfs: true,
@@ -97,12 +97,12 @@ describe('docker compose --profile demo up', () => {
   });
 
   test('shows no secret to who inspects or reads logs', async () => {
-    await signInAt(house.url);
-    const secrets = await readSecrets(house);
+    await signInAt(testApp.url);
+    const secrets = await readSecrets(testApp);
     expect(secrets.map(({ length }) => length)).toEqual([43, 43]);
     const seen = [
-      await house.compose(['logs']),
-      await docker(['inspect', ...SERVICES.map((service) => house.container(service))]),
+      await testApp.compose(['logs']),
+      await docker(['inspect', ...SERVICES.map((service) => testApp.container(service))]),
     ].join('\n');
     expect(seen).toContain('cloakroom');
     for (const secret of secrets) expect(seen).not.toContain(secret);
@@ -110,19 +110,19 @@ describe('docker compose --profile demo up', () => {
 
   test('gives Redis no password but that of its own, and lets nobody in without one', async () => {
     const asStranger = async (...args: string[]) =>
-      house.compose(['exec', '-T', 'redis', 'redis-cli', ...args]);
+      testApp.compose(['exec', '-T', 'redis', 'redis-cli', ...args]);
     const asHealth = async (...args: string[]) => asStranger('--user', 'health', '--pass', 'none', ...args);
     expect(await asStranger('ping')).toMatch(/^NOAUTH/);
     expect(await asHealth('ping')).toBe('PONG');
     expect(await asHealth('keys', '*')).toMatch(/^NOPERM/);
-    await expect(house.compose(['exec', '-T', 'redis', 'cat', '/secrets/session-keys'])).rejects.toThrow(
+    await expect(testApp.compose(['exec', '-T', 'redis', 'cat', '/secrets/session-keys'])).rejects.toThrow(
       'Permission denied',
     );
   });
 
   test('keeps the app’s secrets and keys from the local service', async () => {
     const inService = async (...command: string[]) =>
-      house.compose(['exec', '-T', 'local-service', ...command]);
+      testApp.compose(['exec', '-T', 'local-service', ...command]);
     const names = (await inService('ls', '/secrets')).split('\n');
     expect(names).toEqual(expect.arrayContaining(['client-secret', 'redis-url', 'session-keys']));
     const readable = await Promise.all(
@@ -145,47 +145,47 @@ describe('docker compose --profile demo up', () => {
   });
 
   test('tells Redis to keep what it has, on the disk and in memory', async () => {
-    const info = await redisInfo(house);
+    const info = await redisInfo(testApp);
     expect(info).toMatchObject({ aof_enabled: '1', maxmemory_policy: 'noeviction' });
     expect(Number(info['maxmemory'])).toBeGreaterThan(0);
   });
 
   test('changes session keys while it runs, and signs nobody out who comes in between', async () => {
-    const { browser } = await signInAt(house.url);
-    const [before = ''] = await readSecrets(house);
+    const { browser } = await signInAt(testApp.url);
+    const [before = ''] = await readSecrets(testApp);
     const next = randomBytes(32).toString('base64url');
     for (const [at, keys] of [`${before},${next}`, `${next},${before}`, next].entries()) {
-      await house.compose(['run', '--rm', '--env', `SESSION_KEYS=${keys}`, 'secrets']);
-      await house.compose(['kill', '--signal', 'HUP', 'app']);
+      await testApp.compose(['run', '--rm', '--env', `SESSION_KEYS=${keys}`, 'secrets']);
+      await testApp.compose(['kill', '--signal', 'HUP', 'app']);
       const reloads = async () =>
-        (await house.compose(['logs', 'app'])).split('"changed":["SESSION_KEYS"]').length;
+        (await testApp.compose(['logs', 'app'])).split('"changed":["SESSION_KEYS"]').length;
       await eventually(async () => (await reloads()) === at + 2, 60_000);
-      expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
+      expect((await browser.fetch(`${testApp.url}/workspaces`)).status).toBe(200);
     }
-    expect(await readSecrets(house)).toContain(next);
+    expect(await readSecrets(testApp)).toContain(next);
   });
 
   test('ends the app in time on SIGTERM, with exit code 0', async () => {
-    await house.compose(['stop', 'app']);
-    const state = await inspect<{ ExitCode: number; OOMKilled: boolean }>(house.container('app'), '.State');
+    await testApp.compose(['stop', 'app']);
+    const state = await inspect<{ ExitCode: number; OOMKilled: boolean }>(testApp.container('app'), '.State');
     expect(state).toMatchObject({ ExitCode: 0, OOMKilled: false });
-    await house.compose(['up', '--detach', '--no-build', '--wait']);
+    await testApp.compose(['up', '--detach', '--no-build', '--wait']);
   });
 });
 
 /** The session key and Redis's password, which nobody but the app can read. */
-async function readSecrets(house: Composition): Promise<string[]> {
-  const read = async (name: string) => house.compose(['exec', '-T', 'app', 'cat', `/secrets/${name}`]);
+async function readSecrets(testApp: Composition): Promise<string[]> {
+  const read = async (name: string) => testApp.compose(['exec', '-T', 'app', 'cat', `/secrets/${name}`]);
   return [await read('session-keys'), new URL(await read('redis-url')).password];
 }
 
-async function redisInfo(house: Composition): Promise<Record<string, string | undefined>> {
+async function redisInfo(testApp: Composition): Promise<Record<string, string | undefined>> {
   const ask = `
     import { readFileSync } from 'node:fs';
     import { Redis } from 'ioredis';
     const redis = new Redis(readFileSync('/secrets/redis-url', 'utf8').trim());
     console.log(await redis.info());
     await redis.quit();`;
-  const said = await house.compose(['exec', '-T', 'app', 'node', '--input-type=module', '--eval', ask]);
+  const said = await testApp.compose(['exec', '-T', 'app', 'node', '--input-type=module', '--eval', ask]);
   return Object.fromEntries(said.split(/\r?\n/).map((line) => line.split(':', 2) as [string, string]));
 }

@@ -19,22 +19,22 @@ class LocalBrowser extends Browser {
 }
 
 describe('Three app containers behind a balancer', () => {
-  let house: Composition;
+  let testApp: Composition;
   beforeAll(async () => {
-    house = await startComposition({
+    testApp = await startComposition({
       files: ['deploy/compose.scaled.yml'],
       serviceUrl: SERVICE,
       // Each call renews, but for those within the same second.
       env: { LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' },
     });
   });
-  afterAll(async () => house[Symbol.asyncDispose]());
+  afterAll(async () => testApp[Symbol.asyncDispose]());
 
   test('serve a session in turn', async () => {
-    const { browser } = await signInAt(house.url, new LocalBrowser());
+    const { browser } = await signInAt(testApp.url, new LocalBrowser());
     for (const _ of [1, 2, 3, 4, 5, 6])
-      expect((await browser.fetch(`${house.url}/workspaces`)).status).toBe(200);
-    const lines = (await house.compose(['logs', '--no-log-prefix', 'balancer'])).split('\n');
+      expect((await browser.fetch(`${testApp.url}/workspaces`)).status).toBe(200);
+    const lines = (await testApp.compose(['logs', '--no-log-prefix', 'balancer'])).split('\n');
     const served = lines
       .filter((line) => line.includes('GET /workspaces '))
       .map((line) => / kept\/(\w+) /.exec(line)?.[1]);
@@ -42,14 +42,14 @@ describe('Three app containers behind a balancer', () => {
   });
 
   test('are all ready before the balancer begins, which has nothing to warn of', async () => {
-    await house.compose(['rm', '--stop', '--force', 'balancer', 'ready']);
-    await house.compose(['restart', 'app']);
-    await house.compose(['up', '--detach', '--no-build', '--no-recreate', 'balancer']);
+    await testApp.compose(['rm', '--stop', '--force', 'balancer', 'ready']);
+    await testApp.compose(['restart', 'app']);
+    await testApp.compose(['up', '--detach', '--no-build', '--no-recreate', 'balancer']);
     const at = async (service: string, moment: string) =>
-      Date.parse(await inspect<string>(house.container(service), `.State.${moment}`));
-    expect(await inspect<number>(house.container('ready'), '.State.ExitCode')).toBe(0);
+      Date.parse(await inspect<string>(testApp.container(service), `.State.${moment}`));
+    expect(await inspect<number>(testApp.container('ready'), '.State.ExitCode')).toBe(0);
     expect(await at('balancer', 'StartedAt')).toBeGreaterThanOrEqual(await at('ready', 'FinishedAt'));
-    const ask = async () => fetch(`${house.url}/healthz`);
+    const ask = async () => fetch(`${testApp.url}/healthz`);
     await eventually(
       async () =>
         ask().then(
@@ -58,25 +58,25 @@ describe('Three app containers behind a balancer', () => {
         ),
       60_000,
     );
-    expect(await house.compose(['logs', 'balancer'])).not.toMatch(/WARNING|ALERT|DOWN|no server available/);
+    expect(await testApp.compose(['logs', 'balancer'])).not.toMatch(/WARNING|ALERT|DOWN|no server available/);
   });
 
   test('go on while one is stopped and comes back: no call fails, and tokens are renewed', async () => {
-    const { browser } = await signInAt(house.url, new LocalBrowser());
+    const { browser } = await signInAt(testApp.url, new LocalBrowser());
     const statuses: number[] = [];
     const over = new AbortController();
     const calling = (async () => {
       while (!over.signal.aborted) {
-        statuses.push((await browser.fetch(`${house.url}/api/public/v1/workspaces?limit=1`)).status);
+        statuses.push((await browser.fetch(`${testApp.url}/api/public/v1/workspaces?limit=1`)).status);
         await delay(50);
       }
     })();
-    await docker(['stop', house.container('app', 2)]);
-    const renewed = await refreshes(house);
+    await docker(['stop', testApp.container('app', 2)]);
+    const renewed = await refreshes(testApp);
     const called = statuses.length;
     await untilLonger(statuses, called + 60); // some three seconds: longer than a token lives
-    expect(await refreshes(house)).toBeGreaterThan(renewed);
-    await docker(['start', house.container('app', 2)]);
+    expect(await refreshes(testApp)).toBeGreaterThan(renewed);
+    await docker(['start', testApp.container('app', 2)]);
     await untilLonger(statuses, statuses.length + 60);
     over.abort();
     await calling;
@@ -89,8 +89,8 @@ async function untilLonger(list: readonly unknown[], length: number): Promise<vo
 }
 
 /** How many calls of its token endpoint the local service has logged. */
-async function refreshes(house: Composition): Promise<number> {
-  const logs = await house.compose(['logs', '--no-log-prefix', 'local-service']);
+async function refreshes(testApp: Composition): Promise<number> {
+  const logs = await testApp.compose(['logs', '--no-log-prefix', 'local-service']);
   return logs
     .split('\n')
     .filter((line) => line.includes('"path":"/api/public/v1/authorization/oauth2/token"')).length;

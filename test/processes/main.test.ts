@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { CLIENT_ID } from '../support/constants.ts';
 import { createDotEnvFolder } from '../support/dot-env-folder.ts';
 import { freePort } from '../support/fleet/free-port.ts';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram } from '../support/programs.ts';
 import type { Program } from '../support/programs.ts';
@@ -12,27 +12,27 @@ import { exchangeBytes } from '../support/raw.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64url');
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 afterEach(() => {
-  house.intercept = () => false;
+  testApp.intercept = () => false;
 });
 
 const variables = () => ({
   PORT: '0',
   PUBLIC_URL: 'http://localhost:3000',
-  SERVICE_URL: house.serviceOrigin,
+  SERVICE_URL: testApp.serviceOrigin,
   CLIENT_ID,
   CLIENT_SECRET: 'a-client-secret',
   SCOPES: 'room:read',
-  REDIS_URL: house.privateRedis.url,
+  REDIS_URL: testApp.privateRedis.url,
   SESSION_KEYS: KEY,
 });
 
-/** `npm start` beside a house whose Redis and service it uses. */
+/** `npm start` beside a testApp whose Redis and service it uses. */
 const npmStart = async (env = {}) => startProgram('npm', ['start', '--silent'], { ...variables(), ...env });
 
 /** What `npm start` runs, without npm. */
@@ -60,12 +60,12 @@ const failing = (how: 'throw' | 'Promise.reject') =>
 async function slowCall(program: Program): Promise<{ answered: Promise<unknown> }> {
   const url = await readyUrl(program);
   const arrived = new Promise<void>((resolve) => {
-    house.intercept = () => {
+    testApp.intercept = () => {
       resolve();
       return true;
     };
   });
-  const { cookie } = await house.enter();
+  const { cookie } = await testApp.enter();
   const answered = fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
   await arrived;
   return { answered };
@@ -84,7 +84,7 @@ describe('npm start', () => {
   });
 
   test('says which port for metrics is taken, and ends with 1', async () => {
-    const taken = String(house.config.port);
+    const taken = String(testApp.config.port);
     await using program = await start({ METRICS_PORT: taken });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
@@ -199,10 +199,10 @@ describe('npm start', () => {
   });
 
   test('starts without the service, and is ready: only what needs it says so', async () => {
-    const keys = house.config.sessionKeys.map((key) => key.toString('base64url')).join();
+    const keys = testApp.config.sessionKeys.map((key) => key.toString('base64url')).join();
     await using program = await start({ SERVICE_URL: 'http://127.0.0.1:1', SESSION_KEYS: keys });
     const url = await readyUrl(program);
-    const { cookie } = await house.enter();
+    const { cookie } = await testApp.enter();
     const call = await fetch(`${url}/api/public/v1/workspaces`, { headers: { cookie } });
     expect(call.status).toBe(502);
     expect(await call.json()).toMatchObject({ code: 'service_unreachable' });
@@ -212,7 +212,7 @@ describe('npm start', () => {
   test('ends with 1 where a call takes longer than SHUTDOWN_SECONDS, and does not blame the service', async () => {
     await using program = await start({
       SHUTDOWN_SECONDS: '1',
-      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+      SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
     });
     const call = await slowCall(program);
     program.child.kill('SIGTERM');
@@ -236,7 +236,7 @@ describe('npm start', () => {
 
   test('goes on to drain when a hang-up comes meanwhile', async () => {
     await using program = await npmStart({
-      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+      SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
       SHUTDOWN_SECONDS: '2',
     });
     const call = await slowCall(program);
@@ -251,7 +251,7 @@ describe('npm start', () => {
 
   test('ends at once on a second signal', async () => {
     await using program = await npmStart({
-      SESSION_KEYS: house.config.sessionKeys[0]?.toString('base64url'),
+      SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
     });
     const call = await slowCall(program);
     program.child.kill('SIGTERM');

@@ -100,19 +100,19 @@ interface Report {
   readonly code: string;
 }
 
-let house: string;
+let testApp: string;
 let reports: readonly Report[];
 
-/** Each line has a copy of the house to itself, all of which are linted at once. */
+/** Each line has a copy of the testApp to itself, all of which are linted at once. */
 beforeAll(async () => {
-  house = await mkdtemp(join(tmpdir(), 'cloakroom-doors-'));
+  testApp = await mkdtemp(join(tmpdir(), 'cloakroom-doors-'));
   const lines = [...CLOSED, ...OPEN];
-  await Promise.all(lines.map(([path, line], index) => furnish(join(house, String(index)), path, line)));
+  await Promise.all(lines.map(([path, line], index) => furnish(join(testApp, String(index)), path, line)));
   reports = await lint();
 });
 
 afterAll(async () => {
-  await rm(house, { recursive: true });
+  await rm(testApp, { recursive: true });
 });
 
 async function furnish(copy: string, path: string, line: string): Promise<void> {
@@ -123,7 +123,7 @@ async function furnish(copy: string, path: string, line: string): Promise<void> 
 
 async function lint(): Promise<readonly Report[]> {
   const output = await new Promise<string>((resolve) => {
-    execFile(process.execPath, [OXLINT, '--format=json', '.'], { cwd: house }, (_, stdout) =>
+    execFile(process.execPath, [OXLINT, '--format=json', '.'], { cwd: testApp }, (_, stdout) =>
       resolve(stdout),
     );
   });

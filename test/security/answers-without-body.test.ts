@@ -1,34 +1,34 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { startRawService } from '../support/raw-service.ts';
 import type { RawService } from '../support/raw-service.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 let service: RawService;
 beforeAll(async () => {
   service = await startRawService();
-  house = await startHouse({ SERVICE_URL: service.origin });
+  testApp = await startTestApp({ SERVICE_URL: service.origin });
 });
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
 });
 
 async function answerTo(bytes: string): Promise<string> {
   service.answer = () => bytes;
-  const { cookie } = await house.enter();
-  return sendRaw(house, requestText({ fields: [`Cookie: ${cookie}`] }));
+  const { cookie } = await testApp.enter();
+  return sendRaw(testApp, requestText({ fields: [`Cookie: ${cookie}`] }));
 }
 
 test('a 304 may say how long the answer would have been (RFC 9110 §8.6), and is whole without it', async () => {
   const answer = await answerTo('HTTP/1.1 304 Not Modified\r\nETag: "e"\r\nContent-Length: 5\r\n\r\n');
   expect(statusesOf(answer)).toEqual([304]);
   expect(answer).toMatch(/\r\netag: "e"\r\n[\s\S]*\r\n\r\n$/i);
-  const { cookie } = await house.enter();
-  const response = await fetch(`${house.origin}/api/public/v1/things`, { headers: { cookie } });
+  const { cookie } = await testApp.enter();
+  const response = await fetch(`${testApp.origin}/api/public/v1/things`, { headers: { cookie } });
   expect(response.headers.get('etag')).toBe('"e"');
 });
 

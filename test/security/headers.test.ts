@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH } from '../support/constants.ts';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 beforeAll(async () => {
-  house = await startHouse({ TRUST_PROXY: '1' });
-  house.intercept = (_req, res) => Boolean(res.end('{}'));
+  testApp = await startTestApp({ TRUST_PROXY: '1' });
+  testApp.intercept = (_req, res) => Boolean(res.end('{}'));
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  house.calls.length = 0;
-  ({ cookie } = await house.enter());
+  testApp.calls.length = 0;
+  ({ cookie } = await testApp.enter());
 });
 
 /** Sends a call with these fields, and gives the headers that the service saw. */
 async function seenByService(...fields: string[]) {
-  const answer = await sendRaw(house, requestText({ fields: [`Cookie: ${cookie}`, ...fields] }));
+  const answer = await sendRaw(testApp, requestText({ fields: [`Cookie: ${cookie}`, ...fields] }));
   expect(statusesOf(answer)).toEqual([200]);
-  expect(house.calls).toHaveLength(1);
-  return house.calls[0]?.headers ?? {};
+  expect(testApp.calls).toHaveLength(1);
+  return testApp.calls[0]?.headers ?? {};
 }
 
 describe('what Connection names', () => {
@@ -39,14 +39,14 @@ describe('what Connection names', () => {
 
   test('CVE-2022-31813 Apache httpd: takes away what a call is judged by', async () => {
     const answer = await sendRaw(
-      house,
+      testApp,
       requestText({
         method: 'POST',
         fields: [`Cookie: ${cookie}`, 'Origin: http://hostile.test', 'Connection: close, origin, cookie'],
       }),
     );
     expect(statusesOf(answer)).toEqual([403]);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('fastify-reply-from#449 fastify-reply-from: is forwarded all the same', async () => {
@@ -79,17 +79,17 @@ describe('who a client says that it is', () => {
 
   test.each(cases)('%s', async (_flaw, field) => {
     const clean = await seenByService();
-    house.calls.length = 0;
+    testApp.calls.length = 0;
     const seen = await seenByService(field);
     expect(Object.keys(seen)).toEqual(Object.keys(clean));
     expect(seen.authorization).toBe('Bearer a-living-token');
   });
 
   test('CVE-2026-16732 fastify: with a trusted hop the client says its own address', async () => {
-    house.logged.length = 0;
+    testApp.logged.length = 0;
     await seenByService('X-Forwarded-For: 6.6.6.6, 10.0.0.9');
-    expect(house.logged.join('')).toMatch(/"client":"10\.0\.0\.9"/);
-    expect(house.logged.join('')).not.toContain('6.6.6.6');
+    expect(testApp.logged.join('')).toMatch(/"client":"10\.0\.0\.9"/);
+    expect(testApp.logged.join('')).not.toContain('6.6.6.6');
   });
 });
 
@@ -97,9 +97,9 @@ describe('where a client says that it goes', () => {
   test('CVE-2026-40575 oauth2-proxy: the path to be judged comes from a header', async () => {
     for (const name of ['X-Forwarded-Uri', 'X-Original-URL', 'X-Rewrite-Url']) {
       const fields = [`Cookie: ${cookie}`, `${name}: ${API_PATH}`];
-      const answer = await sendRaw(house, requestText({ target: '/api/secret', fields }));
+      const answer = await sendRaw(testApp, requestText({ target: '/api/secret', fields }));
       expect(statusesOf(answer)).toEqual([404]);
-      house.calls.length = 0;
+      testApp.calls.length = 0;
       expect((await seenByService(`${name}: /api/secret`))[name.toLowerCase()]).toBeUndefined();
     }
   });
@@ -109,8 +109,8 @@ describe('where a client says that it goes', () => {
       'Host: x',
       'Host: evillocalhost:3000',
     );
-    expect(statusesOf(await sendRaw(house, text))).toEqual([200]);
-    expect(house.calls[0]?.headers.host).toBe(new URL(house.serviceOrigin).host);
+    expect(statusesOf(await sendRaw(testApp, text))).toEqual([200]);
+    expect(testApp.calls[0]?.headers.host).toBe(new URL(testApp.serviceOrigin).host);
   });
 
   test('CVE-2026-3635 fastify: X-Forwarded-Host and -Proto make addresses', async () => {
@@ -119,24 +119,24 @@ describe('where a client says that it goes', () => {
       'X-Forwarded-Proto: gopher',
       'Forwarded: host=hostile.test',
     ];
-    const answer = await sendRaw(house, requestText({ target: '/auth/login', fields }));
+    const answer = await sendRaw(testApp, requestText({ target: '/auth/login', fields }));
     expect(answer).not.toMatch(/hostile|gopher/);
-    expect(answer).toContain(`redirect_uri=${encodeURIComponent(`${house.origin}/auth/callback`)}`);
+    expect(answer).toContain(`redirect_uri=${encodeURIComponent(`${testApp.origin}/auth/callback`)}`);
   });
 });
 
 describe('a call without a session', () => {
   test('CVE-2025-29927 Next.js: a header of the house’s own opens the door', async () => {
     const fields = ['x-middleware-subrequest: middleware:middleware', 'Authorization: Bearer a-living-token'];
-    expect(statusesOf(await sendRaw(house, requestText({ fields })))).toEqual([401]);
-    expect(house.calls).toEqual([]);
+    expect(statusesOf(await sendRaw(testApp, requestText({ fields })))).toEqual([401]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('CVE-2026-34457 oauth2-proxy: the user agent of a health check opens the door', async () => {
     for (const agent of ['GoogleHC/1.0', 'kube-probe/1.30', 'ELB-HealthChecker/2.0'])
-      expect(statusesOf(await sendRaw(house, requestText({ fields: [`User-Agent: ${agent}`] })))).toEqual([
+      expect(statusesOf(await sendRaw(testApp, requestText({ fields: [`User-Agent: ${agent}`] })))).toEqual([
         401,
       ]);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 });

@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { Browser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -58,17 +58,17 @@ const PAGES = ['/', '/workspaces', INSIDE, `${INSIDE}/murals`, '/console', '/con
 const OTHERS = ['/workspaces.csv', `${INSIDE}/rooms.ndjson`, '/openapi.json', '/assets/nowhere', '/healthz'];
 const ROUTES = [...PAGES, ...OTHERS, '/auth/login', '/auth/callback', '/auth/session', '/readyz'];
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  const { browser } = await house.signIn();
-  cookie = await browser.jar.getCookieString(house.origin);
+  testApp = await startTestApp();
+  const { browser } = await testApp.signIn();
+  cookie = await browser.jar.getCookieString(testApp.origin);
 });
-afterAll(async () => house?.[Symbol.asyncDispose]());
+afterAll(async () => testApp?.[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.logged.length = 0;
+  testApp.logged.length = 0;
 });
 
 interface Answer {
@@ -79,7 +79,7 @@ interface Answer {
 
 /** Sends a target just as it is. */
 async function send(target: string, headers: Readonly<Record<string, string>> = { cookie }): Promise<Answer> {
-  const sent = request(house.origin, { path: target, headers: { accept: 'text/html', ...headers } }).end();
+  const sent = request(testApp.origin, { path: target, headers: { accept: 'text/html', ...headers } }).end();
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
 }
@@ -87,7 +87,8 @@ async function send(target: string, headers: Readonly<Record<string, string>> = 
 /** What of it came back where it must not: in a header, as markup, or with a failure of ours. */
 function faultsOf({ status, headers, body }: Answer): string[] {
   const { location = '', ...others } = headers;
-  const leads = location === '' || /^\/(?![/\\])/.test(location) || location.startsWith(house.serviceOrigin);
+  const leads =
+    location === '' || /^\/(?![/\\])/.test(location) || location.startsWith(testApp.serviceOrigin);
   return [
     ...(status >= 500 ? [`status ${status}`] : []),
     ...Object.entries(HEADERS)
@@ -103,7 +104,7 @@ function faultsOf({ status, headers, body }: Answer): string[] {
   ];
 }
 
-const marked = () => house.logged.filter((line) => line.includes(MARK));
+const marked = () => testApp.logged.filter((line) => line.includes(MARK));
 
 describe.each(ROUTES)('In the query of %s', (route) => {
   test.each(Object.entries(QUERIES))('%s does no harm, and is in no log', async (_name, query) => {
@@ -111,7 +112,7 @@ describe.each(ROUTES)('In the query of %s', (route) => {
       const answer = await send(`${route}?${query}`, headers);
       expect(faultsOf(answer)).toEqual([]);
     }
-    await eventually(async () => house.logged.length > 0); // a line is written once all is sent
+    await eventually(async () => testApp.logged.length > 0); // a line is written once all is sent
     expect(marked()).toEqual([]);
   });
 });
@@ -150,7 +151,7 @@ test('Nobody reads files with it', async () => {
   for (const up of ['..%2f', '..%5c', '%2e%2e%2f', '..%252f']) {
     for (const folder of [
       '/assets/',
-      house.services.assets.address('favicon.svg').replace('favicon.svg', ''),
+      testApp.services.assets.address('favicon.svg').replace('favicon.svg', ''),
     ]) {
       const answer = await send(`${folder}${up}${up}package.json`);
       expect(answer.status).not.toBe(200);
@@ -199,9 +200,11 @@ describe('The service’s answer to a sign-in', () => {
   /** Begins to sign in, and comes back with what a service could say. */
   async function comeBack(query: string, returnTo = '/workspaces') {
     const browser = new Browser();
-    const login = await browser.fetch(`${house.origin}/auth/login?return_to=${encodeURIComponent(returnTo)}`);
+    const login = await browser.fetch(
+      `${testApp.origin}/auth/login?return_to=${encodeURIComponent(returnTo)}`,
+    );
     const state = new URL(login.headers.get('location') ?? '').searchParams.get('state');
-    const page = await browser.fetch(`${house.origin}/auth/callback?state=${state}&${query}`, {
+    const page = await browser.fetch(`${testApp.origin}/auth/callback?state=${state}&${query}`, {
       headers: { accept: 'text/html' },
     });
     return { status: page.status, headers: Object.fromEntries(page.headers), body: page.text };

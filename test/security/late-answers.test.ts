@@ -1,27 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { ok, startRawService } from '../support/raw-service.ts';
 import type { RawService } from '../support/raw-service.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 let service: RawService;
 beforeAll(async () => {
   service = await startRawService();
-  house = await startHouse({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '8' });
+  testApp = await startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '8' });
 });
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
 });
 
 async function call(name: string, cookieBefore?: string): Promise<string> {
-  const cookie = cookieBefore ?? (await house.enter()).cookie;
+  const cookie = cookieBefore ?? (await testApp.enter()).cookie;
   const target = `/api/public/v1/${name}`;
-  return sendRaw(house, requestText({ target, fields: [`Cookie: ${cookie}`] }));
+  return sendRaw(testApp, requestText({ target, fields: [`Cookie: ${cookie}`] }));
 }
 
 afterEach(() => {
@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 test('a second answer that is late finds nobody waiting on its connection while there are others', async () => {
-  const cookies = await Promise.all(Array.from({ length: 4 }, async () => (await house.enter()).cookie));
+  const cookies = await Promise.all(Array.from({ length: 4 }, async () => (await testApp.enter()).cookie));
   let tamper: (() => unknown) | null = null;
   service.answer = ({ start }, socket) => {
     if (start.includes('/v1/first')) {
@@ -54,7 +54,7 @@ test('connections are used again, and no more are opened than allowed', async ()
     return null;
   };
   const [openedBefore, callsBefore] = [service.opened(), service.requests.length];
-  const { cookie } = await house.enter();
+  const { cookie } = await testApp.enter();
   await Promise.all(Array.from({ length: 30 }, async () => call('any', cookie)));
   expect(service.requests.length - callsBefore).toBe(30);
   expect(service.opened() - openedBefore).toBeLessThanOrEqual(8);

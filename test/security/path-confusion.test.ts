@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { exchangeBytes } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 beforeAll(async () => {
-  house = await startHouse();
-  house.intercept = (_req, res) => Boolean(res.end('{}'));
+  testApp = await startTestApp();
+  testApp.intercept = (_req, res) => Boolean(res.end('{}'));
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  house.calls.length = 0;
-  ({ cookie } = await house.enter());
+  testApp.calls.length = 0;
+  ({ cookie } = await testApp.enter());
 });
 
 /** Byte for byte: no client of ours puts it right. */
 async function open(target: string): Promise<string> {
   const text = requestText({ target, fields: [`Cookie: ${cookie}`] });
-  return (await exchangeBytes(house.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
+  return (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
 }
 
 describe('a target that may mean another one than it shows never reaches the service', () => {
@@ -84,7 +84,7 @@ describe('a target that may mean another one than it shows never reaches the ser
 
   test.each(cases)('%s', async (_flaw, target, status) => {
     expect(statusesOf(await open(target))).toEqual([status]);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 });
 

@@ -1,26 +1,26 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { API_PATH } from '../support/constants.ts';
-import { startHouse, tokenCalls } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp, tokenCalls } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { exchangeBytes, sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
 const KEYS = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64url'));
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 afterEach(() => {
-  house.intercept = () => false;
-  house.calls.length = 0;
+  testApp.intercept = () => false;
+  testApp.calls.length = 0;
 });
 
 /** The service responds with the token that a request carries; the token endpoint makes it of the refresh token. */
 function echoTokens(refused: (token: string) => boolean = () => false): void {
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     if (!req.url?.endsWith('/oauth2/token')) {
       const token = req.headers.authorization ?? '';
       res.statusCode = refused(token) ? 401 : 200;
@@ -42,12 +42,12 @@ async function askAtOnce(expiresAt: number | undefined): Promise<string[]> {
   const users = Array.from({ length: 20 }, (_, at) => `user-${at}`);
   return Promise.all(
     users.map(async (name) => {
-      const { cookie } = await house.enter({
+      const { cookie } = await testApp.enter({
         accessToken: `old-${name}`,
         refreshToken: name,
         ...(expiresAt !== undefined && { expiresAt }),
       });
-      const response = await fetch(house.origin + API_PATH, { headers: { cookie } });
+      const response = await fetch(testApp.origin + API_PATH, { headers: { cookie } });
       return `${name}: ${await response.text()}`;
     }),
   );
@@ -55,7 +55,7 @@ async function askAtOnce(expiresAt: number | undefined): Promise<string[]> {
 const OWN_TOKENS = Array.from({ length: 20 }, (_, at) => `user-${at}: Bearer new-user-${at}`);
 
 test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site changes something with the user’s token', async () => {
-  const { cookie } = await house.enter();
+  const { cookie } = await testApp.enter();
   const hostile = [
     ['Sec-Fetch-Site: cross-site'],
     ['Sec-Fetch-Site: same-site'],
@@ -67,37 +67,37 @@ test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site changes something w
       method: 'POST',
       fields: [`Cookie: ${cookie}`, 'Content-Length: 0', ...fields],
     });
-    expect(statusesOf(await sendRaw(house, text))).toEqual([403]);
+    expect(statusesOf(await sendRaw(testApp, text))).toEqual([403]);
   }
   const plain = { method: 'DELETE', headers: { cookie } };
-  expect((await fetch(house.origin + API_PATH, plain)).status).toBe(403);
-  expect(house.calls).toEqual([]);
+  expect((await fetch(testApp.origin + API_PATH, plain)).status).toBe(403);
+  expect(testApp.calls).toEqual([]);
 });
 
 test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: the session cookie goes on to the service', async () => {
-  house.intercept = (_req, res) => Boolean(res.end('{}'));
-  const { cookie } = await house.enter();
+  testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+  const { cookie } = await testApp.enter();
   const text = requestText({ fields: [`Cookie: ${cookie}`, 'Cookie2: $Version=1', `COOKIE: other=1`] });
-  expect(statusesOf(await sendRaw(house, text))).toEqual([200]);
-  expect(JSON.stringify(house.calls)).not.toContain(cookie.split('=')[1]);
-  expect(house.calls[0]?.headers.cookie).toBeUndefined();
+  expect(statusesOf(await sendRaw(testApp, text))).toEqual([200]);
+  expect(JSON.stringify(testApp.calls)).not.toContain(cookie.split('=')[1]);
+  expect(testApp.calls[0]?.headers.cookie).toBeUndefined();
 });
 
 test('CVE-2026-34454 oauth2-proxy: the cookie is not cleared, since the head is written first', async () => {
-  const { cookie } = await house.enter();
-  const done = await fetch(`${house.origin}/auth/logout`, {
+  const { cookie } = await testApp.enter();
+  const done = await fetch(`${testApp.origin}/auth/logout`, {
     method: 'POST',
     redirect: 'manual',
     headers: { cookie, 'x-requested-with': 'x' },
   });
-  expect(done.headers.getSetCookie()).toContain(house.services.cookie.clear());
-  const status = await fetch(`${house.origin}/auth/session`, { headers: { cookie } });
+  expect(done.headers.getSetCookie()).toContain(testApp.services.cookie.clear());
+  const status = await fetch(`${testApp.origin}/auth/session`, { headers: { cookie } });
   expect(await status.json()).toEqual({ signedIn: false });
 });
 
 test('CVE-2025-48947 nextjs-auth0: a page that a cache may keep sets the session cookie', async () => {
-  await using rotated = await startHouse({ SESSION_KEYS: KEYS.join() });
-  await using before = await startHouse({ SESSION_KEYS: KEYS[1] });
+  await using rotated = await startTestApp({ SESSION_KEYS: KEYS.join() });
+  await using before = await startTestApp({ SESSION_KEYS: KEYS[1] });
   rotated.intercept = (_req, res) => Boolean(res.setHeader('cache-control', 's-maxage=31536000').end('{}'));
   const { id } = await rotated.enter();
   const cookie = before.services.cookie.write(id).split(';', 1)[0] ?? '';
@@ -112,26 +112,26 @@ test('CVE-2025-48947 nextjs-auth0: a page that a cache may keep sets the session
 test('CVE-2025-67490 nextjs-auth0: users who need a token at the same time get the same one', async () => {
   echoTokens();
   expect(await askAtOnce(0)).toEqual(OWN_TOKENS);
-  expect(tokenCalls(house)).toHaveLength(20);
+  expect(tokenCalls(testApp)).toHaveLength(20);
 });
 
 test('CVE-2026-40155 nextjs-auth0: a request that is repeated gets the token of another user', async () => {
   echoTokens((token) => token.startsWith('Bearer old-'));
   expect(await askAtOnce(undefined)).toEqual(OWN_TOKENS);
-  expect(tokenCalls(house)).toHaveLength(20);
+  expect(tokenCalls(testApp)).toHaveLength(20);
 });
 
 test('CVE-2024-24814 mod_auth_openidc: a cookie names the number of pieces to be read', async () => {
-  const { name } = house.services.cookie;
+  const { name } = testApp.services.cookie;
   const cookies = [`${name}_chunks=99999999`, `${name}=99999999`, `${name}.0=x`, `${name}=s:`].join('; ');
   const text = requestText({ fields: [`Cookie: ${cookies}`] });
-  const answer = await sendRaw(house, text);
+  const answer = await sendRaw(testApp, text);
   expect(statusesOf(answer)).toEqual([401]);
   expect(answer).toContain('"sign_in_required"');
 });
 
 test('CVE-2025-31492 mod_auth_openidc: behind the way to sign in comes what is protected', async () => {
-  house.intercept = (_req, res) => Boolean(res.end('protected'));
+  testApp.intercept = (_req, res) => Boolean(res.end('protected'));
   const requests: [method: string, target: string][] = [
     ['GET', '/workspaces'],
     ['POST', '/workspaces'],
@@ -141,11 +141,11 @@ test('CVE-2025-31492 mod_auth_openidc: behind the way to sign in comes what is p
   ];
   for (const [method, target] of requests) {
     const fields = ['Content-Length: 0', 'Sec-Fetch-Site: same-origin'];
-    const answer = await sendRaw(house, requestText({ method, target, fields }));
+    const answer = await sendRaw(testApp, requestText({ method, target, fields }));
     expect(statusesOf(answer)).toHaveLength(1);
     expect(answer).not.toContain('protected');
   }
-  expect(house.calls).toEqual([]);
+  expect(testApp.calls).toEqual([]);
 });
 
 test('CVE-2025-3891 mod_auth_openidc: an empty POST of a stranger ends the process', async () => {
@@ -159,16 +159,18 @@ test('CVE-2025-3891 mod_auth_openidc: an empty POST of a stranger ends the proce
     API_PATH,
   ]) {
     for (const fields of [['Content-Length: 0'], [], ['Content-Type: application/x-www-form-urlencoded']]) {
-      const [status = 0] = statusesOf(await sendRaw(house, requestText({ method: 'POST', target, fields })));
+      const [status = 0] = statusesOf(
+        await sendRaw(testApp, requestText({ method: 'POST', target, fields })),
+      );
       expect([target, status >= 200 && status < 500]).toEqual([target, true]);
     }
   }
-  expect((await fetch(`${house.origin}/healthz`)).status).toBe(200);
+  expect((await fetch(`${testApp.origin}/healthz`)).status).toBe(200);
 });
 
 test('CVE-2026-16117 @fastify/http-proxy: an encoded prefix is routed by one spelling and forwarded by another', async () => {
-  house.intercept = (_req, res) => Boolean(res.end('reached'));
-  const { cookie } = await house.enter();
+  testApp.intercept = (_req, res) => Boolean(res.end('reached'));
+  const { cookie } = await testApp.enter();
   for (const target of [
     '/%61pi/public/v1/things',
     '/api/%70rivate/v1/things',
@@ -176,17 +178,17 @@ test('CVE-2026-16117 @fastify/http-proxy: an encoded prefix is routed by one spe
     '/api/public/v1/authorization/%6fauth2/token',
   ]) {
     const text = requestText({ target, fields: [`Cookie: ${cookie}`] });
-    const answer = (await exchangeBytes(house.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
+    const answer = (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
     expect([target, statusesOf(answer)]).toEqual([target, [404]]);
   }
-  expect(house.calls).toEqual([]);
+  expect(testApp.calls).toEqual([]);
 });
 
 test('fastify-reply-from#481 @fastify/reply-from: after an early response the rest of the body is read as a request', async () => {
-  house.intercept = (_req, res) => Boolean(res.end('early'));
-  const { cookie } = await house.enter();
+  testApp.intercept = (_req, res) => Boolean(res.end('early'));
+  const { cookie } = await testApp.enter();
   const hidden = requestText({ target: '/api/public/v1/hidden', fields: [`Cookie: ${cookie}`] });
-  const client = await openConnection(house.config.port);
+  const client = await openConnection(testApp.config.port);
   const fields = [`Cookie: ${cookie}`, 'Connection: keep-alive', 'Content-Length: 1000000'];
   client.socket.write(requestText({ method: 'POST', fields, rest: 'x'.repeat(70_000) }));
   await client.until('early');
@@ -194,5 +196,5 @@ test('fastify-reply-from#481 @fastify/reply-from: after an early response the re
   await client.over;
   expect(statusesOf(client.text())).toEqual([200]);
   expect(client.text()).toMatch(/\r\nconnection: close\r\n/i);
-  expect(house.calls.map(({ url }) => url)).toEqual([API_PATH]);
+  expect(testApp.calls.map(({ url }) => url)).toEqual([API_PATH]);
 });

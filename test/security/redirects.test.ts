@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
-import { passSignIn, startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { passSignIn, startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 
 /** Signs in with a `return_to`, as it stands in the address; gives where the callback leads. */
 async function whereSignInLeads(returnTo: string): Promise<string | null> {
   const browser = new Browser();
-  const signInPage = await browser.open(`${house.origin}/auth/login?return_to=${returnTo}`);
+  const signInPage = await browser.open(`${testApp.origin}/auth/login?return_to=${returnTo}`);
   const consentPage = await passSignIn(browser, signInPage);
   const { headers } = await browser.press(consentPage, 'Allow');
   const { headers: last } = await browser.fetch(headers.get('location') ?? '');
@@ -42,36 +42,36 @@ describe('a return_to that leads off the site leads home', () => {
   });
 
   test('CVE-2021-21291 oauth2-proxy: a host that only ends or begins like ours', async () => {
-    const { host } = new URL(house.origin);
+    const { host } = new URL(testApp.origin);
     for (const hostile of [
       `http://hostile${host}/`,
-      `${house.origin}.hostile.test/`,
-      `${house.origin}@hostile.test/`,
+      `${testApp.origin}.hostile.test/`,
+      `${testApp.origin}@hostile.test/`,
     ])
       expect(await whereSignInLeads(encodeURIComponent(hostile))).toBe('/workspaces');
   });
 
   test('mod_auth_openidc#672 mod_auth_openidc: a backslash between a foreign host and ours', async () => {
-    const { host } = new URL(house.origin);
+    const { host } = new URL(testApp.origin);
     expect(await whereSignInLeads(encodeURIComponent(`http://hostile.test\\.${host}/`))).toBe('/workspaces');
   });
 });
 
 test('GHSA-7p99-3798-f85c express-openid-connect: the page asked for becomes an address elsewhere', async () => {
   for (const target of ['//hostile.test/workspaces', '/workspaces//hostile.test', '/%5c/hostile.test/']) {
-    const answer = await sendRaw(house, requestText({ target }));
+    const answer = await sendRaw(testApp, requestText({ target }));
     expect(answer).not.toMatch(/\r\nlocation: (?!\/auth\/login\?return_to=%2Fworkspaces)/i);
   }
 });
 
 test('CVE-2024-43796 Express: the page of a redirect runs what stands in its address', async () => {
-  const answer = await sendRaw(house, requestText({ target: '/workspaces?x="><script>alert(1)</script>' }));
+  const answer = await sendRaw(testApp, requestText({ target: '/workspaces?x="><script>alert(1)</script>' }));
   expect(statusesOf(answer)).toEqual([303]);
   expect(answer).not.toContain('<script>');
 });
 
 test('CVE-2024-43800 serve-static: the page of a redirect to a folder runs what stands in its address', async () => {
-  const answer = await sendRaw(house, requestText({ target: '/assets/..%2f<script>alert(1)</script>' }));
+  const answer = await sendRaw(testApp, requestText({ target: '/assets/..%2f<script>alert(1)</script>' }));
   expect(statusesOf(answer)[0]).toBeGreaterThanOrEqual(400);
   expect(answer).not.toContain('<script>');
 });

@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { exchangeBytes } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
 // undici's Pool never uses a connection again to which it gave a request that it finds invalid (7.30): whatever Node's
 // parser lets in must be what undici takes, or a browser could use the connections up one by one.
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 beforeAll(async () => {
-  house = await startHouse({ SERVICE_CONNECTIONS: '1' });
-  house.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{}')));
-  ({ cookie } = await house.enter());
+  testApp = await startTestApp({ SERVICE_CONNECTIONS: '1' });
+  testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{}')));
+  ({ cookie } = await testApp.enter());
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.calls.length = 0;
+  testApp.calls.length = 0;
 });
 
 async function statusOf(text: string): Promise<number | undefined> {
   return statusesOf(
-    (await exchangeBytes(house.config.port, Buffer.from(text, 'latin1'))).toString('latin1'),
+    (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1'),
   ).at(-1);
 }
 
@@ -43,7 +43,7 @@ describe('each byte that gets through to us gets through to the service', () => 
       seen.set(status, (seen.get(status) ?? 0) + 1);
     }
     expect(new Set(seen.keys())).toEqual(new Set([200, 400]));
-    expect(house.calls).toHaveLength(seen.get(200) ?? 0);
+    expect(testApp.calls).toHaveLength(seen.get(200) ?? 0);
   });
 });
 

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { exchangeBytes, sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 let bodies: string[];
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  house.calls.length = 0;
+  testApp.calls.length = 0;
   bodies = [];
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     let body = '';
     req.setEncoding('latin1').on('data', (chunk: string) => (body += chunk));
     req.once('end', () => {
@@ -23,14 +23,14 @@ beforeEach(async () => {
     });
     return true;
   };
-  ({ cookie } = await house.enter());
+  ({ cookie } = await testApp.enter());
 });
 
 async function send(contentType: string, body: string, ...fields: string[]): Promise<string> {
   const length = `Content-Length: ${body.length}`;
   const all = [`Cookie: ${cookie}`, `Content-Type: ${contentType}`, length, ...fields];
   const text = requestText({ method: 'POST', fields: all, rest: body });
-  return (await exchangeBytes(house.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
+  return (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
 }
 
 describe('a body is bytes, which nobody here reads', () => {
@@ -72,30 +72,30 @@ describe('a body is bytes, which nobody here reads', () => {
   test.each(cases)('%s', async (_flaw, contentType, body) => {
     expect(statusesOf(await send(contentType, body))).toEqual([200]);
     expect(bodies).toEqual([body]);
-    expect(house.calls[0]?.headers['content-type']).toBe(contentType);
-    expect(house.calls[0]?.headers['content-length']).toBe(String(body.length));
-    expect(house.calls[0]?.headers['x-new']).toBeUndefined();
+    expect(testApp.calls[0]?.headers['content-type']).toBe(contentType);
+    expect(testApp.calls[0]?.headers['content-length']).toBe(String(body.length));
+    expect(testApp.calls[0]?.headers['x-new']).toBeUndefined();
   });
 });
 
 test('CVE-2022-31150 undici: a field becomes line breaks and new fields', async () => {
   const value = Buffer.from('a\u010d\u010aX-New: 1').toString('latin1');
   expect(statusesOf(await send('a/b', 'body', `X-Old: ${value}`))).toEqual([200]);
-  expect(house.calls[0]?.headers['x-old']).toBe(value);
-  expect(house.calls[0]?.headers['x-new']).toBeUndefined();
+  expect(testApp.calls[0]?.headers['x-old']).toBe(value);
+  expect(testApp.calls[0]?.headers['x-new']).toBeUndefined();
 });
 
 test('CVE-2024-24791 Go net/http: after a refused Expect the connection is out of step', async () => {
-  house.intercept = (_req, res) => Boolean(res.writeHead(417).end());
+  testApp.intercept = (_req, res) => Boolean(res.writeHead(417).end());
   expect(await send('a/b', 'GET /smuggled HTTP/1.1\r\n\r\n', 'Expect: 100-continue')).toMatch(/ 417 /);
-  expect(house.calls[0]?.headers['expect']).toBeUndefined();
-  house.intercept = (_req, res) => Boolean(res.end('next'));
+  expect(testApp.calls[0]?.headers['expect']).toBeUndefined();
+  testApp.intercept = (_req, res) => Boolean(res.end('next'));
   expect(await send('a/b', '')).toMatch(/next$/);
-  expect(house.calls).toHaveLength(2);
+  expect(testApp.calls).toHaveLength(2);
 });
 
 test('GHSA-6x33-pw7p-hmpq http-proxy: a long body that the service does not wait for ends the process', async () => {
-  house.intercept = (req) => Boolean(req.socket.destroy());
+  testApp.intercept = (req) => Boolean(req.socket.destroy());
   expect(statusesOf(await send('a/b', 'a'.repeat(60_000)))).toEqual([502]);
-  expect(statusesOf(await sendRaw(house, requestText({ target: '/healthz' })))).toEqual([200]);
+  expect(statusesOf(await sendRaw(testApp, requestText({ target: '/healthz' })))).toEqual([200]);
 });

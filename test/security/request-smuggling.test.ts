@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH } from '../support/constants.ts';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 beforeAll(async () => {
-  house = await startHouse();
-  house.intercept = (req, res) => {
+  testApp = await startTestApp();
+  testApp.intercept = (req, res) => {
     req.resume().once('end', () => res.end('{}'));
     return true;
   };
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  house.calls.length = 0;
-  ({ cookie } = await house.enter());
+  testApp.calls.length = 0;
+  ({ cookie } = await testApp.enter());
 });
 
 const SMUGGLED = `GET /api/public/v1/smuggled HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
@@ -87,40 +87,40 @@ describe('a request whose end can be read in two ways is refused, closed, and re
   ];
 
   test.each(cases)('%s', async (_flaw, fields, rest) => {
-    const client = await openConnection(house.config.port);
+    const client = await openConnection(testApp.config.port);
     client.socket.write(post(fields, rest));
     await client.over;
     expect(client.text()).toMatch(/^$|^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i);
     expect(statusesOf(client.text()).length).toBeLessThan(2);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 });
 
 test('CVE-2025-23167 Node.js: a head that ends in CR LF CR and another byte', async () => {
   const text = `POST ${API_PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-Requested-With: t\r\n\rX${SMUGGLED}`;
-  expect(statusesOf(await sendRaw(house, text))).toEqual([400]);
-  expect(house.calls).toEqual([]);
+  expect(statusesOf(await sendRaw(testApp, text))).toEqual([400]);
+  expect(testApp.calls).toEqual([]);
 });
 
 test('CVE-2026-58044 Node.js: more fields than the parser keeps hide a Content-Length', async () => {
   const fields = [...Array.from({ length: 2_500 }, (_, index) => `a${index}:`), 'Content-Length: 0'];
-  const answer = await sendRaw(house, post(fields, SMUGGLED));
+  const answer = await sendRaw(testApp, post(fields, SMUGGLED));
   expect(statusesOf(answer)).toEqual([431]);
-  expect(house.calls).toEqual([]);
+  expect(testApp.calls).toEqual([]);
 });
 
 test('CVE-2018-12121 Node.js: heads of any size fill the memory', async () => {
-  const answer = await sendRaw(house, requestText({ fields: [`X-A: ${'a'.repeat(20_000)}`] }));
+  const answer = await sendRaw(testApp, requestText({ fields: [`X-A: ${'a'.repeat(20_000)}`] }));
   expect(statusesOf(answer)).toEqual([431]);
 });
 
 test('CVE-2024-22019 Node.js: chunk extensions of any size keep the server busy', async () => {
   const text = post(['Transfer-Encoding: chunked'], `2;${'a'.repeat(100_000)}\r\nab\r\n0\r\n\r\n`);
-  const client = await openConnection(house.config.port);
+  const client = await openConnection(testApp.config.port);
   client.socket.write(text);
   await client.over; // before all of it was read
   expect(statusesOf(client.text()).filter((status) => status !== 400)).toEqual([]);
-  expect(house.calls).toEqual([]);
+  expect(testApp.calls).toEqual([]);
 });
 
 test('CVE-2019-20372 nginx: the body of a refused request is taken for the next one', async () => {
@@ -130,15 +130,15 @@ test('CVE-2019-20372 nginx: the body of a refused request is taken for the next 
     fields: [`Cookie: ${cookie}`, 'Connection: keep-alive', `Content-Length: ${SMUGGLED.length}`],
     rest: SMUGGLED + requestText({ target: '/healthz' }),
   });
-  expect(statusesOf(await sendRaw(house, text))[0]).toBe(404);
-  expect(house.calls).toEqual([]);
+  expect(statusesOf(await sendRaw(testApp, text))[0]).toBe(404);
+  expect(testApp.calls).toEqual([]);
 });
 
 test('CVE-2026-58055 nghttpx: an upgrade with a body splits a connection that others share', async () => {
   const fields = ['Connection: close, Upgrade', 'Upgrade: websocket', `Content-Length: ${SMUGGLED.length}`];
   const text = post([...fields], SMUGGLED).replace('Connection: keep-alive\r\n', '');
-  expect(statusesOf(await sendRaw(house, text))).toEqual([200]);
-  expect(house.calls.map(({ method, url }) => `${method} ${url}`)).toEqual([`POST ${API_PATH}`]);
-  expect(house.calls[0]?.headers).toMatchObject({ 'content-length': String(SMUGGLED.length) });
-  expect(house.calls[0]?.headers.upgrade).toBeUndefined();
+  expect(statusesOf(await sendRaw(testApp, text))).toEqual([200]);
+  expect(testApp.calls.map(({ method, url }) => `${method} ${url}`)).toEqual([`POST ${API_PATH}`]);
+  expect(testApp.calls[0]?.headers).toMatchObject({ 'content-length': String(SMUGGLED.length) });
+  expect(testApp.calls[0]?.headers.upgrade).toBeUndefined();
 });

@@ -3,55 +3,55 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
 import { API_PATH } from '../support/constants.ts';
-import { passSignIn, startHouse, tokenCalls } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { passSignIn, startTestApp, tokenCalls } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 afterEach(() => {
-  house.intercept = () => false;
-  house.calls.length = 0;
+  testApp.intercept = () => false;
+  testApp.calls.length = 0;
 });
 
 /** The address that the service sends the browser back to, not yet opened. */
 async function comeBack(browser: Browser): Promise<URL> {
-  const consent = await passSignIn(browser, await browser.open(`${house.origin}/auth/login`));
+  const consent = await passSignIn(browser, await browser.open(`${testApp.origin}/auth/login`));
   return new URL((await browser.press(consent, 'Allow')).headers.get('location') ?? '');
 }
 
 async function isSignedIn(cookie: string): Promise<boolean> {
-  const page = await new Browser().fetch(`${house.origin}/auth/session`, { headers: { cookie } });
+  const page = await new Browser().fetch(`${testApp.origin}/auth/session`, { headers: { cookie } });
   return (JSON.parse(page.text) as { signedIn: boolean }).signedIn;
 }
 
 test('CVE-2021-41246 express-openid-connect: the session id from before sign-in stays', async () => {
   const browser = new Browser();
-  const { cookie: planted } = await house.enter();
-  await browser.jar.setCookie(planted, house.origin);
+  const { cookie: planted } = await testApp.enter();
+  await browser.jar.setCookie(planted, testApp.origin);
   await browser.fetch(await comeBack(browser));
-  expect(await browser.jar.getCookieString(house.origin)).not.toContain(planted);
+  expect(await browser.jar.getCookieString(testApp.origin)).not.toContain(planted);
 });
 
 test('CVE-2022-25896 passport: the session from before sign-in lives on', async () => {
   const browser = new Browser();
-  const { cookie: before } = await house.enter();
-  await browser.jar.setCookie(before, house.origin);
+  const { cookie: before } = await testApp.enter();
+  await browser.jar.setCookie(before, testApp.origin);
   expect(await isSignedIn(before)).toBe(true);
   await browser.fetch(await comeBack(browser));
   expect(await isSignedIn(before)).toBe(false);
 });
 
 test('CVE-2023-29019 @fastify/passport: a cookie tossed in by an attacker is signed in with the victim', async () => {
-  const { id } = await house.enter();
-  await house.services.records.end(id);
-  const tossed = house.services.cookie.write(id).split(';', 1)[0] ?? '';
+  const { id } = await testApp.enter();
+  await testApp.services.store.end(id);
+  const tossed = testApp.services.cookie.write(id).split(';', 1)[0] ?? '';
   const browser = new Browser();
-  await browser.jar.setCookie(tossed, house.origin);
+  await browser.jar.setCookie(tossed, testApp.origin);
   const done = await browser.fetch(await comeBack(browser));
   expect(done.status).toBe(303);
   expect(await isSignedIn(tossed)).toBe(false);
@@ -74,18 +74,18 @@ test('CVE-2023-28625 mod_auth_openidc: a Cookie header of nothing but separators
     'cloakroom=s%3A.%',
     ',,;=',
   ]) {
-    const answer = await sendRaw(house, requestText({ fields: [`Cookie: ${header}`] }));
+    const answer = await sendRaw(testApp, requestText({ fields: [`Cookie: ${header}`] }));
     expect(statusesOf(answer)).toEqual([401]);
   }
-  expect(statusesOf(await sendRaw(house, requestText({ target: '/healthz' })))).toEqual([200]);
+  expect(statusesOf(await sendRaw(testApp, requestText({ target: '/healthz' })))).toEqual([200]);
 });
 
 test('CVE-2026-21710 Node.js: a header named __proto__ ends the process', async () => {
-  house.intercept = (_req, res) => Boolean(res.end('{}'));
-  const { cookie } = await house.enter();
+  testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+  const { cookie } = await testApp.enter();
   for (const target of [API_PATH, '/auth/session']) {
     const fields = [`Cookie: __proto__=1; ${cookie}`, '__proto__: 1', 'constructor: 1'];
-    expect(statusesOf(await sendRaw(house, requestText({ target, fields })))).toEqual([200]);
+    expect(statusesOf(await sendRaw(testApp, requestText({ target, fields })))).toEqual([200]);
   }
 });
 
@@ -97,19 +97,19 @@ async function answerRenewal(req: IncomingMessage, res: ServerResponse): Promise
 }
 
 test('CVE-2024-51987 Duende.AccessTokenManagement: after a renewal a call carries another user’s token', async () => {
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     if (!req.url?.endsWith('/token')) return Boolean(res.end(req.headers.authorization));
     void answerRenewal(req, res);
     return true;
   };
   const users = await Promise.all(
     Array.from({ length: 8 }, async (_, user) =>
-      house.enter({ accessToken: `old-of-${user}`, refreshToken: `refresh-of-${user}`, expiresAt: 0 }),
+      testApp.enter({ accessToken: `old-of-${user}`, refreshToken: `refresh-of-${user}`, expiresAt: 0 }),
     ),
   );
   const tokens = await Promise.all(
     [...users, ...users].map(async ({ cookie }) => {
-      const page = await new Browser().fetch(house.origin + API_PATH, { headers: { cookie } });
+      const page = await new Browser().fetch(testApp.origin + API_PATH, { headers: { cookie } });
       return page.text;
     }),
   );
@@ -118,34 +118,36 @@ test('CVE-2024-51987 Duende.AccessTokenManagement: after a renewal a call carrie
 });
 
 test('CVE-2026-50631 Apache CXF: a refresh token is used many times at once', async () => {
-  const { browser } = await house.signIn();
-  house.calls.length = 0;
-  house.advance(900_000); // the token is spent, the session is not
+  const { browser } = await testApp.signIn();
+  testApp.calls.length = 0;
+  testApp.advance(900_000); // the token is spent, the session is not
   const pages = await Promise.all(
-    Array.from({ length: 10 }, async () => browser.fetch(`${house.origin}/api/public/v1/workspaces?limit=1`)),
+    Array.from({ length: 10 }, async () =>
+      browser.fetch(`${testApp.origin}/api/public/v1/workspaces?limit=1`),
+    ),
   );
   expect(pages.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
-  expect(tokenCalls(house)).toHaveLength(1);
+  expect(tokenCalls(testApp)).toHaveLength(1);
 });
 
 test('CVE-2026-22751 Spring Security: what may be used once is used twice at the same time', async () => {
   const browser = new Browser();
   const address = await comeBack(browser);
   const headers = { cookie: await browser.jar.getCookieString(address.href) };
-  house.calls.length = 0;
+  testApp.calls.length = 0;
   const pages = await Promise.all([1, 2, 3].map(async () => new Browser().fetch(address, { headers })));
   expect(pages.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400, 400]);
-  expect(tokenCalls(house)).toHaveLength(1);
+  expect(tokenCalls(testApp)).toHaveLength(1);
 });
 
 test('CVE-2017-1000069 bitly/oauth2_proxy: a sign-in that one browser began ends in another', async () => {
   const address = await comeBack(new Browser());
   const victim = new Browser();
-  await victim.open(`${house.origin}/auth/login`); // has an attempt of its own
+  await victim.open(`${testApp.origin}/auth/login`); // has an attempt of its own
   const page = await victim.fetch(address);
   expect(page.status).toBe(400);
-  expect(await victim.cookie(house.origin, 'cloakroom')).toBeUndefined();
-  expect(tokenCalls(house)).toEqual([]);
+  expect(await victim.cookie(testApp.origin, 'cloakroom')).toBeUndefined();
+  expect(tokenCalls(testApp)).toEqual([]);
 });
 
 test('CVE-2023-27490 next-auth: a code without the state of its sign-in is taken', async () => {
@@ -157,17 +159,17 @@ test('CVE-2023-27490 next-auth: a code without the state of its sign-in is taken
     if (state !== null) tampered.searchParams.set('state', state);
     expect((await browser.fetch(tampered)).status).toBe(400);
   }
-  expect(await browser.cookie(house.origin, 'cloakroom')).toBeUndefined();
-  expect(tokenCalls(house)).toEqual([]);
+  expect(await browser.cookie(testApp.origin, 'cloakroom')).toBeUndefined();
+  expect(tokenCalls(testApp)).toEqual([]);
 });
 
 /** The page of a callback that came back with these parameters, for the browser that began. */
 async function callbackPage(parameters: Record<string, string>) {
   const browser = new Browser();
-  const begun = await browser.fetch(`${house.origin}/auth/login`);
+  const begun = await browser.fetch(`${testApp.origin}/auth/login`);
   const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
   const query = new URLSearchParams({ state, ...parameters }).toString();
-  return browser.fetch(`${house.origin}/auth/callback?${query}`);
+  return browser.fetch(`${testApp.origin}/auth/callback?${query}`);
 }
 
 test('CVE-2021-32702 nextjs-auth0: the error page runs what stands in error', async () => {

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { CHUNKED } from '../support/constants.ts';
-import { startHouse } from '../support/house.ts';
-import type { House } from '../support/house.ts';
+import { startTestApp } from '../support/test-app.ts';
+import type { TestApp } from '../support/test-app.ts';
 import { valuesOf } from '../support/raw-message.ts';
 import { ok, response, startRawService } from '../support/raw-service.ts';
 import type { RawRequest, RawService } from '../support/raw-service.ts';
@@ -12,15 +12,15 @@ import { sendRaw } from '../support/raw.ts';
 import { turns } from '../support/turns.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let house: House;
+let testApp: TestApp;
 let service: RawService;
 beforeAll(async () => {
   service = await startRawService();
   // One connection, so that whoever calls next gets the one that was tampered with.
-  house = await startHouse({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '1' });
+  testApp = await startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '1' });
 });
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
 });
 beforeEach(() => {
@@ -29,9 +29,9 @@ beforeEach(() => {
 
 /** A call by somebody else each time; gives the whole answer as text. */
 async function call(name: string, method = 'GET'): Promise<string> {
-  const { cookie } = await house.enter();
+  const { cookie } = await testApp.enter();
   const target = `/api/public/v1/${name}`;
-  return sendRaw(house, requestText({ method, target, fields: [`Cookie: ${cookie}`] }));
+  return sendRaw(testApp, requestText({ method, target, fields: [`Cookie: ${cookie}`] }));
 }
 
 /** The last segment of a request's path. */
@@ -136,9 +136,9 @@ test('undici#5360 undici: a connection that ends while its answer is held back e
 });
 
 test('CVE-2019-17567 Apache httpd: behind an upgrade that was not granted nothing is judged', async () => {
-  const { cookie } = await house.enter();
+  const { cookie } = await testApp.enter();
   answerFirstWith(ok('for a'));
-  const socket = connect({ port: house.config.port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding(
+  const socket = connect({ port: testApp.config.port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding(
     'latin1',
   );
   const fields = [`Cookie: ${cookie}`, 'Connection: Upgrade', 'Upgrade: websocket'];

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { House } from './house.ts';
+import type { TestApp } from './test-app.ts';
 
 /** Longer than Cloakroom waits for the service: what hangs there is to be told by its answer. */
 const SILENCE_MS = 60_000;
@@ -20,6 +20,6 @@ export async function exchangeBytes(port: number, bytes: Uint8Array): Promise<Bu
 }
 
 /** Sends a request to Cloakroom as it stands, its head included, and gives the answer as text. */
-export async function sendRaw(house: House, text: string): Promise<string> {
-  return (await exchangeBytes(house.config.port, Buffer.from(text))).toString('latin1');
+export async function sendRaw(testApp: TestApp, text: string): Promise<string> {
+  return (await exchangeBytes(testApp.config.port, Buffer.from(text))).toString('latin1');
 }

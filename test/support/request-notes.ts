@@ -1,7 +1,7 @@
-import type { RequestNotes } from '../../src/http/request-context.ts';
+import type { RequestContext } from '../../src/http/request-context.ts';
 
 /** Those of a request of which nothing is known yet. */
-export const NOTES: RequestNotes = {
+export const NOTES: RequestContext = {
   requestId: 'one',
   trace: null,
   session: undefined,

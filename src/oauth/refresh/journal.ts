@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { fromStore } from '../../redis/client.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import type { Ticket } from '../../session/record.ts';
+import type { Session } from '../../session/record.ts';
 import { keyBesideSession } from '../../session/store.ts';
 import type { HeldLock } from './lock.ts';
 
@@ -40,12 +40,12 @@ export interface OwnAttempt {
  */
 export interface RenewalAttempts {
   /** The note of an attempt with the ticket's grant, or null. */
-  find(ticket: Ticket): Promise<EarlierAttempt | null>;
+  find(ticket: Session): Promise<EarlierAttempt | null>;
   /**
    * Notes, before the token endpoint is asked, that it will be, and then gives signs of life. Resolves null where the
    * lock is lost: another process may have noted its own attempt since.
    */
-  begin(ticket: Ticket, lock: HeldLock): Promise<OwnAttempt | null>;
+  begin(ticket: Session, lock: HeldLock): Promise<OwnAttempt | null>;
 }
 
 export const SIGN_OF_LIFE_MS = 1_000;
@@ -115,7 +115,7 @@ function parseNote(text: string | null): EarlierAttempt | null {
 }
 
 /** By a hash that says nothing of it: the id is in there, too, and is a secret. */
-function nameGrant({ id, record }: Ticket): string {
+function nameGrant({ id, record }: Session): string {
   return createHash('sha256')
     .update(`${id} ${JSON.stringify(record.grant)}`)
     .digest('base64url');

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailableError } from '../../errors.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { isSameGrant } from '../../session/record.ts';
-import type { Grant, SessionRecord, Ticket } from '../../session/record.ts';
+import type { Grant, SessionRecord, Session } from '../../session/record.ts';
 import { SessionEndedError } from '../../session/session-ended.ts';
-import type { SessionRecords } from '../../session/store.ts';
+import type { SessionStore } from '../../session/store.ts';
 
 /**
  * Brings renewed grants into the session record. From the token endpoint's answer on they must not be lost: the old
@@ -15,7 +15,7 @@ export interface RenewedGrants {
    * Puts a renewed record where `before` was read; gives the grant that stands there now. Rejects with
    * SessionEndedError, and the late tokens are dropped; or with StoreUnavailableError, and then goes on by itself.
    */
-  store(before: Ticket, record: SessionRecord): Promise<Grant>;
+  store(before: Session, record: SessionRecord): Promise<Grant>;
   /** Stores what Redis has not taken yet; null where nothing of the session waits. Rejects like `store`. */
   offerAgain(sessionId: string): Promise<Grant> | null;
   /** Null where nothing of the session waits; else tells, once that is over, whether its outcome stands in Redis. */
@@ -29,31 +29,27 @@ const OFFER_AGAIN_MS = 250;
 const SETTLES_WITHIN_MS = 15_000;
 
 interface Unstored {
-  readonly before: Ticket;
+  readonly before: Session;
   readonly record: SessionRecord;
   readonly outcome: Promise<boolean>;
 }
 
 /** Offers a grant for as long as its session may stand in Redis without use. */
-export function createRenewedGrants(
-  records: SessionRecords,
-  idleSeconds: number,
-  log: Logger,
-): RenewedGrants {
+export function createRenewedGrants(store: SessionStore, idleSeconds: number, log: Logger): RenewedGrants {
   const waiting = new Map<string, Unstored>();
   let settlesAt = Infinity;
 
-  const put = async (before: Ticket, record: SessionRecord): Promise<Grant> => {
+  const put = async (before: Session, record: SessionRecord): Promise<Grant> => {
     for (let current = before; ;) {
-      if ((await records.replace(current, record)) !== null) return record.grant;
-      const again = (await records.peek(before.id))?.ticket;
+      if ((await store.replace(current, record)) !== null) return record.grant;
+      const again = (await store.peek(before.id))?.ticket;
       if (again === undefined) throw new SessionEndedError();
       if (!isSameGrant(again.record.grant, before.record.grant)) return again.record.grant;
-      current = again; // only sealed again, under another session key
+      current = again; // only encrypted again, under another session key
     }
   };
 
-  const keepOffering = async (before: Ticket, record: SessionRecord): Promise<boolean> => {
+  const keepOffering = async (before: Session, record: SessionRecord): Promise<boolean> => {
     const giveUpAt = performance.now() + idleSeconds * 1_000;
     for (;;) {
       await delay(OFFER_AGAIN_MS);

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../observability/logger.ts';
-import type { RequestNotes } from '../../http/request-context.ts';
+import type { RequestContext } from '../../http/request-context.ts';
 import { isSameGrant } from '../../session/record.ts';
-import type { Grant, SessionRecord, Ticket } from '../../session/record.ts';
+import type { Grant, SessionRecord, Session } from '../../session/record.ts';
 import { SessionEndedError } from '../../session/session-ended.ts';
 import { toSessionMembers } from '../../session/events.ts';
-import type { SessionLife } from '../../session/events.ts';
-import type { SessionRecords } from '../../session/store.ts';
+import type { SessionEvents } from '../../session/events.ts';
+import type { SessionStore } from '../../session/store.ts';
 import { GrantRefusedError, TokenEndpointError } from '../client.ts';
 import type { OAuthClient } from '../client.ts';
 import { isOutage } from '../oauth-errors.ts';
@@ -18,7 +18,7 @@ import type { RenewedGrants } from './pending-writes.ts';
 import { NotSentError } from '../token-request.ts';
 
 export interface RenewalStepOptions {
-  readonly records: SessionRecords;
+  readonly store: SessionStore;
   readonly oauth: OAuthClient;
   readonly attempts: RenewalAttempts;
   readonly renewed: RenewedGrants;
@@ -26,7 +26,7 @@ export interface RenewalStepOptions {
   readonly tokenTimeoutSeconds: number;
   /** Whether a token request may begin: not in the last seconds of a drain, which would cut it off. */
   readonly mayBegin: () => boolean;
-  readonly life: SessionLife;
+  readonly life: SessionEvents;
   /** Null where nobody reads metrics. */
   readonly metrics: RenewalMetrics | null;
   readonly log: Logger;
@@ -40,10 +40,10 @@ export interface RenewalStepOptions {
  * SessionEndedError, TokenEndpointError or StoreUnavailableError.
  */
 export type RenewalStep = (
-  current: Ticket,
+  current: Session,
   lock: HeldLock,
   begun: (attempt: OwnAttempt) => void,
-  by?: RequestNotes,
+  by?: RequestContext,
 ) => Promise<Grant | null>;
 
 const GRANT_ENDED = 'The service no longer takes the access that you gave.';
@@ -74,32 +74,35 @@ const MAX_REFRESHES = 32;
 
 /** The end of an attempt before this one → its turn → attempt noted → token endpoint → compare-and-set. */
 export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
-  const { records, attempts, life, metrics, log, now } = options;
+  const { store, attempts, life, metrics, log, now } = options;
   const acquire = createLimiter(MAX_REFRESHES);
 
-  const read = async (sessionId: string, by: RequestNotes | undefined): Promise<Ticket> => {
-    const found = await records.peek(sessionId, by);
+  const read = async (sessionId: string, by: RequestContext | undefined): Promise<Session> => {
+    const found = await store.peek(sessionId, by);
     if (found === null) throw new SessionEndedError();
     return found.ticket;
   };
 
   /** The grant that stands now, where somebody has renewed it; else null. */
-  const newerThan = async ({ id, record }: Ticket, by: RequestNotes | undefined): Promise<Grant | null> => {
+  const newerThan = async (
+    { id, record }: Session,
+    by: RequestContext | undefined,
+  ): Promise<Grant | null> => {
     const { grant } = (await read(id, by)).record;
     return isSameGrant(grant, record.grant) ? null : grant;
   };
 
   /** Ends the session, unless somebody has renewed it after all; `more` is said of its end. */
   const endOrUseNewer = async (
-    refused: Ticket,
+    refused: Session,
     reason: 'invalid_grant' | 'no_refresh_token',
-    by: RequestNotes | undefined,
+    by: RequestContext | undefined,
     more: object = {},
   ): Promise<Grant> => {
     for (;;) {
       const again = await read(refused.id, by);
       if (!isSameGrant(again.record.grant, refused.record.grant)) return again.record.grant;
-      if (await records.endUnchanged(again)) {
+      if (await store.endUnchanged(again)) {
         metrics?.failed(reason);
         life.ended(again.id, reason, by, more);
         throw new SessionEndedError(GRANT_ENDED);
@@ -112,9 +115,9 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
    * Redis to take what it got. To ask with the same refresh token meanwhile could cost the session where they rotate.
    */
   const storedByHolder = async (
-    current: Ticket,
+    current: Session,
     earlier: EarlierAttempt,
-    by: RequestNotes | undefined,
+    by: RequestContext | undefined,
   ): Promise<Grant | null> => {
     const giveUpAt = performance.now() + options.tokenTimeoutSeconds * 1_000 + STORES_WITHIN_MS;
     let { sign } = earlier;
@@ -139,11 +142,11 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
   };
 
   const afterFailure = async (
-    current: Ticket,
+    current: Session,
     error: unknown,
     attempt: OwnAttempt,
     earlier: EarlierAttempt | null,
-    by: RequestNotes | undefined,
+    by: RequestContext | undefined,
   ) => {
     if (error instanceof GrantRefusedError && error.error === 'invalid_grant') {
       return endOrUseNewer(current, 'invalid_grant', by, toLog(earlier));
@@ -160,12 +163,12 @@ export function createRenewalStep(options: RenewalStepOptions): RenewalStep {
 
   /** Notes the attempt, sends the token request and stores the new grant; null where the lock is lost. */
   const refresh = async (
-    current: Ticket,
+    current: Session,
     refreshToken: string,
     earlier: EarlierAttempt | null,
     lock: HeldLock,
     begun: (attempt: OwnAttempt) => void,
-    by: RequestNotes | undefined,
+    by: RequestContext | undefined,
   ): Promise<Grant | null> => {
     const newer = await newerThan(current, by);
     if (newer !== null) return newer;

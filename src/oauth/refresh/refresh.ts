@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../observability/logger.ts';
-import type { RequestNotes } from '../../http/request-context.ts';
+import type { RequestContext } from '../../http/request-context.ts';
 import type { Grant } from '../../session/record.ts';
 import { SessionEndedError } from '../../session/session-ended.ts';
-import type { SessionRecords } from '../../session/store.ts';
+import type { SessionStore } from '../../session/store.ts';
 import { TokenEndpointError } from '../client.ts';
 import type { OwnAttempt } from './journal.ts';
 import type { HeldLock, RenewalLocks } from './lock.ts';
@@ -15,7 +15,7 @@ import type { RenewedGrants } from './pending-writes.ts';
 
 export interface RenewalOptions {
   readonly step: RenewalStep;
-  readonly records: SessionRecords;
+  readonly store: SessionStore;
   readonly locks: RenewalLocks;
   readonly renewed: RenewedGrants;
   /** Longest call of the token endpoint. */
@@ -41,7 +41,7 @@ export interface Renewals {
    * Gives a living grant of a session that was renewed since the unwanted one; `by` is the request that asks first. Rejects
    * with SessionEndedError, TokenEndpointError or StoreUnavailableError.
    */
-  renew(sessionId: string, unwanted: Unwanted, by?: RequestNotes): Promise<Renewed>;
+  renew(sessionId: string, unwanted: Unwanted, by?: RequestContext): Promise<Renewed>;
   /** Resolves when nothing is left to clean up. */
   settled(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export function isNewer(grant: Grant, unwanted: Unwanted): boolean {
  * used under it, and whoever does not get the lock watches the record for the winner's result.
  */
 export function createRenewals(options: RenewalOptions): Renewals {
-  const { step, records, locks, renewed, metrics, log, now } = options;
+  const { step, store, locks, renewed, metrics, log, now } = options;
 
   /** Nobody waits for this, and what can't be taken away runs out by itself. */
   const cleaning = new Set<Promise<void>>();
@@ -84,8 +84,8 @@ export function createRenewals(options: RenewalOptions): Renewals {
     cleanUp(lock.release);
   };
 
-  const read = async (sessionId: string, by: RequestNotes | undefined) => {
-    const found = await records.peek(sessionId, by);
+  const read = async (sessionId: string, by: RequestContext | undefined) => {
+    const found = await store.peek(sessionId, by);
     if (found === null) throw new SessionEndedError();
     return found.ticket;
   };
@@ -97,7 +97,7 @@ export function createRenewals(options: RenewalOptions): Renewals {
     lock: HeldLock,
     sessionId: string,
     unwanted: Unwanted,
-    by: RequestNotes | undefined,
+    by: RequestContext | undefined,
   ): Promise<Renewed | null> => {
     let attempt: OwnAttempt | null = null;
     const begun = (own: OwnAttempt) => {
@@ -123,7 +123,7 @@ export function createRenewals(options: RenewalOptions): Renewals {
   const tryOnce = async (
     sessionId: string,
     unwanted: Unwanted,
-    by: RequestNotes | undefined,
+    by: RequestContext | undefined,
   ): Promise<Renewed | null> => {
     const unstored = await renewed.offerAgain(sessionId);
     if (unstored !== null && wanted(unstored, unwanted) !== null) return { grant: unstored, led: false };

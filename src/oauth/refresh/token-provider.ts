@@ -1,9 +1,9 @@
 import { StoreUnavailableError } from '../../errors.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { RequestNotes } from '../../http/request-context.ts';
-import type { Grant, SessionRecord, Ticket } from '../../session/record.ts';
-import type { SessionLife } from '../../session/events.ts';
-import type { SessionRecords } from '../../session/store.ts';
+import type { RequestContext } from '../../http/request-context.ts';
+import type { Grant, SessionRecord, Session } from '../../session/record.ts';
+import type { SessionEvents } from '../../session/events.ts';
+import type { SessionStore } from '../../session/store.ts';
 import { TokenEndpointError } from '../client.ts';
 import type { OAuthClient } from '../client.ts';
 import type { RenewalAttempts } from './journal.ts';
@@ -17,7 +17,7 @@ import { createRenewedGrants } from './pending-writes.ts';
 import { noteLiving, noteToken } from '../token-use.ts';
 
 /** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
-export interface TokenKeeper extends AsyncDisposable {
+export interface TokenProvider extends AsyncDisposable {
   /**
    * Begins no token request that could outlast `deadline` (by performance.now()), at which the process may end: where
    * refresh tokens rotate, a response that no process stores ends the session.
@@ -27,21 +27,21 @@ export interface TokenKeeper extends AsyncDisposable {
    * The ticket's access token where it still lives, and nothing need be waited for; null otherwise. What became of it is
    * noted of the request `by`, on whose behalf it is asked for, if any.
    */
-  livingToken(ticket: Ticket, by?: RequestNotes): string | null;
+  livingToken(ticket: Session, by?: RequestContext): string | null;
   /**
    * A living access token of the session. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
    */
-  accessToken(ticket: Ticket, by?: RequestNotes): Promise<string>;
+  accessToken(ticket: Session, by?: RequestContext): Promise<string>;
   /**
    * A token in the place of one that the service has just responded 401 to: the grant is refreshed, once for all requests
    * with the same token. Null where the refused token is younger than 30 seconds: a new one would be refused as well.
    * Rejects like `accessToken`.
    */
-  tokenAfterRefusal(ticket: Ticket, refused: string, by?: RequestNotes): Promise<string | null>;
+  tokenAfterRefusal(ticket: Session, refused: string, by?: RequestContext): Promise<string | null>;
 }
 
 export interface TokenKeeperOptions {
-  readonly records: SessionRecords;
+  readonly store: SessionStore;
   readonly oauth: OAuthClient;
   readonly locks: RenewalLocks;
   readonly attempts: RenewalAttempts;
@@ -51,7 +51,7 @@ export interface TokenKeeperOptions {
   readonly refreshAheadSeconds: number;
   /** Longest call of the token endpoint. */
   readonly tokenTimeoutSeconds: number;
-  readonly life: SessionLife;
+  readonly life: SessionEvents;
   /** Null where nobody reads metrics. */
   readonly metrics: RenewalMetrics | null;
   readonly log: Logger;
@@ -62,9 +62,9 @@ export interface TokenKeeperOptions {
 /** An endpoint that always responds 401 would otherwise cost a token request a second for each session. */
 const YOUNG_MS = 30_000;
 
-export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
+export function createTokenProvider(options: TokenKeeperOptions): TokenProvider {
   const { now, log, metrics } = options;
-  const renewedGrants = createRenewedGrants(options.records, options.idleSeconds, log);
+  const renewedGrants = createRenewedGrants(options.store, options.idleSeconds, log);
   let endsAt = Infinity;
   const mayBegin = () => performance.now() + options.tokenTimeoutSeconds * 1_000 <= endsAt;
   const step = createRenewalStep({ ...options, renewed: renewedGrants, mayBegin });
@@ -73,7 +73,7 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const underWay = new Map<string, Promise<Renewed>>();
   let isClosing = false;
 
-  const join = async (sessionId: string, unwanted: Unwanted, by?: RequestNotes): Promise<Renewed> => {
+  const join = async (sessionId: string, unwanted: Unwanted, by?: RequestContext): Promise<Renewed> => {
     const known = underWay.get(sessionId);
     if (known !== undefined) return { ...(await known), led: false };
     if (isClosing) throw new ProcessEndsError();
@@ -89,7 +89,7 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     return renewal;
   };
 
-  const renewed = async (sessionId: string, unwanted: Unwanted, by?: RequestNotes): Promise<Renewed> => {
+  const renewed = async (sessionId: string, unwanted: Unwanted, by?: RequestContext): Promise<Renewed> => {
     const known = await underWay.get(sessionId);
     // One that began before our token was issued may have brought just that token: only a new one can tell.
     if (known !== undefined && isNewer(known.grant, unwanted)) return { ...known, led: false };
@@ -117,7 +117,7 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
   const isYoung = ({ grant, createdAt, renewedAt = createdAt }: SessionRecord) =>
     Math.abs(now() - renewedAt) < YOUNG_MS && grant.expiresAt > now();
 
-  const livingToken = ({ id, record }: Ticket, by?: RequestNotes): string | null => {
+  const livingToken = ({ id, record }: Session, by?: RequestContext): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
     const renewsAhead = isSoonSpent(record) && grant.refreshToken !== undefined;
@@ -148,7 +148,7 @@ export function createTokenKeeper(options: TokenKeeperOptions): TokenKeeper {
     async tokenAfterRefusal(ticket, refused, by) {
       const { id } = ticket;
       const isTickets = refused === ticket.record.grant.accessToken;
-      const record = isTickets ? ticket.record : (await options.records.peek(id, by))?.ticket.record;
+      const record = isTickets ? ticket.record : (await options.store.peek(id, by))?.ticket.record;
       if (record?.grant.accessToken === refused && isYoung(record)) {
         noteToken(by, 'refused');
         return null;

@@ -5,14 +5,14 @@ import { toAppError } from '../../errors.ts';
 import { goneSignal } from '../gone.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { abortResponse } from '../../http/problem.ts';
-import { notesOf } from '../../http/request-context.ts';
-import type { Ticket } from '../../session/record.ts';
+import { requestContext } from '../../http/request-context.ts';
+import type { Session } from '../../session/record.ts';
 import type { ExportFormat } from './format.ts';
 import type { WholeList } from './whole-list.ts';
 
 /** What to export, in which form, and on whose behalf. */
 export interface ExportOrder {
-  readonly ticket: Ticket;
+  readonly ticket: Session;
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
   readonly format: ExportFormat;
@@ -29,7 +29,7 @@ export type SendExport = (res: ServerResponse, order: ExportOrder) => Promise<vo
 export function createSendExport(deps: { readonly wholeList: WholeList; readonly log: Logger }): SendExport {
   return async (res, order) => {
     const signal = goneSignal(res);
-    const notes = notesOf(res);
+    const notes = requestContext(res);
     const pages = deps.wholeList({ ...order, notes, signal });
     const texts = toTexts(pages, order.format);
     try {

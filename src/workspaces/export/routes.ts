@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { setReturnPath } from '../../http/return-path.ts';
 import { setFrame } from '../../http/site-frame.ts';
-import type { Ticket } from '../../session/record.ts';
+import type { Session } from '../../session/record.ts';
 import { createAtOnce } from '../at-once.ts';
 import { isPathId, toItemsList, WORKSPACES } from '../list-paths.ts';
 import type { ServiceList } from '../list-paths.ts';
@@ -23,19 +23,19 @@ interface Exported {
 }
 
 /**
- * The exports of all lists, for who `signedIn` lets through: `ticketOf` gives their session. Failures before the first byte are passed
+ * The exports of all lists, for who `signedIn` lets through: `currentSession` gives their session. Failures before the first byte are passed
  * on, that of a session which turns out to have ended (SessionEndedError) included. `kinds` are those of the items inside a
  * workspace, `now` is in ms since the epoch.
  */
 export function createExportsRouter(deps: {
   readonly wholeList: WholeList;
   readonly signedIn: RequestHandler[];
-  readonly ticketOf: (req: Request) => Ticket;
+  readonly currentSession: (req: Request) => Session;
   readonly kinds: readonly string[];
   readonly log: Logger;
   readonly now: () => number;
 }): Router {
-  const { signedIn, ticketOf, kinds, now } = deps;
+  const { signedIn, currentSession, kinds, now } = deps;
   const router = Router({ caseSensitive: true });
   const sendExport = createSendExport(deps);
   const enter = createAtOnce({ most: MOST_AT_ONCE });
@@ -47,7 +47,7 @@ export function createExportsRouter(deps: {
       res.end();
       return;
     }
-    const ticket = ticketOf(req);
+    const ticket = currentSession(req);
     const leave = enter(ticket.id);
     if (leave === null) throw tooManyExports();
     try {

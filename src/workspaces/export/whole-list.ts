@@ -1,5 +1,5 @@
 import { SessionEndedError } from '../../session/session-ended.ts';
-import type { SessionRecords } from '../../session/store.ts';
+import type { SessionStore } from '../../session/store.ts';
 import { createLoopGuard } from '../loop-guard.ts';
 import { isExpiredToken, toUnreadableAnswer } from '../service-answer-error.ts';
 import type { AskPage, ListSource, ServicePage } from '../service-pages.ts';
@@ -25,7 +25,7 @@ const MOST_IDLE_WALKS = 3;
 /** `wait` is what a pause that the service asks for is spent with. */
 export function createWholeList(deps: {
   readonly readList: (source: ListSource) => AskPage;
-  readonly sessions: Pick<SessionRecords, 'read'>;
+  readonly sessions: Pick<SessionStore, 'read'>;
   readonly wait: Wait;
 }): WholeList {
   /**

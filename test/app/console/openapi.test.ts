@@ -4,14 +4,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import request from 'supertest';
 import { GATEWAY_PROBLEMS } from '../../../public/console/gateway-problems.js';
 import { ROOT } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { documentedProblems, openapi, routes } from '../../unit/console/openapi-document.ts';
 
 /** `status code`, of each problem that a room's source names. */
 function problemsIn(room: string): string[] {
-  const files = readdirSync(join(ROOT, 'src', room), { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.ts'),
+  const files = readdirSync(join(ROOT, 'src', room), { recursive: room !== '', encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts'),
   );
   const found = files.flatMap((name) => {
     const source = readFileSync(join(ROOT, 'src', room, name), 'utf8');
@@ -25,13 +25,13 @@ function problemsIn(room: string): string[] {
 
 describe('the codes', () => {
   test('of the source are all in openapi.json', () => {
-    const ours = ['gateway', 'platform', 'session', 'auth', 'workspaces'].flatMap(problemsIn);
+    const ours = ['', 'gateway', 'http', 'session', 'oauth', 'workspaces'].flatMap(problemsIn);
     expect(ours.length).toBeGreaterThan(20);
     expect(documentedProblems()).toEqual(expect.arrayContaining(ours));
   });
 
   test('in openapi.json are all in the source', () => {
-    const ours = new Set(['gateway', 'platform', 'session', 'auth', 'workspaces'].flatMap(problemsIn));
+    const ours = new Set(['', 'gateway', 'http', 'session', 'oauth', 'workspaces'].flatMap(problemsIn));
     expect(documentedProblems().filter((problem) => !ours.has(problem))).toEqual([]);
   });
 
@@ -55,18 +55,18 @@ test('It has the version of the package', () => {
 });
 
 describe('over the wire', () => {
-  let house: House;
+  let testApp: TestApp;
   let cookie: string;
   beforeAll(async () => {
-    house = await startHouse();
+    testApp = await startTestApp();
   });
   beforeEach(async () => {
-    ({ cookie } = await house.enter());
+    ({ cookie } = await testApp.enter());
   });
-  afterAll(async () => house[Symbol.asyncDispose]());
+  afterAll(async () => testApp[Symbol.asyncDispose]());
 
   test('/openapi.json is the file, for everyone, and may be kept for a while', async () => {
-    const answer = await request(house.origin).get('/openapi.json').expect(200);
+    const answer = await request(testApp.origin).get('/openapi.json').expect(200);
     expect(answer.body).toEqual(openapi);
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(answer.headers['cache-control']).toBe('public, max-age=300');
@@ -79,7 +79,7 @@ describe('over the wire', () => {
 
   const ask = async (method: string, path: string, sent: string) => {
     const headers = { 'x-requested-with': 'a test', ...(sent !== '' && { cookie: sent }) };
-    const answer = await fetch(house.origin + fill(path), { method, redirect: 'manual', headers });
+    const answer = await fetch(testApp.origin + fill(path), { method, redirect: 'manual', headers });
     await answer.arrayBuffer();
     return answer;
   };

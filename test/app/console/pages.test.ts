@@ -4,26 +4,26 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { GATEWAY_PROBLEMS } from '../../../public/console/gateway-problems.js';
 import { ROOT } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { htmlFaults } from '../../support/e2e/sound-page.ts';
 
 const GUIDE = ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 
 const page = async (path: string) => {
-  const { cookie } = await house.enter();
-  return request(house.origin).get(path).set('cookie', cookie).expect(200);
+  const { cookie } = await testApp.enter();
+  return request(testApp.origin).get(path).set('cookie', cookie).expect(200);
 };
 
 describe.each(['/console', '/console/guide'])('%s', (path) => {
   test('is for who is signed in: others sign in and come back', async () => {
-    const answer = await request(house.origin).get(path).expect(303);
+    const answer = await request(testApp.origin).get(path).expect(303);
     expect(answer.headers['location']).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
   });
 
@@ -36,11 +36,11 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
   });
 
   test('has nothing of the session in it', async () => {
-    const { id, cookie } = await house.enter({
+    const { id, cookie } = await testApp.enter({
       accessToken: 'sentinel-access',
       refreshToken: 'sentinel-refresh',
     });
-    const { text } = await request(house.origin).get(path).set('cookie', cookie).expect(200);
+    const { text } = await request(testApp.origin).get(path).set('cookie', cookie).expect(200);
     expect(text).not.toContain('sentinel');
     expect(text).not.toContain(id);
   });
@@ -50,14 +50,14 @@ test('The console runs a script of its own, and no other page does', async () =>
   const script = /<script[^>]* src="\/assets\/\w+\/console\/console.js">/;
   expect((await page('/console')).text).toMatch(script);
   expect((await page('/console/guide')).text).not.toMatch(script);
-  expect((await request(house.origin).get('/')).text).not.toMatch(script);
+  expect((await request(testApp.origin).get('/')).text).not.toMatch(script);
 });
 
 test('Without JavaScript the console shows a call for the terminal, and ways on', async () => {
   const { text } = await page('/console');
   const [, without = ''] = /<noscript>(.*)<\/noscript>/s.exec(text) ?? [];
   expect(without).toContain(
-    `curl --cookie &quot;cloakroom=$COOKIE&quot; &#39;${house.origin}/api/public/v1/workspaces?limit=10&#39;`,
+    `curl --cookie &quot;cloakroom=$COOKIE&quot; &#39;${testApp.origin}/api/public/v1/workspaces?limit=10&#39;`,
   );
   expect(without).toContain('href="/console/guide"');
   expect(without).toContain('href="/openapi.json"');
@@ -78,7 +78,7 @@ test('The guide lists every code of the gateway, with its status and what to do'
 });
 
 test('Under https the call names the cookie that there is', async () => {
-  await using https = await startHouse({ PUBLIC_URL: 'https://cloakroom.example' });
+  await using https = await startTestApp({ PUBLIC_URL: 'https://cloakroom.example' });
   const { cookie } = await https.enter();
   const { text } = await request(`http://127.0.0.1:${https.config.port}`)
     .get('/console')

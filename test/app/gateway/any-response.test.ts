@@ -6,8 +6,8 @@ import { API_PATH as PATH } from '../../support/constants.ts';
 import { fc, times } from '../../support/properties.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 import { turns } from '../../support/turns.ts';
 
@@ -17,12 +17,12 @@ import { turns } from '../../support/turns.ts';
 /** Eight requests arrive at once, and one session uses half of the connections. */
 const CONNECTIONS = 2 * 8;
 
-let raw: RawHouse;
+let raw: RawApp;
 /** Cloakroom's side of each connection, by the port of the browser's. */
 const accepted = new Map<number | undefined, Socket>();
 beforeAll(async () => {
-  raw = await startRawHouse({ SERVICE_CONNECTIONS: String(CONNECTIONS) });
-  raw.house.running.server.on('connection', (socket: Socket) => {
+  raw = await startRawApp({ SERVICE_CONNECTIONS: String(CONNECTIONS) });
+  raw.testApp.running.server.on('connection', (socket: Socket) => {
     accepted.set(socket.remotePort, socket);
     socket.once('close', () => accepted.delete(socket.remotePort));
   });
@@ -119,7 +119,7 @@ test('whatever comes, in 60 rounds of up to 8 calls at once', async () => {
 
         await Promise.all(
           calls.map(async (call, at) => {
-            const browser = await openConnection(raw.house.config.port);
+            const browser = await openConnection(raw.testApp.config.port);
             const isLate = call.taken === 'late';
             const port = browser.socket.localPort;
             if (isLate) {

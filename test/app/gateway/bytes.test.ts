@@ -1,15 +1,15 @@
 import { METHODS } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { valuesOf, without } from '../../support/raw-message.ts';
 
 // What comes to the service, byte by byte.
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse({ MAX_BODY_BYTES: '10000000' });
+  raw = await startRawApp({ MAX_BODY_BYTES: '10000000' });
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 beforeEach(() => {

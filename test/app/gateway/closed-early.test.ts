@@ -3,16 +3,16 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 import { turns } from '../../support/turns.ts';
 
 // The service closes its side of the connection while the gateway still holds its response back.
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse();
+  raw = await startRawApp();
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 beforeEach(() => {
@@ -32,7 +32,7 @@ const untilRead = async () => turns(10);
  * browser read. Corking the gateway's socket stands for a browser whose receive window is full.
  */
 async function respondToSlowBrowser(fields: string, half: string, rest: string): Promise<RawEnd> {
-  const accepted = once(raw.house.running.server, 'connection') as Promise<[Socket]>;
+  const accepted = once(raw.testApp.running.server, 'connection') as Promise<[Socket]>;
   const begun = raw.begin(`GET ${PATH}`);
   const [socket] = await accepted;
   socket.cork();

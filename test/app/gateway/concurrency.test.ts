@@ -1,38 +1,38 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
 // One user or a stuck service takes nobody else down (contract, section 4: too_busy).
 
 const STUCK = '/api/public/v1/stuck';
 
-let house: House;
+let testApp: TestApp;
 /** Answers that the service has not given yet. */
 const held: ServerResponse[] = [];
 beforeAll(async () => {
-  house = await startHouse({
+  testApp = await startTestApp({
     MAX_CALLS: '10',
     MAX_CALLS_PER_SESSION: '5',
     SERVICE_CONNECTIONS: '4',
     METRICS_PORT: '65000', // on: they tell how many calls are in flight
   });
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     if (req.url?.startsWith(STUCK) === true) held.push(res);
     else res.end('{}');
     return true;
   };
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 afterEach(async () => {
   await goOn();
-  house.calls.length = 0;
+  testApp.calls.length = 0;
 });
 
 const call = async (cookie: string, path = PATH, init: RequestInit = {}) => {
-  const answer = await fetch(house.origin + path, { headers: { cookie }, ...init });
+  const answer = await fetch(testApp.origin + path, { headers: { cookie }, ...init });
   const text = await answer.text();
   return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text };
 };
@@ -60,7 +60,7 @@ function stick(cookie: string, count: number): Promise<Answer>[] {
 }
 
 async function callsInFlight(): Promise<number | undefined> {
-  const gauge = await house.services.meters?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
+  const gauge = await testApp.services.metrics?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
   return gauge?.values[0]?.value;
 }
 
@@ -69,7 +69,7 @@ const stuck = async (count: number) => eventually(async () => held.length === co
 
 describe('a session', () => {
   test('has as many calls in flight as it may, and is told to try again past that', async () => {
-    const { cookie } = await house.enter();
+    const { cookie } = await testApp.enter();
     const calls = stick(cookie, 6);
     const first = await Promise.race(calls);
     expect(first).toMatchObject({
@@ -84,7 +84,7 @@ describe('a session', () => {
   });
 
   test('takes half of the connections: its other calls wait, and others are served meanwhile', async () => {
-    const [one, other] = [await house.enter(), await house.enter()];
+    const [one, other] = [await testApp.enter(), await testApp.enter()];
     const calls = stick(one.cookie, 4);
     await stuck(2);
     expect((await call(other.cookie)).status).toBe(200);
@@ -94,7 +94,7 @@ describe('a session', () => {
   });
 
   test('that leaves while it waits for its turn never gets to the service', async () => {
-    const { cookie } = await house.enter();
+    const { cookie } = await testApp.enter();
     const calls = stick(cookie, 2);
     await stuck(2);
     const leaving = new AbortController();
@@ -106,12 +106,12 @@ describe('a session', () => {
     await goOn();
     await Promise.all(calls);
     expect((await call(cookie)).status).toBe(200);
-    expect(house.calls.filter(({ url }) => url.endsWith('/left'))).toEqual([]);
+    expect(testApp.calls.filter(({ url }) => url.endsWith('/left'))).toEqual([]);
   });
 });
 
 test('a few sessions that hold all the calls they get leave some to others', async () => {
-  const [one, two, other] = [await house.enter(), await house.enter(), await house.enter()];
+  const [one, two, other] = [await testApp.enter(), await testApp.enter(), await testApp.enter()];
   const calls = [one, two].flatMap(({ cookie }) => stick(cookie, 5));
   expect(await Promise.race(calls)).toMatchObject({
     status: 503,
@@ -124,7 +124,7 @@ test('a few sessions that hold all the calls they get leave some to others', asy
 });
 
 test('a process has as many calls in flight as it may, whosever they are', async () => {
-  const sessions = await Promise.all(Array.from({ length: 11 }, async () => house.enter()));
+  const sessions = await Promise.all(Array.from({ length: 11 }, async () => testApp.enter()));
   const calls = sessions.flatMap(({ cookie }) => stick(cookie, 1));
   expect(await Promise.race(calls)).toMatchObject({
     status: 503,
@@ -136,13 +136,13 @@ test('a process has as many calls in flight as it may, whosever they are', async
 });
 
 test('pages and sign-in need no place among the calls', async () => {
-  const sessions = [await house.enter(), await house.enter()] as const;
+  const sessions = [await testApp.enter(), await testApp.enter()] as const;
   const calls = stick(sessions[0].cookie, 4);
   await stuck(2); // what the other one may have goes by what this one has
   calls.push(...stick(sessions[1].cookie, 4));
   await stuck(3);
-  expect((await fetch(`${house.origin}/`)).status).toBe(200);
-  const session = await fetch(`${house.origin}/auth/session`, {
+  expect((await fetch(`${testApp.origin}/`)).status).toBe(200);
+  const session = await fetch(`${testApp.origin}/auth/session`, {
     headers: { cookie: sessions[0].cookie },
   });
   expect(await session.json()).toMatchObject({ signedIn: true });
@@ -151,7 +151,7 @@ test('pages and sign-in need no place among the calls', async () => {
 });
 
 test('who has no session takes no place', async () => {
-  const { cookie } = await house.enter();
+  const { cookie } = await testApp.enter();
   const strangers = Array.from({ length: 20 }, async () => call('cloakroom=nobody', STUCK));
   expect((await call(cookie)).status).toBe(200);
   expect(new Set((await Promise.all(strangers)).map(({ status }) => status))).toEqual(new Set([401]));

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { isSameOrigin } from '../../../src/http/same-origin.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 
 /**
@@ -100,21 +100,21 @@ describe('the cross-site rule', () => {
 });
 
 describe('a call over HTTP', () => {
-  let house: House;
+  let testApp: TestApp;
   let cookie: string;
 
   beforeAll(async () => {
-    house = await startHouse();
+    testApp = await startTestApp();
   });
-  afterAll(async () => house[Symbol.asyncDispose]());
+  afterAll(async () => testApp[Symbol.asyncDispose]());
   beforeEach(async () => {
-    house.calls.length = 0;
-    house.intercept = (_req, res) => Boolean(res.end('{}'));
-    ({ cookie } = await house.enter());
+    testApp.calls.length = 0;
+    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+    ({ cookie } = await testApp.enter());
   });
 
   const send = async (line: string, fields: readonly string[]) =>
-    sendRaw(house, [`${line} HTTP/1.1`, 'Host: x', 'Connection: close', ...fields, '', ''].join('\r\n'));
+    sendRaw(testApp, [`${line} HTTP/1.1`, 'Host: x', 'Connection: close', ...fields, '', ''].join('\r\n'));
   const CROSS_SITE = /^HTTP\/1\.1 403 [\s\S]*"code":"cross_site_request"/;
 
   const fromOurs: [who: string, method: string, fields: string[]][] = [
@@ -129,9 +129,9 @@ describe('a call over HTTP', () => {
     ['a script that says so in no words', 'PATCH', ['X-Requested-With:']],
   ];
   test.each(fromOurs)('from %s: %s with %j', async (_who, method, fields) => {
-    const sent = fields.map((field) => field.replace(/\bours$/, house.origin));
+    const sent = fields.map((field) => field.replace(/\bours$/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(/^HTTP\/1\.1 200 /);
-    expect(house.calls.map((call) => call.method)).toEqual([method]);
+    expect(testApp.calls.map((call) => call.method)).toEqual([method]);
   });
 
   const fromOthers: [who: string, method: string, fields: string[]][] = [
@@ -156,9 +156,9 @@ describe('a call over HTTP', () => {
     ['a liar', 'POST', ['X-Requested-With: x', 'Origin: http://x.test']],
   ];
   test.each(fromOthers)('is refused from %s: %s with %j', async (_who, method, fields) => {
-    const sent = fields.map((field) => field.replace(/\bours\b/, house.origin));
+    const sent = fields.map((field) => field.replace(/\bours\b/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(CROSS_SITE);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('is refused before its session is looked at', async () => {

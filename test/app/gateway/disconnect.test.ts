@@ -4,13 +4,13 @@ import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse({ SERVICE_CONNECTIONS: '1' });
+  raw = await startRawApp({ SERVICE_CONNECTIONS: '1' });
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 
@@ -60,9 +60,9 @@ describe.each([
 
   test('while it waits for a connection to the service never gets there', async () => {
     const { browser: first, service } = await raw.begin(`GET ${PATH}/first`);
-    const second = await openConnection(raw.house.config.port);
+    const second = await openConnection(raw.testApp.config.port);
     second.socket.write(raw.head(`GET ${PATH}/second`));
-    const logged = () => raw.house.logged.filter((line) => line.includes(`${PATH}/second`)).length;
+    const logged = () => raw.testApp.logged.filter((line) => line.includes(`${PATH}/second`)).length;
     const before = logged();
     leave(second);
     await eventually(async () => logged() > before);
@@ -93,7 +93,7 @@ describe.each([
     leave(service);
     await browser.over;
     expect(browser.text()).not.toMatch(/\r\n0\r\n/);
-    const line = () => raw.house.logged.find((each) => each.includes(path));
+    const line = () => raw.testApp.logged.find((each) => each.includes(path));
     await eventually(async () => line() !== undefined);
     expect(line()).toContain('"cutOff":true');
     await expectNextToWork();
@@ -101,7 +101,7 @@ describe.each([
 
   test('in the middle of an answer cuts off a browser that knows no chunks, so that it can tell', async () => {
     const taken = raw.service.takeNext();
-    const browser = await openConnection(raw.house.config.port);
+    const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(
       raw.head(`GET ${PATH}`).toString('latin1').replace('HTTP/1.1', 'HTTP/1.0'),
       'latin1',

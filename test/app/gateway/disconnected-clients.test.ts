@@ -4,29 +4,29 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
 // Whoever leaves, or never reads, leaves nothing behind: no place among the calls, no share of the connections.
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse({
+  testApp = await startTestApp({
     SERVICE_CONNECTIONS: '2', // so that a session has one
     METRICS_PORT: '65000', // on: they tell how many calls are in flight
   });
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.intercept = (_req, res) => Boolean(res.end('{}'));
+  testApp.intercept = (_req, res) => Boolean(res.end('{}'));
 });
 
-async function callsInFlight({ services }: House): Promise<number | undefined> {
-  const gauge = await services.meters?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
+async function callsInFlight({ services }: TestApp): Promise<number | undefined> {
+  const gauge = await services.metrics?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
   return gauge?.values[0]?.value;
 }
-const expectInFlight = async (count: number, at = house) =>
+const expectInFlight = async (count: number, at = testApp) =>
   eventually(async () => (await callsInFlight(at)) === count);
 
 const requestText = (path: string, cookie: string) =>
@@ -34,32 +34,32 @@ const requestText = (path: string, cookie: string) =>
 
 test('a call that leaves while its token is renewed takes no share of the connections', async () => {
   const renewal = createDeferred<ServerResponse>();
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/token') === true) renewal.resolve(res);
     else res.end('{}');
     return true;
   };
-  const { id, cookie } = await house.enter({ expiresAt: 0 });
+  const { id, cookie } = await testApp.enter({ expiresAt: 0 });
   const leaving = new AbortController();
-  const left = fetch(house.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
+  const left = fetch(testApp.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
     () => 'left',
   );
   const answer = await renewal.promise;
   // Another call of the session keeps what is counted of it alive.
-  const other = fetch(house.origin + PATH, { headers: { cookie } });
+  const other = fetch(testApp.origin + PATH, { headers: { cookie } });
   await expectInFlight(2);
   leaving.abort();
   expect(await left).toBe('left');
   await expectInFlight(1);
   answer.setHeader('content-type', 'application/json').end('{"access_token":"new","expires_in":900}');
   expect((await other).status).toBe(200);
-  expect((await house.services.records.read(id))?.record.grant.accessToken).toBe('new');
-  expect((await fetch(house.origin + PATH, { headers: { cookie } })).status).toBe(200);
+  expect((await testApp.services.store.read(id))?.record.grant.accessToken).toBe('new');
+  expect((await fetch(testApp.origin + PATH, { headers: { cookie } })).status).toBe(200);
   await expectInFlight(0);
 });
 
 test('a client that never reads its response is cut off', async () => {
-  await using impatient = await startHouse({ METRICS_PORT: '65000' }, undefined, {
+  await using impatient = await startTestApp({ METRICS_PORT: '65000' }, undefined, {
     serviceTimeoutSeconds: 0.5,
   });
   impatient.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(64 * 1024 * 1024)));
@@ -76,7 +76,7 @@ test('a client that never reads its response is cut off', async () => {
 });
 
 test('a kept connection ends when its time is up, and a call that waits longer does not', async () => {
-  await using impatient = await startHouse({}, undefined, {
+  await using impatient = await startTestApp({}, undefined, {
     clientIdleSeconds: 0.3,
     serviceTimeoutSeconds: 0.5,
   });
@@ -100,7 +100,10 @@ test('a kept connection ends when its time is up, and a call that waits longer d
 });
 
 test('line breaks behind an answer keep no connection open', async () => {
-  await using impatient = await startHouse({}, undefined, { clientHeadSeconds: 0.3, clientIdleSeconds: 0.3 });
+  await using impatient = await startTestApp({}, undefined, {
+    clientHeadSeconds: 0.3,
+    clientIdleSeconds: 0.3,
+  });
   const socket = connect(impatient.config.port, '127.0.0.1').setEncoding('latin1');
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   const [answer] = (await once(socket, 'data')) as [string];

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, MIB } from '../../support/constants.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { last, ok } from '../../support/raw-service.ts';
 
 const UPLOAD = 20 * MIB;
 /** The service hears of a longer body once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse({ MAX_BODY_BYTES: String(2 * UPLOAD) });
+  raw = await startRawApp({ MAX_BODY_BYTES: String(2 * UPLOAD) });
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 

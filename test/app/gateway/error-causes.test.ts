@@ -4,19 +4,19 @@ import type { Cause } from '../../support/causes.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import type { RawMessage } from '../../support/raw-message.ts';
 import { ok } from '../../support/raw-service.ts';
 
 // A service that is there, and what can go wrong with its answer.
 
-let raw: RawHouse;
+let raw: RawApp;
 /** For a service that takes too long: on a busy machine others may need a second, too. */
-let impatient: RawHouse;
+let impatient: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse({ SERVICE_CONNECTIONS: '1' });
-  impatient = await startRawHouse({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
+  raw = await startRawApp({ SERVICE_CONNECTIONS: '1' });
+  impatient = await startRawApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
 });
 afterAll(async () => {
   await raw[Symbol.asyncDispose]();
@@ -38,7 +38,7 @@ const ANY = /"cause":/;
 async function expectAnswer(answer: RawMessage, cause: Cause, at = raw): Promise<void> {
   const headers = Object.fromEntries(answer.fields.map(([name, value]) => [name.toLowerCase(), value]));
   const own = { status: Number(answer.start.slice(9, 12)), headers, body: answer.rest.toString() };
-  await expectCause(own, () => at.house.logged, cause);
+  await expectCause(own, () => at.testApp.logged, cause);
 }
 
 /** A call whose service does this once it has the head. */
@@ -120,7 +120,7 @@ test('a service that falls silent in its answer cuts the browser off', async () 
   await browser.over;
   expect(browser.text()).not.toMatch(/\r\n0\r\n/);
   await service.over;
-  const line = () => impatient.house.logged.find((each) => each.includes(`${PATH}/silent`));
+  const line = () => impatient.testApp.logged.find((each) => each.includes(`${PATH}/silent`));
   await eventually(async () => line() !== undefined);
   expect(line()).toContain('"cutOff":true');
 });

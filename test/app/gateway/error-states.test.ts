@@ -2,34 +2,34 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { Browser } from '../../support/browser.ts';
 import type { Page } from '../../support/browser.ts';
 import { WORKSPACES_PATH as PATH } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
 // What a page sees of each fault of the local service: the table of docs/api.md, row by row.
 
-let house: House;
+let testApp: TestApp;
 let browser: Browser;
 beforeAll(async () => {
-  house = await startHouse({ LOCAL_SERVICE_FAULTS: 'true' });
+  testApp = await startTestApp({ LOCAL_SERVICE_FAULTS: 'true' });
 });
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  ({ browser } = await house.signIn());
-  house.advance(60_000); // a younger token is not refreshed after a 401
+  ({ browser } = await testApp.signIn());
+  testApp.advance(60_000); // a younger token is not refreshed after a 401
 });
 afterEach(async () => {
-  await fetch(`${house.serviceOrigin}/_faults`, { method: 'DELETE' });
+  await fetch(`${testApp.serviceOrigin}/_faults`, { method: 'DELETE' });
 });
 
-async function setFault(fields: string, at = house): Promise<void> {
+async function setFault(fields: string, at = testApp): Promise<void> {
   const body = new URLSearchParams(fields);
   const answer = await fetch(`${at.serviceOrigin}/_faults`, { method: 'POST', body });
   expect(answer.status).toBe(200);
 }
 
-const call = async (query = '') => browser.fetch(house.origin + PATH + query);
+const call = async (query = '') => browser.fetch(testApp.origin + PATH + query);
 
 function problemOf({ status, headers, text }: Page) {
   expect(headers.get('content-type')).toBe('application/problem+json');
@@ -74,8 +74,8 @@ test('an answer that is cut breaks off here too', async () => {
 });
 
 test('an answer that is late beyond the patience is service_timeout', async () => {
-  // In a house of its own: a second is short for whatever else a busy machine has to do in it.
-  await using impatient = await startHouse({ LOCAL_SERVICE_FAULTS: 'true', SERVICE_TIMEOUT_SECONDS: '1' });
+  // In a testApp of its own: a second is short for whatever else a busy machine has to do in it.
+  await using impatient = await startTestApp({ LOCAL_SERVICE_FAULTS: 'true', SERVICE_TIMEOUT_SECONDS: '1' });
   const { cookie } = await impatient.enter();
   await setFault('route=workspaces&fault=latency&latencyMs=60000', impatient);
   const page = await new Browser().fetch(impatient.origin + PATH, { headers: { cookie } });
@@ -98,7 +98,7 @@ test('a renewal that is needed and fails is token_endpoint_unavailable, and nobo
   const page = await call();
   expect(problemOf(page)).toEqual({ status: 503, code: 'token_endpoint_unavailable' });
   expect(page.headers.get('retry-after')).toMatch(/^\d+$/);
-  expect(JSON.parse((await browser.fetch(`${house.origin}/auth/session`)).text)).toMatchObject({
+  expect(JSON.parse((await browser.fetch(`${testApp.origin}/auth/session`)).text)).toMatchObject({
     signedIn: true,
   });
 });

@@ -5,8 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as API } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { openConnection } from '../../support/raw-client.ts';
 import { sendRaw } from '../../support/raw.ts';
 
@@ -15,20 +15,20 @@ const CRLF = '\r\n';
 
 const TIMED = /\r\nserver-timing: session;dur=[\d.]+, token;dur=[\d.]+, service;dur=[\d.]+\r\n/i;
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 /** Bodies that came whole to the service. */
 const whole: string[] = [];
 
 beforeAll(async () => {
-  house = await startHouse();
-  ({ cookie } = await house.enter());
+  testApp = await startTestApp();
+  ({ cookie } = await testApp.enter());
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.calls.length = 0;
+  testApp.calls.length = 0;
   whole.length = 0;
-  house.intercept = (req: IncomingMessage, res) => {
+  testApp.intercept = (req: IncomingMessage, res) => {
     let body = '';
     req.setEncoding('latin1').on('data', (part: string) => (body += part));
     req.on('end', () => {
@@ -50,7 +50,7 @@ const fields = (count: number) => Array.from({ length: count }, (_, index) => `a
 
 /** Sends a byte at a time, and gives all that comes back. */
 async function sendByteByByte(text: string): Promise<string> {
-  const socket = connect(house.config.port, '127.0.0.1').setNoDelay().setEncoding('latin1');
+  const socket = connect(testApp.config.port, '127.0.0.1').setNoDelay().setEncoding('latin1');
   let received = '';
   socket.on('data', (part: string) => (received += part));
   const closed = once(socket, 'close');
@@ -86,9 +86,9 @@ async function expectRefused(
 async function expectNothingHidden() {
   // By now a request that went on would be there, too.
   expect(
-    await sendRaw(house, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close')),
+    await sendRaw(testApp, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close')),
   ).toMatch(/^HTTP\/1.1 200 /);
-  expect(house.calls.map(({ url }) => url)).not.toContain(HIDDEN);
+  expect(testApp.calls.map(({ url }) => url)).not.toContain(HIDDEN);
   expect(whole).toEqual([]);
 }
 
@@ -289,7 +289,12 @@ describe.each([
   ['a page', '/'],
 ])('%s whose head has', (_what, path) => {
   test.each(HEADS)('%s is refused, and nothing behind it is read', async (_fault, text, status, form) => {
-    await expectRefused(async (bytes) => sendRaw(house, bytes), text().replace('{path}', path), status, form);
+    await expectRefused(
+      async (bytes) => sendRaw(testApp, bytes),
+      text().replace('{path}', path),
+      status,
+      form,
+    );
   });
 });
 
@@ -327,7 +332,7 @@ const BODIES: [what: string, body: string][] = [
 
 /** Expects a bare 400, the end of the connection behind it, and nothing whole at the service. */
 async function expectAborted(bytes: readonly Buffer[]) {
-  const client = await openConnection(house.config.port);
+  const client = await openConnection(testApp.config.port);
   for (const part of bytes) {
     if (!client.socket.writable) break;
     client.socket.write(part);
@@ -351,13 +356,13 @@ describe('an upload whose body has', () => {
 
   test('a bad chunk while the service already reads it ends that call', async () => {
     const ended = new Promise<boolean>((resolve) => {
-      house.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
+      testApp.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
     });
-    const client = await openConnection(house.config.port);
-    const calls = house.calls.length;
+    const client = await openConnection(testApp.config.port);
+    const calls = testApp.calls.length;
     const start = `10000${CRLF}${'x'.repeat(65_536)}${CRLF}`; // the service hears of it from here on
     client.socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}${start}`);
-    await eventually(async () => house.calls.length > calls);
+    await eventually(async () => testApp.calls.length > calls);
     client.socket.write(`x${CRLF}${hidden()}`);
     expect(await ended).toBe(false);
     await client.over;
@@ -373,9 +378,9 @@ test.each([
   '%s with an empty Transfer-Encoding has no body, and what follows closes the connection',
   async (_what, path) => {
     const text = head(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding:') + BODY;
-    expect(await sendRaw(house, text + hidden())).not.toMatch(/HTTP\/1\.1 [23]/);
-    await sendRaw(house, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close'));
-    expect(house.calls.map(({ url }) => url)).toEqual(['/api/public/v1/last']);
+    expect(await sendRaw(testApp, text + hidden())).not.toMatch(/HTTP\/1\.1 [23]/);
+    await sendRaw(testApp, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close'));
+    expect(testApp.calls.map(({ url }) => url)).toEqual(['/api/public/v1/last']);
   },
 );
 
@@ -383,11 +388,11 @@ test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer
   '%s frames nothing, and looks like no framing to the service',
   async (field) => {
     await sendRaw(
-      house,
+      testApp,
       `${head(`POST ${API} HTTP/1.1`, 'Host: x', 'Connection: close', 'Content-Length: 5', field)}hello`,
     );
     expect(whole).toEqual(['hello']);
-    expect(Object.keys(house.calls[0]?.headers ?? {}).join()).not.toMatch(/transfer[_.-]encoding(,|$)/);
+    expect(Object.keys(testApp.calls[0]?.headers ?? {}).join()).not.toMatch(/transfer[_.-]encoding(,|$)/);
   },
 );
 
@@ -396,14 +401,14 @@ test.each([
   ['a page', '/healthz'],
 ])('%s that asks for an upgrade is answered without, and ends its connection', async (_what, path) => {
   const asks = head(`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: upgrade', 'Upgrade: websocket');
-  const answer = await sendRaw(house, asks + hidden());
+  const answer = await sendRaw(testApp, asks + hidden());
   expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
   expect(answer).toMatch(/\r\nconnection: close\r\n/i);
-  expect(house.calls.map(({ url }) => url)).not.toContain(HIDDEN);
+  expect(testApp.calls.map(({ url }) => url)).not.toContain(HIDDEN);
 });
 
 test('a call that asks for an upgrade reaches the service with its body', async () => {
   const asks = ['Host: x', 'Connection: upgrade', 'Upgrade: websocket', 'Content-Length: 5'];
-  await sendRaw(house, `${head(`POST ${API} HTTP/1.1`, ...asks)}hello`);
+  await sendRaw(testApp, `${head(`POST ${API} HTTP/1.1`, ...asks)}hello`);
   expect(whole).toEqual(['hello']);
 });

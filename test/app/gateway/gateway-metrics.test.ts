@@ -2,27 +2,27 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH } from '../../support/constants.ts';
-import { startMetricsHouse } from '../../support/metrics-house.ts';
-import type { MetricsHouse } from '../../support/metrics-house.ts';
+import { startMetricsApp } from '../../support/metrics-app.ts';
+import type { MetricsApp } from '../../support/metrics-app.ts';
 
-let metrics: MetricsHouse;
+let metrics: MetricsApp;
 beforeAll(async () => {
-  metrics = await startMetricsHouse();
+  metrics = await startMetricsApp();
 });
 afterAll(async () => metrics[Symbol.asyncDispose]());
 afterEach(() => {
-  metrics.house.intercept = () => false;
+  metrics.testApp.intercept = () => false;
 });
 
 const call = async (cookie: string, init: RequestInit = {}) => {
   const headers = { cookie, 'x-requested-with': 'test' };
-  await (await fetch(metrics.house.origin + API_PATH, { headers, ...init })).text();
+  await (await fetch(metrics.testApp.origin + API_PATH, { headers, ...init })).text();
 };
 
 test('calls are counted by method and kind of status, with what they took', async () => {
-  const { house, expectCount, valueOf } = metrics;
-  const { cookie } = await house.enter();
-  house.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
+  const { testApp, expectCount, valueOf } = metrics;
+  const { cookie } = await testApp.enter();
+  testApp.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
   for (const method of ['PUT', 'PUT', 'PATCH', 'PROPFIND']) await call(cookie, { method });
   const series = (part: string, labels: string) => `cloakroom_request_duration_seconds_${part}{${labels}}`;
   const put = 'route="/api/*",method="PUT",status="2xx"';
@@ -36,11 +36,11 @@ test('calls are counted by method and kind of status, with what they took', asyn
 });
 
 test('a service that gives no answer is counted as one', async () => {
-  const { house, expectCount, valueOf } = metrics;
-  const { cookie } = await house.enter();
+  const { testApp, expectCount, valueOf } = metrics;
+  const { cookie } = await testApp.enter();
   const none = 'cloakroom_service_duration_seconds_count{caller="gateway",status="none"}';
   const before = await valueOf(none);
-  house.intercept = (req) => Boolean(req.socket.destroy());
+  testApp.intercept = (req) => Boolean(req.socket.destroy());
   await call(cookie);
   await expectCount(none, before + 1);
 });
@@ -49,14 +49,14 @@ describe('who leaves', () => {
   /** Asks, and leaves once the service was asked. */
   const leave = async (path: string, init: RequestInit, cookie: string) => {
     const asked = createDeferred<void>();
-    metrics.house.intercept = () => {
+    metrics.testApp.intercept = () => {
       asked.resolve();
       return true;
     };
     const leaving = new AbortController();
     const headers = { cookie, 'x-requested-with': 'test' };
     const signal = leaving.signal;
-    const left = fetch(metrics.house.origin + path, { headers, signal, ...init }).catch(() => 'left');
+    const left = fetch(metrics.testApp.origin + path, { headers, signal, ...init }).catch(() => 'left');
     await asked.promise;
     leaving.abort();
     expect(await left).toBe('left');
@@ -69,7 +69,7 @@ describe('who leaves', () => {
     ['in the middle of an upload', 'gateway', API_PATH, () => ({ ...upload, body: endless() })],
     ['while a page is made', 'pages', '/workspaces', () => ({})],
   ])('%s is not the service’s fault', async (_when, caller, path, init) => {
-    const { cookie } = await metrics.house.enter();
+    const { cookie } = await metrics.testApp.enter();
     const series = (status: string) =>
       `cloakroom_service_duration_seconds_count{caller="${caller}",status="${status}"}`;
     const [left, none] = [await metrics.valueOf(series('left')), await metrics.valueOf(series('none'))];
@@ -80,12 +80,12 @@ describe('who leaves', () => {
 });
 
 test('a call that is sent again counts as what came of that', async () => {
-  const { house, expectCount, valueOf } = metrics;
-  const { cookie } = await house.enter();
+  const { testApp, expectCount, valueOf } = metrics;
+  const { cookie } = await testApp.enter();
   const series = (status: string) =>
     `cloakroom_service_duration_seconds_count{caller="gateway",status="${status}"}`;
   const [refused, none] = [await valueOf(series('4xx')), await valueOf(series('none'))];
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/token') === true)
       return Boolean(res.end('{"access_token":"new","expires_in":900}'));
     if (req.headers.authorization === 'Bearer new') return Boolean(req.socket.destroy());
@@ -103,10 +103,10 @@ test('what the gateway answers itself is counted by its code', async () => {
 });
 
 test('calls in flight are counted while they are', async () => {
-  const { house, expectCount, text } = metrics;
-  const { cookie } = await house.enter();
+  const { testApp, expectCount, text } = metrics;
+  const { cookie } = await testApp.enter();
   const asked = createDeferred<ServerResponse>();
-  house.intercept = (_req, res) => {
+  testApp.intercept = (_req, res) => {
     asked.resolve(res);
     return true;
   };

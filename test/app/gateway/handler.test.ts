@@ -8,33 +8,33 @@ import request from 'supertest';
 import { createApp } from '../../../src/app.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
-import type { House } from '../../support/house.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { sendRaw } from '../../support/raw.ts';
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 
 beforeAll(async () => {
-  house = await startHouse({ MAX_BODY_BYTES: '200000' });
+  testApp = await startTestApp({ MAX_BODY_BYTES: '200000' });
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  house.calls.length = 0;
-  house.intercept = () => false;
-  ({ cookie } = await house.enter());
+  testApp.calls.length = 0;
+  testApp.intercept = () => false;
+  ({ cookie } = await testApp.enter());
 });
 
-const api = () => request(house.origin);
+const api = () => request(testApp.origin);
 
 describe('a proxied call', () => {
   test('reaches the service with the token in place of the cookie', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     await api().get(`${PATH}?a=%2f&b`).set('cookie', cookie).set('authorization', 'Bearer mine').expect(200);
-    expect(house.calls).toHaveLength(1);
-    const [call] = house.calls;
+    expect(testApp.calls).toHaveLength(1);
+    const [call] = testApp.calls;
     expect(call?.url).toBe(`${PATH}?a=%2f&b`);
     expect(call?.headers.authorization).toBe('Bearer a-living-token');
     expect(call?.headers.cookie).toBeUndefined();
@@ -42,10 +42,10 @@ describe('a proxied call', () => {
   });
 
   test('tells both sides the same request id, and names itself and its timings in the answer', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('{}'));
+    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     const answer = await api().get(PATH).set('cookie', cookie).set('x-request-id', 'mine');
     expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
-    expect(house.calls[0]?.headers['x-request-id']).toBe(answer.headers['x-request-id']);
+    expect(testApp.calls[0]?.headers['x-request-id']).toBe(answer.headers['x-request-id']);
     expect(answer.headers['via']).toBe('1.1 cloakroom');
     expect(answer.headers['server-timing']).toMatch(
       /^session;dur=[\d.]+, token;dur=[\d.]+, service;dur=[\d.]+$/,
@@ -54,7 +54,7 @@ describe('a proxied call', () => {
 
   test('gives status, headers and bytes back as they are, without cookies', async () => {
     const body = randomBytes(5_000);
-    house.intercept = (_req, res) => {
+    testApp.intercept = (_req, res) => {
       res.writeHead(418, { 'content-encoding': 'br', etag: '"e"', 'set-cookie': 'hostile=1' });
       return Boolean(res.end(body));
     };
@@ -67,11 +67,11 @@ describe('a proxied call', () => {
   });
 
   test('carries a chunked body as one, and delivers an answer while the body still flows', async () => {
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       req.on('data', (chunk: Buffer) => res.write(chunk)).on('end', () => res.end());
       return true;
     };
-    const req = httpRequest(house.origin + PATH, {
+    const req = httpRequest(testApp.origin + PATH, {
       method: 'POST',
       headers: { cookie, 'x-requested-with': 'test', 'transfer-encoding': 'chunked' },
     });
@@ -85,12 +85,12 @@ describe('a proxied call', () => {
     await eventually(async () => received.endsWith('atwo'));
     req.end();
     await once(res.resume(), 'end');
-    expect(house.calls[0]?.headers['transfer-encoding']).toBe('chunked');
+    expect(testApp.calls[0]?.headers['transfer-encoding']).toBe('chunked');
   });
 
   test('delivers an answer that is early, and survives the rest of the body', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('early'));
-    const req = httpRequest(house.origin + PATH, {
+    testApp.intercept = (_req, res) => Boolean(res.end('early'));
+    const req = httpRequest(testApp.origin + PATH, {
       method: 'POST',
       agent: false,
       headers: { cookie, 'x-requested-with': 'test', 'transfer-encoding': 'chunked' },
@@ -105,19 +105,19 @@ describe('a proxied call', () => {
   });
 
   test('is no upgrade, whatever the browser asks for', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('plain'));
+    testApp.intercept = (_req, res) => Boolean(res.end('plain'));
     const answer = await sendRaw(
-      house,
+      testApp,
       `GET ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 200 /);
-    expect(house.calls[0]?.headers.upgrade).toBeUndefined();
+    expect(testApp.calls[0]?.headers.upgrade).toBeUndefined();
   });
 
   test('works the same through Express alone', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('{}'));
-    await request(createApp(house.services)).get(`${PATH}?x=1`).set('cookie', cookie).expect(200);
-    expect(house.calls[0]?.url).toBe(`${PATH}?x=1`);
+    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+    await request(createApp(testApp.services)).get(`${PATH}?x=1`).set('cookie', cookie).expect(200);
+    expect(testApp.calls[0]?.url).toBe(`${PATH}?x=1`);
   });
 });
 
@@ -140,8 +140,8 @@ describe('the gateway’s own answers', () => {
   });
 
   test('with our cookie whose session has ended', async () => {
-    const { id, cookie: ended } = await house.enter();
-    await house.services.records.end(id);
+    const { id, cookie: ended } = await testApp.enter();
+    await testApp.services.store.end(id);
     const answer = await api().get(PATH).set('cookie', ended).expect(problem(401, 'session_expired'));
     expect(answer.body.loginUrl).toBe('/auth/login');
     expect(answer.headers['set-cookie']).toBeUndefined();
@@ -151,29 +151,32 @@ describe('the gateway’s own answers', () => {
     await api().get('/api/other').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     await api().get('/api').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     await api().post(TOKEN_PATH).set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('to a malformed target', async () => {
-    const answer = await sendRaw(house, `GET ${PATH}/../x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const answer = await sendRaw(
+      testApp,
+      `GET ${PATH}/../x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
     expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
   });
 
   test('to a target in absolute form', async () => {
     const answer = await sendRaw(
-      house,
-      `GET ${house.origin}${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      testApp,
+      `GET ${testApp.origin}${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
   });
 
   test('to TRACE and CONNECT', async () => {
-    const trace = await sendRaw(house, `TRACE ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const trace = await sendRaw(testApp, `TRACE ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(trace).toMatch(/^HTTP\/1.1 405 [\s\S]*"method_not_allowed"/);
-    expect(await sendRaw(house, 'TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+    expect(await sendRaw(testApp, 'TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
       /^HTTP\/1.1 405 /,
     );
-    expect(await sendRaw(house, `CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(
+    expect(await sendRaw(testApp, `CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(
       /^HTTP\/1.1 405 /,
     );
   });
@@ -181,7 +184,7 @@ describe('the gateway’s own answers', () => {
   test.each([101, 2_500])('to %i header fields, before anything else is looked at', async (count) => {
     const fields = Array.from({ length: count - 2 }, (_, index) => `a${index}:\r\n`).join('');
     const answer = await sendRaw(
-      house,
+      testApp,
       `POST ${PATH} HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: 5\r\n\r\nhello`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 431 [\s\S]*"too_many_headers"/);
@@ -193,7 +196,7 @@ describe('the gateway’s own answers', () => {
     ['in chunks', (body: Buffer) => ReadableStream.from([body])],
   ])('to a body %s: it may be as large as MAX_BODY_BYTES, and no larger', async (_how, toBody) => {
     const received: number[] = [];
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       let bytes = 0;
       req.on('data', (chunk: Buffer) => (bytes += chunk.length));
       return Boolean(req.once('end', () => res.end(String(received.push(bytes)))));
@@ -201,7 +204,7 @@ describe('the gateway’s own answers', () => {
     const statusOf = async (bytes: number) => {
       const body = toBody(Buffer.alloc(bytes));
       const headers = { cookie, 'x-requested-with': 'test' };
-      return (await fetch(house.origin + PATH, { method: 'POST', duplex: 'half', headers, body })).status;
+      return (await fetch(testApp.origin + PATH, { method: 'POST', duplex: 'half', headers, body })).status;
     };
     expect(await statusOf(200_000)).toBe(200);
     expect(await statusOf(200_001)).toBe(413);
@@ -215,12 +218,12 @@ describe('the gateway’s own answers', () => {
       .set('x-requested-with', 'test')
       .send('a'.repeat(200_001))
       .expect(problem(413, 'body_too_large'));
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('to a body that grows too large', async () => {
     const begun = createDeferred<void>();
-    house.intercept = (req) => {
+    testApp.intercept = (req) => {
       begun.resolve();
       return Boolean(req.resume());
     };
@@ -229,7 +232,7 @@ describe('the gateway’s own answers', () => {
       await begun.promise; // or the service might hear of it only during the next test
       yield Buffer.alloc(200_000);
     }
-    const answer = await fetch(house.origin + PATH, {
+    const answer = await fetch(testApp.origin + PATH, {
       method: 'POST',
       duplex: 'half',
       headers: { cookie, 'x-requested-with': 'test' },
@@ -239,7 +242,7 @@ describe('the gateway’s own answers', () => {
   });
 
   test('where the service does not answer in time', async () => {
-    await using impatient = await startHouse({ SERVICE_TIMEOUT_SECONDS: '1' });
+    await using impatient = await startTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
     // Each interim response starts undici's timeout anew: what ends the request is ours.
     impatient.intercept = (_req, res) => {
       const interim = setInterval(() => res.writeProcessing(), 100);
@@ -266,7 +269,7 @@ function rawGet(
   path: string,
 ): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer }> {
   return new Promise((resolve, reject) => {
-    httpRequest(house.origin + path, { headers: { cookie }, agent: false }, (res) => {
+    httpRequest(testApp.origin + path, { headers: { cookie }, agent: false }, (res) => {
       const chunks: Buffer[] = [];
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
       res.on('error', reject);

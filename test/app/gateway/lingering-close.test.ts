@@ -3,24 +3,24 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 
 const HIDDEN = '/api/public/v1/hidden';
 const UPLOAD_BYTES = 16 * MIB;
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  ({ cookie } = await house.enter());
+  testApp = await startTestApp();
+  ({ cookie } = await testApp.enter());
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.calls.length = 0;
-  house.intercept = (_req, res) => Boolean(res.end('early'));
+  testApp.calls.length = 0;
+  testApp.intercept = (_req, res) => Boolean(res.end('early'));
 });
 
 function head(line: string, ...fields: string[]): string {
@@ -28,7 +28,7 @@ function head(line: string, ...fields: string[]): string {
 }
 
 /** A connection that takes a reset for an error, and reads nothing until it is told to. */
-function open(options: { allowHalfOpen?: boolean } = {}, at = house): Socket {
+function open(options: { allowHalfOpen?: boolean } = {}, at = testApp): Socket {
   return connect({ port: at.config.port, host: '127.0.0.1', ...options });
 }
 
@@ -101,7 +101,7 @@ describe('an answer that comes before the end of an upload arrives whole, and cl
   });
 
   test('however long it is', async () => {
-    house.intercept = (_req, res) => {
+    testApp.intercept = (_req, res) => {
       res.setHeader('content-length', String(4 * MIB));
       return Boolean(res.end(Buffer.alloc(4 * MIB, 'y')));
     };
@@ -118,8 +118,8 @@ test('what comes behind such an answer is no request', async () => {
   const sent = `${'x'.repeat(UPLOAD_BYTES)}${head(`GET ${HIDDEN} HTTP/1.1`, `Cookie: ${cookie}`)}`;
   socket.write(sent);
   expect((await readToEnd(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
-  await sendRaw(house, head(`GET ${PATH} HTTP/1.1`, `Cookie: ${cookie}`, 'Connection: close'));
-  expect(house.calls.map(({ url }) => url)).toEqual([PATH]);
+  await sendRaw(testApp, head(`GET ${PATH} HTTP/1.1`, `Cookie: ${cookie}`, 'Connection: close'));
+  expect(testApp.calls.map(({ url }) => url)).toEqual([PATH]);
 });
 
 test('a refusal of a small body keeps the connection, for the next request', async () => {
@@ -132,7 +132,7 @@ test('a refusal of a small body keeps the connection, for the next request', asy
 });
 
 test('an upload that is answered when all of it is here keeps its connection', async () => {
-  house.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('late')));
+  testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('late')));
   const socket = open().setEncoding('latin1');
   socket.write(
     head(`POST ${PATH} HTTP/1.1`, `Cookie: ${cookie}`, `Content-Length: ${MIB}`) + 'x'.repeat(MIB),
@@ -142,10 +142,10 @@ test('an upload that is answered when all of it is here keeps its connection', a
 });
 
 describe('a client that goes on sending', () => {
-  /** In a house of its own: an upload takes a second where others want the cores. */
-  let impatient: House;
+  /** In a testApp of its own: an upload takes a second where others want the cores. */
+  let impatient: TestApp;
   beforeAll(async () => {
-    impatient = await startHouse({ CLIENT_LINGER_SECONDS: '1' });
+    impatient = await startTestApp({ CLIENT_LINGER_SECONDS: '1' });
   });
   afterAll(async () => impatient[Symbol.asyncDispose]());
 
@@ -167,7 +167,7 @@ describe('a client that goes on sending', () => {
   });
 
   test('after its answer does not hold up a drain', async () => {
-    await using own = await startHouse();
+    await using own = await startTestApp();
     const socket = connect({ port: own.config.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => {});
     socket.write(head(`POST ${PATH} HTTP/1.1`, LENGTH));
@@ -183,19 +183,19 @@ describe('Expect: 100-continue', () => {
   const EXPECT = ['Content-Length: 5', 'Expect: 100-continue'];
 
   test('is not answered with 100 where the head is refused', async () => {
-    const answer = await sendRaw(house, head(`POST ${PATH} HTTP/1.1`, ...EXPECT));
+    const answer = await sendRaw(testApp, head(`POST ${PATH} HTTP/1.1`, ...EXPECT));
     expect(answer).toMatch(/^HTTP\/1.1 401 [\s\S]*connection: close\r\n/i);
     expect(answer).not.toContain('100 Continue');
   });
 
   test('is answered with 100 where the body is wanted, and never reaches the service', async () => {
-    house.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('taken')));
+    testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('taken')));
     const socket = open().setEncoding('latin1');
     socket.write(head(`POST ${PATH} HTTP/1.1`, `Cookie: ${cookie}`, 'Connection: close', ...EXPECT));
     const [first] = (await once(socket, 'data')) as [string];
     expect(first).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     socket.write('hello');
     expect(await readToEnd(socket)).toMatch(/^HTTP\/1.1 200 [\s\S]*taken/);
-    expect(house.calls[0]?.headers.expect).toBeUndefined();
+    expect(testApp.calls[0]?.headers.expect).toBeUndefined();
   });
 });

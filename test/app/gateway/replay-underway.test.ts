@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 
 // A service that answers 401 while the body of the call is still on its way.
@@ -12,9 +12,9 @@ const START = 'x'.repeat(64 * 1024);
 const LARGE = 20 * 1024 * 1024;
 const REFUSED = 'HTTP/1.1 401 Unauthorized\r\nX-First: 1\r\nContent-Length: 17\r\n';
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse();
+  raw = await startRawApp();
   raw.service.answer = ({ start, body }) =>
     start.includes('/oauth2/token')
       ? ok('{"access_token":"a-new-token","expires_in":900}')

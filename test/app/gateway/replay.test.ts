@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { valuesOf, without } from '../../support/raw-message.ts';
 import { ok } from '../../support/raw-service.ts';
 import type { RawRequest } from '../../support/raw-service.ts';
@@ -21,9 +21,9 @@ const RENEWED = ok('{"access_token":"a-new-token","expires_in":900}');
 /** What the service answers, by who asks for what; a test changes what it is about. */
 let answers: { toOldToken: string; toNewToken: string; atTokenEndpoint: string };
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse();
+  raw = await startRawApp();
   raw.service.answer = (request) => {
     if (isRenewal(request)) return answers.atTokenEndpoint;
     return tokenOf(request) === 'Bearer a-new-token' ? answers.toNewToken : answers.toOldToken;

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { openConnection } from '../../support/raw-client.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { bodyOf, readMessage, valuesOf, without } from '../../support/raw-message.ts';
 import { last } from '../../support/raw-service.ts';
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse();
+  raw = await startRawApp();
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 beforeEach(() => {
@@ -59,7 +59,7 @@ describe('a body', () => {
 
   test('of which the end is not here yet flows on in chunks', async () => {
     const taken = raw.service.takeNext();
-    const browser = await openConnection(raw.house.config.port);
+    const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(raw.head(`POST ${PATH}`, ['Transfer-Encoding: chunked']));
     browser.socket.write(chunk(START) + chunk('one'));
     const service = await taken;
@@ -76,7 +76,7 @@ describe('a body', () => {
 
   test('whose bytes come one by one goes on one by one', async () => {
     const taken = raw.service.takeNext();
-    const browser = await openConnection(raw.house.config.port);
+    const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(raw.head(`PUT ${PATH}`, [`Content-Length: ${START.length + 26}`]));
     browser.socket.write(START);
     const service = await taken;
@@ -118,7 +118,7 @@ describe('a body', () => {
   });
 
   test('that waits for 100 Continue is told to come, and the service hears nothing of that', async () => {
-    const browser = await openConnection(raw.house.config.port);
+    const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(raw.head(`POST ${PATH}`, ['Content-Length: 5', 'Expect: 100-continue']));
     expect(await browser.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     browser.socket.write('hello');

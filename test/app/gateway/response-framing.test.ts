@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { dechunk, valuesOf } from '../../support/raw-message.ts';
 import { last, ok } from '../../support/raw-service.ts';
 
 // How the service says where its answer ends, and what comes of that at the browser.
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse();
+  raw = await startRawApp();
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 

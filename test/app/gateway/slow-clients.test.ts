@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House, Interceptor } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp, Interceptor } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
@@ -17,7 +17,7 @@ const START_CHUNK = `10000\r\n${START}\r\n`;
 /** Well under each limit. */
 const DRIP_MS = 50;
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 let socket: Socket;
 let received: string;
@@ -29,24 +29,24 @@ let take: Interceptor;
 
 beforeAll(async () => {
   const limits = { clientHeadSeconds: 0.3, clientRequestSeconds: 0.7, checkTimeoutsMs: 50 };
-  house = await startHouse({}, undefined, limits);
+  testApp = await startTestApp({}, undefined, limits);
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   const { promise, resolve } = createDeferred<boolean>();
   cameWhole = promise;
-  house.calls.length = 0;
-  house.intercept = take = (req, res) => {
+  testApp.calls.length = 0;
+  testApp.intercept = take = (req, res) => {
     req.resume().once('end', () => res.end('taken'));
     return Boolean(req.once('close', () => resolve(req.complete)));
   };
-  await open(house);
+  await open(testApp);
 });
 afterEach(() => {
   socket.destroy();
 });
 
-async function open(at: House): Promise<void> {
+async function open(at: TestApp): Promise<void> {
   ({ cookie } = await at.enter());
   received = '';
   socket = connect(at.config.port, '127.0.0.1').setEncoding('latin1');
@@ -55,11 +55,11 @@ async function open(at: House): Promise<void> {
 }
 
 /**
- * A house of the test's own with this limit alone, and a connection to it. In one that is impatient in several ways who is slow on
+ * A testApp of the test's own with this limit alone, and a connection to it. In one that is impatient in several ways who is slow on
  * purpose could not be slower by chance, and on a busy machine everybody is.
  */
-async function openOwn(limits: Parameters<typeof startHouse>[2]): Promise<House> {
-  const own = await startHouse({}, undefined, limits);
+async function openOwn(limits: Parameters<typeof startTestApp>[2]): Promise<TestApp> {
+  const own = await startTestApp({}, undefined, limits);
   own.intercept = take;
   socket.destroy();
   await open(own);
@@ -92,7 +92,7 @@ describe('a head', () => {
     await drip('A: b\r\n');
     await closed;
     expect(received).toMatch(BARE_408);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('that never ends gets 408 behind a request that was answered, too', async () => {
@@ -151,11 +151,11 @@ describe('a body', () => {
     await drip('1\r\nx\r\n');
     await closed;
     expect(received).toMatch(BARE_408);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('that drips without end under an answer that has begun cuts that off', async () => {
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       const more = setInterval(() => res.write('more'), DRIP_MS);
       return Boolean(req.resume().once('close', () => clearInterval(more)));
     };
@@ -204,5 +204,5 @@ test('an idle connection is told how long it lives, and closed', async () => {
 
 test('a slow client holds nobody else up', async () => {
   socket.write(head('Content-Length: 10'));
-  expect(await sendRaw(house, head('Connection: close', 'Content-Length: 0'))).toMatch(/^HTTP\/1.1 200 /);
+  expect(await sendRaw(testApp, head('Connection: close', 'Content-Length: 0'))).toMatch(/^HTTP\/1.1 200 /);
 });

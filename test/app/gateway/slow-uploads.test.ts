@@ -6,38 +6,38 @@ import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { createRequestBody } from '../../../src/gateway/request-body.ts';
 import { API_PATH as PATH, HOUR_MS } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const SESSIONS = 8;
 const UPLOADS_PER_SESSION = 64;
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse({ METRICS_PORT: '65000' }); // on: it tells how many requests are in flight
-  house.intercept = (req, res) => {
+  testApp = await startTestApp({ METRICS_PORT: '65000' }); // on: it tells how many requests are in flight
+  testApp.intercept = (req, res) => {
     const isToken = req.url?.endsWith('/oauth2/token') === true;
     req.resume().once('end', () => res.end(isToken ? '{"access_token":"fresh"}' : 'taken'));
     return true;
   };
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.calls.length = 0;
+  testApp.calls.length = 0;
 });
 
 async function requestsInFlight(): Promise<number | undefined> {
-  const gauge = await house.services.meters?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
+  const gauge = await testApp.services.metrics?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
   return gauge?.values[0]?.value;
 }
 
 test('uploads that come a byte at a time take no connection to the service', async () => {
   const sockets: Socket[] = [];
   for (let session = 0; session < SESSIONS; session += 1) {
-    const { cookie } = await house.enter();
+    const { cookie } = await testApp.enter();
     for (let upload = 0; upload < UPLOADS_PER_SESSION; upload += 1) {
-      const socket = connect(house.config.port, '127.0.0.1').on('error', () => {});
+      const socket = connect(testApp.config.port, '127.0.0.1').on('error', () => {});
       socket.write(
         `POST ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-Requested-With: x\r\nContent-Length: 99\r\n\r\nx`,
       );
@@ -50,15 +50,15 @@ test('uploads that come a byte at a time take no connection to the service', asy
   }, 100);
   try {
     for (let user = 0; user < 3; user += 1) {
-      const { cookie } = await house.enter();
+      const { cookie } = await testApp.enter();
       const init = { method: 'POST', body: 'whole', headers: { cookie, 'x-requested-with': 'x' } };
       for (const response of [
-        await fetch(house.origin + PATH, { headers: { cookie } }),
-        await fetch(house.origin + PATH, init),
+        await fetch(testApp.origin + PATH, { headers: { cookie } }),
+        await fetch(testApp.origin + PATH, init),
       ])
         expect([response.status, await response.text()]).toEqual([200, 'taken']);
     }
-    expect(house.calls).toHaveLength(6);
+    expect(testApp.calls).toHaveLength(6);
   } finally {
     clearInterval(drip);
     for (const socket of sockets) socket.destroy();
@@ -67,22 +67,22 @@ test('uploads that come a byte at a time take no connection to the service', asy
 });
 
 test('a token that expires while an upload comes is refreshed before the service hears of it', async () => {
-  const { cookie } = await house.enter();
-  const upload = httpRequest(house.origin + PATH, {
+  const { cookie } = await testApp.enter();
+  const upload = httpRequest(testApp.origin + PATH, {
     method: 'POST',
     headers: { cookie, 'x-requested-with': 'x', 'content-length': '2' },
   });
   upload.write('x');
   await eventually(async () => (await requestsInFlight()) === 1);
-  house.advance(HOUR_MS);
+  testApp.advance(HOUR_MS);
   const status = new Promise((resolve) => {
     upload.on('response', (res: IncomingMessage) => resolve(res.resume().statusCode));
   });
   upload.end('x');
   expect(await status).toBe(200);
-  house.advance(-HOUR_MS);
-  expect(house.calls.map(({ url }) => url)).toEqual([expect.stringMatching(/\/oauth2\/token$/), PATH]);
-  expect(house.calls[1]?.headers.authorization).toBe('Bearer fresh');
+  testApp.advance(-HOUR_MS);
+  expect(testApp.calls.map(({ url }) => url)).toEqual([expect.stringMatching(/\/oauth2\/token$/), PATH]);
+  expect(testApp.calls[1]?.headers.authorization).toBe('Bearer fresh');
 });
 
 const PACE = { bytes: 1_000, withinMs: 1_000 };

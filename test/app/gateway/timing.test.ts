@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startRawHouse } from '../../support/raw-house.ts';
-import type { RawHouse } from '../../support/raw-house.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import type { RawApp } from '../../support/raw-app.ts';
 import { valuesOf } from '../../support/raw-message.ts';
 import { ok } from '../../support/raw-service.ts';
 
@@ -14,9 +14,9 @@ const USUAL = /^session;dur=[\d.]+, token;dur=[\d.]+, service;dur=[\d.]+$/;
 /** What the service answers to a token that it gave out before, and at its token endpoint. */
 let answers: { toOldToken: string; atTokenEndpoint: string };
 
-let raw: RawHouse;
+let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawHouse();
+  raw = await startRawApp();
   raw.service.answer = (request) => {
     if (request.start.includes('/oauth2/token')) return answers.atTokenEndpoint;
     return valuesOf(request, 'authorization')[0] === 'Bearer a-living-token'

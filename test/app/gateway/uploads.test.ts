@@ -7,20 +7,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH, MIB } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
-let patient: House;
+let patient: TestApp;
 /** For who is to run out of time, and nobody else: on a busy machine a second is short. */
-let impatient: House;
+let impatient: TestApp;
 /** The one of the two that the test calls. */
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 let agent: Agent;
 
 beforeAll(async () => {
-  patient = await startHouse({ SERVICE_CONNECTIONS: '1' });
-  impatient = await startHouse({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
+  patient = await startTestApp({ SERVICE_CONNECTIONS: '1' });
+  impatient = await startTestApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
 });
 afterAll(async () => {
   await patient[Symbol.asyncDispose]();
@@ -32,16 +32,16 @@ beforeEach(async () => {
 });
 afterEach(() => {
   agent.destroy();
-  house.intercept = () => false;
+  testApp.intercept = () => false;
 });
 
-async function goTo(which: House): Promise<void> {
-  house = which;
-  ({ cookie } = await house.enter());
+async function goTo(which: TestApp): Promise<void> {
+  testApp = which;
+  ({ cookie } = await testApp.enter());
 }
 
 function begin(method: string, headers: Record<string, string> = {}): ClientRequest {
-  return httpRequest(house.origin + PATH, {
+  return httpRequest(testApp.origin + PATH, {
     method,
     agent,
     headers: { cookie, 'x-requested-with': 'test', ...headers },
@@ -58,14 +58,14 @@ describe('an upload', () => {
     ['answers early', 200, 'early'],
     ['breaks the connection', 502, expect.stringContaining('service_unreachable')],
   ])('whose service %s leaves a connection that serves the next call', async (how, status, body) => {
-    house.intercept = (req, res) =>
+    testApp.intercept = (req, res) =>
       Boolean(how === 'answers early' ? res.end('early') : req.socket.destroy());
     const upload = begin('POST', { 'content-length': String(20 * MIB) });
     upload.end(Buffer.alloc(20 * MIB));
     expect(await answerTo(upload)).toEqual({ status, body });
     if (!upload.writableFinished) await once(upload, 'finish');
 
-    house.intercept = (_req, res) => Boolean(res.end('next'));
+    testApp.intercept = (_req, res) => Boolean(res.end('next'));
     expect(await answerTo(begin('GET').end())).toEqual({ status: 200, body: 'next' });
   });
 
@@ -73,14 +73,14 @@ describe('an upload', () => {
     await goTo(impatient);
     // The only connection is busy until the upload has been answered.
     const answered = createDeferred<void>();
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       if (req.method !== 'GET') return Boolean(res.end('taken'));
       res.write('drip');
       const more = setInterval(() => res.write('drip'), 200);
       void answered.promise.then(() => res.end('done'));
       return Boolean(res.once('close', () => clearInterval(more)));
     };
-    const slow = httpRequest(house.origin + PATH, { headers: { cookie } }).end();
+    const slow = httpRequest(testApp.origin + PATH, { headers: { cookie } }).end();
     const [slowAnswer] = (await once(slow, 'response')) as [IncomingMessage];
     const upload = await answerTo(begin('POST', { 'content-length': '3' }).end('tea'));
     expect(upload).toEqual({ status: 504, body: expect.stringContaining('service_timeout') });
@@ -91,7 +91,7 @@ describe('an upload', () => {
   test('that stops in its middle is cut off, and its call ends', async () => {
     await goTo(impatient);
     const ended = new Promise<string>((resolve) => {
-      house.intercept = (req) => {
+      testApp.intercept = (req) => {
         req.once('close', () => resolve('ended'));
         return Boolean(req.resume());
       };
@@ -104,15 +104,15 @@ describe('an upload', () => {
 
   test('that stops before its first 64 KiB are here is cut off, and the service hears nothing of it', async () => {
     await goTo(impatient);
-    house.calls.length = 0;
+    testApp.calls.length = 0;
     const upload = begin('POST', { 'content-length': '100000' });
     upload.write(Buffer.alloc(60_000));
     await expect(once(upload, 'response')).rejects.toThrow('socket hang up');
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('that grows past MAX_BODY_BYTES before its first 64 KiB are here is a 413', async () => {
-    await using small = await startHouse({ MAX_BODY_BYTES: '1000' });
+    await using small = await startTestApp({ MAX_BODY_BYTES: '1000' });
     await goTo(small);
     const upload = begin('POST', { 'transfer-encoding': 'chunked' });
     upload.on('error', () => {}); // the connection may close under what is still being sent
@@ -124,7 +124,7 @@ describe('an upload', () => {
 
   test('that the service does not read is a 504, however many interim answers it sends', async () => {
     await goTo(impatient);
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       req.pause();
       const more = setInterval(() => res.writeProcessing(), 200);
       return Boolean(res.once('close', () => clearInterval(more)));
@@ -139,7 +139,7 @@ describe('an upload', () => {
   });
 
   test('that the service reads slowly arrives whole', async () => {
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       let bytes = 0;
       req.pause();
       setTimeout(() => req.resume(), 300);
@@ -155,7 +155,7 @@ describe('an upload', () => {
 describe('a download', () => {
   test('that the browser reads slowly arrives whole', async () => {
     const sent = Buffer.alloc(8 * MIB, 'x');
-    house.intercept = (_req, res) => Boolean(res.end(sent));
+    testApp.intercept = (_req, res) => Boolean(res.end(sent));
     const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
     let bytes = 0;
     for await (const chunk of res as AsyncIterable<Buffer>) {
@@ -169,7 +169,7 @@ describe('a download', () => {
     await goTo(impatient);
     let taken = 0;
     const freed = new Promise<void>((resolve) => {
-      house.intercept = (_req, res) => {
+      testApp.intercept = (_req, res) => {
         res.once('close', resolve);
         const pour = () => {
           while (taken < 64 && res.write(Buffer.alloc(MIB))) taken += 1;
@@ -182,8 +182,8 @@ describe('a download', () => {
     res.pause().on('error', () => {});
     await freed;
     expect(taken).toBeLessThan(64);
-    house.intercept = (_req, answer) => Boolean(answer.end('next'));
-    expect(await answerTo(httpRequest(house.origin + PATH, { headers: { cookie } }).end())).toEqual({
+    testApp.intercept = (_req, answer) => Boolean(answer.end('next'));
+    expect(await answerTo(httpRequest(testApp.origin + PATH, { headers: { cookie } }).end())).toEqual({
       status: 200,
       body: 'next',
     });
@@ -191,11 +191,11 @@ describe('a download', () => {
   });
 
   test('that the browser leaves in the middle frees its connection to the service', async () => {
-    house.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8 * MIB)));
+    testApp.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8 * MIB)));
     const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
     res.destroy();
-    house.intercept = (_req, res2) => Boolean(res2.end('next'));
-    expect(await answerTo(httpRequest(house.origin + PATH, { headers: { cookie } }).end())).toEqual({
+    testApp.intercept = (_req, res2) => Boolean(res2.end('next'));
+    expect(await answerTo(httpRequest(testApp.origin + PATH, { headers: { cookie } }).end())).toEqual({
       status: 200,
       body: 'next',
     });
@@ -203,7 +203,7 @@ describe('a download', () => {
 });
 
 test('a refused request whose body never comes ends with its answer', async () => {
-  const socket = connect(house.config.port, '127.0.0.1').setEncoding('latin1');
+  const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('latin1');
   let received = '';
   socket.on('data', (part: string) => (received += part));
   socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Length: 10\r\n\r\n`);

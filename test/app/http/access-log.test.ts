@@ -7,14 +7,14 @@ import { describe, expect, test } from '@jest/globals';
 import { createLog } from '../../../src/observability/logger.ts';
 import type { Logger } from '../../../src/observability/logger.ts';
 import { requestId } from '../../../src/http/request-id.ts';
-import type { RequestNotes } from '../../../src/http/request-context.ts';
-import { createRequestLog } from '../../../src/http/access-log.ts';
+import type { RequestContext } from '../../../src/http/request-context.ts';
+import { createAccessLog } from '../../../src/http/access-log.ts';
 
 /** A server that logs each request as `level` lets it, and its port. */
-async function startServer(level: string, answer: RequestListener, noted: Partial<RequestNotes> = {}) {
+async function startServer(level: string, answer: RequestListener, noted: Partial<RequestContext> = {}) {
   const lines: string[] = [];
   const log = createLog(level, { write: (line) => lines.push(line) });
-  const requests = createRequestLog({ log, toRoute: () => '/a/{b}' });
+  const requests = createAccessLog({ log, toRoute: () => '/a/{b}' });
   const server = createServer((req, res) => {
     Object.assign(requests.begin(req, res, req.url ?? ''), noted);
     answer(req, res);
@@ -176,7 +176,7 @@ describe('is the line that pino would write', () => {
       route: '/api/*',
     } as const;
     const ours = line((log) =>
-      createRequestLog({ log }).ended({ req, res, target: path, client, startedAt: 0, ...known }),
+      createAccessLog({ log }).ended({ req, res, target: path, client, startedAt: 0, ...known }),
     );
     const members = {
       requestId: known.requestId,

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 
 beforeAll(async () => {
-  house = await startHouse({ PUBLIC_URL: 'https://app.example' });
-  house.intercept = (_req, res) => {
+  testApp = await startTestApp({ PUBLIC_URL: 'https://app.example' });
+  testApp.intercept = (_req, res) => {
     res.setHeader('access-control-allow-origin', '*').setHeader('x-powered-by', 'a service');
     return Boolean(res.end('{"value":[]}'));
   };
-  ({ cookie } = await house.enter());
+  ({ cookie } = await testApp.enter());
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 
 /** What is not under `/api/`: pages, errors among them, redirects, exports, files and JSON. */
 const OURS = [
@@ -52,7 +52,7 @@ const WITHOUT_COOKIE = ['GET /', 'GET /api/public/v1/things'];
 /** The head of an answer, its fields by name. */
 async function headersOf(line: string, withCookie: boolean): Promise<Map<string, string>> {
   const fields = ['Host: x', 'Connection: close', ...(withCookie ? [`Cookie: ${cookie}`] : [])];
-  const answer = await sendRaw(house, [`${line} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
+  const answer = await sendRaw(testApp, [`${line} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
   const [status = '', ...lines] = (answer.split('\r\n\r\n', 1)[0] ?? '').split('\r\n');
   expect(status).toMatch(/^HTTP\/1\.1 [2-5]\d\d /);
   return new Map(

@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  house.intercept = (req, res) => {
+  testApp = await startTestApp();
+  testApp.intercept = (req, res) => {
     if (!/\/workspaces/.test(req.url ?? '')) return false;
     res.setHeader('content-type', 'application/json').end('{"value":[]}');
     return true;
   };
-  ({ cookie } = await house.enter());
+  ({ cookie } = await testApp.enter());
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 
 async function statusOf(path: string, site?: string, mode?: string, dest?: string): Promise<number> {
   const fields = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
   const sent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-  const { status } = await request(house.origin)
+  const { status } = await request(testApp.origin)
     .get(path)
     .set({ cookie, ...sent });
   return status;
@@ -35,14 +35,14 @@ const PAGES = [
 ];
 
 test.each(PAGES)('Another site may lead to %s, but not load it', async (path) => {
-  house.calls.length = 0;
+  testApp.calls.length = 0;
   for (const site of ['cross-site', 'same-site']) {
     expect(await statusOf(path, site, 'no-cors', 'image')).toBe(403);
     expect(await statusOf(path, site, 'navigate', 'iframe')).toBe(403);
     expect(await statusOf(path, site, 'cors', 'empty')).toBe(403);
     expect(await statusOf(path, site)).toBe(403);
   }
-  expect(house.calls).toEqual([]);
+  expect(testApp.calls).toEqual([]);
   expect(await statusOf(path, 'cross-site', 'navigate', 'document')).toBe(200);
 });
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 beforeAll(async () => {
-  house = await startHouse();
-  ({ cookie } = await house.enter());
+  testApp = await startTestApp();
+  ({ cookie } = await testApp.enter());
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 
 /** Sends a target as it is written, with a session: its status, and where it leads. */
 async function ask(
@@ -18,7 +18,7 @@ async function ask(
   as = cookie,
 ): Promise<{ status: number; location: string | null }> {
   const fields = ['Host: x', `Cookie: ${as}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
-  const answer = await sendRaw(house, [`${method} ${target} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
+  const answer = await sendRaw(testApp, [`${method} ${target} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
   const location = /^location: (.*)\r$/im.exec(answer.split('\r\n\r\n', 1)[0] ?? '')?.[1] ?? null;
   return { status: Number(answer.slice(9, 12)), location };
 }
@@ -63,7 +63,7 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
 );
 
 test('a sign-out has one address, too', async () => {
-  const own = (await house.enter()).cookie;
+  const own = (await testApp.enter()).cookie;
   for (const target of otherSpellings('/auth/logout'))
     expect(await ask(target, 'POST', own)).toEqual({ status: 404, location: null });
   expect(await ask('/console', 'GET', own)).toMatchObject({ status: 200 });

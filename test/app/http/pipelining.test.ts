@@ -2,25 +2,25 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as API } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
 import { sendRaw } from '../../support/raw.ts';
 
 // One request at a time on a connection (contract, section 3).
 
-let house: House;
+let testApp: TestApp;
 let cookie: string;
 beforeAll(async () => {
-  house = await startHouse();
-  ({ cookie } = await house.enter());
+  testApp = await startTestApp();
+  ({ cookie } = await testApp.enter());
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.calls.length = 0;
-  house.logged.length = 0;
-  house.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{"value":[]}')));
+  testApp.calls.length = 0;
+  testApp.logged.length = 0;
+  testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{"value":[]}')));
 });
 
 const request = (method: string, path: string, ...fields: string[]) =>
@@ -28,8 +28,8 @@ const request = (method: string, path: string, ...fields: string[]) =>
 const statusesOf = (responses: string) => responses.match(/HTTP\/1\.1 \d+/g) ?? [];
 /** Opens a connection. `sendWhole` resolves once the server has read all that was sent. */
 async function openWatched() {
-  const accepted = new Promise<Socket>((resolve) => house.running.server.once('connection', resolve));
-  const client = await openConnection(house.config.port);
+  const accepted = new Promise<Socket>((resolve) => testApp.running.server.once('connection', resolve));
+  const client = await openConnection(testApp.config.port);
   const serverEnd = await accepted;
   const sendWhole = async (text: string) => {
     client.socket.write(text);
@@ -37,13 +37,13 @@ async function openWatched() {
   };
   return { client, sendWhole };
 }
-const requestLines = () => house.logged.filter((line) => line.includes('"msg":"request"'));
+const requestLines = () => testApp.logged.filter((line) => line.includes('"msg":"request"'));
 
 describe('of a thousand requests in one packet', () => {
   test.each(['/openapi.json', '/', '/healthz', API])(
     'the first one (%s) gets a response, which closes the connection',
     async (path) => {
-      const responses = await sendRaw(house, request('GET', path).repeat(1_000));
+      const responses = await sendRaw(testApp, request('GET', path).repeat(1_000));
       expect(statusesOf(responses)).toHaveLength(1);
       expect(responses).toMatch(/^connection: close\r$/im);
       expect(requestLines()).toHaveLength(1);
@@ -51,14 +51,14 @@ describe('of a thousand requests in one packet', () => {
   );
 
   test('one reaches the service', async () => {
-    const responses = await sendRaw(house, request('GET', API, `Cookie: ${cookie}`).repeat(1_000));
+    const responses = await sendRaw(testApp, request('GET', API, `Cookie: ${cookie}`).repeat(1_000));
     expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
-    expect(house.calls).toHaveLength(1);
+    expect(testApp.calls).toHaveLength(1);
   });
 });
 
 test('a client that waits for each response keeps its connection', async () => {
-  const client = await openConnection(house.config.port);
+  const client = await openConnection(testApp.config.port);
   for (let sent = 1; sent <= 64; sent += 1) {
     client.socket.write(request('GET', '/healthz'));
     await eventually(async () => client.text().split('{"status":"ok"}').length > sent);
@@ -69,7 +69,7 @@ test('a client that waits for each response keeps its connection', async () => {
 
 test('a GET behind a POST does not reach the service before the POST has its response', async () => {
   const arrived = createDeferred<() => void>();
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     req.resume().once('end', () => arrived.resolve(() => res.end('created')));
     return true;
   };
@@ -78,16 +78,16 @@ test('a GET behind a POST does not reach the service before the POST has its res
   client.socket.write(`${request('POST', API, ...fields)}hello`);
   const respond = await arrived.promise;
   await sendWhole(request('GET', API, `Cookie: ${cookie}`));
-  expect(house.calls.map(({ method }) => method)).toEqual(['POST']);
+  expect(testApp.calls.map(({ method }) => method)).toEqual(['POST']);
   respond();
   expect(await client.over).toBe('end');
   expect(client.text()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*created$/i);
-  expect(house.calls).toHaveLength(1);
+  expect(testApp.calls).toHaveLength(1);
 });
 
 test('where the head of the response has gone out already, the connection ends with its body', async () => {
   const begun = createDeferred<() => void>();
-  house.intercept = (_req, res) => {
+  testApp.intercept = (_req, res) => {
     res.writeHead(200, { 'content-length': '9' }).write('half');
     begun.resolve(() => res.end(' done'));
     return true;
@@ -100,12 +100,12 @@ test('where the head of the response has gone out already, the connection ends w
   finish();
   expect(await client.over).toBe('end');
   expect(client.text()).toMatch(/half done$/);
-  expect(house.calls).toHaveLength(1);
+  expect(testApp.calls).toHaveLength(1);
 });
 
 test('a request for an upgrade that is dropped does not cost the client the response that is due', async () => {
   const upgrade = request('GET', API, 'Connection: Upgrade', 'Upgrade: websocket');
-  const responses = await sendRaw(house, request('GET', '/healthz') + upgrade);
+  const responses = await sendRaw(testApp, request('GET', '/healthz') + upgrade);
   expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
 });
 
@@ -115,10 +115,10 @@ test.each([
 ])(
   '%s behind a request destroy the connection: their response would be taken for the other',
   async (_what, bytes) => {
-    const client = await openConnection(house.config.port);
-    house.intercept = () => true;
+    const client = await openConnection(testApp.config.port);
+    testApp.intercept = () => true;
     client.socket.write(request('GET', API, `Cookie: ${cookie}`));
-    await eventually(async () => house.calls.length === 1);
+    await eventually(async () => testApp.calls.length === 1);
     client.socket.write(bytes);
     expect(await client.over).toMatch(/^(?:end|closed|ECONNRESET)$/);
     expect(client.text()).toBe('');
@@ -127,6 +127,9 @@ test.each([
 );
 
 test('bytes behind a request that says `Connection: close` do not cost it its response', async () => {
-  const responses = await sendRaw(house, `${request('GET', '/healthz', 'Connection: close')}GET /more HTTP`);
+  const responses = await sendRaw(
+    testApp,
+    `${request('GET', '/healthz', 'Connection: close')}GET /more HTTP`,
+  );
   expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
 });

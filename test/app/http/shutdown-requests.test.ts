@@ -24,13 +24,13 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-interface House extends Pick<Shutdown, 'drain'> {
+interface TestApp extends Pick<Shutdown, 'drain'> {
   readonly server: Server;
   readonly port: number;
 }
 
 /** A server whose answers tell whether it refuses the request as a new call. */
-async function serve(behindBalancer = false): Promise<House> {
+async function serve(behindBalancer = false): Promise<TestApp> {
   const bound = await bindPort('127.0.0.1', 0);
   const { server, drain } = createDrainable(
     (_req, res, isRefused) => res.end(isRefused ? 'refused' : 'served'),
@@ -41,7 +41,7 @@ async function serve(behindBalancer = false): Promise<House> {
 }
 
 /** A connection that the server has accepted. */
-async function enter({ server, port }: House): Promise<Socket> {
+async function enter({ server, port }: TestApp): Promise<Socket> {
   const accepted = once(server, 'connection');
   const caller = connect(port, '127.0.0.1').setEncoding('utf8');
   const entered = Promise.all([accepted, once(caller, 'connect')]);
@@ -59,19 +59,19 @@ async function ask(caller: Socket, path = '/'): Promise<string> {
 
 describe('while it drains', () => {
   test('a call on an idle connection is refused, and closes it', async () => {
-    const house = await serve();
-    const caller = await enter(house);
+    const testApp = await serve();
+    const caller = await enter(testApp);
     expect(await ask(caller)).toMatch(/served$/);
-    const drained = house.drain(5_000);
+    const drained = testApp.drain(5_000);
     expect(await ask(caller)).toMatch(/connection: close[\s\S]*refused$/i);
     expect(await drained).toBe(true);
   });
 
   test('a call that came while the process was held up is answered, however long that was', async () => {
-    const house = await serve();
-    const caller = await enter(house);
+    const testApp = await serve();
+    const caller = await enter(testApp);
     expect(await ask(caller)).toMatch(/served$/);
-    const drained = house.drain(5_000);
+    const drained = testApp.drain(5_000);
     const answer = ask(caller);
     holdUp(1_000);
     expect(await answer).toMatch(/connection: close[\s\S]*refused$/i);
@@ -79,29 +79,29 @@ describe('while it drains', () => {
   });
 
   test('the first call on a connection that was opened just before is served, and closes it', async () => {
-    const house = await serve();
-    const caller = await enter(house);
-    const drained = house.drain(5_000);
+    const testApp = await serve();
+    const caller = await enter(testApp);
+    const drained = testApp.drain(5_000);
     expect(await ask(caller)).toMatch(/connection: close[\s\S]*served$/i);
     expect(await drained).toBe(true);
   });
 
   test('the answer to a call under way closes its connection', async () => {
-    const house = await serve();
-    const caller = await enter(house);
-    house.server.prependOnceListener('request', () => void house.drain(5_000));
+    const testApp = await serve();
+    const caller = await enter(testApp);
+    testApp.server.prependOnceListener('request', () => void testApp.drain(5_000));
     expect(await ask(caller)).toMatch(/connection: close/i);
     await once(caller, 'close');
   });
 
   test('a balancer gets no 503 for what it sends on an idle connection: that is closed at once', async () => {
-    const house = await serve(true);
-    const caller = await enter(house);
+    const testApp = await serve(true);
+    const caller = await enter(testApp);
     await ask(caller);
     let heard = '';
     caller.on('data', (text: string) => (heard += text)).on('error', () => {}); // it may be a reset
     const closed = new Promise((resolve) => caller.once('close', resolve));
-    const drained = house.drain(5_000);
+    const drained = testApp.drain(5_000);
     caller.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     await closed;
     expect(heard).toBe('');
@@ -110,36 +110,36 @@ describe('while it drains', () => {
 });
 
 describe('where somebody checks at intervals whether it is ready', () => {
-  const checkEvery = async (house: House, ms: number) => {
+  const checkEvery = async (testApp: TestApp, ms: number) => {
     for (let times = 0; times < 3; times += 1) {
       advance(ms);
-      const checker = await enter(house);
+      const checker = await enter(testApp);
       await ask(checker, '/check');
       checker.destroy();
     }
   };
 
   test('a drain takes new connections until a check has been told, and no longer', async () => {
-    const house = await serve(true);
-    await checkEvery(house, 5_000);
+    const testApp = await serve(true);
+    await checkEvery(testApp, 5_000);
     using watch = startStopwatch();
-    const drained = house.drain(60_000);
-    expect(await ask(await enter(house))).toMatch(/connection: close[\s\S]*served$/i);
-    await ask(await enter(house), '/check');
+    const drained = testApp.drain(60_000);
+    expect(await ask(await enter(testApp))).toMatch(/connection: close[\s\S]*served$/i);
+    await ask(await enter(testApp), '/check');
     expect(await drained).toBe(true);
     expect(watch.ms()).toBeLessThan(10_000);
-    await expect(enter(house)).rejects.toThrow('ECONNREFUSED');
+    await expect(enter(testApp)).rejects.toThrow('ECONNREFUSED');
   });
 
   /** Calls one after the other through a drain, until one is turned away; how long that took, and the longest time between two. */
   const callThroughDrain = async () => {
-    const house = await serve(true);
-    await checkEvery(house, 150);
+    const testApp = await serve(true);
+    await checkEvery(testApp, 150);
     const began = performance.now();
     using watch = startStopwatch();
-    const drained = house.drain(3_000);
+    const drained = testApp.drain(3_000);
     let [calledAt, pauseMs] = [began, 0];
-    const served = async () => (await ask(await enter(house))).endsWith('served');
+    const served = async () => (await ask(await enter(testApp))).endsWith('served');
     for (let goesOn = true; goesOn && watch.ms() < 20_000; await delay(20)) {
       goesOn = await served().catch(() => false);
       const now = performance.now();
@@ -162,9 +162,9 @@ describe('where somebody checks at intervals whether it is ready', () => {
 });
 
 test('somebody who has checked but once is not waited for', async () => {
-  const house = await serve(true);
-  await ask(await enter(house), '/check');
-  const drained = house.drain(10_000);
-  await expect(enter(house)).rejects.toThrow('ECONNREFUSED');
+  const testApp = await serve(true);
+  await ask(await enter(testApp), '/check');
+  const drained = testApp.drain(10_000);
+  await expect(enter(testApp)).rejects.toThrow('ECONNREFUSED');
   expect(await drained).toBe(true);
 });

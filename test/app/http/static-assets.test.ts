@@ -6,8 +6,8 @@ import express from 'express';
 import request from 'supertest';
 import { createAssets } from '../../../src/http/static-assets.ts';
 import { ROOT } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
 const PUBLIC = join(ROOT, 'public');
 const FOR_GOOD = 'public, max-age=31536000, immutable';
@@ -73,13 +73,13 @@ describe('A folder', () => {
 });
 
 describe('Cloakroom', () => {
-  let house: House;
+  let testApp: TestApp;
   beforeAll(async () => {
-    house = await startHouse();
+    testApp = await startTestApp();
   });
-  afterAll(async () => house[Symbol.asyncDispose]());
+  afterAll(async () => testApp[Symbol.asyncDispose]());
 
-  const open = (path: string) => request(house.origin).get(path);
+  const open = (path: string) => request(testApp.origin).get(path);
 
   test.each([
     ['cloakroom.css', 'text/css; charset=utf-8'],
@@ -87,7 +87,7 @@ describe('Cloakroom', () => {
     ['favicon.svg', 'image/svg+xml'],
     ['openapi.json', 'application/json; charset=utf-8'],
   ])('gives %s as what it is, to be kept for good', async (file, type) => {
-    const answer = await fetch(house.origin + house.services.assets.address(file));
+    const answer = await fetch(testApp.origin + testApp.services.assets.address(file));
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': type,
@@ -107,7 +107,7 @@ describe('Cloakroom', () => {
   });
 
   test('lets nobody keep that it has no such file', async () => {
-    const ours = house.services.assets.address('cloakroom.css').replace('cloakroom.css', '');
+    const ours = testApp.services.assets.address('cloakroom.css').replace('cloakroom.css', '');
     for (const path of [
       ours,
       `${ours}nowhere.js`,
@@ -133,14 +133,16 @@ describe('Cloakroom', () => {
   ])(
     'gives a file whole to who asks for %s: no refusal could be kept in its place',
     async (_what, headers) => {
-      const answer = await open(house.services.assets.address('cloakroom.css')).set(headers).expect(200);
+      const answer = await open(testApp.services.assets.address('cloakroom.css')).set(headers).expect(200);
       expect(answer.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
     },
   );
 
   test('tells of a file without it', async () => {
-    const { headers } = await open(house.services.assets.address('cloakroom.css'));
-    const head = await request(house.origin).head(house.services.assets.address('cloakroom.css')).expect(200);
+    const { headers } = await open(testApp.services.assets.address('cloakroom.css'));
+    const head = await request(testApp.origin)
+      .head(testApp.services.assets.address('cloakroom.css'))
+      .expect(200);
     expect(head.headers).toMatchObject({
       'cache-control': FOR_GOOD,
       'content-length': headers['content-length'],
@@ -148,8 +150,8 @@ describe('Cloakroom', () => {
   });
 
   test('takes nothing in a file’s place', async () => {
-    const answer = await request(house.origin)
-      .post(house.services.assets.address('cloakroom.css'))
+    const answer = await request(testApp.origin)
+      .post(testApp.services.assets.address('cloakroom.css'))
       .expect(404);
     expect(answer.headers['cache-control']).toBe('no-store');
   });

@@ -1,20 +1,20 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH } from '../../support/constants.ts';
-import { startHouse, tokenCalls } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp, tokenCalls } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.calls.length = 0;
-  house.logged.length = 0;
+  testApp.calls.length = 0;
+  testApp.logged.length = 0;
 });
 afterEach(() => {
-  house.intercept = () => false;
+  testApp.intercept = () => false;
 });
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -22,61 +22,61 @@ const TRACE = { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`, tracestate: '
 const MALFORMED = { ...TRACE, traceparent: `00-${TRACE_ID.toUpperCase()}-00f067aa0ba902b7-01` };
 
 const get = async (path: string, headers: Record<string, string>) => {
-  const answer = await fetch(house.origin + path, { headers, redirect: 'manual' });
+  const answer = await fetch(testApp.origin + path, { headers, redirect: 'manual' });
   await answer.text();
   return answer.headers.get('x-request-id') ?? '';
 };
 /** The line of a request, once it is written. */
 const lineOf = async (requestId: string): Promise<object> => {
   const find = () =>
-    house.logged.find((line) => line.includes(requestId) && line.includes('"msg":"request"'));
+    testApp.logged.find((line) => line.includes(requestId) && line.includes('"msg":"request"'));
   await eventually(async () => find() !== undefined);
   return JSON.parse(find() ?? '') as object;
 };
 
 describe('a trace', () => {
   test('is named in the line of its call, and passed on to the service unchanged', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('{}'));
-    const { cookie } = await house.enter();
+    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+    const { cookie } = await testApp.enter();
     const id = await get(API_PATH, { cookie, ...TRACE });
-    expect(house.calls[0]?.headers).toMatchObject(TRACE);
+    expect(testApp.calls[0]?.headers).toMatchObject(TRACE);
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
   test('goes with what a page asks of the service, too', async () => {
-    const { browser } = await house.signIn('/');
-    house.calls.length = 0;
-    const cookie = await browser.jar.getCookieString(house.origin);
+    const { browser } = await testApp.signIn('/');
+    testApp.calls.length = 0;
+    const cookie = await browser.jar.getCookieString(testApp.origin);
     const id = await get('/workspaces', { cookie, ...TRACE });
-    expect(house.calls.map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
+    expect(testApp.calls.map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
   test('goes with a renewal that its request causes', async () => {
-    house.intercept = (req, res) =>
+    testApp.intercept = (req, res) =>
       Boolean(res.end(req.url?.endsWith('/token') ? '{"access_token":"fresh"}' : '{}'));
-    const { cookie } = await house.enter({ expiresAt: 0 });
+    const { cookie } = await testApp.enter({ expiresAt: 0 });
     const id = await get(API_PATH, { cookie, ...TRACE });
-    expect(tokenCalls(house).map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
+    expect(tokenCalls(testApp).map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
     await lineOf(id); // or it would be found in the log of the next test
   });
 
   test('is neither logged nor passed on where it is malformed, nor is its state', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('{}'));
-    const { cookie } = await house.enter();
+    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+    const { cookie } = await testApp.enter();
     const id = await get(API_PATH, { cookie, ...MALFORMED });
-    expect(Object.keys(house.calls[0]?.headers ?? {})).not.toEqual(
+    expect(Object.keys(testApp.calls[0]?.headers ?? {})).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^trace/)]),
     );
     expect(await lineOf(id)).not.toHaveProperty('traceId');
-    expect(house.logged.join('').toLowerCase()).not.toContain(TRACE_ID);
+    expect(testApp.logged.join('').toLowerCase()).not.toContain(TRACE_ID);
   });
 
   test('is passed on to nobody by a request that has none', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('{}'));
-    const { cookie } = await house.enter();
+    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+    const { cookie } = await testApp.enter();
     const id = await get(API_PATH, { cookie, tracestate: 'rojo=1' });
-    expect(Object.keys(house.calls[0]?.headers ?? {})).not.toContain('tracestate');
+    expect(Object.keys(testApp.calls[0]?.headers ?? {})).not.toContain('tracestate');
     expect(await lineOf(id)).not.toHaveProperty('traceId');
   });
 });

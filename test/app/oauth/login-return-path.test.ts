@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 
 test.each(['/auth/Login', '/AUTH/login', '/auth/CALLBACK', '/Auth/session'])(
   'an address with other letters is none of ours: %s',
   async (path) => {
-    const { status } = await fetch(house.origin + path, { redirect: 'manual' });
+    const { status } = await fetch(testApp.origin + path, { redirect: 'manual' });
     expect(status).toBe(404);
   },
 );

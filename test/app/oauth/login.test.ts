@@ -3,31 +3,31 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import request from 'supertest';
 import { Browser } from '../../support/browser.ts';
 import { TOKEN_PATH, WORKSPACES_PATH } from '../../support/constants.ts';
-import { passSignIn, startHouse, tokenCalls } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { passSignIn, startTestApp, tokenCalls } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { sendRaw } from '../../support/raw.ts';
 
-let house: House;
+let testApp: TestApp;
 
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 afterEach(() => {
-  house.intercept = () => false;
-  house.calls.length = 0;
+  testApp.intercept = () => false;
+  testApp.calls.length = 0;
 });
 
 /** The address that sign-in sends the browser to. */
 async function begin(browser: Browser, returnTo = '/workspaces'): Promise<URL> {
-  const page = await browser.fetch(`${house.origin}/auth/login?return_to=${encodeURIComponent(returnTo)}`);
+  const page = await browser.fetch(`${testApp.origin}/auth/login?return_to=${encodeURIComponent(returnTo)}`);
   expect(page.status).toBe(302);
   return new URL(page.headers.get('location') ?? '');
 }
 
 const callback = (parameters: Record<string, string>) =>
-  `${house.origin}/auth/callback?${new URLSearchParams(parameters).toString()}`;
+  `${testApp.origin}/auth/callback?${new URLSearchParams(parameters).toString()}`;
 
 /** An attempt whose callback is yet to come, with what it came back with. */
 async function attempt(returnTo?: string) {
@@ -46,10 +46,10 @@ async function comeBack(browser: Browser, returnTo = '/workspaces'): Promise<str
 describe('signing in', () => {
   test('asks the service with PKCE, a fresh state and the exact redirect_uri', async () => {
     const [one, two] = [await begin(new Browser()), await begin(new Browser())];
-    expect(one.origin + one.pathname).toBe(`${house.serviceOrigin}/api/public/v1/authorization/oauth2/`);
+    expect(one.origin + one.pathname).toBe(`${testApp.serviceOrigin}/api/public/v1/authorization/oauth2/`);
     expect(Object.fromEntries(one.searchParams)).toEqual({
       client_id: 'demo-app',
-      redirect_uri: `${house.origin}/auth/callback`,
+      redirect_uri: `${testApp.origin}/auth/callback`,
       response_type: 'code',
       scope: 'room:read room:write workspace:read',
       state: expect.stringMatching(/^[\w-]{43}$/),
@@ -61,21 +61,21 @@ describe('signing in', () => {
   });
 
   test('takes no redirect_uri from the request', async () => {
-    const answer = await request(house.origin).get('/auth/login').set('host', 'evil.example').expect(302);
+    const answer = await request(testApp.origin).get('/auth/login').set('host', 'evil.example').expect(302);
     expect(new URL(answer.headers['location'] ?? '').searchParams.get('redirect_uri')).toBe(
-      `${house.origin}/auth/callback`,
+      `${testApp.origin}/auth/callback`,
     );
   });
 
   test('leads the whole way to the page that was asked for', async () => {
-    const { page } = await house.signIn('/workspaces?page=2');
+    const { page } = await testApp.signIn('/workspaces?page=2');
     expect(page.status).toBe(200);
-    expect(page.url.href).toBe(`${house.origin}/workspaces?page=2`);
+    expect(page.url.href).toBe(`${testApp.origin}/workspaces?page=2`);
   });
 
   test('leads home where it was told to leave the site', async () => {
-    const { page } = await house.signIn('//evil.example/');
-    expect(page.url.href).toBe(`${house.origin}/workspaces`);
+    const { page } = await testApp.signIn('//evil.example/');
+    expect(page.url.href).toBe(`${testApp.origin}/workspaces`);
   });
 
   test('ends with a 303 and a cookie that no script reads', async () => {
@@ -114,61 +114,61 @@ describe('signing in', () => {
   });
 
   test('ends the session that the browser had when it began, though a strict cookie stays behind', async () => {
-    const { browser } = await house.signIn();
-    const before = (await browser.cookie(house.origin, 'cloakroom')) ?? '';
+    const { browser } = await testApp.signIn();
+    const before = (await browser.cookie(testApp.origin, 'cloakroom')) ?? '';
     const address = await comeBack(browser);
     // A strict session cookie does not come along from another site; the one of the attempt is lax.
-    const cookies = await browser.jar.getCookieString(house.origin);
+    const cookies = await browser.jar.getCookieString(testApp.origin);
     const without = cookies.split('; ').filter((pair) => !pair.startsWith('cloakroom='));
     expect((await new Browser().fetch(address, { headers: { cookie: without.join('; ') } })).status).toBe(
       303,
     );
-    expect(await house.services.records.read(decodeURIComponent(before).slice(2, 45))).toBeNull();
+    expect(await testApp.services.store.read(decodeURIComponent(before).slice(2, 45))).toBeNull();
   });
 
   test('gives a new session id and ends the old session', async () => {
-    const { browser } = await house.signIn();
-    const before = await browser.cookie(house.origin, 'cloakroom');
+    const { browser } = await testApp.signIn();
+    const before = await browser.cookie(testApp.origin, 'cloakroom');
     await browser
-      .open(`${house.origin}/auth/login`)
+      .open(`${testApp.origin}/auth/login`)
       .then(async (consent) => browser.follow(await browser.press(consent, 'Allow')));
-    const after = await browser.cookie(house.origin, 'cloakroom');
+    const after = await browser.cookie(testApp.origin, 'cloakroom');
     expect(after).not.toBe(before);
     const api = (cookie: string | undefined) =>
-      request(house.origin).get('/api/public/v1/workspaces?limit=2').set('cookie', `cloakroom=${cookie}`);
+      request(testApp.origin).get('/api/public/v1/workspaces?limit=2').set('cookie', `cloakroom=${cookie}`);
     expect((await api(before).expect(401)).body.code).toBe('session_expired');
     await api(after).expect(200);
   });
 
   test('leaves nothing in Redis that opens anything', async () => {
-    const { browser } = await house.signIn();
+    const { browser } = await testApp.signIn();
     await begin(new Browser());
     const id = /^s:([\w-]{43})\./.exec(
-      decodeURIComponent((await browser.cookie(house.origin, 'cloakroom')) ?? ''),
+      decodeURIComponent((await browser.cookie(testApp.origin, 'cloakroom')) ?? ''),
     )?.[1];
     expect(id).toBeDefined();
     const dump = await dumpRedis();
     expect(dump).toMatch(/cloakroom:session:/);
     expect(dump).toMatch(/cloakroom:signin:/);
     expect(dump).not.toContain(id);
-    const ticket = await house.services.records.read(id ?? '');
+    const ticket = await testApp.services.store.read(id ?? '');
     expect(dump).not.toContain(ticket?.record.grant.accessToken);
     expect(dump).not.toContain(ticket?.record.grant.refreshToken);
   });
 
   test('leaves no key without a time to live', async () => {
-    await house.signIn();
+    await testApp.signIn();
     await begin(new Browser());
-    const keys = await house.redis.keys('cloakroom:*');
+    const keys = await testApp.redis.keys('cloakroom:*');
     expect(keys.length).toBeGreaterThan(1);
-    expect(await Promise.all(keys.map(async (key) => house.redis.ttl(key)))).not.toContain(-1);
+    expect(await Promise.all(keys.map(async (key) => testApp.redis.ttl(key)))).not.toContain(-1);
   });
 
   test('keeps an attempt for ten minutes', async () => {
     const { state } = await attempt();
     const key = `cloakroom:signin:${createHash('sha256').update(state).digest('base64url')}`;
-    expect(await house.redis.ttl(key)).toBeGreaterThan(590);
-    expect(await house.redis.ttl(key)).toBeLessThanOrEqual(600);
+    expect(await testApp.redis.ttl(key)).toBeGreaterThan(590);
+    expect(await testApp.redis.ttl(key)).toBeLessThanOrEqual(600);
   });
 });
 
@@ -214,7 +214,7 @@ describe('a callback', () => {
       const { browser, state } = await attempt();
       expect((await page(browser, { state, error })).status).toBe(502);
     }
-    const log = house.logged.join('');
+    const log = testApp.logged.join('');
     expect(log).not.toContain('QUERYVALUE');
     expect(log).toContain('the service sent the browser back with an unknown error');
     expect(log).toContain('the service sent the browser back with unsupported_response_type');
@@ -243,7 +243,7 @@ describe('a callback', () => {
     const { browser: other, state } = await attempt();
     await other.fetch(callback({ state, error: 'access_denied' }));
     expect((await page(other, { state, code: 'x' })).status).toBe(400);
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('in another browser than the one that began is refused', async () => {
@@ -253,8 +253,8 @@ describe('a callback', () => {
     const address = await comeBack(attacker);
     const answer = await victim.fetch(address);
     expect(answer.status).toBe(400);
-    expect(await victim.cookie(house.origin, 'cloakroom')).toBeUndefined();
-    expect(tokenCalls(house)).toEqual([]);
+    expect(await victim.cookie(testApp.origin, 'cloakroom')).toBeUndefined();
+    expect(tokenCalls(testApp)).toEqual([]);
   });
 
   test.each([
@@ -265,7 +265,7 @@ describe('a callback', () => {
     'whose code the token endpoint %s is a %i page that offers to try again',
     async (_what, status, answerWith) => {
       const { browser, state } = await attempt();
-      house.intercept = (req, res) => {
+      testApp.intercept = (req, res) => {
         if (req.url !== TOKEN_PATH) return false;
         const answer = answerWith();
         return Boolean(answer === null ? req.socket.destroy() : res.end(JSON.stringify(answer)));
@@ -291,11 +291,11 @@ describe('a callback', () => {
     '/code=SEKRET-1',
     '%2Fcode%3DSEKRET-1',
   ])('at a mangled address leaves its values out of the log: /auth/callback%s', async (mangled) => {
-    house.logged.length = 0;
-    const answer = await fetch(`${house.origin}/auth/callback${mangled}`);
+    testApp.logged.length = 0;
+    const answer = await fetch(`${testApp.origin}/auth/callback${mangled}`);
     expect(answer.status).toBe(404);
     const requestId = answer.headers.get('x-request-id') ?? 'none';
-    const lines = () => house.logged.filter((line) => line.includes(requestId));
+    const lines = () => testApp.logged.filter((line) => line.includes(requestId));
     await eventually(async () => lines().some((line) => line.includes('"msg":"request"')));
     const log = lines().join('');
     expect(log).toContain('"path":"/auth/callback');
@@ -303,22 +303,25 @@ describe('a callback', () => {
   });
 
   test('says nothing secret in the log', async () => {
-    const { browser } = await house.signIn();
-    await browser.open(`${house.origin}/workspaces?limit=3&secret=query-value`);
-    const id = decodeURIComponent((await browser.cookie(house.origin, 'cloakroom')) ?? '').slice(2, 45);
-    const ticket = await house.services.records.read(id);
+    const { browser } = await testApp.signIn();
+    await browser.open(`${testApp.origin}/workspaces?limit=3&secret=query-value`);
+    const id = decodeURIComponent((await browser.cookie(testApp.origin, 'cloakroom')) ?? '').slice(2, 45);
+    const ticket = await testApp.services.store.read(id);
     const { state } = await attempt();
-    await browser.fetch(`${house.origin}/auth/callback#state=fragment-secret`);
+    await browser.fetch(`${testApp.origin}/auth/callback#state=fragment-secret`);
     await sendRaw(
-      house,
+      testApp,
       'GET http://me:target-secret@host/api/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     );
-    await sendRaw(house, 'GET /workspaces#token=raw-secret HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-    house.intercept = (req, res) =>
+    await sendRaw(
+      testApp,
+      'GET /workspaces#token=raw-secret HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    );
+    testApp.intercept = (req, res) =>
       req.url === TOKEN_PATH && Boolean(res.end('{"error":"quotes demo-secret"}'));
-    const spent = await house.enter({ expiresAt: 0 });
-    await request(house.origin).get('/api/public/v1/x').set('cookie', spent.cookie).expect(503);
-    const log = house.logged.join('');
+    const spent = await testApp.enter({ expiresAt: 0 });
+    await request(testApp.origin).get('/api/public/v1/x').set('cookie', spent.cookie).expect(503);
+    const log = testApp.logged.join('');
     expect(log).toContain('"path":"/auth/callback"');
     for (const secret of [
       ...[id, ticket?.record.grant.accessToken, ticket?.record.grant.refreshToken, state],
@@ -333,19 +336,19 @@ describe('signing out', () => {
   const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 
   test('ends the session for good, clears the cookie and what the browser has kept', async () => {
-    const { browser } = await house.signIn();
-    const cookie = await browser.cookie(house.origin, 'cloakroom');
-    const done = await browser.fetch(`${house.origin}/auth/logout`, { method: 'POST', headers: SAME_SITE });
+    const { browser } = await testApp.signIn();
+    const cookie = await browser.cookie(testApp.origin, 'cloakroom');
+    const done = await browser.fetch(`${testApp.origin}/auth/logout`, { method: 'POST', headers: SAME_SITE });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/']);
     expect(done.headers.get('clear-site-data')).toBe('"cache", "storage"');
-    expect(await browser.cookie(house.origin, 'cloakroom')).toBeUndefined();
-    const api = await request(house.origin).get(WORKSPACES_PATH).set('cookie', `cloakroom=${cookie}`);
+    expect(await browser.cookie(testApp.origin, 'cloakroom')).toBeUndefined();
+    const api = await request(testApp.origin).get(WORKSPACES_PATH).set('cookie', `cloakroom=${cookie}`);
     expect(api.body.code).toBe('session_expired');
   });
 
   test('answers a script with 204', async () => {
-    const { cookie } = await house.enter();
-    await request(house.origin)
+    const { cookie } = await testApp.enter();
+    await request(testApp.origin)
       .post('/auth/logout')
       .set({ ...SAME_SITE, cookie, accept: 'application/json' })
       .expect(204);
@@ -354,34 +357,34 @@ describe('signing out', () => {
   test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, {}])(
     'is refused with %j',
     async (headers) => {
-      const { id, cookie } = await house.enter();
-      await request(house.origin)
+      const { id, cookie } = await testApp.enter();
+      await request(testApp.origin)
         .post('/auth/logout')
         .set({ ...headers, cookie })
         .expect(403);
-      expect(await house.services.records.read(id)).not.toBeNull();
+      expect(await testApp.services.store.read(id)).not.toBeNull();
     },
   );
 
   test('takes no GET', async () => {
-    const { id, cookie } = await house.enter();
-    const answer = await request(house.origin).get('/auth/logout').set('cookie', cookie).expect(405);
+    const { id, cookie } = await testApp.enter();
+    const answer = await request(testApp.origin).get('/auth/logout').set('cookie', cookie).expect(405);
     expect(answer.headers['allow']).toBe('POST');
     expect(answer.text).toContain('You have not been signed out');
-    expect(await house.services.records.read(id)).not.toBeNull();
+    expect(await testApp.services.store.read(id)).not.toBeNull();
   });
 });
 
 describe('/auth/session', () => {
   test('says so where nobody is signed in', async () => {
-    await request(house.origin).get('/auth/session').expect(200, { signedIn: false });
+    await request(testApp.origin).get('/auth/session').expect(200, { signedIn: false });
   });
 
   test('says until when, without a token and without extending it', async () => {
-    const { id, cookie } = await house.enter();
+    const { id, cookie } = await testApp.enter();
     const key = `cloakroom:session:${createHash('sha256').update(id).digest('base64url')}`;
-    await house.redis.expire(key, 50);
-    const answer = await request(house.origin).get('/auth/session').set('cookie', cookie).expect(200);
+    await testApp.redis.expire(key, 50);
+    const answer = await request(testApp.origin).get('/auth/session').set('cookie', cookie).expect(200);
     expect(answer.headers['cache-control']).toBe('no-store');
     expect(answer.body).toEqual({
       signedIn: true,
@@ -392,18 +395,18 @@ describe('/auth/session', () => {
     const left = Date.parse(answer.body.idleExpiresAt) - Date.now();
     expect(left).toBeGreaterThan(40_000);
     expect(left).toBeLessThanOrEqual(50_500);
-    expect(await house.redis.ttl(key)).toBeLessThanOrEqual(50);
+    expect(await testApp.redis.ttl(key)).toBeLessThanOrEqual(50);
   });
 });
 
 async function dumpRedis(): Promise<string> {
-  const keys = await house.redis.keys('cloakroom:*');
+  const keys = await testApp.redis.keys('cloakroom:*');
   const values = await Promise.all(
     keys.map(async (key) => {
-      const type = await house.redis.type(key);
-      if (type === 'hash') return JSON.stringify(await house.redis.hgetall(key));
-      if (type === 'list') return JSON.stringify(await house.redis.lrange(key, 0, -1));
-      return (await house.redis.get(key)) ?? '';
+      const type = await testApp.redis.type(key);
+      if (type === 'hash') return JSON.stringify(await testApp.redis.hgetall(key));
+      if (type === 'list') return JSON.stringify(await testApp.redis.lrange(key, 0, -1));
+      return (await testApp.redis.get(key)) ?? '';
     }),
   );
   return [...keys, ...values].join('\n');

@@ -8,16 +8,16 @@ import { startFleet } from '../../support/fleet/fleet.ts';
 import { ready } from '../../support/fleet/ready.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { startSlowLine } from '../../support/fleet/slow-line.ts';
-import { startHouse } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { House } from '../../support/house.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
 const SIGN_IN = { path: '/auth/login', headers: HTML };
 
 afterAll(closeCalls);
 
 /** Begins a sign-in; `from` is what it says of its address. */
-const signIn = async ({ origin }: Pick<House, 'origin'>, from?: string) =>
+const signIn = async ({ origin }: Pick<TestApp, 'origin'>, from?: string) =>
   call(origin, '', {
     ...SIGN_IN,
     headers: { ...HTML, ...(from !== undefined && { 'x-forwarded-for': from }) },
@@ -25,22 +25,22 @@ const signIn = async ({ origin }: Pick<House, 'origin'>, from?: string) =>
 
 /** The statuses of several that begin one after the other. */
 async function statuses(
-  house: Pick<House, 'origin'>,
+  testApp: Pick<TestApp, 'origin'>,
   froms: readonly (string | undefined)[],
 ): Promise<number[]> {
   const answers = [];
-  for (const from of froms) answers.push((await signIn(house, from)).status);
+  for (const from of froms) answers.push((await signIn(testApp, from)).status);
   return answers;
 }
 
 test('past the limit a sign-in is a page with 429 that says how long to wait', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '2' });
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '2' });
   const began = Date.now();
-  expect(await statuses(house, [undefined, undefined])).toEqual([302, 302]);
+  expect(await statuses(testApp, [undefined, undefined])).toEqual([302, 302]);
   // Where a client should wait for less than half a second more, rounding to the nearest second would round down.
   const leftMs = () => began + 600_000 - Date.now();
   await eventually(async () => leftMs() % 1_000 > 100 && leftMs() % 1_000 < 400);
-  const { status, headers, body } = await signIn(house);
+  const { status, headers, body } = await signIn(testApp);
   expect(status).toBe(429);
   expect(headers['content-type']).toMatch(/^text\/html/);
   // A client that waits this long finds the next window: part of a second is rounded up.
@@ -52,29 +52,29 @@ test('past the limit a sign-in is a page with 429 that says how long to wait', a
 });
 
 test('the log tells once in a window, and Redis holds no address', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   await statuses(
-    house,
+    testApp,
     Array.from({ length: 4 }, () => undefined),
   );
-  const lines = house.logged.filter((line) => line.includes('sign-ins of an address are limited'));
+  const lines = testApp.logged.filter((line) => line.includes('sign-ins of an address are limited'));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
   ]);
-  const keys = await house.redis.keys('cloakroom:sign-in-counts:*');
+  const keys = await testApp.redis.keys('cloakroom:sign-in-counts:*');
   expect(keys).toEqual([expect.stringMatching(/^cloakroom:sign-in-counts:[\w-]{43}$/)]);
 });
 
 test('Redis keeps a client address as a hash under a key of its own, derived from the session key', async () => {
-  await using house = await startHouse();
-  await signIn(house);
-  const [key = '', ...more] = await house.redis.keys('cloakroom:sign-in-counts:*');
+  await using testApp = await startTestApp();
+  await signIn(testApp);
+  const [key = '', ...more] = await testApp.redis.keys('cloakroom:sign-in-counts:*');
   expect(more).toEqual([]);
   const unkeyed = getHashes().flatMap((algorithm) => {
     const digest = createHash(algorithm).update('127.0.0.1').digest();
     return [digest.toString('hex'), digest.toString('base64'), digest.toString('base64url')];
   });
-  const { sessionKeys } = house.services.secrets.current;
+  const { sessionKeys } = testApp.services.secrets.current;
   const [sessionKey = Buffer.alloc(0)] = sessionKeys;
   // Of the keys for other uses, one that leaked would tell the addresses.
   const labels = ['cloakroom sealing', 'cloakroom cookie signature'];
@@ -86,61 +86,61 @@ test('Redis keeps a client address as a hash under a key of its own, derived fro
   const names = ['127.0.0.1', ...unkeyed, ...underOtherKeys];
   expect(names.filter((name) => key.includes(name))).toEqual([]);
 
-  await house.services.useSecrets({ ...house.services.secrets.current, sessionKeys: [randomBytes(32)] });
-  await signIn(house);
-  const both = await house.redis.keys('cloakroom:sign-in-counts:*');
+  await testApp.services.useSecrets({ ...testApp.services.secrets.current, sessionKeys: [randomBytes(32)] });
+  await signIn(testApp);
+  const both = await testApp.redis.keys('cloakroom:sign-in-counts:*');
   expect(both).toHaveLength(2);
   expect(both).toContain(key);
 });
 
 test('the window is ten minutes from the first sign-in, and then it is open again', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
-  expect(await statuses(house, [undefined, undefined])).toEqual([302, 429]);
-  const [key = ''] = await house.redis.keys('cloakroom:sign-in-counts:*');
-  const left = await house.redis.pttl(key);
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
+  expect(await statuses(testApp, [undefined, undefined])).toEqual([302, 429]);
+  const [key = ''] = await testApp.redis.keys('cloakroom:sign-in-counts:*');
+  const left = await testApp.redis.pttl(key);
   expect(left).toBeGreaterThan(590_000);
   expect(left).toBeLessThanOrEqual(600_000);
   // Where Redis is slow to count, what the process has counted by itself holds.
   await eventually(async () => {
-    await house.redis.pexpireat(key, 1); // its time is over
-    return (await signIn(house)).status === 302;
+    await testApp.redis.pexpireat(key, 1); // its time is over
+    return (await signIn(testApp)).status === 302;
   });
 });
 
 test('HEAD counts as well: it would begin a sign-in, too', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
-  const head = await request(`${house.origin}/auth/login`, { method: 'HEAD', headers: HTML });
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
+  const head = await request(`${testApp.origin}/auth/login`, { method: 'HEAD', headers: HTML });
   await head.body.dump();
-  expect([head.statusCode, (await signIn(house)).status]).toEqual([302, 429]);
+  expect([head.statusCode, (await signIn(testApp)).status]).toEqual([302, 429]);
 });
 
 test('0 is no limit', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '0' });
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '0' });
   expect(
     await statuses(
-      house,
+      testApp,
       Array.from({ length: 5 }, () => undefined),
     ),
   ).toEqual(Array.from({ length: 5 }, () => 302));
-  expect(await house.redis.keys('cloakroom:sign-in-counts:*')).toEqual([]);
+  expect(await testApp.redis.keys('cloakroom:sign-in-counts:*')).toEqual([]);
 });
 
 test('without proxies of ours X-Forwarded-For changes nothing', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
-  expect(await statuses(house, ['192.0.2.1', '192.0.2.2'])).toEqual([302, 429]);
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
+  expect(await statuses(testApp, ['192.0.2.1', '192.0.2.2'])).toEqual([302, 429]);
 });
 
 test('behind a proxy what it has seen counts: nobody escapes by what they claim, or locks out others', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
   const claims = ['192.0.2.1', '192.0.2.2, 192.0.2.1', '192.0.2.1:49152', '::ffff:192.0.2.1'];
-  expect(await statuses(house, claims)).toEqual([302, 429, 429, 429]);
-  expect(await statuses(house, ['192.0.2.2', '192.0.2.1, 192.0.2.3'])).toEqual([302, 302]);
+  expect(await statuses(testApp, claims)).toEqual([302, 429, 429, 429]);
+  expect(await statuses(testApp, ['192.0.2.2', '192.0.2.1, 192.0.2.3'])).toEqual([302, 302]);
 });
 
 test('the addresses of one IPv6 network are one', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
   const addresses = ['2001:db8:1::1', '2001:db8:1:ffff:2::', '2001:db8:2::1'];
-  expect(await statuses(house, addresses)).toEqual([302, 429, 302]);
+  expect(await statuses(testApp, addresses)).toEqual([302, 429, 302]);
 });
 
 test('processes count together', async () => {
@@ -194,38 +194,38 @@ test('a sign-in waits no longer than a moment for its count: the next is asked o
 });
 
 test('another site can’t use up the sign-ins of its visitors’ network: what it loads is refused, and counts for nothing', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '1' });
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   const picture = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
-  const load = async () => (await call(house.origin, '', { path: '/auth/login', headers: picture })).status;
+  const load = async () => (await call(testApp.origin, '', { path: '/auth/login', headers: picture })).status;
   expect([await load(), await load()]).toEqual([403, 403]);
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-  expect((await call(house.origin, '', { path: '/auth/login', headers: link })).status).toBe(302);
+  expect((await call(testApp.origin, '', { path: '/auth/login', headers: link })).status).toBe(302);
 });
 
 test('a stranger’s sign-in takes little room in Redis, however long the way back that it asks for', async () => {
-  await using house = await startHouse();
+  await using testApp = await startTestApp();
   const room = async (search: string, headers: Readonly<Record<string, string>> = {}) => {
-    await house.redis.flushall();
-    await call(house.origin, '', { path: `/auth/login?return_to=${encodeURIComponent(search)}`, headers });
-    const [key = ''] = await house.redis.keys('cloakroom:signin:*');
-    return house.redis.strlen(key);
+    await testApp.redis.flushall();
+    await call(testApp.origin, '', { path: `/auth/login?return_to=${encodeURIComponent(search)}`, headers });
+    const [key = ''] = await testApp.redis.keys('cloakroom:signin:*');
+    return testApp.redis.strlen(key);
   };
   expect(await room(`/workspaces?find=${'+'.repeat(8_000)}`)).toBeLessThan(4_096);
   expect(await room(`/workspaces?find=${'a'.repeat(8_000)}`)).toBeLessThan(4_096);
   // Who was signed in comes back to where they were.
   const deep = `/workspaces?find=${'a'.repeat(8_000)}`;
-  const cookie = house.services.cookie.write('an-id-of-before').split(';', 1)[0] ?? '';
+  const cookie = testApp.services.cookie.write('an-id-of-before').split(';', 1)[0] ?? '';
   expect(await room(deep, { cookie })).toBeGreaterThan(8_192);
 });
 
 test('an address that begins many sign-ins has room for long ways back in the first quarter of them alone', async () => {
-  await using house = await startHouse({ SIGN_INS_PER_ADDRESS: '8' });
+  await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '8' });
   const begin = async (length: number) => {
-    await house.redis.del(...(await house.redis.keys('cloakroom:signin:*')), 'none');
+    await testApp.redis.del(...(await testApp.redis.keys('cloakroom:signin:*')), 'none');
     const path = `/auth/login?return_to=${encodeURIComponent('/workspaces?find='.padEnd(length, 'a'))}`;
-    expect((await call(house.origin, '', { path, headers: HTML })).status).toBe(302);
-    const [key = ''] = await house.redis.keys('cloakroom:signin:*');
-    return house.redis.strlen(key);
+    expect((await call(testApp.origin, '', { path, headers: HTML })).status).toBe(302);
+    const [key = ''] = await testApp.redis.keys('cloakroom:signin:*');
+    return testApp.redis.strlen(key);
   };
   expect(await begin(4_096)).toBeGreaterThan(4_096);
   expect(await begin(4_096)).toBeGreaterThan(4_096);

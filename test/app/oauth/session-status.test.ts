@@ -1,64 +1,64 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { sessionKey } from '../../../src/session/store.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 const IDLE_SECONDS = 3_600;
 
-let house: House;
+let testApp: TestApp;
 let id: string;
 let cookie: string;
 
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  ({ id, cookie } = await house.enter());
+  ({ id, cookie } = await testApp.enter());
 });
 
 const extend = (headers: Record<string, string> = SAME_SITE) =>
-  request(house.origin)
+  request(testApp.origin)
     .post('/auth/session')
     .set({ cookie, ...headers });
-const keyInRedis = () => sessionKey(house.config.redisPrefix, id);
+const keyInRedis = () => sessionKey(testApp.config.redisPrefix, id);
 
 describe('POST /auth/session', () => {
   test('begins the idle time anew and answers what GET does then', async () => {
-    await house.redis.expire(keyInRedis(), 50);
+    await testApp.redis.expire(keyInRedis(), 50);
     const extended = await extend().expect(200);
-    expect(await house.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
+    expect(await testApp.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
     expect(extended.headers['cache-control']).toBe('no-store');
 
-    const asked = await request(house.origin).get('/auth/session').set('cookie', cookie);
+    const asked = await request(testApp.origin).get('/auth/session').set('cookie', cookie);
     const { idleExpiresAt, ...rest } = extended.body;
     expect(asked.body).toEqual({ ...rest, idleExpiresAt: expect.any(String) });
     expect(Math.abs(Date.parse(asked.body.idleExpiresAt) - Date.parse(idleExpiresAt))).toBeLessThan(5_000);
   });
 
   test('leaves the age of a session what it is', async () => {
-    const before = await request(house.origin).get('/auth/session').set('cookie', cookie);
+    const before = await request(testApp.origin).get('/auth/session').set('cookie', cookie);
     const after = await extend();
     expect(after.body.expiresAt).toBe(before.body.expiresAt);
   });
 
   test('says so where nobody is signed in, and makes no session', async () => {
-    await house.services.records.end(id);
+    await testApp.services.store.end(id);
     await extend().expect(200, { signedIn: false });
-    await request(house.origin).post('/auth/session').set(SAME_SITE).expect(200, { signedIn: false });
-    expect(await house.services.records.peek(id)).toBeNull();
+    await request(testApp.origin).post('/auth/session').set(SAME_SITE).expect(200, { signedIn: false });
+    expect(await testApp.services.store.peek(id)).toBeNull();
   });
 
   test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, {}])(
     'is a 403 problem with %j, and extends nothing',
     async (headers) => {
-      await house.redis.expire(keyInRedis(), 50);
+      await testApp.redis.expire(keyInRedis(), 50);
       const answer = await extend(headers).set('accept', 'text/html').expect(403);
       expect(answer.headers['content-type']).toBe('application/problem+json');
       expect(JSON.parse(answer.text)).toMatchObject({ code: 'cross_site_request', status: 403 });
-      expect(await house.redis.ttl(keyInRedis())).toBeLessThanOrEqual(50);
+      expect(await testApp.redis.ttl(keyInRedis())).toBeLessThanOrEqual(50);
     },
   );
 
@@ -68,11 +68,11 @@ describe('POST /auth/session', () => {
 
   test('sends a cookie of an older session key again, signed with the first', async () => {
     const key = Buffer.alloc(32, 7).toString('base64url');
-    await using rotated = await startHouse({
-      SESSION_KEYS: `${key},${house.config.sessionKeys[0]?.toString('base64url')}`,
+    await using rotated = await startTestApp({
+      SESSION_KEYS: `${key},${testApp.config.sessionKeys[0]?.toString('base64url')}`,
     });
     const entered = await rotated.enter();
-    const old = house.services.cookie.write(entered.id).split(';', 1)[0] ?? '';
+    const old = testApp.services.cookie.write(entered.id).split(';', 1)[0] ?? '';
     const answer = await request(rotated.origin)
       .post('/auth/session')
       .set({ ...SAME_SITE, cookie: old });
@@ -80,7 +80,7 @@ describe('POST /auth/session', () => {
   });
 
   test('is a 503 problem while Redis is away, and keeps the cookie', async () => {
-    await using broken = await startHouse();
+    await using broken = await startTestApp();
     const entered = await broken.enter();
     process.kill(broken.privateRedis.pid, 'SIGSTOP');
     try {
@@ -97,9 +97,9 @@ describe('POST /auth/session', () => {
 });
 
 test('The answer’s Date is of the clock that its times are of', async () => {
-  house.advance(600_000);
-  const { headers, body } = await request(house.origin).get('/auth/session').set('cookie', cookie);
+  testApp.advance(600_000);
+  const { headers, body } = await request(testApp.origin).get('/auth/session').set('cookie', cookie);
   const left = Date.parse(body.idleExpiresAt) - Date.parse(headers['date'] ?? '');
   expect(Math.abs(left - IDLE_SECONDS * 1_000)).toBeLessThan(10_000);
-  house.advance(-600_000);
+  testApp.advance(-600_000);
 });

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cloakroomMetrics } from '../../project/deploy/known-metrics.ts';
 import { API_PATH } from '../../support/constants.ts';
 import { Browser } from '../../support/browser.ts';
-import { startMetricsHouse } from '../../support/metrics-house.ts';
-import type { MetricsHouse } from '../../support/metrics-house.ts';
+import { startMetricsApp } from '../../support/metrics-app.ts';
+import type { MetricsApp } from '../../support/metrics-app.ts';
 import { fc, times } from '../../support/properties.ts';
 import { sendRaw } from '../../support/raw.ts';
 
-let metrics: MetricsHouse;
+let metrics: MetricsApp;
 beforeAll(async () => {
-  metrics = await startMetricsHouse();
+  metrics = await startMetricsApp();
 });
 afterAll(async () => metrics[Symbol.asyncDispose]());
 
@@ -44,7 +44,7 @@ async function strangers(): Promise<string[]> {
 }
 
 async function ask(method: string, path: string, headers: Record<string, string>): Promise<void> {
-  const asked = request(metrics.house.origin + path, { method, headers }).end();
+  const asked = request(metrics.testApp.origin + path, { method, headers }).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   await once(answer.resume(), 'close');
 }
@@ -62,7 +62,7 @@ const method = fc.constantFrom('GET', 'PUT', 'PROPFIND', 'M-SEARCH', 'PURGE', 'T
 
 test('no path, method, query or header of a stranger becomes a label, and none makes a series', async () => {
   const before = await allSeries();
-  const { cookie } = await metrics.house.enter();
+  const { cookie } = await metrics.testApp.enter();
   const hostile = fc.record({ method, path, query: fc.stringMatching(/^[\w=&%]{0,20}$/), own: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(hostile, async (one) => {
@@ -102,36 +102,36 @@ test('no strange method and no unreadable request becomes a label', async () => 
     'CONNECT a:1 HTTP/1.1',
     'nonsense',
   ])
-    await sendRaw(metrics.house, `${head}\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    await sendRaw(metrics.testApp, `${head}\r\nHost: a\r\nConnection: close\r\n\r\n`);
   expect(await strangers()).toEqual([]);
 });
 
 test('no word of the service’s, neither of its token endpoint nor of a callback, becomes a label', async () => {
-  const { house } = metrics;
-  const { cookie } = await house.enter({ expiresAt: 0 });
-  house.intercept = (req, res) => {
+  const { testApp } = metrics;
+  const { cookie } = await testApp.enter({ expiresAt: 0 });
+  testApp.intercept = (req, res) => {
     if (!req.url?.endsWith('/token')) return Boolean(res.writeHead(599).end());
     return Boolean(res.end('{"error":"a_made_up_error","error_description":"secret"}'));
   };
   await ask('GET', API_PATH, { cookie });
-  await ask('GET', API_PATH, { cookie: (await house.enter()).cookie });
+  await ask('GET', API_PATH, { cookie: (await testApp.enter()).cookie });
   const browser = new Browser();
-  const begun = await browser.fetch(`${house.origin}/auth/login`);
+  const begun = await browser.fetch(`${testApp.origin}/auth/login`);
   const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
-  await browser.fetch(`${house.origin}/auth/callback?error=made_up&state=${state}`);
+  await browser.fetch(`${testApp.origin}/auth/callback?error=made_up&state=${state}`);
   expect(await strangers()).toEqual([]);
 });
 
 test('no metric names a session', async () => {
-  const { cookie, id } = await metrics.house.enter();
-  metrics.house.intercept = (_req, res) => Boolean(res.end('{}'));
+  const { cookie, id } = await metrics.testApp.enter();
+  metrics.testApp.intercept = (_req, res) => Boolean(res.end('{}'));
   await ask('GET', API_PATH, { cookie });
   expect(await metrics.text()).not.toContain(id);
 });
 
 test('without a port for them nothing is counted at all', async () => {
-  const { startHouse } = await import('../../support/house.ts');
-  await using house = await startHouse();
-  const { services } = house;
-  expect(services.meters).toBeNull();
+  const { startTestApp } = await import('../../support/test-app.ts');
+  await using testApp = await startTestApp();
+  const { services } = testApp;
+  expect(services.metrics).toBeNull();
 });

@@ -7,14 +7,14 @@ import { createServices } from '../../../src/services.ts';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { Browser } from '../../support/browser.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { startMetricsHouse } from '../../support/metrics-house.ts';
-import type { MetricsHouse } from '../../support/metrics-house.ts';
+import { startMetricsApp } from '../../support/metrics-app.ts';
+import type { MetricsApp } from '../../support/metrics-app.ts';
 import { packageVersion } from '../../support/package-version.ts';
 import { eventually } from '../../support/eventually.ts';
 
-let metrics: MetricsHouse;
+let metrics: MetricsApp;
 beforeAll(async () => {
-  metrics = await startMetricsHouse({ SESSION_MAX_SECONDS: '43200' });
+  metrics = await startMetricsApp({ SESSION_MAX_SECONDS: '43200' });
 });
 afterAll(async () => metrics[Symbol.asyncDispose]());
 let before = new Map<string, number>();
@@ -28,7 +28,7 @@ beforeEach(async () => {
   before = await all();
 });
 afterEach(() => {
-  metrics.house.intercept = () => false;
+  metrics.testApp.intercept = () => false;
 });
 
 /** Resolves once a series has grown by so much in this test. */
@@ -36,13 +36,13 @@ const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
 const call = async (cookie: string) => {
-  const answer = await fetch(`${metrics.house.origin}/api/public/v1/things`, { headers: { cookie } });
+  const answer = await fetch(`${metrics.testApp.origin}/api/public/v1/things`, { headers: { cookie } });
   await answer.text();
   return answer.status;
 };
 /** The service takes what is renewed; `answer` is what its token endpoint says. */
 const renewsTo = (answer: object | null) => {
-  metrics.house.intercept = (req, res) => {
+  metrics.testApp.intercept = (req, res) => {
     if (req.url !== TOKEN_PATH)
       return Boolean(res.writeHead(req.headers.authorization === 'Bearer fresh' ? 200 : 401).end());
     if (answer === null) return Boolean(req.socket.destroy());
@@ -54,20 +54,20 @@ const GRANTED = { access_token: 'fresh', expires_in: 900 };
 /** A browser that was sent to the service, and the `state` that it should come back with. */
 const begin = async () => {
   const browser = new Browser();
-  const begun = await browser.fetch(`${metrics.house.origin}/auth/login`);
+  const begun = await browser.fetch(`${metrics.testApp.origin}/auth/login`);
   const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
   return { browser, state };
 };
 
 describe('signing in and out', () => {
   test('counts what began and what was done, and the session', async () => {
-    const { browser } = await metrics.house.signIn();
+    const { browser } = await metrics.testApp.signIn();
     await expectGrowth('cloakroom_sign_ins_total{outcome="started"}');
     await expectGrowth('cloakroom_sign_ins_total{outcome="signed_in"}');
     await expectGrowth('cloakroom_sessions_started_total');
     const granted = 'grant="authorization_code",outcome="granted"';
     await expectGrowth(`cloakroom_token_endpoint_duration_seconds_count{${granted}}`);
-    await browser.fetch(`${metrics.house.origin}/auth/logout`, {
+    await browser.fetch(`${metrics.testApp.origin}/auth/logout`, {
       method: 'POST',
       headers: { 'sec-fetch-site': 'same-origin' },
     });
@@ -75,9 +75,9 @@ describe('signing in and out', () => {
   });
 
   test('again counts the session before as ended', async () => {
-    const { browser } = await metrics.house.signIn();
-    await browser.open(`${metrics.house.origin}/auth/login`);
-    const consent = await browser.open(`${metrics.house.origin}/auth/login`);
+    const { browser } = await metrics.testApp.signIn();
+    await browser.open(`${metrics.testApp.origin}/auth/login`);
+    const consent = await browser.open(`${metrics.testApp.origin}/auth/login`);
     await browser.follow(await browser.press(consent, 'Allow'));
     await expectGrowth('cloakroom_sessions_ended_total{cause="signed_in_again"}');
   });
@@ -90,7 +90,7 @@ describe('signing in and out', () => {
     ['refused', 'one that says so'],
     ['refused', 'one that refuses'],
   ])('counts one that comes to %s: %s', async (outcome, how) => {
-    const { house } = metrics;
+    const { testApp } = metrics;
     const { browser, state } = await begin();
     const back = {
       Deny: `error=access_denied&state=${state}`,
@@ -99,7 +99,7 @@ describe('signing in and out', () => {
     }[how];
     const answer = { 'one that says so': 'server_error', 'one that refuses': 'invalid_client' }[how];
     renewsTo(answer === undefined ? null : { error: answer });
-    await browser.fetch(`${house.origin}/auth/callback?${back ?? `code=a-code&state=${state}`}`);
+    await browser.fetch(`${testApp.origin}/auth/callback?${back ?? `code=a-code&state=${state}`}`);
     await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
   });
 
@@ -112,7 +112,7 @@ describe('signing in and out', () => {
     ['no code', 'iss=https%3A%2F%2Fanother.example'],
   ])('counts a callback with %s as refused, and as no call of the token endpoint', async (_what, query) => {
     const { browser, state } = await begin();
-    await browser.fetch(`${metrics.house.origin}/auth/callback?${query}&state=${state}`);
+    await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}&state=${state}`);
     await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
     const calls = [...(await all())].filter(([series]) => series.includes('_token_endpoint_duration_'));
     expect(calls.length).toBeGreaterThan(0);
@@ -127,7 +127,7 @@ describe('a renewal', () => {
     ['refused', 500_000],
   ])('counts as led by who asks the token endpoint, where its token is %s', async (trigger, livesMs) => {
     renewsTo(GRANTED);
-    const { cookie } = await metrics.house.enter({ expiresAt: metrics.house.services.now() + livesMs });
+    const { cookie } = await metrics.testApp.enter({ expiresAt: metrics.testApp.services.now() + livesMs });
     await call(cookie);
     await expectGrowth(`cloakroom_renewals_total{trigger="${trigger}",outcome="led"}`);
     await expectGrowth(
@@ -136,26 +136,30 @@ describe('a renewal', () => {
   });
 
   test('counts as joined by who waits for it, and how long another process was waited for', async () => {
-    const { house } = metrics;
-    const other = createServices({ ...house.config, metricsPort: 0 }, house.services.log, house.services.now);
+    const { testApp } = metrics;
+    const other = createServices(
+      { ...testApp.config, metricsPort: 0 },
+      testApp.services.log,
+      testApp.services.now,
+    );
     await redisReady(other.redis);
     try {
-      const { id, cookie } = await house.enter({ expiresAt: 0 });
+      const { id, cookie } = await testApp.enter({ expiresAt: 0 });
       let answer = () => {};
       const asked = new Promise<void>((resolve) => {
-        house.intercept = (req, res) => {
+        testApp.intercept = (req, res) => {
           if (req.url !== TOKEN_PATH) return Boolean(res.end());
           answer = () => void res.end(JSON.stringify(GRANTED));
           resolve();
           return true;
         };
       });
-      const ticket = await other.records.read(id);
+      const ticket = await other.store.read(id);
       if (ticket === null) throw new Error('no session');
       const elsewhere = other.tokens.accessToken(ticket);
       await asked;
-      if (!(house.redis instanceof Redis)) throw new Error('a cluster has no monitor');
-      const monitor = await house.redis.monitor();
+      if (!(testApp.redis instanceof Redis)) throw new Error('a cluster has no monitor');
+      const monitor = await testApp.redis.monitor();
       const seen: string[] = [];
       monitor.on('monitor', (_time: string, [command = '', key = '']: string[], source: string) => {
         if (source !== 'lua' && key.startsWith('cloakroom:session:')) seen.push(command.toLowerCase());
@@ -175,20 +179,20 @@ describe('a renewal', () => {
   });
 
   test('that begins where another process has let go counts as no wait from then on', async () => {
-    const { house } = metrics;
+    const { testApp } = metrics;
     const sum = 'cloakroom_renewal_lock_wait_seconds_sum';
-    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
     const lock = keyBesideSession('cloakroom:', 'renewal', id);
-    await house.redis.set(lock, 'another process', 'PX', 60_000);
-    if (!(house.redis instanceof Redis)) throw new Error('a cluster has no monitor');
-    const monitor = await house.redis.monitor();
+    await testApp.redis.set(lock, 'another process', 'PX', 60_000);
+    if (!(testApp.redis instanceof Redis)) throw new Error('a cluster has no monitor');
+    const monitor = await testApp.redis.monitor();
     const looked = new Promise<void>((resolve) => {
       monitor.on('monitor', (_time: string, [command = '', key = '']: string[]) => {
         if (command.toLowerCase() === 'set' && key === lock) resolve();
       });
     });
     const { promise: asked, resolve: ask } = createDeferred<() => void>();
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return Boolean(res.end());
       ask(() => res.end(JSON.stringify(GRANTED)));
       return true;
@@ -196,7 +200,7 @@ describe('a renewal', () => {
     const beganAt = performance.now();
     const called = call(cookie);
     await looked.finally(() => monitor.disconnect());
-    await house.redis.del(lock);
+    await testApp.redis.del(lock);
     const answer = await asked;
     const seconds = (performance.now() - beganAt) / 1_000;
     await delay(300); // the service takes its time
@@ -213,7 +217,7 @@ describe('a renewal', () => {
     ['token_endpoint', { error: 'temporarily_unavailable' }, 'unavailable'],
   ])('that fails counts by its cause: %s, of %j', async (cause, answer, outcome) => {
     renewsTo(answer);
-    const { cookie } = await metrics.house.enter({ expiresAt: 0 });
+    const { cookie } = await metrics.testApp.enter({ expiresAt: 0 });
     await call(cookie);
     await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="failed"}');
     await expectGrowth(`cloakroom_renewal_failures_total{cause="${cause}"}`);
@@ -225,16 +229,16 @@ describe('a renewal', () => {
   });
 
   test('counts no invalid_grant where somebody else has renewed the session meanwhile', async () => {
-    const { house } = metrics;
-    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const { testApp } = metrics;
+    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
     const renewElsewhere = async () => {
-      const found = await house.services.records.peek(id);
+      const found = await testApp.services.store.peek(id);
       if (found === null) throw new Error('no session');
       const { record } = found.ticket;
-      const grant = { ...record.grant, accessToken: 'fresh', expiresAt: house.services.now() + 900_000 };
-      await house.services.records.replace(found.ticket, { ...record, grant });
+      const grant = { ...record.grant, accessToken: 'fresh', expiresAt: testApp.services.now() + 900_000 };
+      await testApp.services.store.replace(found.ticket, { ...record, grant });
     };
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return Boolean(res.end());
       void renewElsewhere().then(() => res.end('{"error":"invalid_grant"}'));
       return true;
@@ -245,28 +249,28 @@ describe('a renewal', () => {
   });
 
   test('that has no refresh token ends the session, which counts', async () => {
-    const { house } = metrics;
-    const { id } = await house.enter({ expiresAt: 0 });
-    const found = await house.services.records.peek(id);
+    const { testApp } = metrics;
+    const { id } = await testApp.enter({ expiresAt: 0 });
+    const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('no session');
     const { refreshToken: _none, ...grant } = found.ticket.record.grant;
-    await house.services.records.replace(found.ticket, { ...found.ticket.record, grant });
-    await call(house.services.cookie.write(id).split(';', 1)[0] ?? '');
+    await testApp.services.store.replace(found.ticket, { ...found.ticket.record, grant });
+    await call(testApp.services.cookie.write(id).split(';', 1)[0] ?? '');
     await expectGrowth('cloakroom_sessions_ended_total{cause="no_refresh_token"}');
     await expectGrowth('cloakroom_renewal_failures_total{cause="no_refresh_token"}');
   });
 });
 
 test('a session past its age counts once, however many calls find it', async () => {
-  const { cookie } = await metrics.house.enter();
-  metrics.house.advance(43_300_000);
+  const { cookie } = await metrics.testApp.enter();
+  metrics.testApp.advance(43_300_000);
   await Promise.all([call(cookie), call(cookie), call(cookie)]);
   await expectGrowth('cloakroom_sessions_ended_total{cause="age"}');
 });
 
 test('pages and what the service took for them are counted', async () => {
-  const { browser } = await metrics.house.signIn();
-  await browser.open(`${metrics.house.origin}/workspaces`);
+  const { browser } = await metrics.testApp.signIn();
+  await browser.open(`${metrics.testApp.origin}/workspaces`);
   await expectGrowth('cloakroom_service_duration_seconds_count{caller="pages",status="2xx"}', 2);
   await expectGrowth(
     'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="2xx"}',
@@ -275,8 +279,8 @@ test('pages and what the service took for them are counted', async () => {
 });
 
 test('commands of Redis are counted, and the reading of sessions by itself', async () => {
-  const { cookie } = await metrics.house.enter();
-  metrics.house.intercept = (_req, res) => Boolean(res.end());
+  const { cookie } = await metrics.testApp.enter();
+  metrics.testApp.intercept = (_req, res) => Boolean(res.end());
   await call(cookie);
   const now = await all();
   for (const command of ['read', 'other']) {

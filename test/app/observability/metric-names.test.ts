@@ -4,16 +4,16 @@ import { createApp } from '../../../src/app.ts';
 import { REFUSAL_CODES } from '../../../src/gateway/gateway-metrics.ts';
 import { ROUTES, toRouteName } from '../../../src/routes.ts';
 import { routes } from '../../unit/console/openapi-document.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
 // What metrics call routes and problems is written by hand: here it is held to what there is.
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 
 /** What Express keeps of its routes, as far as it is looked at here. */
 interface Layer {
@@ -48,7 +48,7 @@ describe('the routes of the metrics', () => {
   /** Those that no router has: one matches by hand, one is the gateway's, and one is for what there is not. */
   const others = new Set(['/assets/*', '/api/*', 'none']);
   const names = Object.keys(ROUTES).filter((name) => !others.has(name));
-  const appRoutes = () => routesIn(createApp(house.services).router.stack as unknown as Layer[]);
+  const appRoutes = () => routesIn(createApp(testApp.services).router.stack as unknown as Layer[]);
   const isFor = (name: string, path: string) => name === path || (path !== '/' && name.endsWith(path));
 
   test('are those of the app', () => {
@@ -82,7 +82,7 @@ describe('the routes of the metrics', () => {
       .map((name) => name.toUpperCase().replaceAll(/[{}]/g, ''));
     const answers = await Promise.all(
       [...shouted, '/API/public/v1/things'].map(async (path) => {
-        const { status } = await fetch(house.origin + path, { redirect: 'manual' });
+        const { status } = await fetch(testApp.origin + path, { redirect: 'manual' });
         return `${path} ${status} ${toRouteName(path)}`;
       }),
     );

@@ -6,8 +6,8 @@ import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { ROOT } from '../../support/constants.ts';
 import { examined } from '../../support/doctor/examined.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 
 const LINE = /redis-cli -x (ACL SETUSER cloakroom on .+)$/m;
 const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
@@ -17,30 +17,30 @@ const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '
 let server: PrivateRedis;
 /** The test's own connection, as the default user. */
 let redis: Redis;
-let house: House;
+let testApp: TestApp;
 
 beforeAll(async () => {
   server = await startPrivateRedis();
   redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
   await redis.call(command, ...words, '>PASSWORD');
-  house = await startHouse({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
+  testApp = await startTestApp({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
 });
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
   await redis.quit();
   await server[Symbol.asyncDispose]();
 });
 
 test('the user of Redis that the guide makes may do all that a session needs, from sign-in to sign-out', async () => {
   await redis.call('ACL', 'LOG', 'RESET');
-  const { browser } = await house.signIn();
-  const call = async () => (await browser.fetch(`${house.origin}/api/public/v1/workspaces`)).status;
+  const { browser } = await testApp.signIn();
+  const call = async () => (await browser.fetch(`${testApp.origin}/api/public/v1/workspaces`)).status;
   expect(await call()).toBe(200);
-  house.advance(900_000); // the token is spent, and renewed
+  testApp.advance(900_000); // the token is spent, and renewed
   expect(await call()).toBe(200);
-  expect((await browser.fetch(`${house.origin}/workspaces?page=3`)).status).toBe(200);
-  expect((await browser.fetch(`${house.origin}/readyz`)).text).toBe('{"status":"ready"}');
-  await browser.press(await browser.fetch(`${house.origin}/workspaces`), 'Sign out');
+  expect((await browser.fetch(`${testApp.origin}/workspaces?page=3`)).status).toBe(200);
+  expect((await browser.fetch(`${testApp.origin}/readyz`)).text).toBe('{"status":"ready"}');
+  await browser.press(await browser.fetch(`${testApp.origin}/workspaces`), 'Sign out');
   expect(await call()).toBe(401);
   expect(await refusedCommands()).toEqual([]);
   expect(await redis.keys('cloakroom:sign-in-counts:*')).toHaveLength(1);

@@ -1,23 +1,23 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { request } from 'undici';
-import { pseudonymOf } from '../../../src/session/log-id.ts';
+import { sessionLogId } from '../../../src/session/log-id.ts';
 import { hashId, sessionKey } from '../../../src/session/store.ts';
 import type { Browser } from '../../support/browser.ts';
 import { API_PATH } from '../../support/constants.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
-let house: House;
+let testApp: TestApp;
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
-afterAll(async () => house[Symbol.asyncDispose]());
+afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  house.logged.length = 0;
+  testApp.logged.length = 0;
 });
 afterEach(() => {
-  house.intercept = () => false;
+  testApp.intercept = () => false;
 });
 
 type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
@@ -26,7 +26,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 /** The request is part of a trace. */
 const TRACED: Init = { headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` } };
 const lines = (msg: string): Line[] =>
-  house.logged.map((line) => JSON.parse(line) as Line).filter((line) => line['msg'] === msg);
+  testApp.logged.map((line) => JSON.parse(line) as Line).filter((line) => line['msg'] === msg);
 /** The only line of a kind, once it is there, about that session or request: those of a test before may still come. */
 const only = async (msg: string, of: unknown): Promise<Line> => {
   const found = () => lines(msg).filter(({ session, requestId }) => session === of || requestId === of);
@@ -37,32 +37,32 @@ const only = async (msg: string, of: unknown): Promise<Line> => {
 };
 const ask = async (cookie: string, path = API_PATH, init: Init = {}) => {
   const headers = { cookie, ...init.headers };
-  const answer = await fetch(house.origin + path, { redirect: 'manual', ...init, headers });
+  const answer = await fetch(testApp.origin + path, { redirect: 'manual', ...init, headers });
   await answer.text();
   return { status: answer.status, requestId: answer.headers.get('x-request-id') };
 };
 /** The service answers 200 to what its token endpoint gives. */
 const tokenEndpointSays = (answer: object) => {
-  house.intercept = (req, res) =>
+  testApp.intercept = (req, res) =>
     Boolean(res.end(req.url?.endsWith('/token') === true ? JSON.stringify(answer) : '{}'));
 };
 
 describe('the pseudonym of a session', () => {
   test('is the same wherever it is made, and shares nothing with the id or the key in Redis', () => {
     const id = 'ycvZ5hnkJbLxwqaQUPgzyC8wVZDpEZTLMSfvLbLjyzc';
-    expect(pseudonymOf(id)).toBe('RuuwgQWHK_9fnTS9');
-    expect(hashId(id)).not.toContain(pseudonymOf(id));
-    expect(pseudonymOf(`${id}.`)).not.toBe(pseudonymOf(id));
+    expect(sessionLogId(id)).toBe('RuuwgQWHK_9fnTS9');
+    expect(hashId(id)).not.toContain(sessionLogId(id));
+    expect(sessionLogId(`${id}.`)).not.toBe(sessionLogId(id));
   });
 
   test('is in the line of each request with its cookie, of pages as of calls', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
-    const { id, cookie } = await house.enter();
+    testApp.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
+    const { id, cookie } = await testApp.enter();
     const asked: unknown[] = [];
     for (const path of [API_PATH, '/workspaces', '/auth/session'])
       asked.push((await ask(cookie, path)).requestId);
     for (const requestId of asked)
-      expect(await only('request', requestId)).toMatchObject({ session: pseudonymOf(id) });
+      expect(await only('request', requestId)).toMatchObject({ session: sessionLogId(id) });
   });
 
   test.each([
@@ -73,15 +73,15 @@ describe('the pseudonym of a session', () => {
   ])(
     'is in the line of a call that is refused with %i before anybody asks Redis',
     async (status, path, init) => {
-      const { id, cookie } = await house.enter();
+      const { id, cookie } = await testApp.enter();
       const { method = 'GET', headers = {} } = init as { method?: string; headers?: Record<string, string> };
-      const answer = await request(house.origin + path, {
+      const answer = await request(testApp.origin + path, {
         method,
         headers: { cookie, ...headers },
       });
       await answer.body.dump();
       const told = await only('request', answer.headers['x-request-id']);
-      expect(told).toMatchObject({ status, session: pseudonymOf(id) });
+      expect(told).toMatchObject({ status, session: sessionLogId(id) });
     },
   );
 
@@ -95,19 +95,19 @@ describe('the pseudonym of a session', () => {
 
 describe('the life of a session', () => {
   const pseudonymIn = async ({ jar }: Browser) => {
-    const id = /cloakroom=s%3A([\w-]{43})\./.exec(await jar.getCookieString(house.origin))?.[1];
-    return pseudonymOf(id ?? '');
+    const id = /cloakroom=s%3A([\w-]{43})\./.exec(await jar.getCookieString(testApp.origin))?.[1];
+    return sessionLogId(id ?? '');
   };
 
   test('is told from sign-in to sign-out, with the requests that made it', async () => {
-    const { browser, page } = await house.signIn();
+    const { browser, page } = await testApp.signIn();
     const started = await only('session started', await pseudonymIn(browser));
     expect(page.status).toBe(200);
     expect(await only('request', started['requestId'])).toMatchObject({
       route: '/auth/callback',
       session: started['session'],
     });
-    const out = await ask(await browser.jar.getCookieString(house.origin), '/auth/logout', {
+    const out = await ask(await browser.jar.getCookieString(testApp.origin), '/auth/logout', {
       method: 'POST',
       headers: { 'sec-fetch-site': 'same-origin' },
     });
@@ -118,16 +118,16 @@ describe('the life of a session', () => {
   });
 
   test('tells that it was signed out once, however often somebody presses the button', async () => {
-    const { id, cookie } = await house.enter();
+    const { id, cookie } = await testApp.enter();
     const init = { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } };
     await Promise.all([1, 2, 3].map(async () => ask(cookie, '/auth/logout', init)));
-    expect(await only('session ended', pseudonymOf(id))).toMatchObject({ reason: 'signed_out' });
+    expect(await only('session ended', sessionLogId(id))).toMatchObject({ reason: 'signed_out' });
   });
 
   test('tells that it was replaced by a new sign-in', async () => {
-    const { browser } = await house.signIn();
+    const { browser } = await testApp.signIn();
     const before = await pseudonymIn(browser);
-    const consent = await browser.open(`${house.origin}/auth/login`);
+    const consent = await browser.open(`${testApp.origin}/auth/login`);
     await browser.follow(await browser.press(consent, 'Allow'));
     const { requestId } = await only('session started', await pseudonymIn(browser));
     expect(await only('session ended', before)).toMatchObject({ reason: 'signed_in_again', requestId });
@@ -135,11 +135,11 @@ describe('the life of a session', () => {
 
   test('tells that it was renewed, and by which request', async () => {
     tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
-    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
     const { requestId } = await ask(cookie, API_PATH, TRACED);
-    expect(await only('session renewed', pseudonymOf(id))).toMatchObject({
+    expect(await only('session renewed', sessionLogId(id))).toMatchObject({
       level: 'info',
-      session: pseudonymOf(id),
+      session: sessionLogId(id),
       requestId,
       traceId: TRACE_ID,
     });
@@ -147,17 +147,17 @@ describe('the life of a session', () => {
 
   test('tells that a renewal failed, for which request, and that another made it good', async () => {
     tokenEndpointSays({ error: 'temporarily_unavailable' });
-    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
     const { requestId } = await ask(cookie, API_PATH, TRACED);
-    expect(await only('renewal failed; the session is kept', pseudonymOf(id))).toMatchObject({
+    expect(await only('renewal failed; the session is kept', sessionLogId(id))).toMatchObject({
       level: 'warn',
       requestId,
       traceId: TRACE_ID,
     });
     tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
     await eventually(async () => (await ask(cookie)).status === 200);
-    const renewed = await only('session renewed', pseudonymOf(id));
-    expect(await only('renewed at another attempt', pseudonymOf(id))).toMatchObject({
+    const renewed = await only('session renewed', sessionLogId(id));
+    expect(await only('renewed at another attempt', sessionLogId(id))).toMatchObject({
       attemptBefore: 'failed',
       requestId: renewed['requestId'],
     });
@@ -165,9 +165,9 @@ describe('the life of a session', () => {
 
   test('tells that the service has ended it', async () => {
     tokenEndpointSays({ error: 'invalid_grant' });
-    const { id, cookie } = await house.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
     const { requestId } = await ask(cookie, API_PATH, TRACED);
-    expect(await only('session ended', pseudonymOf(id))).toMatchObject({
+    expect(await only('session ended', sessionLogId(id))).toMatchObject({
       reason: 'invalid_grant',
       requestId,
       traceId: TRACE_ID,
@@ -178,10 +178,10 @@ describe('the life of a session', () => {
     'tells the one who came to %s with it',
     (path) => {
       test('that it was past its age', async () => {
-        const { id, cookie } = await house.enter();
-        house.advance(house.config.sessionMaxSeconds * 1_000);
+        const { id, cookie } = await testApp.enter();
+        testApp.advance(testApp.config.sessionMaxSeconds * 1_000);
         const { requestId } = await ask(cookie, path, TRACED);
-        expect(await only('session ended', pseudonymOf(id))).toMatchObject({
+        expect(await only('session ended', sessionLogId(id))).toMatchObject({
           reason: 'age',
           requestId,
           traceId: TRACE_ID,
@@ -189,10 +189,10 @@ describe('the life of a session', () => {
       });
 
       test('that its value was refused', async () => {
-        const { id, cookie } = await house.enter();
-        await house.redis.set(sessionKey(house.config.redisPrefix, id), 'never sealed', 'KEEPTTL');
+        const { id, cookie } = await testApp.enter();
+        await testApp.redis.set(sessionKey(testApp.config.redisPrefix, id), 'never encrypted', 'KEEPTTL');
         const { requestId } = await ask(cookie, path, TRACED);
-        expect(await only('session value refused', pseudonymOf(id))).toMatchObject({
+        expect(await only('session value refused', sessionLogId(id))).toMatchObject({
           requestId,
           traceId: TRACE_ID,
         });
@@ -211,7 +211,7 @@ describe('the line of a request tells what became of its token:', () => {
   const granted = { access_token: 'fresh', expires_in: 900 };
   /** The service takes only what is renewed. */
   const refusesOld = () => {
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       if (req.url?.endsWith('/token') === true) return Boolean(res.end(JSON.stringify(granted)));
       const status = req.headers.authorization === 'Bearer fresh' ? 200 : 401;
       req.resume().on('end', () => res.writeHead(status).end('{"value":[]}'));
@@ -221,39 +221,39 @@ describe('the line of a request tells what became of its token:', () => {
 
   test('it lived', async () => {
     tokenEndpointSays(granted);
-    expect(await tokenOf((await house.enter()).cookie)).toBe('living');
+    expect(await tokenOf((await testApp.enter()).cookie)).toBe('living');
   });
 
   test('it was renewed beside the call', async () => {
     tokenEndpointSays(granted);
-    const { cookie } = await house.enter({ expiresAt: house.services.now() + 5_000 });
+    const { cookie } = await testApp.enter({ expiresAt: testApp.services.now() + 5_000 });
     expect(await tokenOf(cookie)).toBe('renewed_ahead');
   });
 
   test('it was spent, and renewed', async () => {
     tokenEndpointSays(granted);
-    expect(await tokenOf((await house.enter({ expiresAt: 0 })).cookie)).toBe('renewed');
+    expect(await tokenOf((await testApp.enter({ expiresAt: 0 })).cookie)).toBe('renewed');
   });
 
   test('it was refused, and the call replayed', async () => {
     refusesOld();
-    expect(await tokenOf((await house.enter()).cookie)).toBe('replayed');
+    expect(await tokenOf((await testApp.enter()).cookie)).toBe('replayed');
   });
 
   test('it was refused, and what a page asks replayed', async () => {
     refusesOld();
-    expect(await tokenOf((await house.enter()).cookie, '/workspaces')).toBe('replayed');
+    expect(await tokenOf((await testApp.enter()).cookie, '/workspaces')).toBe('replayed');
   });
 
   test('it was refused, and the call too large to be replayed', async () => {
     refusesOld();
     const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'a'.repeat(70_000) };
-    expect(await tokenOf((await house.enter()).cookie, API_PATH, init)).toBe('refused');
+    expect(await tokenOf((await testApp.enter()).cookie, API_PATH, init)).toBe('refused');
   });
 
   test('it was spent, and could not be renewed', async () => {
     tokenEndpointSays({ error: 'invalid_client' });
-    expect(await tokenOf((await house.enter({ expiresAt: 0 })).cookie)).toBe('failed');
+    expect(await tokenOf((await testApp.enter({ expiresAt: 0 })).cookie)).toBe('failed');
   });
 
   test('nothing, where the call did not come so far', async () => {
@@ -262,8 +262,8 @@ describe('the line of a request tells what became of its token:', () => {
 });
 
 test('the line of a call tells its bytes both ways, and what its parts took', async () => {
-  house.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
-  const { cookie } = await house.enter();
+  testApp.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
+  const { cookie } = await testApp.enter();
   const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'twelve bytes' };
   const { requestId } = await ask(cookie, API_PATH, init);
   const line = await only('request', requestId);

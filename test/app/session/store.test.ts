@@ -8,8 +8,8 @@ import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
-import { createSealer } from '../../../src/session/encryption.ts';
-import { createSessionRecords, hashId } from '../../../src/session/store.ts';
+import { createEncryption } from '../../../src/session/encryption.ts';
+import { createSessionStore, hashId } from '../../../src/session/store.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const IDLE_SECONDS = 100;
@@ -45,11 +45,11 @@ beforeEach(() => {
 });
 
 const recordsWith = (...keys: Buffer[]) =>
-  createSessionRecords({
+  createSessionStore({
     redis,
     getex,
     prefix: 'test:',
-    sealer: createSealer({ current: keys }),
+    encryption: createEncryption({ current: keys }),
     idleSeconds: IDLE_SECONDS,
     maxSeconds: 1_000,
     log: createLog('silent'),
@@ -89,59 +89,59 @@ describe('a session in Redis', () => {
   });
 
   test('has a time to live, which reading begins anew and looking does not', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
+    const store = recordsWith(A);
+    await store.create(id, record());
     await redis.expire(keyOf(id), 50);
-    await records.peek(id);
+    await store.peek(id);
     expect(await redis.ttl(keyOf(id))).toBeLessThanOrEqual(50);
-    await records.read(id);
+    await store.read(id);
     expect(await redis.ttl(keyOf(id))).toBeGreaterThan(50);
   });
 
   test('tells when its idle time runs out', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
-    const found = await records.peek(id);
+    const store = recordsWith(A);
+    await store.create(id, record());
+    const found = await store.peek(id);
     expect(Math.abs((found?.idleExpiresAt ?? 0) - clock - 100_000)).toBeLessThan(2_000);
   });
 
   test('ends at its greatest age, whatever is done', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
+    const store = recordsWith(A);
+    await store.create(id, record());
     clock += 999_999;
-    expect(await records.read(id)).not.toBeNull();
+    expect(await store.read(id)).not.toBeNull();
     clock += 1;
-    expect(await records.read(id)).toBeNull();
+    expect(await store.read(id)).toBeNull();
     await eventually(async () => (await redis.get(keyOf(id))) === 'ended'); // it is ended beside the read
     clock -= 500_000;
-    expect(await records.read(id)).toBeNull();
+    expect(await store.read(id)).toBeNull();
   });
 
   test('is read in one command', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
+    const store = recordsWith(A);
+    await store.create(id, record());
     const before = await commandsOf(redis);
-    await records.read(id);
+    await store.read(id);
     const after = await commandsOf(redis);
     const sent = [...after].filter(([name, calls]) => calls !== before.get(name));
     expect(sent).toEqual([['getex', (before.get('getex') ?? 0) + 1]]);
   });
 
   test('is not made twice', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
-    await records.create(id, { ...record(), createdAt: 5 });
+    const store = recordsWith(A);
+    await store.create(id, record());
+    await store.create(id, { ...record(), createdAt: 5 });
     expect((await read(id)).record.createdAt).toBe(clock);
   });
 
   test('leaves a tombstone for ten minutes where it ends, in both ways of ending it', async () => {
-    const records = recordsWith(A);
-    const ends = [async () => records.end(id), async () => records.endUnchanged(await read(id))];
+    const store = recordsWith(A);
+    const ends = [async () => store.end(id), async () => store.endUnchanged(await read(id))];
     for (const end of ends) {
       await redis.del(keyOf(id));
-      await records.create(id, record());
+      await store.create(id, record());
       await end();
-      await records.create(id, record()); // a late write
+      await store.create(id, record()); // a late write
       expect(await redis.get(keyOf(id))).toBe('ended');
       expect(await redis.ttl(keyOf(id))).toBeGreaterThan(590);
       expect(await redis.ttl(keyOf(id))).toBeLessThanOrEqual(600);
@@ -151,11 +151,11 @@ describe('a session in Redis', () => {
 
 describe('replacing a session', () => {
   test('puts the new record in its place and leaves the idle time', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
+    const store = recordsWith(A);
+    await store.create(id, record());
     const ticket = await read(id);
     await redis.expire(keyOf(id), 50);
-    await records.replace(ticket, { ...record(), renewedAt: 7 });
+    await store.replace(ticket, { ...record(), renewedAt: 7 });
     const ttl = await redis.ttl(keyOf(id));
     expect(ttl).toBeGreaterThan(0); // -1 would be a record that never expires
     expect(ttl).toBeLessThanOrEqual(50);
@@ -163,49 +163,49 @@ describe('replacing a session', () => {
   });
 
   test('is seen by a process that has just read the old one, though both are of one length', async () => {
-    const records = recordsWith(A);
-    await records.create(id, { ...record(), renewedAt: 1 });
-    await records.read(id);
+    const store = recordsWith(A);
+    await store.create(id, { ...record(), renewedAt: 1 });
+    await store.read(id);
     await recordsWith(A).replace(await read(id), { ...record(), renewedAt: 7 });
-    expect((await records.read(id))?.record.renewedAt).toBe(7);
+    expect((await store.read(id))?.record.renewedAt).toBe(7);
   });
 
   test('never undoes a newer write', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
+    const store = recordsWith(A);
+    await store.create(id, record());
     const ticket = await read(id);
-    await records.replace(ticket, { ...record(), renewedAt: 7 });
-    expect(await records.replace(ticket, { ...record(), renewedAt: 8 })).toBeNull();
+    await store.replace(ticket, { ...record(), renewedAt: 7 });
+    expect(await store.replace(ticket, { ...record(), renewedAt: 8 })).toBeNull();
     expect((await read(id)).record.renewedAt).toBe(7);
   });
 
   test('brings no ended session back', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
+    const store = recordsWith(A);
+    await store.create(id, record());
     const ticket = await read(id);
-    await records.end(id);
-    expect(await records.replace(ticket, record())).toBeNull();
-    await records.create(id, record());
-    expect(await records.read(id)).toBeNull();
+    await store.end(id);
+    expect(await store.replace(ticket, record())).toBeNull();
+    await store.create(id, record());
+    expect(await store.read(id)).toBeNull();
   });
 
   test('brings back no session whose time has run out', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
+    const store = recordsWith(A);
+    await store.create(id, record());
     const ticket = await read(id);
     await redis.del(keyOf(id));
-    expect(await records.replace(ticket, record())).toBeNull();
-    expect(await records.read(id)).toBeNull();
+    expect(await store.replace(ticket, record())).toBeNull();
+    expect(await store.read(id)).toBeNull();
   });
 
   test('lets only one of two enders and replacers win', async () => {
-    const records = recordsWith(A);
-    await records.create(id, record());
+    const store = recordsWith(A);
+    await store.create(id, record());
     const ticket = await read(id);
-    await records.replace(ticket, { ...record(), renewedAt: 7 });
-    expect(await records.endUnchanged(ticket)).toBe(false);
-    expect(await records.endUnchanged(await read(id))).toBe(true);
-    expect(await records.read(id)).toBeNull();
+    await store.replace(ticket, { ...record(), renewedAt: 7 });
+    expect(await store.endUnchanged(ticket)).toBe(false);
+    expect(await store.endUnchanged(await read(id))).toBe(true);
+    expect(await store.read(id)).toBeNull();
   });
 });
 
@@ -225,18 +225,18 @@ describe('a change of session keys', () => {
 describe('a thief', () => {
   test('with Redis and the session keys, but without the cookie, opens nothing', async () => {
     await recordsWith(A).create(id, record());
-    const sealed = (await redis.get(keyOf(id))) ?? '';
-    expect(createSealer({ current: [A] }).open(sealed, hashId(id), keyOf(id))).toBeNull();
-    expect(createSealer({ current: [A] }).open(sealed, '', keyOf(id))).toBeNull();
+    const encrypted = (await redis.get(keyOf(id))) ?? '';
+    expect(createEncryption({ current: [A] }).open(encrypted, hashId(id), keyOf(id))).toBeNull();
+    expect(createEncryption({ current: [A] }).open(encrypted, '', keyOf(id))).toBeNull();
   });
 
-  test('gains nothing from copying a sealed value to a session of their own, even one that was just opened', async () => {
-    const records = recordsWith(A);
+  test('gains nothing from copying an encrypted value to a session of their own, even one that was just opened', async () => {
+    const store = recordsWith(A);
     const own = randomBytes(32).toString('base64url');
-    await records.create(id, record());
-    await records.create(own, record());
-    await records.read(id);
+    await store.create(id, record());
+    await store.create(own, record());
+    await store.read(id);
     await redis.set(keyOf(own), (await redis.get(keyOf(id))) ?? '', 'EX', 100);
-    expect(await records.read(own)).toBeNull();
+    expect(await store.read(own)).toBeNull();
   });
 });

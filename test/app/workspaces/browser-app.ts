@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import express from 'express';
 import type { ErrorRequestHandler } from 'express';
 import { signInAgain } from '../../../src/oauth/require-session.ts';
-import type { TokenKeeper } from '../../../src/oauth/refresh/token-provider.ts';
+import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
 import { createErrorPages } from '../../../src/http/error-pages.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import type { Logger } from '../../../src/observability/logger.ts';
@@ -13,10 +13,10 @@ import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { createRedis } from '../../../src/redis/client.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { createRequestLog } from '../../../src/http/access-log.ts';
+import { createAccessLog } from '../../../src/http/access-log.ts';
 import { createServiceClient } from '../../../src/upstream/service-client.ts';
-import type { Ticket } from '../../../src/session/record.ts';
-import { createSealer } from '../../../src/session/encryption.ts';
+import type { Session } from '../../../src/session/record.ts';
+import { createEncryption } from '../../../src/session/encryption.ts';
 import { createWorkspacesRouter } from '../../../src/workspaces/routes.ts';
 import { createWorkspaces } from '../../../src/workspaces/workspaces.ts';
 import { render } from '../../support/render.ts';
@@ -26,7 +26,7 @@ export const IDLE_SECONDS = 600;
 export interface BrowserAppOptions {
   readonly serviceOrigin: string;
   readonly redis: RedisClient;
-  readonly tokens?: Pick<TokenKeeper, 'accessToken' | 'tokenAfterRefusal'>;
+  readonly tokens?: Pick<TokenProvider, 'accessToken' | 'tokenAfterRefusal'>;
   readonly timeoutSeconds?: number;
   /** Most connections to the service: says how many pages a session may have under way. */
   readonly connections?: number;
@@ -45,7 +45,7 @@ export interface BrowserApp extends AsyncDisposable {
 }
 
 const silent = createLog('silent');
-const sealer = createSealer({ current: [Buffer.alloc(32, 7)] });
+const encryption = createEncryption({ current: [Buffer.alloc(32, 7)] });
 
 export async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> {
   const { redis, now = Date.now, timeoutSeconds = 10 } = options;
@@ -63,7 +63,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     tokens,
     sessions: { read: (id) => Promise.resolve(options.hasEnded?.() === true ? null : toTicket(id)) },
     redis,
-    sealer,
+    encryption,
     prefix: 'test:',
     idleSeconds: IDLE_SECONDS,
     log: options.log ?? silent,
@@ -72,7 +72,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     now,
   });
 
-  const requests = createRequestLog({ log: silent });
+  const requests = createAccessLog({ log: silent });
   const app = express();
   app.use((req, res, next) => {
     requests.begin(req, res, req.originalUrl);
@@ -85,7 +85,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
       signedIn: [(_req, _res, next) => next()],
       render,
       kinds: ['rooms', 'murals'],
-      ticketOf: (req) => toTicket(req.get('x-test-session') ?? 'session-a'),
+      currentSession: (req) => toTicket(req.get('x-test-session') ?? 'session-a'),
       pageSize: 25,
     }),
   );
@@ -109,9 +109,9 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   };
 }
 
-function toTicket(id: string): Ticket {
+function toTicket(id: string): Session {
   const grant = { accessToken: 'unused', expiresAt: 0, lifetimeMs: 0, scopes: [] };
-  return { id, sealed: '', record: { grant, createdAt: 0 } };
+  return { id, encrypted: '', record: { grant, createdAt: 0 } };
 }
 
 /** A Redis of one's own, and a connection to it. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createLog } from '../../../src/observability/logger.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
-import { createSealer } from '../../../src/session/encryption.ts';
+import { createEncryption } from '../../../src/session/encryption.ts';
 import { createPageTokens } from '../../../src/workspaces/cursors.ts';
 import { json } from '../../support/raw-service.ts';
 import { IDLE_SECONDS, startBrowserApp, startOwnRedis } from './browser-app.ts';
@@ -144,8 +144,8 @@ const marks = (...pages: number[]) =>
   new Map(pages.map((page) => [page, { next: `to ${page}`, before: 25 }]));
 
 function pageTokensOf() {
-  const sealer = createSealer({ current: [Buffer.alloc(32, 7)] });
-  return createPageTokens({ redis, sealer, prefix: 'test:', idleSeconds: 60, log: createLog('silent') });
+  const encryption = createEncryption({ current: [Buffer.alloc(32, 7)] });
+  return createPageTokens({ redis, encryption, prefix: 'test:', idleSeconds: 60, log: createLog('silent') });
 }
 
 test('A session has 32 lists at most: the one used longest ago is forgotten, others are none of its business', async () => {
@@ -205,7 +205,7 @@ test('A page that is visited again and again takes its bytes once', async () => 
   expect(await pagesAt(key)).toEqual([2, 3]);
 });
 
-test('However long a token becomes once it is sealed, a list takes no more than 256 KiB', async () => {
+test('However long a token becomes once it is encrypted, a list takes no more than 256 KiB', async () => {
   const pageTokens = pageTokensOf();
   const longest = '\u0001'.repeat(8_192);
   const eight = [2, 3, 4, 5, 6, 7, 8, 9].map((page) => [page, { next: longest, before: 25 }] as const);

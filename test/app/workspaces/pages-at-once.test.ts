@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import express from 'express';
 import type { ErrorRequestHandler } from 'express';
 import request from 'supertest';
-import type { Ticket } from '../../../src/session/record.ts';
+import type { Session } from '../../../src/session/record.ts';
 import { createPagesAtOnce } from '../../../src/workspaces/pages-at-once.ts';
 import { eventually } from '../../support/eventually.ts';
 import { json } from '../../support/raw-service.ts';
@@ -19,9 +19,9 @@ const start = withEmptyRedis();
 const CONNECTIONS = 24;
 const MOST_PAGES = 3;
 
-const TICKET: Ticket = {
+const TICKET: Session = {
   id: 'a-session',
-  sealed: '',
+  encrypted: '',
   record: { grant: { accessToken: '', expiresAt: 0, lifetimeMs: 0, scopes: [] }, createdAt: 0 },
 };
 

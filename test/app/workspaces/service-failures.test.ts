@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import type { TokenKeeper } from '../../../src/oauth/refresh/token-provider.ts';
+import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
 import { AppError } from '../../../src/errors.ts';
 import { SessionEndedError } from '../../../src/session/session-ended.ts';
 import { json, response } from '../../support/raw-service.ts';
@@ -43,7 +43,7 @@ function causeOf(failure: unknown): unknown {
 /** A keeper that gives `first`, and `second` in exchange for it. */
 function scriptedTokens() {
   const asked: (string | undefined)[] = [];
-  const tokens: Pick<TokenKeeper, 'accessToken' | 'tokenAfterRefusal'> = {
+  const tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterRefusal'> = {
     async accessToken() {
       asked.push(undefined);
       return 'first';

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { WORKSPACES_PATH } from '../../support/constants.ts';
-import { sendJson, startHouse } from '../../support/house.ts';
-import type { House, Interceptor } from '../../support/house.ts';
+import { sendJson, startTestApp } from '../../support/test-app.ts';
+import type { TestApp, Interceptor } from '../../support/test-app.ts';
 import type { Browser } from '../../support/browser.ts';
 
-let house: House;
+let testApp: TestApp;
 let browser: Browser;
 
 beforeAll(async () => {
-  house = await startHouse();
-  ({ browser } = await house.signIn());
+  testApp = await startTestApp();
+  ({ browser } = await testApp.signIn());
 });
 beforeEach(() => {
-  house.intercept = () => false;
-  house.calls.length = 0;
+  testApp.intercept = () => false;
+  testApp.calls.length = 0;
 });
-afterAll(async () => house?.[Symbol.asyncDispose]());
+afterAll(async () => testApp?.[Symbol.asyncDispose]());
 
 const SPECIAL = /[.*+?^${}()|[\]\\/]/g;
 
@@ -46,8 +46,8 @@ function withRooms(count: number): Interceptor {
 
 describe('Inside a workspace', () => {
   test('its kinds of item are tabs, and the bare address shows the first', async () => {
-    house.intercept = withRooms(2);
-    const page = await browser.open(`${house.origin}/workspaces/w1`);
+    testApp.intercept = withRooms(2);
+    const page = await browser.open(`${testApp.origin}/workspaces/w1`);
     expect(page.status).toBe(200);
     expect(page.text).toContain('<a href="/workspaces/w1" aria-current="page">Rooms</a>');
     expect(page.text).toContain('<a href="/workspaces/w1/murals">Murals</a>');
@@ -56,9 +56,9 @@ describe('Inside a workspace', () => {
   });
 
   test('items are paged as workspaces are, and every link keeps the way back', async () => {
-    house.intercept = withRooms(60);
+    testApp.intercept = withRooms(60);
     const back = encodeURIComponent('limit=10&page=3');
-    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?limit=25&page=2&back=${back}`);
+    const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?limit=25&page=2&back=${back}`);
     expect(page.text).toContain('Items 26–50');
     const kept = `&amp;back=${back}`;
     expect(page.text).toContain(`rel="prev" href="/workspaces/w1/rooms?limit=25&amp;page=1${kept}"`);
@@ -72,17 +72,17 @@ describe('Inside a workspace', () => {
   });
 
   test('items can be found', async () => {
-    house.intercept = withRooms(230);
-    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?find=room%20199`);
+    testApp.intercept = withRooms(230);
+    const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?find=room%20199`);
     expect(page.text).toContain('1 matches “room 199” in all 230');
     expect(page.text).toContain('>Room 199<');
     expect(page.text).toContain('href="/workspaces/w1/rooms">Show all rooms</a>');
   });
 
   test('the workspace is called by its name, and shows what is known of it', async () => {
-    const { text } = await browser.open(`${house.origin}/workspaces`);
+    const { text } = await browser.open(`${testApp.origin}/workspaces`);
     const [, id = '', name = ''] = /href="\/workspaces\/(workspace\d+)"[^>]*>([^<]+)</.exec(text) ?? [];
-    const page = await browser.open(`${house.origin}/workspaces/${id}`);
+    const page = await browser.open(`${testApp.origin}/workspaces/${id}`);
     expect(page.text).toContain(`<h1 class="page-head__name" dir="auto">${name}</h1>`);
     expect(page.text).toContain(`<title>Rooms in ${name} · Cloakroom</title>`);
     expect(page.text).toMatch(/<dt><bdi>Created by<\/bdi><\/dt>/);
@@ -101,8 +101,8 @@ describe('Inside a workspace', () => {
     async (_what, answer) => {
       const single = answering(`${WORKSPACES_PATH}/w1`, answer);
       const list = withRooms(2);
-      house.intercept = (req, res) => single(req, res) || list(req, res);
-      const page = await browser.open(`${house.origin}/workspaces/w1`);
+      testApp.intercept = (req, res) => single(req, res) || list(req, res);
+      const page = await browser.open(`${testApp.origin}/workspaces/w1`);
       expect(page.status).toBe(200);
       expect(page.text).toContain('<h1 class="page-head__name" dir="auto">w1</h1>');
       expect(page.text).toContain('>Room 1<');
@@ -110,22 +110,22 @@ describe('Inside a workspace', () => {
   );
 
   test('an empty kind says so', async () => {
-    house.intercept = withRooms(0);
-    const page = await browser.open(`${house.origin}/workspaces/w1`);
+    testApp.intercept = withRooms(0);
+    const page = await browser.open(`${testApp.origin}/workspaces/w1`);
     expect(page.text).toContain('There are no rooms in this workspace yet.');
   });
 
   test('items that are found keep the page and the size, and the way back', async () => {
-    house.intercept = withRooms(60);
+    testApp.intercept = withRooms(60);
     const page = await browser.open(
-      `${house.origin}/workspaces/w1/rooms?limit=10&page=2&find=room&back=page%3D3`,
+      `${testApp.origin}/workspaces/w1/rooms?limit=10&page=2&find=room&back=page%3D3`,
     );
     const all = '/workspaces/w1/rooms?limit=10&amp;page=2&amp;back=limit%3D25%26page%3D3';
     expect(page.text).toContain(`href="${all}">Show all rooms</a>`);
   });
 
   test('a workspace that is not there is a 404 page with ways on', async () => {
-    const page = await browser.open(`${house.origin}/workspaces/nobody/rooms`);
+    const page = await browser.open(`${testApp.origin}/workspaces/nobody/rooms`);
     expect(page.status).toBe(404);
     expect(page.text).toContain('There is nothing here');
   });
@@ -136,8 +136,8 @@ describe('Inside a workspace', () => {
     [429, 503, 'The service asks for a short pause'],
   ])('an error page (%d of the service) keeps the way back to where somebody came from', async (...each) => {
     const [answered, status, words] = each;
-    house.intercept = answering(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, answered, {}));
-    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
+    testApp.intercept = answering(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, answered, {}));
+    const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     expect(page.status).toBe(status);
     expect(page.text).toContain(words);
     const href = '/workspaces?limit=10&amp;page=3';
@@ -147,16 +147,16 @@ describe('Inside a workspace', () => {
   });
 
   test('so does the one that says that the sessions are out of reach', async () => {
-    await house.redis.acl('SETUSER', 'default', '-getex');
-    const page = await browser.open(`${house.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
-    await house.redis.acl('SETUSER', 'default', '+getex');
+    await testApp.redis.acl('SETUSER', 'default', '-getex');
+    const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
+    await testApp.redis.acl('SETUSER', 'default', '+getex');
     expect(page.status).toBe(503);
     expect(page.text).toContain('<a href="/workspaces?limit=10&amp;page=3">');
   });
 
   test('an error page of the workspaces themselves has no way back, but stands among them', async () => {
-    house.intercept = answering(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
-    const page = await browser.open(`${house.origin}/workspaces?page=2`);
+    testApp.intercept = answering(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
+    const page = await browser.open(`${testApp.origin}/workspaces?page=2`);
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
     expect(page.text).not.toContain('class="way-back"');
   });
@@ -167,9 +167,9 @@ describe('Inside a workspace', () => {
     '/workspaces/w1/rooms/more',
     '/workspaces/w1/',
   ])('there is no page at %s but for known kinds', async (path) => {
-    house.intercept = withRooms(1);
-    const page = await browser.open(house.origin + path);
-    expect([page.status, house.calls.length > 0]).toEqual(path.endsWith('/') ? [200, true] : [404, false]);
+    testApp.intercept = withRooms(1);
+    const page = await browser.open(testApp.origin + path);
+    expect([page.status, testApp.calls.length > 0]).toEqual(path.endsWith('/') ? [200, true] : [404, false]);
   });
 
   test.each([
@@ -190,16 +190,16 @@ describe('Inside a workspace', () => {
     '%EF%BC%8E%EF%BC%8E%EF%BC%8Fauthorization%EF%BC%8Foauth2',
     'x'.repeat(257),
   ])('an id that could lead elsewhere on the service is refused before anything is asked: %s', async (id) => {
-    const page = await browser.fetch(`${house.origin}/workspaces/${id}/rooms`);
+    const page = await browser.fetch(`${testApp.origin}/workspaces/${id}/rooms`);
     expect(page.status).toBe(404);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('an id with marks goes to the service as one segment', async () => {
-    house.intercept = answering(`${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`, (res) =>
+    testApp.intercept = answering(`${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`, (res) =>
       sendJson(res, 200, { value: [] }),
     );
-    const page = await browser.open(`${house.origin}/workspaces/a&ä.b/rooms`);
+    const page = await browser.open(`${testApp.origin}/workspaces/a&ä.b/rooms`);
     expect(page.status).toBe(200);
     expect(page.text).toContain('a&amp;ä.b</h1>');
   });
@@ -210,14 +210,14 @@ describe('Inside a workspace', () => {
     '/workspaces/w1.ndjson?limit=10',
     '/workspaces/w1.csv/rooms',
   ])('nobody looks in without a session, and comes back to the very address: %s', async (path) => {
-    const answer = await fetch(house.origin + path, { redirect: 'manual' });
+    const answer = await fetch(testApp.origin + path, { redirect: 'manual' });
     expect(answer.status).toBe(303);
     expect(answer.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
   });
 });
 
 test('WORKSPACE_ITEMS says which kinds there are, and in which order', async () => {
-  await using other = await startHouse({ WORKSPACE_ITEMS: 'whiteboard-notes,rooms' });
+  await using other = await startTestApp({ WORKSPACE_ITEMS: 'whiteboard-notes,rooms' });
   const { browser: visitor } = await other.signIn();
   other.intercept = answering(`${WORKSPACES_PATH}/w1/whiteboard-notes`, (res) =>
     sendJson(res, 200, { value: [] }),

@@ -9,8 +9,8 @@ import { createCertificate } from '../../support/certificate.ts';
 import type { Certificate } from '../../support/certificate.ts';
 import { envOf, soundEnv } from '../../support/doctor/examined.ts';
 import { createDotEnvFolder } from '../../support/dot-env-folder.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { startProgram } from '../../support/programs.ts';
 import { createSmallProject } from '../../project/small-project.ts';
 
@@ -24,16 +24,16 @@ interface Report {
   readonly checks: { id: string; status: string; title: string; detail: string; remedy: string }[];
 }
 
-let house: House;
+let testApp: TestApp;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  house = await startHouse();
-  env = envOf(house);
+  testApp = await startTestApp();
+  env = envOf(testApp);
 });
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
 });
 
 /** What `npm run doctor` runs, with nothing in its environment but this. */

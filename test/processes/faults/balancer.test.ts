@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Browser } from '../../support/browser.ts';
 import type { Page } from '../../support/browser.ts';
-import { passSignIn } from '../../support/house.ts';
+import { passSignIn } from '../../support/test-app.ts';
 import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
 import { startBalancedFleet } from '../../support/fleet/balancer.ts';

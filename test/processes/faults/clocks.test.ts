@@ -64,7 +64,7 @@ test('two processes ten minutes apart do not renew each other’s tokens', async
   await setClocks(FIVE_MINUTES_MS, -FIVE_MINUTES_MS);
   const session = await fleet.enter('demo', { expiresAt: 0 });
   expect(tally(await callTimes(20, session))).toEqual({ 200: 20 });
-  const stored = await fleet.records.peek(session.id);
+  const stored = await fleet.store.peek(session.id);
   await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
   // This time the other one renews.
   await call(fleet.at(1).url, session.cookie);
@@ -88,7 +88,7 @@ describe('the absolute age', () => {
 
   test('is what /auth/session tells', async () => {
     const session = await fleet.enter();
-    const stored = await fleet.records.peek(session.id);
+    const stored = await fleet.store.peek(session.id);
     const { expiresAt } = await sessionStatus(session);
     const began = Date.parse(String(expiresAt)) - MAX_SECONDS * 1_000;
     expect(began).toBe(stored?.ticket.record.createdAt);

@@ -12,8 +12,8 @@ import { fc, times } from '../../support/properties.ts';
 import { COMMANDS, GOES_ON, standStillAt } from './interleavings/commands.ts';
 import { enter } from './interleavings/deeds.ts';
 import { cleanUp, look, settle, useAll } from './interleavings/ending.ts';
-import { openHouse } from './interleavings/house.ts';
-import type { History, House } from './interleavings/house.ts';
+import { openApp } from './interleavings/test-app.ts';
+import type { History, TestApp } from './interleavings/test-app.ts';
 import { LIFETIME_MS, createModel } from './interleavings/model.ts';
 import type { Model } from './interleavings/model.ts';
 
@@ -59,17 +59,17 @@ describe.each([
     await redis[Symbol.asyncDispose]();
   });
 
-  const play = async (commands: Iterable<fc.AsyncCommand<Model, House>>) => {
+  const play = async (commands: Iterable<fc.AsyncCommand<Model, TestApp>>) => {
     const model = createModel();
-    const house = openHouse(fleet, line, model, rotates, history);
+    const testApp = openApp(fleet, line, model, rotates, history);
     try {
-      await enter(house, LIFETIME_MS);
-      await fc.asyncModelRun(() => ({ model, real: house }), commands);
-      await settle(house);
-      await useAll(house);
-      await look(house);
+      await enter(testApp, LIFETIME_MS);
+      await fc.asyncModelRun(() => ({ model, real: testApp }), commands);
+      await settle(testApp);
+      await useAll(testApp);
+      await look(testApp);
     } finally {
-      await cleanUp(house);
+      await cleanUp(testApp);
     }
   };
 

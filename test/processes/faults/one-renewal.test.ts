@@ -45,7 +45,7 @@ test('200 calls of one session at its expiry make one token call, and all get an
   reportFault({
     fault: '200 calls at once at an expiry, rotation on',
     answers,
-    sessionsLost: (await fleet.records.peek(id)) === null ? 1 : 0,
+    sessionsLost: (await fleet.store.peek(id)) === null ? 1 : 0,
   });
   expect(tally(answers)).toEqual({ 200: CALLS });
   expect(fleet.service.refreshes).toHaveLength(1);
@@ -70,7 +70,7 @@ async function refreshThrice(given: Fleet): Promise<string[]> {
   const { id, cookie } = await given.enter('demo', { expiresAt: 0 });
   for (let round = 0; round < 3; round += 1) {
     expect(tally(await callAll(cookie, 40, given))).toEqual({ 200: 40 });
-    const stored = await given.records.peek(id);
+    const stored = await given.store.peek(id);
     await given.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
     const aheadMs = (round + 1) * TOKEN_AGE_MS;
     await Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(aheadMs)));
@@ -128,7 +128,7 @@ test('shortly before an expiry nobody waits: calls go out while the one renewal 
   const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: Date.now() + 30_000 });
   expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
   await endpoint.reached();
-  expect((await fleet.records.peek(id))?.ticket.record.grant).toEqual(grant);
+  expect((await fleet.store.peek(id))?.ticket.record.grant).toEqual(grant);
   endpoint.release();
   expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
   expect(fleet.service.refreshes).toHaveLength(1);

@@ -23,7 +23,7 @@ test.each([200, 400, 401, 500, 503])(
     const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: 0 });
     const [here = '', there = ''] = fleet.processes.map(({ url }) => url);
     expect(await call(here, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
-    expect(await fleet.records.peek(id)).toBeNull();
+    expect(await fleet.store.peek(id)).toBeNull();
     expect(await call(there, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
     const page = await call(there, cookie, { path: '/workspaces', headers: { accept: 'text/html' } });
     expect(page).toMatchObject({
@@ -41,5 +41,5 @@ test('a grant that the user took back at the service ends at its next renewal', 
   const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: 0 });
   await fleet.service.revokeGrant(grant.accessToken);
   expect(await call(fleet.processes[0]?.url ?? '', cookie)).toMatchObject({ code: 'session_expired' });
-  expect(await fleet.records.peek(id)).toBeNull();
+  expect(await fleet.store.peek(id)).toBeNull();
 });

@@ -9,7 +9,7 @@ import { freePort } from '../../support/fleet/free-port.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { startVisitor } from '../../support/fleet/visitors.ts';
-import { passSignIn } from '../../support/house.ts';
+import { passSignIn } from '../../support/test-app.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 let redis: RedisServer;

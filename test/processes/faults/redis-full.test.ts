@@ -54,7 +54,7 @@ test('with Redis full, calls, pages and /auth/session work', () => {
 
 test('with Redis full, signing out works, and for good', async () => {
   expect(seen.during.logout.map(({ status }) => status)).toEqual([303, 303]);
-  expect(await fleet.records.peek(seen.sessions.leaving.id)).toBeNull();
+  expect(await fleet.store.peek(seen.sessions.leaving.id)).toBeNull();
 });
 
 test('with Redis full, signing in is a 503 page that says when to come again', () => {
@@ -91,7 +91,7 @@ test('with Redis full, every answer is there within two seconds', () => {
 test('with room again, renewals and sign-in go on by themselves, and nobody is signed out', async () => {
   const { sessions, answers, recoveredInMs } = seen;
   const kept = await Promise.all(
-    [sessions.living, sessions.spent, ahead].map(async ({ id }) => fleet.records.peek(id)),
+    [sessions.living, sessions.spent, ahead].map(async ({ id }) => fleet.store.peek(id)),
   );
   reportFault({
     fault: 'Redis is full (noeviction)',

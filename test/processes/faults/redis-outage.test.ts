@@ -107,7 +107,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
   test('and when it is back, all goes on by itself, and nobody is signed out', async () => {
     const { sessions, answers, recoveredInMs } = seen;
     const kept = await Promise.all(
-      [sessions.living, sessions.spent].map(async ({ id }) => fleet.records.peek(id)),
+      [sessions.living, sessions.spent].map(async ({ id }) => fleet.store.peek(id)),
     );
     reportFault({
       fault: `Redis ${how}`,

@@ -47,7 +47,7 @@ describe('while Redis answers 300 ms late', () => {
       end: () => void (line.delayMs = 0),
     });
     const { living, spent } = seen.sessions;
-    const kept = await Promise.all([living, spent].map(async ({ id }) => fleet.records.peek(id)));
+    const kept = await Promise.all([living, spent].map(async ({ id }) => fleet.store.peek(id)));
     reportFault({
       fault: 'Redis answers 300 ms late',
       answers: seen.answers,
@@ -80,7 +80,7 @@ test('a lock that Redis granted too late to be of use keeps nobody waiting', asy
   reportFault({
     fault: 'Redis grants a renewal lock too late',
     answers: await load.stop(),
-    sessionsLost: (await fleet.records.peek(id)) === null ? 1 : 0,
+    sessionsLost: (await fleet.store.peek(id)) === null ? 1 : 0,
     recoveredInMs,
   });
   // One that nobody knows to hold it would run out by itself after five seconds, 3.5 from here.

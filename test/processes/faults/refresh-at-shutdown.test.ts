@@ -58,7 +58,7 @@ test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', 
   await releaseAfter(PAST_SHUTDOWN_MS + 2_000, gate); // refreshes once had two seconds more
   expect(await exitCode).toBe(1); // the request took longer than the drain
   await cutOff;
-  const stored = await fleet.records.peek(session.id);
+  const stored = await fleet.store.peek(session.id);
   expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
   expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
   expect(fleet.service.refreshes).toHaveLength(1);
@@ -73,7 +73,7 @@ test('a process that ends after SHUTDOWN_SECONDS, for a refresh in the backgroun
   await releaseAfter(PAST_SHUTDOWN_MS, gate);
   expect(await exitCode).toBe(1);
   expect(leaving.logged().at(-1)).toMatchObject({ msg: 'stopped', inTime: false });
-  const stored = await fleet.records.peek(session.id);
+  const stored = await fleet.store.peek(session.id);
   expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
 });
 

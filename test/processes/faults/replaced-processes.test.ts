@@ -26,8 +26,8 @@ const startCallers = (callers: number, kinds: readonly (() => Promise<Answer>)[]
     return (kinds[count % kinds.length] as () => Promise<Answer>)();
   });
 
-async function lostSessions({ records }: BalancedFleet, entered: readonly Entered[]): Promise<number> {
-  const found = await Promise.all(entered.map(async ({ id }) => records.peek(id)));
+async function lostSessions({ store }: BalancedFleet, entered: readonly Entered[]): Promise<number> {
+  const found = await Promise.all(entered.map(async ({ id }) => store.peek(id)));
   return found.filter((record) => record === null).length;
 }
 

@@ -50,7 +50,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
 
   const urlOf = (at: number) => fleet.at(at).url;
   const sessionKey = ({ id }: Entered) => `cloakroom:session:${hashId(id)}`;
-  /** But for the `next` tokens that a page in flight may still leave: sealed under the dead id, they open to nobody. */
+  /** But for the `next` tokens that a page in flight may still leave: encrypted under the dead id, they open to nobody. */
   const keysOf = async ({ id }: Entered) => fleet.redis.keys(`cloakroom:[sar]*${hashId(id)}*`);
   /** How often a session was read for a call or a page. */
   const sessionReads = async () =>

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createSealer } from '../../../src/session/encryption.ts';
+import { createEncryption } from '../../../src/session/encryption.ts';
 import { hashId } from '../../../src/session/store.ts';
 import { SESSION_KEY } from '../../support/constants.ts';
 import { call, closeCalls, signOut } from '../../support/fleet/calls.ts';
@@ -24,7 +24,7 @@ afterAll(async () => {
 const keyOf = ({ id }: Entered) => `cloakroom:session:${hashId(id)}`;
 const valueOf = async (session: Entered) => (await fleet.redis.get(keyOf(session))) ?? '';
 const PAGES = [1, 2, 3, 4, 5];
-const sealer = createSealer({ current: [Buffer.from(SESSION_KEY, 'base64url')] });
+const encryption = createEncryption({ current: [Buffer.from(SESSION_KEY, 'base64url')] });
 
 describe('a thief', () => {
   /** Every key and every value, as a copy of Redis would show them. */
@@ -65,15 +65,15 @@ describe('a thief', () => {
   });
 
   test('with all of Redis and the session keys opens nothing', () => {
-    // Whatever can be made of what is there, tried as the secret that sealed it, under every name it may have.
+    // Whatever can be made of what is there, tried as the secret that encrypted it, under every name it may have.
     const all = [...dump].flat();
     const secrets = new Set(['', SESSION_KEY, ...all, ...all.flatMap((text) => text.split(/[:.\n]/))]);
     const tried = [...dump].flatMap(([key, value]) =>
       value
         .split('\n')
-        .flatMap((sealed) =>
+        .flatMap((encrypted) =>
           [key, ...PAGES.map((page) => `${key}:${page}`)].flatMap((name) =>
-            [...secrets].map((secret) => sealer.open(sealed, secret, name)),
+            [...secrets].map((secret) => encryption.open(encrypted, secret, name)),
           ),
         ),
     );
@@ -83,9 +83,9 @@ describe('a thief', () => {
 
   test('with one cookie, too, opens what that session left, and nothing of another', () => {
     const opened = [...dump].flatMap(([key, value]) =>
-      value.split('\n').flatMap((sealed) =>
+      value.split('\n').flatMap((encrypted) =>
         [key, ...PAGES.map((page) => `${key}:${page}`)].flatMap((name) => {
-          const plain = sealer.open(sealed, victim.id, name);
+          const plain = encryption.open(encrypted, victim.id, name);
           return plain === null ? [] : [plain.text];
         }),
       ),
@@ -93,30 +93,30 @@ describe('a thief', () => {
     expect(opened.filter((text) => text.includes(victim.grant.accessToken))).toHaveLength(1);
     expect(opened.length).toBeGreaterThan(1); // its page tokens
     expect(opened.filter((text) => text.includes(other.grant.accessToken))).toEqual([]);
-    const [sealed, key] = [dump.get(keyOf(other)) ?? '', keyOf(other)];
-    expect([sealer.open(sealed, other.id, key), sealer.open(sealed, victim.id, key)]).toEqual([
+    const [encrypted, key] = [dump.get(keyOf(other)) ?? '', keyOf(other)];
+    expect([encryption.open(encrypted, other.id, key), encryption.open(encrypted, victim.id, key)]).toEqual([
       { current: true, text: expect.stringContaining(other.grant.accessToken) },
       null,
     ]);
   });
 });
 
-describe('a sealed value that was', () => {
+describe('an encrypted value that was', () => {
   const BYTES = 16 + 12; // a nonce and a tag
-  test.each<[how: string, change: (sealed: string) => string | Promise<string>]>([
+  test.each<[how: string, change: (encrypted: string) => string | Promise<string>]>([
     ['moved to the key of another session', async () => valueOf(await fleet.enter('mallory'))],
-    ['cut at its end', (sealed) => sealed.slice(0, -1)],
-    ['cut to its nonce and tag', (sealed) => sealed.slice(0, sealed.lastIndexOf('.') + 1 + BYTES)],
+    ['cut at its end', (encrypted) => encrypted.slice(0, -1)],
+    ['cut to its nonce and tag', (encrypted) => encrypted.slice(0, encrypted.lastIndexOf('.') + 1 + BYTES)],
     ['cut to nothing', () => ''],
-    ['flipped in one bit of its text', (sealed) => flip(sealed, 40)],
-    ['flipped in one bit of its nonce', (sealed) => flip(sealed, 0)],
-    ['flipped in one bit of its tag', (sealed) => flip(sealed, -1)],
-    ['given another version', (sealed) => sealed.replace(/^1/, '2')],
+    ['flipped in one bit of its text', (encrypted) => flip(encrypted, 40)],
+    ['flipped in one bit of its nonce', (encrypted) => flip(encrypted, 0)],
+    ['flipped in one bit of its tag', (encrypted) => flip(encrypted, -1)],
+    ['given another version', (encrypted) => encrypted.replace(/^1/, '2')],
     [
       'given to another session key',
-      (sealed) => sealed.replace(/\.[^.]+\./, `.${randomBytes(6).toString('base64url')}.`),
+      (encrypted) => encrypted.replace(/\.[^.]+\./, `.${randomBytes(6).toString('base64url')}.`),
     ],
-    ['replaced by what was never sealed', () => JSON.stringify({ grant: { accessToken: 'mine' } })],
+    ['replaced by what was never encrypted', () => JSON.stringify({ grant: { accessToken: 'mine' } })],
   ])('%s counts as no session, and the log says so without showing it', async (_how, change) => {
     const session = await fleet.enter();
     expect((await call(fleet.at(0).url, session.cookie)).status).toBe(200);
@@ -168,11 +168,11 @@ async function everythingAt(key: string): Promise<string> {
   return (await fleet.redis.get(key)) ?? '';
 }
 
-/** Flips one bit of the sealed bytes; from the end where `at` is negative. */
-function flip(sealed: string, at: number): string {
-  const dot = sealed.lastIndexOf('.') + 1;
-  const bytes = Buffer.from(sealed.slice(dot), 'base64url');
+/** Flips one bit of the encrypted bytes; from the end where `at` is negative. */
+function flip(encrypted: string, at: number): string {
+  const dot = encrypted.lastIndexOf('.') + 1;
+  const bytes = Buffer.from(encrypted.slice(dot), 'base64url');
   const place = at < 0 ? bytes.length + at : at;
   bytes.writeUInt8(bytes.readUInt8(place) ^ 1, place);
-  return sealed.slice(0, dot) + bytes.toString('base64url');
+  return encrypted.slice(0, dot) + bytes.toString('base64url');
 }

@@ -33,7 +33,7 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
   // Renewed just now, its token is refused: the next renewal takes the lock and waits a whole second for its turn, since for the
   // clock of its process the one before is yet to come.
   await holder.setClock(-FIVE_MINUTES_MS);
-  const stored = await fleet.records.peek(session.id);
+  const stored = await fleet.store.peek(session.id);
   await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
   const lock = keyBesideSession('cloakroom:', 'renewal', session.id);
   await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first one

@@ -42,7 +42,7 @@ test('while the service refuses connections, sessions are kept, and go on when i
   await load.next(200);
   const recoveredInMs = over.ms();
   const answers = await load.stop();
-  const kept = await Promise.all([spent, living].map(async ({ id }) => fleet.records.peek(id)));
+  const kept = await Promise.all([spent, living].map(async ({ id }) => fleet.store.peek(id)));
   reportFault({
     fault: 'service refuses connections',
     answers,
@@ -73,7 +73,7 @@ test('a token endpoint that is slow, but not too slow, costs nobody a call', asy
   reportFault({
     fault: 'token endpoint takes 600 ms',
     answers,
-    sessionsLost: (await fleet.records.peek(id)) === null ? 1 : 0,
+    sessionsLost: (await fleet.store.peek(id)) === null ? 1 : 0,
   });
   expect(tally(answers)).toEqual({ 200: 20 });
   expect(fleet.service.refreshes).toHaveLength(before + 1);

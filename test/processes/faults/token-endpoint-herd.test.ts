@@ -52,7 +52,7 @@ test('sessions that failed at the same moment are let in one after the other', a
   const recoveredInMs = performance.now() - over;
   await Promise.all(loads.map(async (load) => load.next(200)));
   const answers = (await Promise.all(loads.map(async (load) => load.stop()))).flat();
-  const kept = await Promise.all(sessions.map(async ({ id }) => fleet.records.peek(id)));
+  const kept = await Promise.all(sessions.map(async ({ id }) => fleet.store.peek(id)));
   reportFault({
     fault: `token endpoint away for ${SESSIONS} sessions at once`,
     answers,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { pseudonymOf } from '../../../src/session/log-id.ts';
+import { sessionLogId } from '../../../src/session/log-id.ts';
 import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
 import type { Answer, Load } from '../../support/fleet/calls.ts';
 import { reportFault } from '../../support/fleet/report.ts';
@@ -94,7 +94,7 @@ beforeAll(async () => {
   const failures = failuresBySession();
   for (const { spent, living } of seen.values())
     for (const watched of [spent, living])
-      watched.failedAt = failures.get(pseudonymOf(watched.session.id)) ?? [];
+      watched.failedAt = failures.get(sessionLogId(watched.session.id)) ?? [];
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
@@ -181,9 +181,7 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
 
   test('and when it comes back, all goes on by itself', async () => {
     const { spent, living, recoveredInMs } = outage;
-    const kept = await Promise.all(
-      [spent, living].map(async ({ session }) => fleet.records.peek(session.id)),
-    );
+    const kept = await Promise.all([spent, living].map(async ({ session }) => fleet.store.peek(session.id)));
     reportFault({
       fault: `token endpoint ${how}`,
       answers: [...spent.load.answers, ...living.load.answers],

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../support/fleet/free-port.ts';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { startKeptProgram } from '../../support/kept-program.mjs';
 
 /** A cache in front of Cloakroom that users share. It says `X-Cache: HIT` where it responds by itself. */
@@ -15,18 +15,18 @@ interface SharedCache extends AsyncDisposable {
 const KEYS = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64url'));
 
 let folder: string;
-let house: House;
-/** Signs with the key that comes second at `house`. */
-let before: House;
+let testApp: TestApp;
+/** Signs with the key that comes second at `testApp`. */
+let before: TestApp;
 let caches: Readonly<Record<string, SharedCache>>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cloakroom-caches-'));
-  [house, before] = await Promise.all([
-    startHouse({ SESSION_KEYS: KEYS.join() }),
-    startHouse({ SESSION_KEYS: KEYS[1] }),
+  [testApp, before] = await Promise.all([
+    startTestApp({ SESSION_KEYS: KEYS.join() }),
+    startTestApp({ SESSION_KEYS: KEYS[1] }),
   ]);
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     const { searchParams } = new URL(req.url ?? '', 'http://service.test');
     for (const field of searchParams.getAll('field')) {
       const [name = '', value = ''] = field.split(': ');
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const cache of Object.values(caches)) await cache[Symbol.asyncDispose]();
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
   await before[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
@@ -75,7 +75,7 @@ async function startNginxCache(name: string, rules: string): Promise<SharedCache
         server {
           listen 127.0.0.1:${port};
           location / {
-            proxy_pass ${house.origin};
+            proxy_pass ${testApp.origin};
             proxy_cache shared;
             proxy_cache_key $request_uri;
             ${rules}
@@ -109,7 +109,7 @@ listen front
   http-request cache-use shared
   http-response cache-store shared
   http-after-response set-header X-Cache HIT if { res.cache_hit }
-  server cloakroom ${new URL(house.origin).host}
+  server cloakroom ${new URL(testApp.origin).host}
 `,
   );
   return started(['haproxy', '-db', '-f', file], port);
@@ -182,8 +182,8 @@ describe.each(KINDS)('behind %s', (kind) => {
   });
 
   test('a response for one user reaches neither another user nor a stranger', async () => {
-    const alice = await house.enter({ accessToken: 'of-alice' });
-    const bob = await house.enter({ accessToken: 'of-bob' });
+    const alice = await testApp.enter({ accessToken: 'of-alice' });
+    const bob = await testApp.enter({ accessToken: 'of-bob' });
     const leaked: string[] = [];
     for (const [index, fields] of COMBINATIONS.entries()) {
       const query = new URLSearchParams({ n: `${index}` });
@@ -199,12 +199,12 @@ describe.each(KINDS)('behind %s', (kind) => {
   });
 
   test('a session cookie signed with the first key reaches its browser alone', async () => {
-    const { id } = await house.enter();
+    const { id } = await testApp.enter();
     const cookie = before.services.cookie.write(id).split(';', 1)[0] ?? '';
     const query = new URLSearchParams({ n: 'cookie', field: 'Cache-Control: public, s-maxage=31536000' });
     const path = `${caches[kind]?.origin}/api/public/v1/workspaces?${query.toString()}`;
     const signedAgain = await fetch(path, { headers: { cookie } });
-    expect(signedAgain.headers.get('set-cookie')).toBe(house.services.cookie.write(id));
+    expect(signedAgain.headers.get('set-cookie')).toBe(testApp.services.cookie.write(id));
     expect(signedAgain.headers.get('cache-control')).toBe('private, no-store');
     await signedAgain.arrayBuffer();
     const stranger = await fetch(path);

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createSealer } from '../../../src/session/encryption.ts';
+import { createEncryption } from '../../../src/session/encryption.ts';
 import { sessionKey } from '../../../src/session/store.ts';
-import { createTicketCookie } from '../../../src/session/cookie.ts';
+import { createSessionCookie } from '../../../src/session/cookie.ts';
 import { SESSION_KEY } from '../../support/constants.ts';
 import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
@@ -22,13 +22,13 @@ afterAll(closeCalls);
 /** Whether a session stands in Redis under key B. */
 async function isSealedUnderB({ redis }: Fleet, { id }: Entered): Promise<boolean> {
   const key = sessionKey('cloakroom:', id);
-  return createSealer(onlyB).open((await redis.get(key)) ?? '', id, key) !== null;
+  return createEncryption(onlyB).open((await redis.get(key)) ?? '', id, key) !== null;
 }
 
 test('session keys go from A to B in two processes under load, and nobody is signed out', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: A });
   await using fleet = await startFleet({ processes: 2, env: folder.env });
-  const cookies = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB });
+  const cookies = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB });
   const people = await Promise.all(USERS.map(async (user) => fleet.enter(user)));
   const jar = people.map(({ cookie }) => cookie);
   /** As a browser does: what is set anew is sent from then on. */
@@ -50,8 +50,8 @@ test('session keys go from A to B in two processes under load, and nobody is sig
       expect(await each.rereadSecrets()).toMatchObject({ level: 'info', changed: ['SESSION_KEYS'] });
   }
   await eventually(async () => {
-    const sealed = await Promise.all(people.map(async (person) => isSealedUnderB(fleet, person)));
-    return sealed.every(Boolean) && jar.every((cookie) => cookies.read(cookie) !== null);
+    const encrypted = await Promise.all(people.map(async (person) => isSealedUnderB(fleet, person)));
+    return encrypted.every(Boolean) && jar.every((cookie) => cookies.read(cookie) !== null);
   });
   await folder.write('SESSION_KEYS', B);
   for (const each of fleet.processes) await each.rereadSecrets();
@@ -79,7 +79,7 @@ describe('the log', () => {
     { from: [A, B], to: [B], warns: true }, // half of what was to be B,A
     { from: [A, B], to: [A], warns: false },
     { from: [A, B], to: [B, A], warns: false },
-  ])('warns, and names no key, when the one that sealed is gone (%#)', async ({ from, to, warns }) => {
+  ])('warns, and names no key, when the one that encrypted is gone (%#)', async ({ from, to, warns }) => {
     const process = fleet.at(0);
     const replaceBy = async (keys: readonly string[]) => {
       await folder.write('SESSION_KEYS', keys.join());
@@ -102,12 +102,12 @@ test('a key that was taken away opens nothing any more, not even what was rememb
   await using fleet = await startFleet({ env: folder.env });
   const { url } = fleet.at(0);
   const { cookie, id } = await fleet.enter();
-  const signedByB = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB }).write(id);
+  const signedByB = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB }).write(id);
   for (const sent of [cookie, signedByB]) expect((await call(url, sent)).status).toBe(200);
 
   await folder.write('SESSION_KEYS', B);
   await fleet.at(0).rereadSecrets();
   expect(await call(url, cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
-  // The cookie is one of ours, but the session is sealed under A.
+  // The cookie is one of ours, but the session is encrypted under A.
   expect(await call(url, signedByB)).toMatchObject({ status: 401, code: 'session_expired' });
 });

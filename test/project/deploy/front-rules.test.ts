@@ -7,8 +7,8 @@ import { createFetch, createPlace, openTls } from '../../support/fronts/front.ts
 import type { Front, Place } from '../../support/fronts/front.ts';
 import { startNginx } from '../../support/fronts/nginx.ts';
 import { startHaproxy } from '../../support/haproxy.mjs';
-import { startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exchangeBytes } from '../../support/raw.ts';
 
@@ -50,16 +50,16 @@ describe.each([
   ['Caddy', startCaddy],
 ])('%s', (_name, startFront) => {
   let place: Place;
-  let house: House;
+  let testApp: TestApp;
   let front: Front;
   beforeAll(async () => {
     place = await createPlace();
-    house = await startHouse({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
-    front = await startFront(place, [`127.0.0.1:${house.config.port}`]);
+    testApp = await startTestApp({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
+    front = await startFront(place, [`127.0.0.1:${testApp.config.port}`]);
   });
   afterAll(async () => {
     await front[Symbol.asyncDispose]();
-    await house[Symbol.asyncDispose]();
+    await testApp[Symbol.asyncDispose]();
   });
 
   const overTls = async (text: string) => {
@@ -87,12 +87,12 @@ describe.each([
     ['an address', head('/', '127.0.0.1')],
     ['another name in absolute form', head('http://other.example/', 'localhost')],
   ])('has nothing at %s, over TLS or not', async (_what, text) => {
-    const before = house.logged.length;
+    const before = testApp.logged.length;
     for (const send of [overTls, overHttp]) {
       const answer = await send(text);
       expect([statusOf(answer), locationOf(answer)]).toEqual([421, null]);
     }
-    expect(house.logged.slice(before).filter((line) => !line.includes('"path":"/readyz"'))).toEqual([]);
+    expect(testApp.logged.slice(before).filter((line) => !line.includes('"path":"/readyz"'))).toEqual([]);
   });
 
   test('has nothing at another name, over HTTP/2', async () => {
@@ -152,23 +152,23 @@ describe.each([
     await eventually(async () => (await front.logged()).includes('/last-one'));
     expect(await front.logged()).toContain('/seen');
     expect(await front.logged()).not.toContain(SECRET);
-    expect(house.logged.join('')).not.toContain(SECRET);
+    expect(testApp.logged.join('')).not.toContain(SECRET);
   });
 });
 
 describe('HAProxy', () => {
-  let house: House;
+  let testApp: TestApp;
   let port: number;
   let program: Awaited<ReturnType<typeof startHaproxy>>;
   beforeAll(async () => {
     port = await freePort();
-    house = await startHouse({ PUBLIC_URL: `http://localhost:${port}`, TRUST_PROXY: '1' });
-    const host = `127.0.0.1:${house.config.port}`;
+    testApp = await startTestApp({ PUBLIC_URL: `http://localhost:${port}`, TRUST_PROXY: '1' });
+    const host = `127.0.0.1:${testApp.config.port}`;
     program = await startHaproxy(port, [host, host, host]);
   });
   afterAll(async () => {
     await program[Symbol.asyncDispose]();
-    await house[Symbol.asyncDispose]();
+    await testApp[Symbol.asyncDispose]();
   });
   const send = async (text: string) => (await exchangeBytes(port, Buffer.from(text))).toString('latin1');
 
@@ -178,7 +178,7 @@ describe('HAProxy', () => {
 
   test('asks for no upgrade, whatever a browser asks for', async () => {
     const upgrades: unknown[] = [];
-    house.running.server.on('request', ({ headers, url }) => {
+    testApp.running.server.on('request', ({ headers, url }) => {
       if (url === '/upgraded') upgrades.push(headers.upgrade);
     });
     const fields = 'Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createMeters } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/metrics.ts';
 import { cloakroomMetrics } from './known-metrics.ts';
 
 /** What prom-client's types leave out. */
@@ -10,7 +10,7 @@ interface Described {
 }
 
 test('what rules, dashboard and runbooks may ask for is what a process counts', () => {
-  const counted = createMeters({ version: '1', revision: 'unknown' })
+  const counted = createMetrics({ version: '1', revision: 'unknown' })
     .registry.getMetricsAsArray()
     .filter(({ name }) => name.startsWith('cloakroom_'))
     .map((metric) => {

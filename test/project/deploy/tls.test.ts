@@ -13,8 +13,8 @@ import { createFetch, createPlace, openTls } from '../../support/fronts/front.ts
 import type { Front, Place } from '../../support/fronts/front.ts';
 import { startCaddy } from '../../support/fronts/caddy.ts';
 import { startNginx } from '../../support/fronts/nginx.ts';
-import { passSignIn, startHouse } from '../../support/house.ts';
-import type { House } from '../../support/house.ts';
+import { passSignIn, startTestApp } from '../../support/test-app.ts';
+import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const MOST_BYTES = 100 * MIB;
@@ -29,24 +29,24 @@ describe.each([
   ['Caddy', startCaddy],
 ])('behind %s, which ends TLS,', (name, startFront) => {
   let place: Place;
-  let house: House;
+  let testApp: TestApp;
   let front: Front;
   let send: typeof fetch;
   let cookie: string;
   beforeAll(async () => {
     place = await createPlace();
-    house = await startHouse({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
-    front = await startFront(place, [`127.0.0.1:${house.config.port}`]);
+    testApp = await startTestApp({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
+    front = await startFront(place, [`127.0.0.1:${testApp.config.port}`]);
     send = createFetch(place);
-    ({ cookie } = await house.enter());
+    ({ cookie } = await testApp.enter());
   });
   afterEach(() => {
-    house.intercept = () => false;
-    house.calls.length = 0;
+    testApp.intercept = () => false;
+    testApp.calls.length = 0;
   });
   afterAll(async () => {
     await front[Symbol.asyncDispose]();
-    await house[Symbol.asyncDispose]();
+    await testApp[Symbol.asyncDispose]();
   });
 
   /** A call of the session's that its test writes and reads as it goes. */
@@ -121,7 +121,7 @@ describe.each([
     const path = '/claimed-address';
     const claims = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9' };
     await send(place.origin + path, { headers: claims });
-    const lines = () => house.logged.filter((line) => line.includes(path));
+    const lines = () => testApp.logged.filter((line) => line.includes(path));
     await eventually(async () => lines().length > 0);
     expect(lines().map((line): unknown => JSON.parse(line))).toMatchObject([{ client: '127.0.0.1' }]);
   });
@@ -135,7 +135,7 @@ describe.each([
     ['the longest mark of a page', `${API_PATH}?next=${'n'.repeat(8192)}`],
   ])('the service gets the target as it came: %s', async (_what, target) => {
     expect(await sendTarget(target)).toMatch(/\r\nVia: 1\.1 cloakroom\b/i);
-    expect(house.calls.map(({ url }) => url)).toEqual([target]);
+    expect(testApp.calls.map(({ url }) => url)).toEqual([target]);
   });
 
   test.each([
@@ -146,13 +146,13 @@ describe.each([
     `${API_PATH}/../b`,
   ])('it is Cloakroom that judges the target: %s', async (target) => {
     expect(await sendTarget(target)).toMatch(/^HTTP\/1\.1 40[04] [^]*\r\nx-request-id: /i);
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('an upload of the largest size goes to the service as it comes', async () => {
     const half = randomBytes(MOST_BYTES / 2);
     const [seen, digest] = [createDeferred<void>(), createDeferred<string>()];
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       const hash = createHash('sha256');
       let bytes = 0;
       req.on('data', (chunk: Buffer) => {
@@ -178,7 +178,7 @@ describe.each([
 
   test('HTTP/2 is spoken: a body of no stated length goes to the service as it comes', async () => {
     const [seen, whole] = [createDeferred<void>(), createDeferred<string>()];
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       req.once('data', () => seen.resolve());
       text(req).then(whole.resolve, whole.reject);
       req.once('end', () => res.end('got it'));
@@ -208,7 +208,7 @@ describe.each([
       { code: 'body_too_large' },
     ]);
     upload.destroy();
-    expect(house.calls).toEqual([]);
+    expect(testApp.calls).toEqual([]);
   });
 
   test('an upload without a session gets its 401, though it is not read', async () => {
@@ -225,7 +225,7 @@ describe.each([
 
   test('an answer comes as the service sends it', async () => {
     const sent = createDeferred<{ write(text: string): void; end(): void }>();
-    house.intercept = (_req, res) => {
+    testApp.intercept = (_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n');
       sent.resolve(res);
       return true;
@@ -247,7 +247,7 @@ describe.each([
     'a short answer never looks whole (%j)',
     async (headers) => {
       const begun = createDeferred<IncomingMessage['socket']>();
-      house.intercept = (req, res) => {
+      testApp.intercept = (req, res) => {
         res.writeHead(200, headers).write('not all of');
         begun.resolve(req.socket);
         return true;
@@ -263,7 +263,7 @@ describe.each([
 
   test('a call that its browser gives up is given up at the service', async () => {
     const [came, left] = [createDeferred<void>(), createDeferred<void>()];
-    house.intercept = (_req, res) => {
+    testApp.intercept = (_req, res) => {
       res.once('close', () => left.resolve());
       came.resolve();
       return true;
@@ -283,7 +283,7 @@ describe.each([
       date: 'Sat, 01 Jan 2022 00:00:00 GMT',
     };
     const steering = { 'x-accel-redirect': '/healthz', 'x-accel-limit-rate': '1', server: 'theirs' };
-    house.intercept = (_req, res) => Boolean(res.writeHead(200, { ...given, ...steering }).end(body));
+    testApp.intercept = (_req, res) => Boolean(res.writeHead(200, { ...given, ...steering }).end(body));
     const call = begin('GET', { 'accept-encoding': 'gzip' });
     call.end();
     const answer = await answerTo(call);
@@ -295,7 +295,7 @@ describe.each([
     const call = begin('GET');
     call.end();
     await text(await answerTo(call));
-    expect(house.calls.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined]);
+    expect(testApp.calls.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined]);
   });
 
   test('heads have Cloakroom’s bounds', async () => {
@@ -310,7 +310,7 @@ describe.each([
   });
 
   test('who asks for an upgrade gets a plain answer', async () => {
-    house.intercept = (_req, res) => Boolean(res.end('plain'));
+    testApp.intercept = (_req, res) => Boolean(res.end('plain'));
     const call = begin('GET', { connection: 'upgrade', upgrade: 'websocket' });
     call.end();
     const answer = await answerTo(call);

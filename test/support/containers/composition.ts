@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Browser } from '../browser.ts';
 import type { Page } from '../browser.ts';
 import { freePort } from '../fleet/free-port.ts';
-import { passSignIn } from '../house.ts';
+import { passSignIn } from '../test-app.ts';
 import { docker, IMAGE, RUN } from './docker.ts';
 
 /** What `docker compose` has started, under a project name and on ports of its own. Its disposal leaves nothing of it behind. */

@@ -3,7 +3,7 @@ import type { Finding } from '../../../src/cli/doctor/checks.ts';
 import { diagnose } from '../../../src/cli/doctor/diagnosis.ts';
 import type { Surroundings } from '../../../src/cli/doctor/diagnosis.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
-import type { House } from '../house.ts';
+import type { TestApp } from '../test-app.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -22,15 +22,15 @@ export const soundEnv = {
   SESSION_KEYS: randomBytes(32).toString('base64url'),
 };
 
-/** A configuration in which nothing is wrong: that of a house, whose service knows the demo's app. */
-export function envOf(house: House): Record<string, string> {
+/** A configuration in which nothing is wrong: that of a testApp, whose service knows the demo's app. */
+export function envOf(testApp: TestApp): Record<string, string> {
   return {
     ...soundEnv,
-    PUBLIC_URL: house.origin,
-    SERVICE_URL: house.serviceOrigin,
+    PUBLIC_URL: testApp.origin,
+    SERVICE_URL: testApp.serviceOrigin,
     CLIENT_ID,
     CLIENT_SECRET,
-    REDIS_URL: house.privateRedis.url,
+    REDIS_URL: testApp.privateRedis.url,
   };
 }
 

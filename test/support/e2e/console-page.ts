@@ -20,7 +20,7 @@ export function startConsole(): ConsoleE2e {
     e2e,
     open: async (look, path = '/console') => e2e.openSignedIn(path, look),
     answerWith(status, headers, body = '') {
-      e2e.house.intercept = (req, res) => {
+      e2e.testApp.intercept = (req, res) => {
         if (req.url?.startsWith(API_PATH) !== true) return false;
         return Boolean(res.writeHead(status, headers).end(body));
       };

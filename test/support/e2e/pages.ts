@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { House, Interceptor } from '../house.ts';
+import type { TestApp, Interceptor } from '../test-app.ts';
 import { hostileItems, HOSTILE_TEXTS, oddItems, toList } from './hostile-items.ts';
 
 /**
@@ -12,12 +12,12 @@ export interface View {
   readonly path: string;
   readonly status: number;
   readonly signedIn: boolean;
-  /** Variables of its house; views with the same ones share a house. */
+  /** Variables of its testApp; views with the same ones share a testApp. */
   readonly env?: Readonly<Record<string, string>>;
   /** Answers in the service's place while it is shown. */
   readonly service?: Interceptor;
   /** The way there, where its address alone does not lead there. */
-  readonly reach?: (page: Page, house: House, path: string) => Promise<void>;
+  readonly reach?: (page: Page, testApp: TestApp, path: string) => Promise<void>;
   /** Whether the browser's clock is stopped on the way there: its profile is of no use to other views. */
   readonly stopsClock?: boolean;
   /** The status of what its scripts ask for, where that is meant to fail. */
@@ -139,21 +139,21 @@ export function answersHostile(...[req, res]: Parameters<Interceptor>): boolean 
   return answersApi(200, body)(req, res);
 }
 
-async function comeToConsent(page: Page, house: House): Promise<void> {
-  await page.goto(`${house.origin}/auth/login`);
+async function comeToConsent(page: Page, testApp: TestApp): Promise<void> {
+  await page.goto(`${testApp.origin}/auth/login`);
   await page.getByLabel('User name').fill('demo');
   await page.getByLabel('Password').fill('demo');
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-async function deny(page: Page, house: House): Promise<void> {
-  await comeToConsent(page, house);
+async function deny(page: Page, testApp: TestApp): Promise<void> {
+  await comeToConsent(page, testApp);
   await page.getByRole('button', { name: 'Deny', exact: true }).click();
 }
 
 /** The page goes on by itself: where to has no content, so that this one stays to be looked at (RFC 9110 §15.3.5). */
-async function allowAndStay(page: Page, house: House): Promise<void> {
-  await page.route(`${house.origin}/workspaces`, async (route) => route.fulfill({ status: 204 }));
-  await comeToConsent(page, house);
+async function allowAndStay(page: Page, testApp: TestApp): Promise<void> {
+  await page.route(`${testApp.origin}/workspaces`, async (route) => route.fulfill({ status: 204 }));
+  await comeToConsent(page, testApp);
   await page.getByRole('button', { name: 'Allow', exact: true }).click();
 }

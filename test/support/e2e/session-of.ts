@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { sessionKey } from '../../../src/session/store.ts';
-import type { House } from '../house.ts';
+import type { TestApp } from '../test-app.ts';
 
 /** The session that a browser profile is signed in with. */
 export interface BrowserSession {
@@ -12,15 +12,15 @@ export interface BrowserSession {
   end(): Promise<void>;
 }
 
-export async function sessionOf(context: BrowserContext, house: House): Promise<BrowserSession> {
-  const cookie = (await context.cookies(house.origin)).find(({ name }) => name === 'cloakroom');
-  const id = house.services.cookie.read(`cloakroom=${cookie?.value}`)?.id;
+export async function sessionOf(context: BrowserContext, testApp: TestApp): Promise<BrowserSession> {
+  const cookie = (await context.cookies(testApp.origin)).find(({ name }) => name === 'cloakroom');
+  const id = testApp.services.cookie.read(`cloakroom=${cookie?.value}`)?.id;
   if (id === undefined) throw new Error('nobody is signed in');
-  const key = sessionKey(house.config.redisPrefix, id);
+  const key = sessionKey(testApp.config.redisPrefix, id);
   return {
-    idleEndsIn: async (ms) => void (await house.redis.pexpire(key, ms)),
-    idleLeft: async () => house.redis.pttl(key),
-    end: async () => void (await house.redis.del(key)),
+    idleEndsIn: async (ms) => void (await testApp.redis.pexpire(key, ms)),
+    idleLeft: async () => testApp.redis.pttl(key),
+    end: async () => void (await testApp.redis.del(key)),
   };
 }
 

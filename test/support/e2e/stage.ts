@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import type { BrowserContext, Page, Request, Response } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
-import { startHouse } from '../house.ts';
-import type { House } from '../house.ts';
+import { startTestApp } from '../test-app.ts';
+import type { TestApp } from '../test-app.ts';
 import type { View } from './pages.ts';
 import { cookiesOfSignedIn } from './start-e2e.ts';
 import { openInOnePage, openPage } from './watched-page.ts';
@@ -10,7 +10,7 @@ import type { Look, WatchedPage } from './watched-page.ts';
 
 /** A view in a browser of its own. */
 export interface ShownView extends WatchedPage {
-  readonly house: House;
+  readonly testApp: TestApp;
   readonly status: number;
   /** Of what its scripts asked for, where that was meant to fail. */
   readonly failing?: number | undefined;
@@ -23,7 +23,7 @@ export interface ShownView extends WatchedPage {
   readonly empty: Page;
 }
 
-/** Houses with somebody signed in, and a Chromium before them: one view is shown at a time. */
+/** TestApps with somebody signed in, and a Chromium before them: one view is shown at a time. */
 interface Stage extends AsyncDisposable {
   /** `prepare` comes before the first request. */
   show(view: View, look?: Look, prepare?: (context: BrowserContext) => Promise<void>): Promise<ShownView>;
@@ -51,18 +51,18 @@ async function openStage(inOnePage: boolean): Promise<Stage> {
   const chromium = await startChromium();
   const empty = await chromium.newPage();
   const open = inOnePage ? openInOnePage(chromium) : async (look: Look) => openPage(chromium, look);
-  const houses = new Map<string, Promise<SignedInHouse>>();
+  const houses = new Map<string, Promise<SignedInApp>>();
   const houseOf = async ({ env = {} }: View) => {
     const key = JSON.stringify(env);
-    const started = houses.get(key) ?? signedInHouse(env);
+    const started = houses.get(key) ?? signedInApp(env);
     houses.set(key, started);
     return started;
   };
 
   return {
     async show(view, look = {}, prepare = async () => {}) {
-      const { house, cookies } = await houseOf(view);
-      house.intercept = view.service ?? (() => false);
+      const { testApp, cookies } = await houseOf(view);
+      testApp.intercept = view.service ?? (() => false);
       const watched = await (view.stopsClock === true ? openPage(chromium, look) : open(look));
       const { context, page } = watched;
       if (view.signedIn) await context.addCookies(cookies);
@@ -70,17 +70,17 @@ async function openStage(inOnePage: boolean): Promise<Stage> {
 
       const askedElsewhere: string[] = [];
       const listen = (request: Request) => {
-        if (isElsewhere(request, house)) askedElsewhere.push(request.url());
+        if (isElsewhere(request, testApp)) askedElsewhere.push(request.url());
       };
       page.on('request', listen);
-      const shown = page.waitForResponse((response) => isShown(response, house.origin + view.path));
-      const reach = view.reach ?? (async () => void (await page.goto(house.origin + view.path)));
-      const [response] = await Promise.all([shown, reach(page, house, view.path)]);
+      const shown = page.waitForResponse((response) => isShown(response, testApp.origin + view.path));
+      const reach = view.reach ?? (async () => void (await page.goto(testApp.origin + view.path)));
+      const [response] = await Promise.all([shown, reach(page, testApp, view.path)]);
       const html = await response.text();
       await page.waitForLoadState();
       return {
         ...watched,
-        house,
+        testApp,
         status: response.status(),
         failing: view.failing,
         headers: await response.allHeaders(),
@@ -95,19 +95,19 @@ async function openStage(inOnePage: boolean): Promise<Stage> {
     },
     async [Symbol.asyncDispose]() {
       await chromium.close();
-      for (const started of houses.values()) await (await started).house[Symbol.asyncDispose]();
+      for (const started of houses.values()) await (await started).testApp[Symbol.asyncDispose]();
     },
   };
 }
 
-interface SignedInHouse {
-  readonly house: House;
+interface SignedInApp {
+  readonly testApp: TestApp;
   readonly cookies: Awaited<ReturnType<typeof cookiesOfSignedIn>>;
 }
 
-async function signedInHouse(env: Readonly<Record<string, string>>): Promise<SignedInHouse> {
-  const house = await startHouse(env);
-  return { house, cookies: await cookiesOfSignedIn(house) };
+async function signedInApp(env: Readonly<Record<string, string>>): Promise<SignedInApp> {
+  const testApp = await startTestApp(env);
+  return { testApp, cookies: await cookiesOfSignedIn(testApp) };
 }
 
 /** The document at the view's path; what its query is, the way there decides. */
@@ -123,9 +123,9 @@ function isShown(response: Response, address: string): boolean {
 }
 
 /** People go to the service to sign in; beyond that, our pages have nothing to ask of anybody. */
-function isElsewhere(request: Request, house: House): boolean {
+function isElsewhere(request: Request, testApp: TestApp): boolean {
   const { origin } = new URL(request.url());
-  if (origin === house.origin) return false;
-  if (request.isNavigationRequest()) return origin !== house.serviceOrigin;
-  return request.frame().url().startsWith(house.origin);
+  if (origin === testApp.origin) return false;
+  if (request.isNavigationRequest()) return origin !== testApp.serviceOrigin;
+  return request.frame().url().startsWith(testApp.origin);
 }

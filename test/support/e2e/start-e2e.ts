@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { Browser, BrowserContext, LaunchOptions } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
-import { startHouse } from '../house.ts';
-import type { House } from '../house.ts';
+import { startTestApp } from '../test-app.ts';
+import type { TestApp } from '../test-app.ts';
 import { knowsItsSession, openInOnePage, openPage } from './watched-page.ts';
 import type { Look, WatchedPage } from './watched-page.ts';
 
-/** A house and a Chromium for all tests of a file. */
+/** A testApp and a Chromium for all tests of a file. */
 export interface E2e {
-  readonly house: House;
+  readonly testApp: TestApp;
   readonly chromium: Browser;
   /** Opens a page in a profile of its own, of somebody who has not signed in. */
   open(look?: Look): Promise<WatchedPage>;
@@ -31,24 +31,24 @@ export function startE2e(
   env: Readonly<Record<string, string>> = {},
   { inOnePage = false, ...options }: LaunchOptions & { inOnePage?: boolean } = {},
 ): E2e {
-  let house: House | undefined;
+  let testApp: TestApp | undefined;
   let chromium: Browser | undefined;
   let openAgain: ReturnType<typeof openInOnePage>;
   beforeAll(async () => {
-    [house, chromium] = await Promise.all([startHouse(env), startChromium(options)]);
+    [testApp, chromium] = await Promise.all([startTestApp(env), startChromium(options)]);
     openAgain = openInOnePage(chromium);
   });
   afterEach(() => {
-    if (house !== undefined) house.intercept = () => false;
+    if (testApp !== undefined) testApp.intercept = () => false;
   });
   afterAll(async () => {
     await chromium?.close();
-    await house?.[Symbol.asyncDispose]();
+    await testApp?.[Symbol.asyncDispose]();
   });
 
   const e2e = {
-    get house() {
-      return started(house);
+    get testApp() {
+      return started(testApp);
     },
     get chromium() {
       return started(chromium);
@@ -62,9 +62,9 @@ export function startE2e(
       const isSame = inOnePage && prepare === undefined;
       const watched = isSame ? await openAgain(look) : await openPage(e2e.chromium, look);
       const { context, page } = watched;
-      await context.addCookies(await cookiesOfSignedIn(e2e.house));
+      await context.addCookies(await cookiesOfSignedIn(e2e.testApp));
       await prepare?.(context);
-      await page.goto(e2e.house.origin + path);
+      await page.goto(e2e.testApp.origin + path);
       if (look.javaScriptEnabled !== false) await knowsItsSession(page);
       return watched;
     },
@@ -73,10 +73,10 @@ export function startE2e(
 }
 
 /** The cookies of a new session as `demo`, guarded as the server set them. */
-export async function cookiesOfSignedIn(house: House) {
-  const { browser } = await house.signIn();
-  const cookies = await browser.jar.getCookies(house.origin);
-  const domain = new URL(house.origin).hostname;
+export async function cookiesOfSignedIn(testApp: TestApp) {
+  const { browser } = await testApp.signIn();
+  const cookies = await browser.jar.getCookies(testApp.origin);
+  const domain = new URL(testApp.origin).hostname;
   return cookies.map(({ key, value, path, httpOnly, secure, sameSite }) => ({
     name: key,
     value,

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { House } from '../house.ts';
+import type { TestApp } from '../test-app.ts';
 import { WORKSPACES_PATH } from '../constants.ts';
 import { answersHostile } from './pages.ts';
 import type { View } from './pages.ts';
@@ -44,8 +44,8 @@ export const STATES: readonly View[] = [
 
 /** The way to a state: the page, and then what a person does there. */
 function then(act: (page: Page) => Promise<unknown>): NonNullable<View['reach']> {
-  return async (page, house, path) => {
-    await page.goto(house.origin + path);
+  return async (page, testApp, path) => {
+    await page.goto(testApp.origin + path);
     await knowsItsSession(page);
     await act(page);
   };
@@ -77,21 +77,21 @@ async function endSession(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
 }
 
-async function comeNearTheEnd(page: Page, house: House): Promise<void> {
+async function comeNearTheEnd(page: Page, testApp: TestApp): Promise<void> {
   const context = page.context();
   await stopClock(context);
-  await signIn(page, house);
+  await signIn(page, testApp);
   await knowsItsSession(page);
-  await (await sessionOf(context, house)).idleEndsIn(110_000);
+  await (await sessionOf(context, testApp)).idleEndsIn(110_000);
   await context.clock.fastForward(NEAR_THE_END);
   await page.getByRole('button', { name: 'Stay signed in' }).waitFor();
 }
 
-async function signOutElsewhere(page: Page, house: House): Promise<void> {
-  await signIn(page, house);
+async function signOutElsewhere(page: Page, testApp: TestApp): Promise<void> {
+  await signIn(page, testApp);
   await knowsItsSession(page);
   const other = await page.context().newPage();
-  await other.goto(`${house.origin}/workspaces`);
+  await other.goto(`${testApp.origin}/workspaces`);
   await other.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'You signed out in another tab' }).waitFor();
 }

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import type { House } from '../house.ts';
+import type { TestApp } from '../test-app.ts';
 import { eventually } from '../eventually.ts';
 
 /** How somebody looks at the pages. */
@@ -126,10 +126,10 @@ export async function resize(page: Page, size: { width: number; height: number }
  * Signs a page in as `demo` at the local service, through its pages as a person does, and comes back to `path`.
  * With JavaScript or without.
  */
-export async function signIn(page: Page, house: House, path = '/workspaces'): Promise<void> {
-  await page.goto(`${house.origin}/auth/login?return_to=${encodeURIComponent(path)}`);
+export async function signIn(page: Page, testApp: TestApp, path = '/workspaces'): Promise<void> {
+  await page.goto(`${testApp.origin}/auth/login?return_to=${encodeURIComponent(path)}`);
   await passService(page);
-  await page.waitForURL(house.origin + path);
+  await page.waitForURL(testApp.origin + path);
 }
 
 /** Passes the service's pages as `demo`, whom it may remember, and allows what is asked for. */

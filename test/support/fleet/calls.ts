@@ -64,7 +64,7 @@ export function tally(answers: readonly Answer[]): Record<string, number> {
   return counts;
 }
 
-/** Calls that go on beside what a test does to the house. */
+/** Calls that go on beside what a test does to the testApp. */
 export interface Load {
   /** All answers so far. */
   readonly answers: Answer[];

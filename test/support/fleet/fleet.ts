@@ -6,10 +6,10 @@ import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
 import type { Grant } from '../../../src/session/record.ts';
-import { createSealer } from '../../../src/session/encryption.ts';
-import { createSessionRecords } from '../../../src/session/store.ts';
-import type { SessionRecords } from '../../../src/session/store.ts';
-import { createTicketCookie } from '../../../src/session/cookie.ts';
+import { createEncryption } from '../../../src/session/encryption.ts';
+import { createSessionStore } from '../../../src/session/store.ts';
+import type { SessionStore } from '../../../src/session/store.ts';
+import { createSessionCookie } from '../../../src/session/cookie.ts';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS } from '../constants.ts';
 import { noteSecret } from '../log-audit.ts';
 import { startCloakroom } from './cloakroom.ts';
@@ -41,7 +41,7 @@ export interface Fleet extends AsyncDisposable {
   /** A connection of the test's own to Cloakroom's Redis. */
   readonly redis: RedisClient;
   /** Cloakroom's sessions, as the test sees them through that connection. */
-  readonly records: SessionRecords;
+  readonly store: SessionStore;
   /** Process id of the Redis; 0 where the test brought its own. */
   readonly redisPid: number;
   /** One more process, with the same variables unless told otherwise. */
@@ -73,13 +73,13 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const service = await startService(options.service);
 
   const sessionKeys = { current: [Buffer.from(SESSION_KEY, 'base64url')] };
-  const cookies = createTicketCookie({ https: false, sameSite: 'lax', sessionKeys });
-  const records = createSessionRecords({
+  const cookies = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys });
+  const store = createSessionStore({
     redis,
     getex: createGetex(redis, log),
     log,
     prefix: 'cloakroom:',
-    sealer: createSealer(sessionKeys),
+    encryption: createEncryption(sessionKeys),
     idleSeconds: 3_600,
     maxSeconds: 43_200,
     now: Date.now,
@@ -117,7 +117,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     },
     redisUrl,
     redis,
-    records,
+    store,
     redisPid: privateRedis?.pid ?? 0,
     add,
     async replace(old, env) {
@@ -129,7 +129,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };
       noteSecret('session id', id);
-      await records.create(id, { grant, createdAt: Date.now() - 2 * TOKEN_AGE_MS });
+      await store.create(id, { grant, createdAt: Date.now() - 2 * TOKEN_AGE_MS });
       return { id, grant, cookie: cookies.write(id).split(';', 1)[0] ?? '' };
     },
     async [Symbol.asyncDispose]() {

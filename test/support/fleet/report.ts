@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { tally } from './calls.ts';
 import type { Answer } from './calls.ts';
 
-/** What a test did to the house, and what came of it: a row of the table that `npm run test:faults` prints. */
+/** What a test did to the testApp, and what came of it: a row of the table that `npm run test:faults` prints. */
 export interface FaultRow {
   /** E.g. "token endpoint answers 502 with HTML". */
   readonly fault: string;

@@ -25,7 +25,7 @@ interface Visit {
   readonly answer: Answer;
 }
 
-/** One person who comes to every process again and again, beside what a test does to the house. */
+/** One person who comes to every process again and again, beside what a test does to the testApp. */
 export interface Visitor {
   /** Those that have been answered so far. */
   readonly visits: Visit[];

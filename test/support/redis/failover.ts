@@ -48,7 +48,7 @@ export async function untilServed(fleet: TwoProcesses, sessions: readonly Entere
   for (const { id, cookie } of sessions) {
     await eventually(async () => {
       const answers = await Promise.all(fleet.processes.map(async ({ url }) => call(url, cookie)));
-      const found = await fleet.records.peek(id).catch(() => undefined); // the test's own connection is back too
+      const found = await fleet.store.peek(id).catch(() => undefined); // the test's own connection is back too
       if (found === null) sessionsLost += 1;
       return found === null || (found !== undefined && answers.every(({ status }) => status === 200));
     }, RECOVERED_WITHIN_MS);

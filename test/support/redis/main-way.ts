@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Browser } from '../browser.ts';
 import { call, signOut, tally } from '../fleet/calls.ts';
-import { passSignIn } from '../house.ts';
+import { passSignIn } from '../test-app.ts';
 import type { TwoProcesses } from './two-processes.ts';
 
 /** More than enough for some of them to fall to each master of a cluster. */

@@ -38,7 +38,7 @@ const NODE_SETTINGS = [
   'shutdown-timeout 0', // or a master that ends waits ten seconds for a replica that is not there
 ];
 
-/** Starts them; resolves when every Sentinel knows the whole house, and a failover would succeed. */
+/** Starts them; resolves when every Sentinel knows the whole testApp, and a failover would succeed. */
 export async function startSentinels(): Promise<SentinelTopology> {
   const first = await startRedisNode(() => NODE_SETTINGS);
   const replicas = await Promise.all(

@@ -9,7 +9,7 @@ import { buildConnector } from 'undici';
 import { CallAbortedError } from '../../../src/gateway/service-call-errors.ts';
 import { callService } from '../../../src/gateway/service-call.ts';
 import { createDeferred } from '../../../src/promises.ts';
-import { RestingPool } from '../../../src/upstream/connection-pool.ts';
+import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 
 const TIMEOUT_MS = 1_000;
 
@@ -20,7 +20,7 @@ async function startService(answer: RequestListener) {
   const connect = buildConnector({});
   const isConnecting = createDeferred<void>();
   const mayConnect = createDeferred<void>();
-  const pool = new RestingPool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 1, {
+  const pool = new ConnectionPool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 1, {
     pipelining: 1,
     connect(to, done) {
       isConnecting.resolve();

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { createLog } from '../../../src/observability/logger.ts';
-import { createRequestLog } from '../../../src/http/access-log.ts';
+import { createAccessLog } from '../../../src/http/access-log.ts';
 import { createRequestMetrics } from '../../../src/http/request-metrics.ts';
 import { ROUTES } from '../../../src/routes.ts';
 
@@ -18,7 +18,7 @@ const THREE_TIMES = [READY, READY, READY];
 async function linesOf(asked: readonly Ask[], level = 'info', registry = new Registry()): Promise<string[]> {
   const lines: string[] = [];
   const log = createLog(level, { write: (line) => lines.push(line) });
-  const requests = createRequestLog({ log, metrics: createRequestMetrics(registry, ROUTES) });
+  const requests = createAccessLog({ log, metrics: createRequestMetrics(registry, ROUTES) });
   const server = createServer((req, res) => {
     requests.begin(req, res, req.url ?? '');
     if (req.headers['answer-with'] === '0') res.destroy();

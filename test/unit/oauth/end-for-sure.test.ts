@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { endForSure } from '../../../src/oauth/end-for-sure.ts';
 import { createLog } from '../../../src/observability/logger.ts';
-import { createSessionLife } from '../../../src/session/events.ts';
+import { createSessionEvents } from '../../../src/session/events.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const BY = { requestId: 'a-request', trace: null, session: undefined, token: undefined, bytes: 0 };
@@ -13,7 +13,7 @@ test('the end of the session before a sign-in is tried again, and at last given 
   const end = async () => {
     throw new Error('Redis is away');
   };
-  await endForSure({ records: { end }, log, life: createSessionLife(log, null) }, 'an-id', BY, {
+  await endForSure({ store: { end }, log, life: createSessionEvents(log, null) }, 'an-id', BY, {
     again: 1,
     giveUp: 20,
   });

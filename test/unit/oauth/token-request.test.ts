@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { NotSentError, createTokenRequest } from '../../../src/oauth/token-request.ts';
-import { startHouse } from '../../support/house.ts';
+import { startTestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTcpServer } from '../../support/tcp-server.ts';
 
@@ -108,13 +108,13 @@ test('a token request is not written where its caller declines once the connecti
 });
 
 test('a doubled token response is never taken for that of the next user', async () => {
-  await using house = await startHouse();
+  await using testApp = await startTestApp();
   const sockets: Socket[] = [];
   const response = (name: string) => {
     const body = JSON.stringify({ access_token: `token-of-${name}`, expires_in: 900 });
     return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   };
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     if (!req.url?.endsWith('/oauth2/token')) {
       res.end(req.headers.authorization);
       return true;
@@ -131,8 +131,8 @@ test('a doubled token response is never taken for that of the next user', async 
     return true;
   };
   for (const name of ['alice', 'bob']) {
-    const { cookie } = await house.enter({ refreshToken: name, expiresAt: 0 });
-    const answer = await fetch(`${house.origin}/api/public/v1/workspaces`, { headers: { cookie } });
+    const { cookie } = await testApp.enter({ refreshToken: name, expiresAt: 0 });
+    const answer = await fetch(`${testApp.origin}/api/public/v1/workspaces`, { headers: { cookie } });
     expect(await answer.text()).toBe(`Bearer token-of-${name}`);
   }
 });

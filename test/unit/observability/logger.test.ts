@@ -42,5 +42,5 @@ test('of an answer of Redis its first word is told, and of every error where it 
     err: { message: string; stack: string };
   };
   expect(err.message).toBe('Redis answered WRONGPASS');
-  expect(err.stack).toMatch(/^\s+at .*logged-errors\.test\.ts/);
+  expect(err.stack).toMatch(/^\s+at .*logger\.test\.ts/);
 });

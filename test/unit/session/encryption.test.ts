@@ -1,31 +1,34 @@
 import { createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { createSealer } from '../../../src/session/encryption.ts';
-import { createTicketCookie } from '../../../src/session/cookie.ts';
+import { createEncryption } from '../../../src/session/encryption.ts';
+import { createSessionCookie } from '../../../src/session/cookie.ts';
 
 const A = randomBytes(32);
 const B = randomBytes(32);
 
 describe('sealing', () => {
-  test('opens what it has sealed', () => {
-    const sealer = createSealer({ current: [A] });
-    expect(sealer.open(sealer.seal('tea', 'id', 'key'), 'id', 'key')).toEqual({ text: 'tea', current: true });
+  test('opens what it has encrypted', () => {
+    const encryption = createEncryption({ current: [A] });
+    expect(encryption.open(encryption.encrypt('tea', 'id', 'key'), 'id', 'key')).toEqual({
+      text: 'tea',
+      current: true,
+    });
   });
 
   test('opens only with the same secret', () => {
-    const sealer = createSealer({ current: [A] });
-    expect(sealer.open(sealer.seal('tea', 'id', 'key'), 'another', 'key')).toBeNull();
+    const encryption = createEncryption({ current: [A] });
+    expect(encryption.open(encryption.encrypt('tea', 'id', 'key'), 'another', 'key')).toBeNull();
   });
 
   test('opens only under the same name', () => {
-    const sealer = createSealer({ current: [A] });
-    expect(sealer.open(sealer.seal('tea', 'id', 'key'), 'id', 'another')).toBeNull();
+    const encryption = createEncryption({ current: [A] });
+    expect(encryption.open(encryption.encrypt('tea', 'id', 'key'), 'id', 'another')).toBeNull();
   });
 
-  test('opens only with a key that sealed it', () => {
+  test('opens only with a key that encrypted it', () => {
     expect(
-      createSealer({ current: [B] }).open(
-        createSealer({ current: [A] }).seal('tea', 'id', 'key'),
+      createEncryption({ current: [B] }).open(
+        createEncryption({ current: [A] }).encrypt('tea', 'id', 'key'),
         'id',
         'key',
       ),
@@ -33,41 +36,41 @@ describe('sealing', () => {
   });
 
   test('opens with an older key, and says that it is not the current one', () => {
-    const sealed = createSealer({ current: [A] }).seal('tea', 'id', 'key');
-    expect(createSealer({ current: [B, A] }).open(sealed, 'id', 'key')).toEqual({
+    const encrypted = createEncryption({ current: [A] }).encrypt('tea', 'id', 'key');
+    expect(createEncryption({ current: [B, A] }).open(encrypted, 'id', 'key')).toEqual({
       text: 'tea',
       current: false,
     });
   });
 
   test('opens nothing that was changed in a single place', () => {
-    const sealer = createSealer({ current: [A] });
-    const sealed = sealer.seal('tea', 'id', 'key');
-    for (let at = 0; at < sealed.length; at += 1) {
+    const encryption = createEncryption({ current: [A] });
+    const encrypted = encryption.encrypt('tea', 'id', 'key');
+    for (let at = 0; at < encrypted.length; at += 1) {
       // The last character of base64url may carry bits that stand for nothing.
-      if (at === sealed.length - 1) continue;
-      const changed = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1);
-      expect(sealer.open(changed, 'id', 'key')).toBeNull();
+      if (at === encrypted.length - 1) continue;
+      const changed = encrypted.slice(0, at) + (encrypted[at] === 'A' ? 'B' : 'A') + encrypted.slice(at + 1);
+      expect(encryption.open(changed, 'id', 'key')).toBeNull();
     }
   });
 
   test('opens nothing that was cut', () => {
-    const sealer = createSealer({ current: [A] });
-    const sealed = sealer.seal('tea', 'id', 'key');
-    for (let length = 0; length < sealed.length; length += 1) {
-      expect(sealer.open(sealed.slice(0, length), 'id', 'key')).toBeNull();
+    const encryption = createEncryption({ current: [A] });
+    const encrypted = encryption.encrypt('tea', 'id', 'key');
+    for (let length = 0; length < encrypted.length; length += 1) {
+      expect(encryption.open(encrypted.slice(0, length), 'id', 'key')).toBeNull();
     }
   });
 
   test('never gives the same value twice', () => {
-    const sealer = createSealer({ current: [A] });
-    expect(sealer.seal('tea', 'id', 'key')).not.toBe(sealer.seal('tea', 'id', 'key'));
+    const encryption = createEncryption({ current: [A] });
+    expect(encryption.encrypt('tea', 'id', 'key')).not.toBe(encryption.encrypt('tea', 'id', 'key'));
   });
 });
 
 /** Decrypts as any reader of the format would: AES-256-GCM, the nonce of 12 bytes first, the tag of 16 last. */
-function decrypt(sealed: string, key: Buffer, name: string): string {
-  const bytes = Buffer.from(sealed.split('.')[2] ?? '', 'base64url');
+function decrypt(encrypted: string, key: Buffer, name: string): string {
+  const bytes = Buffer.from(encrypted.split('.')[2] ?? '', 'base64url');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));
   decipher.setAAD(Buffer.from(name)).setAuthTag(bytes.subarray(-16));
   return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
@@ -75,14 +78,14 @@ function decrypt(sealed: string, key: Buffer, name: string): string {
 
 test('the key that signs cookies decrypts no record, nor does a key derived from it, even where all salts are the same', () => {
   const sessionKeys = { current: [A] };
-  const sealed = createSealer(sessionKeys).seal('tea', '', 'key');
+  const encrypted = createEncryption(sessionKeys).encrypt('tea', '', 'key');
   const encryptionKey = Buffer.from(hkdfSync('sha256', A, '', 'cloakroom sealing', 32));
-  expect(decrypt(sealed, encryptionKey, 'key')).toBe('tea');
+  expect(decrypt(encrypted, encryptionKey, 'key')).toBe('tea');
 
-  const { secrets } = createTicketCookie({ https: true, sameSite: 'lax', sessionKeys });
+  const { secrets } = createSessionCookie({ https: true, sameSite: 'lax', sessionKeys });
   const [signingKey = Buffer.alloc(0)] = secrets.current.map((secret) => Buffer.from(secret, 'base64url'));
   expect(signingKey).toHaveLength(32);
   const derived = Buffer.from(hkdfSync('sha256', signingKey, '', 'cloakroom sealing', 32));
   for (const key of [signingKey, derived])
-    expect(() => decrypt(sealed, key, 'key')).toThrow('unable to authenticate');
+    expect(() => decrypt(encrypted, key, 'key')).toThrow('unable to authenticate');
 });

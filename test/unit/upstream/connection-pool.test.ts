@@ -5,13 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { buildConnector } from 'undici';
 import { createDeferred } from '../../../src/promises.ts';
-import { RestingPool } from '../../../src/upstream/connection-pool.ts';
+import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 
 test('a request that undici finds invalid costs no connection', async () => {
   const server = createServer((_req, res) => res.end('{}')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const pool = new RestingPool(origin, 1, { connect: buildConnector({}), pipelining: 1 });
+  const pool = new ConnectionPool(origin, 1, { connect: buildConnector({}), pipelining: 1 });
   const ask = async (headers: string[]) => {
     const { statusCode, body } = await pool.request({ path: '/', method: 'GET', headers });
     await body.dump();
@@ -33,7 +33,7 @@ test('a call that is forgotten while it waits is never sent', async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const pool = new RestingPool(origin, 1, { connect: buildConnector({}), pipelining: 1 });
+  const pool = new ConnectionPool(origin, 1, { connect: buildConnector({}), pipelining: 1 });
   const ask = (path: string) => {
     const { promise, resolve } = createDeferred<void>();
     const handler = {

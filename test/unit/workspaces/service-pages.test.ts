@@ -3,7 +3,7 @@ import { NOTES } from '../../support/request-notes.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { createServiceClient } from '../../../src/upstream/service-client.ts';
 import type { ServiceClient } from '../../../src/upstream/service-client.ts';
-import type { Ticket } from '../../../src/session/record.ts';
+import type { Session } from '../../../src/session/record.ts';
 import { createServiceCalls } from '../../../src/workspaces/api-client.ts';
 import { createServicePages } from '../../../src/workspaces/service-pages.ts';
 import { ok, startRawService } from '../../support/raw-service.ts';
@@ -42,7 +42,7 @@ async function askPage(timeoutSeconds: number, signal = new AbortController().si
     createServiceCalls({ service: client, tokens, timeoutSeconds }),
     Date.now,
   );
-  const ticket = {} as Ticket; // the tokens are those above, whoever asks
+  const ticket = {} as Session; // the tokens are those above, whoever asks
   return readPages({ ticket, path: '/things', limit: 25, notes: NOTES, signal })(undefined);
 }
 

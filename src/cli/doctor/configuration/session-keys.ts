@@ -16,7 +16,7 @@ export function checkSessionKeys({ values }: Settings): Verdict {
   if (weak.length === 0) return ok(keys.length === 1 ? 'One, random.' : `${keys.length}, all random.`);
   return problem(
     `${weak.join(' ')} Whoever guesses a session key can sign cookies of their own.`,
-    'Make new ones with npm run -s keygen. Sessions that were sealed with a weak key should end with it.',
+    'Make new ones with npm run -s keygen. Sessions that were encrypted with a weak key should end with it.',
   );
 }
 

@@ -100,7 +100,7 @@ function judgeEncryption(target: RedisTarget): Verdict {
   if (!isElsewhere(target)) return ok('What is said to it stays on this machine.');
   if (target.kind === 'single' && target.tls) return ok('What is said to it is encrypted (TLS).');
   return warning(
-    'It is on another host, and what is said to it can be read on the way: its password, and sealed sessions.',
+    'It is on another host, and what is said to it can be read on the way: its password, and encrypted sessions.',
     target.kind === 'single'
       ? 'Use rediss:// where Redis speaks TLS, or a network that carries nothing but the two.'
       : 'Keep it in a network that nobody else can listen in.',

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { diagnose } from '../../../../src/cli/doctor/diagnosis.ts';
 import { toJson, toText } from '../../../../src/cli/doctor/report.ts';
 import { envOf, soundEnv } from '../../../support/doctor/examined.ts';
-import { startHouse } from '../../../support/house.ts';
-import type { House } from '../../../support/house.ts';
+import { startTestApp } from '../../../support/test-app.ts';
+import type { TestApp } from '../../../support/test-app.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
 
 const secret = 'hunter2-the-secret';
@@ -12,19 +12,19 @@ const key = randomBytes(32).toString('base64url');
 const weak = Buffer.from('a pass phrase of 32 characters..').toString('base64url');
 const SECRETS = ['hunter2', key, weak, soundEnv.SESSION_KEYS];
 
-let house: House;
+let testApp: TestApp;
 
 beforeAll(async () => {
-  house = await startHouse();
+  testApp = await startTestApp();
 });
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
 });
 
 /** All that is said, to people and to programs. */
 async function said(changes: Record<string, string>, now = Date.now): Promise<string> {
-  const env = { ...envOf(house), ...changes };
+  const env = { ...envOf(testApp), ...changes };
   let flaws = '';
   const tellFlaw = (words: string) => void (flaws += words);
   const findings = await diagnose({ env, nodeVersion: '24.11.0', ignoresDotEnv: false, now, tellFlaw });
@@ -64,12 +64,12 @@ test.each([
 });
 
 test('nothing secret is said of a service that says back what it is told', async () => {
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     req.pipe(res);
     return true;
   };
   const output = await said({ CLIENT_SECRET: secret });
-  house.intercept = () => false;
+  testApp.intercept = () => false;
   expect(output).toMatch(/^PROBLEM /m);
   expect(output).not.toContain(secret);
 });

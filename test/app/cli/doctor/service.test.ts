@@ -3,29 +3,29 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { envOf, examined } from '../../../support/doctor/examined.ts';
 import { freePort } from '../../../support/fleet/free-port.ts';
 import { startDeafPort } from '../../../support/deaf-port.ts';
-import { startHouse } from '../../../support/house.ts';
-import type { House } from '../../../support/house.ts';
+import { startTestApp } from '../../../support/test-app.ts';
+import type { TestApp } from '../../../support/test-app.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
 
-let house: House;
+let testApp: TestApp;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  house = await startHouse();
-  env = envOf(house);
+  testApp = await startTestApp();
+  env = envOf(testApp);
 });
 
 beforeEach(() => {
-  house.intercept = () => false;
+  testApp.intercept = () => false;
 });
 
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
 });
 
 /** The service answers all that comes in this way. */
 function answering(status: number, body: string | object, headers: Record<string, string> = {}): void {
-  house.intercept = (_req, res: ServerResponse) => {
+  testApp.intercept = (_req, res: ServerResponse) => {
     res.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
     return true;
   };
@@ -43,13 +43,16 @@ test('a service that knows the app is well in all', async () => {
     'clock',
   ];
   for (const id of ids) expect(said(`service-${id}`)).toMatchObject({ id: `service-${id}`, status: 'ok' });
-  expect(said('public-url')).toMatchObject({ status: 'ok', detail: `Cloakroom answers at ${house.origin}.` });
+  expect(said('public-url')).toMatchObject({
+    status: 'ok',
+    detail: `Cloakroom answers at ${testApp.origin}.`,
+  });
 });
 
 test('nothing is issued, and nothing is left in Redis', async () => {
-  const before = await house.redis.dbsize();
+  const before = await testApp.redis.dbsize();
   await examined(env);
-  expect(await house.redis.dbsize()).toBe(before);
+  expect(await testApp.redis.dbsize()).toBe(before);
 });
 
 test.each([{ CLIENT_SECRET: 'a-wrong-secret' }, { CLIENT_ID: 'another-app' }])(
@@ -92,7 +95,7 @@ test.each([
 });
 
 test('a service without a Date tells no time', async () => {
-  house.intercept = (_req, res) => {
+  testApp.intercept = (_req, res) => {
     res.sendDate = false;
     return false;
   };
@@ -111,13 +114,13 @@ test('one that shows the same page to everybody leaves the redirect URI open, an
   answering(200, '<!doctype html><title>Sign in</title>');
   expect((await examined(env))('service-redirect-uri')).toMatchObject({
     status: 'skipped',
-    remedy: `Register exactly this at the service: ${house.origin}/auth/callback`,
+    remedy: `Register exactly this at the service: ${testApp.origin}/auth/callback`,
   });
 });
 
 test('one that sends browsers to any address is a warning', async () => {
-  house.intercept = (req, res) => {
-    const uri = new URL(req.url ?? '', house.serviceOrigin).searchParams.get('redirect_uri');
+  testApp.intercept = (req, res) => {
+    const uri = new URL(req.url ?? '', testApp.serviceOrigin).searchParams.get('redirect_uri');
     if (uri === null) return false;
     res.writeHead(302, { location: `${uri}?error=access_denied` }).end();
     return true;
@@ -212,7 +215,7 @@ test('a service that lets nobody in, or says nothing, is given up in time', asyn
 });
 
 test('TLS to a service that speaks none is told', async () => {
-  const said = await examined({ ...env, SERVICE_URL: house.serviceOrigin.replace('http:', 'https:') });
+  const said = await examined({ ...env, SERVICE_URL: testApp.serviceOrigin.replace('http:', 'https:') });
   expect(said('service-reachable').detail).toContain('does not speak TLS');
 });
 
@@ -225,11 +228,15 @@ test('http to a service elsewhere sends no secret: it is a problem, or a warning
 
 test('somebody else at PUBLIC_URL is a warning', async () => {
   answering(200, '<h1>It works!</h1>');
-  expect((await examined({ ...env, PUBLIC_URL: house.serviceOrigin }))('public-url').status).toBe('warning');
+  expect((await examined({ ...env, PUBLIC_URL: testApp.serviceOrigin }))('public-url').status).toBe(
+    'warning',
+  );
 });
 
 test('nobody at PUBLIC_URL is no warning: Cloakroom may not run yet', async () => {
   expect((await examined({ ...env, PUBLIC_URL: 'http://localhost:1' }))('public-url').status).toBe('skipped');
   answering(502, 'Bad Gateway');
-  expect((await examined({ ...env, PUBLIC_URL: house.serviceOrigin }))('public-url').status).toBe('skipped');
+  expect((await examined({ ...env, PUBLIC_URL: testApp.serviceOrigin }))('public-url').status).toBe(
+    'skipped',
+  );
 });

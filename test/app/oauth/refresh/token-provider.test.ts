@@ -3,34 +3,34 @@ import request from 'supertest';
 import { createRenewalAttempts } from '../../../../src/oauth/refresh/journal.ts';
 import { createRenewalLocks } from '../../../../src/oauth/refresh/lock.ts';
 import type { HeldLock, RenewalLocks } from '../../../../src/oauth/refresh/lock.ts';
-import { createTokenKeeper } from '../../../../src/oauth/refresh/token-provider.ts';
+import { createTokenProvider } from '../../../../src/oauth/refresh/token-provider.ts';
 import { redisReady } from '../../../../src/redis/client.ts';
 import { createServices } from '../../../../src/services.ts';
 import type { Services } from '../../../../src/services.ts';
-import type { Ticket } from '../../../../src/session/record.ts';
+import type { Session } from '../../../../src/session/record.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../../support/constants.ts';
-import { startHouse, tokenCalls } from '../../../support/house.ts';
-import type { House, Interceptor } from '../../../support/house.ts';
+import { startTestApp, tokenCalls } from '../../../support/test-app.ts';
+import type { TestApp, Interceptor } from '../../../support/test-app.ts';
 import { eventually } from '../../../support/eventually.ts';
 
-let house: House;
+let testApp: TestApp;
 /** A second process's worth of everything, on the same Redis. */
 let other: Services;
 
 beforeAll(async () => {
-  house = await startHouse();
-  other = createServices(house.config, house.services.log);
+  testApp = await startTestApp();
+  other = createServices(testApp.config, testApp.services.log);
   await redisReady(other.redis);
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();
-  await house[Symbol.asyncDispose]();
+  await testApp[Symbol.asyncDispose]();
 });
 beforeEach(() => {
-  house.calls.length = 0;
+  testApp.calls.length = 0;
 });
 afterEach(() => {
-  house.intercept = () => false;
+  testApp.intercept = () => false;
 });
 
 const SPENT = { expiresAt: 0 };
@@ -61,7 +61,7 @@ function service(
 function holdRenewal(accessToken: string): { asked: Promise<void>; answer: () => void } {
   const held = { answer: () => {} };
   const asked = new Promise<void>((resolve) => {
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
       held.answer = () => void res.end(JSON.stringify({ access_token: accessToken }));
       resolve();
@@ -71,76 +71,76 @@ function holdRenewal(accessToken: string): { asked: Promise<void>; answer: () =>
   return { asked, answer: () => held.answer() };
 }
 
-const get = (cookie: string) => request(house.origin).get(PATH).set('cookie', cookie);
-const grantOf = async (id: string) => (await house.services.records.peek(id))?.ticket.record.grant;
+const get = (cookie: string) => request(testApp.origin).get(PATH).set('cookie', cookie);
+const grantOf = async (id: string) => (await testApp.services.store.peek(id))?.ticket.record.grant;
 
 describe('a spent token', () => {
   test('is renewed before the call, and what stands in Redis is replaced', async () => {
-    house.intercept = service();
-    const { id, cookie } = await house.enter(SPENT);
+    testApp.intercept = service();
+    const { id, cookie } = await testApp.enter(SPENT);
     await get(cookie).expect(200, 'here you are');
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1', refreshToken: 'a-refresh-token' });
   });
 
   test('is renewed once for forty calls at once', async () => {
-    house.intercept = service();
-    const { cookie } = await house.enter(SPENT);
+    testApp.intercept = service();
+    const { cookie } = await testApp.enter(SPENT);
     const answers = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
     expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['here you are']));
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('is renewed once by two processes at once', async () => {
-    house.intercept = service();
-    const { id } = await house.enter(SPENT);
+    testApp.intercept = service();
+    const { id } = await testApp.enter(SPENT);
     const tokens = await Promise.all(
-      [house.services, other, house.services, other].map(async ({ records, tokens: keeper }) => {
-        const ticket = await records.read(id);
+      [testApp.services, other, testApp.services, other].map(async ({ store, tokens: keeper }) => {
+        const ticket = await store.read(id);
         return ticket && keeper.accessToken(ticket);
       }),
     );
     expect(tokens).toEqual(['renewed-1', 'renewed-1', 'renewed-1', 'renewed-1']);
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('brings a new refresh token where the service rotates them', async () => {
-    house.intercept = service({ answers: () => ({ access_token: 'renewed-1', refresh_token: 'rotated' }) });
-    const { id, cookie } = await house.enter(SPENT);
+    testApp.intercept = service({ answers: () => ({ access_token: 'renewed-1', refresh_token: 'rotated' }) });
+    const { id, cookie } = await testApp.enter(SPENT);
     await get(cookie).expect(200);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated', lifetimeMs: 900_000 });
   });
 
   test('that comes again with a longer life is renewed once, by two processes at once, too', async () => {
-    house.intercept = service({
+    testApp.intercept = service({
       takes: () => 'the-same',
       answers: (count) => ({ access_token: 'the-same', refresh_token: `refresh-${count}`, expires_in: 900 }),
     });
-    const { id } = await house.enter({ ...SPENT, accessToken: 'the-same' });
-    const found = await house.services.records.peek(id);
+    const { id } = await testApp.enter({ ...SPENT, accessToken: 'the-same' });
+    const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('there is no session');
-    const asked = [house.services, other].flatMap(({ tokens }) =>
+    const asked = [testApp.services, other].flatMap(({ tokens }) =>
       Array.from({ length: 5 }, async () => tokens.accessToken(found.ticket)),
     );
     expect(new Set(await Promise.all(asked))).toEqual(new Set(['the-same']));
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'refresh-1' });
   });
 
   test('without a refresh token is the end of the session', async () => {
-    const { id, cookie } = await house.enter();
-    const ticket = await house.services.records.read(id);
+    const { id, cookie } = await testApp.enter();
+    const ticket = await testApp.services.store.read(id);
     if (ticket === null) throw new Error('no session');
     const { refreshToken: _dropped, ...grant } = ticket.record.grant;
-    await house.services.records.replace(ticket, { ...ticket.record, grant: { ...grant, expiresAt: 0 } });
+    await testApp.services.store.replace(ticket, { ...ticket.record, grant: { ...grant, expiresAt: 0 } });
     expect((await get(cookie).expect(401)).body.code).toBe('session_expired');
-    expect(tokenCalls(house)).toEqual([]);
+    expect(tokenCalls(testApp)).toEqual([]);
   });
 });
 
 /** A token keeper of its own, whose locks the test changes once they are held. */
 function keeperWith(change: (lock: HeldLock) => HeldLock) {
-  const { config, services } = house;
+  const { config, services } = testApp;
   const kept = { redis: services.redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };
   const realLocks = createRenewalLocks(services.redis, config.redisPrefix);
   const locks: RenewalLocks = {
@@ -149,7 +149,7 @@ function keeperWith(change: (lock: HeldLock) => HeldLock) {
       return lock === 'taken' || !('release' in lock) ? lock : change(lock);
     },
   };
-  return createTokenKeeper({
+  return createTokenProvider({
     ...config,
     ...services,
     ...kept,
@@ -163,17 +163,17 @@ test.each<[string, Partial<HeldLock>]>([
   ['has become stale', { isFresh: () => false }],
   ['was lost before the note of the attempt', { setIfHeld: async () => false }],
 ])('a refresh whose lock %s sends no token request before it holds a fresh one', async (_state, lost) => {
-  house.intercept = service();
-  const { id } = await house.enter(SPENT);
+  testApp.intercept = service();
+  const { id } = await testApp.enter(SPENT);
   let acquired = 0;
   await using tokens = keeperWith((lock) => {
     acquired += 1;
     return acquired === 1 ? { ...lock, ...lost } : lock;
   });
-  const ticket = await house.services.records.read(id);
+  const ticket = await testApp.services.store.read(id);
   expect(ticket && (await tokens.accessToken(ticket))).toBe('renewed-1');
   expect(acquired).toBe(2);
-  expect(tokenCalls(house)).toHaveLength(1);
+  expect(tokenCalls(testApp)).toHaveLength(1);
 });
 
 test('a refresh that failed lets no process in at once, and one that succeeded does', async () => {
@@ -184,9 +184,9 @@ test('a refresh that failed lets no process in at once, and one that succeeded d
     coolDown: async () => void endings.push('cool down'),
   }));
   for (const answer of [null, { access_token: 'renewed-1' }]) {
-    house.intercept = service({ answers: () => answer });
-    const { id } = await house.enter(SPENT);
-    const ticket = await house.services.records.read(id);
+    testApp.intercept = service({ answers: () => answer });
+    const { id } = await testApp.enter(SPENT);
+    const ticket = await testApp.services.store.read(id);
     if (ticket === null) throw new Error('no session');
     await tokens.accessToken(ticket).catch(() => {}); // the endings are judged
     await eventually(async () => endings.length > (answer === null ? 0 : 1));
@@ -197,21 +197,21 @@ test('a refresh that failed lets no process in at once, and one that succeeded d
 describe('a token that is soon spent', () => {
   test('goes out while the renewal happens beside it', async () => {
     const renewal = holdRenewal('renewed-1');
-    const { id, cookie } = await house.enter({ expiresAt: Date.now() + 30_000 });
+    const { id, cookie } = await testApp.enter({ expiresAt: Date.now() + 30_000 });
     await get(cookie).expect(200, 'Bearer a-living-token');
     await renewal.asked;
     await get(cookie).expect(200, 'Bearer a-living-token');
     renewal.answer();
     await eventually(async () => (await grantOf(id))?.accessToken === 'renewed-1');
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('is left alone before a third of its life is left', async () => {
-    house.intercept = service({ takes: () => 'a-living-token' });
-    const { cookie } = await house.enter({ lifetimeMs: 60_000, expiresAt: Date.now() + 50_000 });
+    testApp.intercept = service({ takes: () => 'a-living-token' });
+    const { cookie } = await testApp.enter({ lifetimeMs: 60_000, expiresAt: Date.now() + 50_000 });
     await get(cookie).expect(200);
-    expect(tokenCalls(house)).toEqual([]);
+    expect(tokenCalls(testApp)).toEqual([]);
   });
 });
 
@@ -219,42 +219,42 @@ describe('a token that the service refuses', () => {
   test('is renewed, and the call repeated with its body', async () => {
     let body = '';
     const answer = service();
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       if (req.url === TOKEN_PATH) return answer(req, res);
       body = '';
       req.on('data', (chunk: Buffer) => (body += chunk.toString())).on('end', () => answer(req, res));
       return true;
     };
-    const { cookie } = await house.enter();
-    await request(house.origin)
+    const { cookie } = await testApp.enter();
+    await request(testApp.origin)
       .post(PATH)
       .set('cookie', cookie)
       .set('x-requested-with', 'x')
       .send('tea')
       .expect(200);
     expect(body).toBe('tea');
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('is renewed, and the 401 passed on where the body was too large to keep', async () => {
     const answer = service();
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       req.resume().on('end', () => answer(req, res));
       return true;
     };
-    const { cookie } = await house.enter();
-    const send = () => request(house.origin).post(PATH).set('cookie', cookie).set('x-requested-with', 'x');
+    const { cookie } = await testApp.enter();
+    const send = () => request(testApp.origin).post(PATH).set('cookie', cookie).set('x-requested-with', 'x');
     const refused = await send().send('a'.repeat(65_537)).expect(401, 'go away');
     expect(refused.headers['via']).toBe('1.1 cloakroom');
     await send().send('a'.repeat(65_537)).expect(200);
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('just after it was refreshed before the request, is not refreshed: the 401 is passed on', async () => {
-    house.intercept = service({ takes: () => 'renewed-2' });
-    const { cookie } = await house.enter(SPENT);
+    testApp.intercept = service({ takes: () => 'renewed-2' });
+    const { cookie } = await testApp.enter(SPENT);
     await get(cookie).expect(401, 'go away');
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test.each([
@@ -262,45 +262,45 @@ describe('a token that the service refuses', () => {
     ['younger than 30 seconds by the clock of another process, is not refreshed', -29_000, 401, 0],
     ['30 seconds old, is refreshed', 30_000, 200, 1],
   ])('%s', async (_what, ageMs, status, refreshes) => {
-    house.intercept = service();
-    const { id, cookie } = await house.enter();
-    const found = await house.services.records.peek(id);
+    testApp.intercept = service();
+    const { id, cookie } = await testApp.enter();
+    const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('there is no session');
     const { ticket } = found;
-    await house.services.records.replace(ticket, { ...ticket.record, renewedAt: Date.now() - ageMs });
+    await testApp.services.store.replace(ticket, { ...ticket.record, renewedAt: Date.now() - ageMs });
     await get(cookie).expect(status);
-    expect(tokenCalls(house)).toHaveLength(refreshes);
+    expect(tokenCalls(testApp)).toHaveLength(refreshes);
   });
 
   test('of an endpoint that always responds 401, costs one refresh in 30 seconds', async () => {
-    house.intercept = service({ takes: () => 'none' });
-    const { cookie } = await house.enter();
+    testApp.intercept = service({ takes: () => 'none' });
+    const { cookie } = await testApp.enter();
     for (let second = 0; second < 59; second += 1) {
       await get(cookie).expect(401, 'go away');
-      house.advance(1_000);
+      testApp.advance(1_000);
     }
-    expect(tokenCalls(house)).toHaveLength(2);
-    house.advance(-59_000);
+    expect(tokenCalls(testApp)).toHaveLength(2);
+    testApp.advance(-59_000);
   });
 
   test('twice, is passed on', async () => {
-    house.intercept = service({ takes: () => 'none' });
-    const { cookie } = await house.enter();
+    testApp.intercept = service({ takes: () => 'none' });
+    const { cookie } = await testApp.enter();
     await get(cookie).expect(401, 'go away');
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('by forty calls at once, is renewed once', async () => {
-    house.intercept = service();
-    const { cookie } = await house.enter();
+    testApp.intercept = service();
+    const { cookie } = await testApp.enter();
     const answers = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('leads to 503 where it can’t be renewed, though it has not run out', async () => {
-    house.intercept = service({ answers: () => null });
-    const { id, cookie } = await house.enter();
+    testApp.intercept = service({ answers: () => null });
+    const { id, cookie } = await testApp.enter();
     expect((await get(cookie).expect(503)).body.code).toBe('token_endpoint_unavailable');
     expect(await grantOf(id)).toMatchObject({ accessToken: 'a-living-token' });
   });
@@ -308,15 +308,15 @@ describe('a token that the service refuses', () => {
 
 describe('the end of a grant', () => {
   test('invalid_grant ends the session', async () => {
-    house.intercept = service({ answers: () => ({ error: 'invalid_grant' }) });
-    const { id, cookie } = await house.enter(SPENT);
+    testApp.intercept = service({ answers: () => ({ error: 'invalid_grant' }) });
+    const { id, cookie } = await testApp.enter(SPENT);
     expect((await get(cookie).expect(401)).body).toMatchObject({
       code: 'session_expired',
       loginUrl: '/auth/login',
     });
     expect(await grantOf(id)).toBeUndefined();
     await get(cookie).expect(401);
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test.each([
@@ -326,8 +326,8 @@ describe('the end of a grant', () => {
     ['a token that is no header', { access_token: 'a\r\nb' }],
     ['a token of another type', { access_token: 'a', token_type: 'DPoP' }],
   ])('%s keeps it', async (_what, answer) => {
-    house.intercept = service({ answers: () => answer });
-    const { id, cookie } = await house.enter(SPENT);
+    testApp.intercept = service({ answers: () => answer });
+    const { id, cookie } = await testApp.enter(SPENT);
     const refused = await get(cookie).expect(503);
     expect(refused.body.code).toBe('token_endpoint_unavailable');
     expect(refused.headers['retry-after']).toMatch(/^\d+$/);
@@ -335,47 +335,47 @@ describe('the end of a grant', () => {
   });
 
   test('a renewal that fails is not tried again by a herd', async () => {
-    house.intercept = service({ answers: () => null });
-    const { cookie } = await house.enter(SPENT);
+    testApp.intercept = service({ answers: () => null });
+    const { cookie } = await testApp.enter(SPENT);
     const began = performance.now();
     await Promise.all(Array.from({ length: 20 }, async () => get(cookie).expect(503)));
     await get(cookie).expect(503);
     const seconds = Math.floor((performance.now() - began) / 1_000); // on a slow machine some came when it may be tried again
-    expect(tokenCalls(house).length).toBeLessThanOrEqual(1 + seconds);
+    expect(tokenCalls(testApp).length).toBeLessThanOrEqual(1 + seconds);
   });
 
   test('a rotated grant that Redis does not take at once is kept, and nobody asks with the old one', async () => {
-    house.intercept = (req, res) => {
+    testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
-      process.kill(house.privateRedis.pid, 'SIGSTOP');
+      process.kill(testApp.privateRedis.pid, 'SIGSTOP');
       return Boolean(res.end(JSON.stringify({ access_token: 'renewed-1', refresh_token: 'rotated' })));
     };
-    const { id, cookie } = await house.enter(SPENT);
+    const { id, cookie } = await testApp.enter(SPENT);
     expect((await get(cookie).expect(503)).body.code).toBe('session_store_unavailable');
-    process.kill(house.privateRedis.pid, 'SIGCONT');
+    process.kill(testApp.privateRedis.pid, 'SIGCONT');
     await eventually(async () => (await get(cookie)).text === 'Bearer renewed-1');
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated' });
   });
 
   test('tokens that come after sign-out are dropped', async () => {
     const renewal = holdRenewal('late');
-    const { id, cookie } = await house.enter(SPENT);
+    const { id, cookie } = await testApp.enter(SPENT);
     const call = get(cookie).then((answer) => answer);
     await renewal.asked;
-    await house.services.records.end(id);
+    await testApp.services.store.end(id);
     renewal.answer();
     expect((await call).body.code).toBe('session_expired');
     expect(await grantOf(id)).toBeUndefined();
   });
 
   test('a process that ends finishes the renewals that it has begun, and begins no other', async () => {
-    await using ending = createServices(house.config, house.services.log);
+    await using ending = createServices(testApp.config, testApp.services.log);
     await redisReady(ending.redis);
     const renewal = holdRenewal('renewed-1');
-    const [begun, late] = [await house.enter(SPENT), await house.enter(SPENT)];
-    const ticketOf = async (id: string) => (await house.services.records.peek(id))?.ticket as Ticket;
-    const [begunTicket, lateTicket] = [await ticketOf(begun.id), await ticketOf(late.id)];
+    const [begun, late] = [await testApp.enter(SPENT), await testApp.enter(SPENT)];
+    const currentSession = async (id: string) => (await testApp.services.store.peek(id))?.ticket as Session;
+    const [begunTicket, lateTicket] = [await currentSession(begun.id), await currentSession(late.id)];
     const token = ending.tokens.accessToken(begunTicket);
     await renewal.asked;
     const ended = ending.tokens[Symbol.asyncDispose]();
@@ -384,36 +384,36 @@ describe('the end of a grant', () => {
     await ended;
     expect(await token).toBe('renewed-1');
     expect(await grantOf(begun.id)).toMatchObject({ accessToken: 'renewed-1' });
-    expect(tokenCalls(house)).toHaveLength(1);
+    expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
   test('a caller that leaves aborts no renewal, and is not called for', async () => {
-    house.logged.length = 0;
+    testApp.logged.length = 0;
     const renewal = holdRenewal('renewed-1');
-    const { id, cookie } = await house.enter(SPENT);
+    const { id, cookie } = await testApp.enter(SPENT);
     const leaving = new AbortController();
-    const call = fetch(house.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
+    const call = fetch(testApp.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
       () => 'left',
     );
     await renewal.asked;
     leaving.abort();
     expect(await call).toBe('left');
-    await eventually(async () => house.logged.some((line) => line.includes('"cutOff":true')));
+    await eventually(async () => testApp.logged.some((line) => line.includes('"cutOff":true')));
     renewal.answer();
     await eventually(async () => (await grantOf(id))?.accessToken === 'renewed-1');
     await get(cookie).expect(200, 'Bearer renewed-1'); // by now the other would have been called for
-    expect(house.calls).toHaveLength(2);
+    expect(testApp.calls).toHaveLength(2);
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
   });
 
-  test('a session that was sealed again meanwhile still takes the renewed grant', async () => {
+  test('a session that was encrypted again meanwhile still takes the renewed grant', async () => {
     const renewal = holdRenewal('renewed-1');
-    const { id } = await house.enter(SPENT);
-    const ticket = await house.services.records.read(id);
+    const { id } = await testApp.enter(SPENT);
+    const ticket = await testApp.services.store.read(id);
     if (ticket === null) throw new Error('no session');
-    const token = house.services.tokens.accessToken(ticket);
+    const token = testApp.services.tokens.accessToken(ticket);
     await renewal.asked;
-    await house.services.records.replace(ticket, ticket.record);
+    await testApp.services.store.replace(ticket, ticket.record);
     renewal.answer();
     expect(await token).toBe('renewed-1');
     expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
@@ -424,7 +424,7 @@ test('of a hundred sessions that have expired at once at most 32 are refreshed a
   let atOnce = 0;
   let most = 0;
   const held: (() => void)[] = [];
-  house.intercept = (req, res) => {
+  testApp.intercept = (req, res) => {
     if (!req.url?.endsWith('/oauth2/token')) return Boolean(res.end('here you are'));
     atOnce += 1;
     most = Math.max(most, atOnce);
@@ -434,7 +434,7 @@ test('of a hundred sessions that have expired at once at most 32 are refreshed a
     });
     return true;
   };
-  const entered = await Promise.all(Array.from({ length: 100 }, async () => house.enter(SPENT)));
+  const entered = await Promise.all(Array.from({ length: 100 }, async () => testApp.enter(SPENT)));
   let served = 0;
   const answers = entered.map(async ({ cookie }) =>
     get(cookie)

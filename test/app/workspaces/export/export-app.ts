@@ -1,7 +1,7 @@
 import type { Wait } from '../../../../src/workspaces/export/patience.ts';
 import { TOKEN_PATH } from '../../../support/constants.ts';
-import { startHouse } from '../../../support/house.ts';
-import type { House } from '../../../support/house.ts';
+import { startTestApp } from '../../../support/test-app.ts';
+import type { TestApp } from '../../../support/test-app.ts';
 import { openConnection } from '../../../support/raw-client.ts';
 import type { RawEnd } from '../../../support/raw-client.ts';
 import { dechunk, readMessage, valuesOf } from '../../../support/raw-message.ts';
@@ -20,8 +20,8 @@ interface ExportAnswer {
 }
 
 /** The whole of Cloakroom before a small service, and a session of its own for each test that asks for one. */
-export interface ExportHouse extends AsyncDisposable {
-  readonly house: House;
+export interface ExportApp extends AsyncDisposable {
+  readonly testApp: TestApp;
   readonly service: SmallService;
   /** What the service lists; a test may change it at any time. */
   readonly items: unknown[];
@@ -42,11 +42,11 @@ export interface ExportHouse extends AsyncDisposable {
 }
 
 /** `env` adds to Cloakroom's variables. */
-export async function startExportHouse(env: Readonly<Record<string, string>> = {}): Promise<ExportHouse> {
+export async function startExportApp(env: Readonly<Record<string, string>> = {}): Promise<ExportApp> {
   const items: unknown[] = [];
   const pauses: number[] = [];
   let renewals = 0;
-  const passTime: Wait = async (ms) => house.advance(ms);
+  const passTime: Wait = async (ms) => testApp.advance(ms);
   const own = { intercept: (() => false) as Interception, wait: passTime };
   const service = await startSmallService(items, (call, socket, nth) => {
     const response = own.intercept(call, socket, nth);
@@ -54,7 +54,7 @@ export async function startExportHouse(env: Readonly<Record<string, string>> = {
     renewals += 1;
     return json(200, { access_token: `token-${renewals}`, expires_in: 900 });
   });
-  const house = await startHouse({ SERVICE_URL: service.origin, ...env }, async (ms, signal) => {
+  const testApp = await startTestApp({ SERVICE_URL: service.origin, ...env }, async (ms, signal) => {
     pauses.push(ms);
     await own.wait(ms, signal);
   });
@@ -62,7 +62,7 @@ export async function startExportHouse(env: Readonly<Record<string, string>> = {
     Buffer.from([`GET ${path} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, ...fields, '', ''].join('\r\n'));
 
   return Object.assign(own, {
-    house,
+    testApp,
     service,
     items,
     pauses,
@@ -74,13 +74,13 @@ export async function startExportHouse(env: Readonly<Record<string, string>> = {
       renewals = 0;
       service.calls.length = 0;
       service.given.length = 0;
-      house.logged.length = 0;
+      testApp.logged.length = 0;
       items.splice(0, items.length, ...listed);
-      return (await house.enter()).cookie;
+      return (await testApp.enter()).cookie;
     },
     async get(path: string, cookie: string, fields: readonly string[] = []) {
       const bytes = await exchangeBytes(
-        house.config.port,
+        testApp.config.port,
         request(path, cookie, ['Connection: close', ...fields]),
       );
       const head = readMessage(bytes);
@@ -90,12 +90,12 @@ export async function startExportHouse(env: Readonly<Record<string, string>> = {
       return { status: Number(head.start.split(' ')[1]), head, body: body?.toString('utf8') ?? null };
     },
     async open(path: string, cookie: string) {
-      const end = await openConnection(house.config.port);
+      const end = await openConnection(testApp.config.port);
       end.socket.write(request(path, cookie));
       return end;
     },
     async [Symbol.asyncDispose]() {
-      await house[Symbol.asyncDispose]();
+      await testApp[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
     },
   });

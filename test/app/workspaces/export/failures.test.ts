@@ -5,21 +5,21 @@ import { json, response } from '../../../support/raw-service.ts';
 import { exchangeBytes } from '../../../support/raw.ts';
 import { workspaces } from '../small-service.ts';
 import type { Interception } from '../small-service.ts';
-import { startExportHouse, toLines } from './export-app.ts';
-import type { ExportHouse } from './export-app.ts';
+import { startExportApp, toLines } from './export-app.ts';
+import type { ExportApp } from './export-app.ts';
 
 // What an export goes through after its first page, when its head has been sent.
 
-let bench: ExportHouse;
+let bench: ExportApp;
 beforeAll(async () => {
-  bench = await startExportHouse();
+  bench = await startExportApp();
 });
 afterAll(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
 const ITEMS = workspaces(537);
-const waitInReality: ExportHouse['wait'] = async (ms, signal) => delay(ms, undefined, { signal });
+const waitInReality: ExportApp['wait'] = async (ms, signal) => delay(ms, undefined, { signal });
 
 /** The n-th call of a list (counted from 1) is answered like this, all others as usual. */
 function onCall(nth: number, answer: Interception): Interception {
@@ -40,7 +40,7 @@ interface CutLine {
 
 /** The log lines of exports that were cut off. */
 function cuts(): CutLine[] {
-  const lines = bench.house.logged.filter((line) => line.includes('"export cut off"'));
+  const lines = bench.testApp.logged.filter((line) => line.includes('"export cut off"'));
   return lines.map((line) => JSON.parse(line) as CutLine);
 }
 
@@ -80,7 +80,7 @@ describe('goes on', () => {
       if (call.headers['authorization'] !== `Bearer ${taken}`) return json(401, { code: 'TOKEN_EXPIRED' });
       // One page later this one is refused as well. A younger token would not be refreshed after that.
       taken = 'the next one';
-      bench.house.advance(31_000);
+      bench.testApp.advance(31_000);
       return false;
     };
     await expectWhole(cookie);
@@ -90,7 +90,7 @@ describe('goes on', () => {
   test('with a token that was renewed before it is spent', async () => {
     const cookie = await bench.begin(ITEMS);
     bench.intercept = onCall(3, () => {
-      bench.house.advance(901_000);
+      bench.testApp.advance(901_000);
       return false;
     });
     await expectWhole(cookie);
@@ -247,7 +247,7 @@ describe('is cut off', () => {
     const cookie = await bench.begin(ITEMS);
     bench.intercept = onCall(3, answer);
     await expectCutOff(cookie, code);
-    expect(bench.house.logged.join('')).not.toMatch(/secret-data|Workspace 1|a-living-token|token-1/);
+    expect(bench.testApp.logged.join('')).not.toMatch(/secret-data|Workspace 1|a-living-token|token-1/);
   });
 
   test('when an item does not fit into the table that was begun', async () => {
@@ -259,7 +259,7 @@ describe('is cut off', () => {
   test('when the user signs out meanwhile', async () => {
     const cookie = await bench.begin(ITEMS);
     bench.intercept = onCall(3, (_call, socket) => {
-      void fetch(`${bench.house.origin}/auth/logout`, {
+      void fetch(`${bench.testApp.origin}/auth/logout`, {
         method: 'POST',
         headers: { cookie, 'x-requested-with': 'test', accept: 'application/json' },
       }).then(() => socket.write(json(200, { value: ITEMS.slice(0, 100), next: 'more' })));
@@ -273,7 +273,7 @@ describe('is cut off', () => {
     const cookie = await bench.begin(ITEMS);
     bench.intercept = onCall(3, () => json(500, {}));
     const request = `GET /workspaces.csv HTTP/1.0\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
-    await expect(exchangeBytes(bench.house.config.port, Buffer.from(request))).rejects.toMatchObject({
+    await expect(exchangeBytes(bench.testApp.config.port, Buffer.from(request))).rejects.toMatchObject({
       code: 'ECONNRESET',
     });
   });
@@ -306,7 +306,7 @@ describe('ends with its reader', () => {
       await reader.until('HTTP/1.1 200');
       await eventually(isDue(calls + 2));
       reader.socket.destroy();
-      const ended = () => bench.house.logged.filter((line) => line.includes('"msg":"request"')).length;
+      const ended = () => bench.testApp.logged.filter((line) => line.includes('"msg":"request"')).length;
       await eventually(async () => ended() === times + 1);
     }
     expect(cuts()).toEqual([]);

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
 import { json, response } from '../../../support/raw-service.ts';
 import { workspaces } from '../small-service.ts';
-import { fieldOf, startExportHouse, toLines } from './export-app.ts';
-import type { ExportHouse } from './export-app.ts';
+import { fieldOf, startExportApp, toLines } from './export-app.ts';
+import type { ExportApp } from './export-app.ts';
 
-let bench: ExportHouse;
+let bench: ExportApp;
 beforeAll(async () => {
-  bench = await startExportHouse({ WORKSPACE_ITEMS: 'rooms,whiteboards' });
-  bench.house.advanceToNoon();
+  bench = await startExportApp({ WORKSPACE_ITEMS: 'rooms,whiteboards' });
+  bench.testApp.advanceToNoon();
 });
 afterAll(async () => {
   await bench[Symbol.asyncDispose]();
 });
 
-const today = () => new Date(bench.house.services.now()).toISOString().slice(0, 10);
+const today = () => new Date(bench.testApp.services.now()).toISOString().slice(0, 10);
 
 test('NDJSON holds all pages in their order, one item a line', async () => {
   const items = workspaces(537);
@@ -86,7 +86,10 @@ test('An empty list is an empty NDJSON and a CSV with a header row', async () =>
 
 test('HEAD says what GET would send, and asks the service nothing', async () => {
   const cookie = await bench.begin(workspaces(5));
-  const answer = await fetch(`${bench.house.origin}/workspaces.csv`, { method: 'HEAD', headers: { cookie } });
+  const answer = await fetch(`${bench.testApp.origin}/workspaces.csv`, {
+    method: 'HEAD',
+    headers: { cookie },
+  });
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
   expect(answer.headers.get('content-disposition')).toMatch(/^attachment; /);
@@ -100,14 +103,14 @@ test.each([
   ['/workspaces/w1.csv/rooms.ndjson', '/workspaces/w1.csv/rooms'],
 ])('Without a session %s leads to sign-in, and back to its list', async (path, list) => {
   await bench.begin([]);
-  const answer = await fetch(bench.house.origin + path, { redirect: 'manual' });
+  const answer = await fetch(bench.testApp.origin + path, { redirect: 'manual' });
   expect(answer.status).toBe(303);
   expect(answer.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(list)}`);
 });
 
 test('A session that turns out to have ended leads to sign-in, and back to the list', async () => {
   await bench.begin([]);
-  const { cookie } = await bench.house.enter({ expiresAt: 0 });
+  const { cookie } = await bench.testApp.enter({ expiresAt: 0 });
   bench.intercept = () => json(400, { error: 'invalid_grant' });
   const answer = await bench.get('/workspaces/w1/rooms.csv', cookie);
   expect(answer.status).toBe(303);
@@ -200,7 +203,7 @@ test('A third export of a session at a time is refused in words, until another h
   expect(third.body).toContain('Two exports are under way already');
   expect(third.body).toContain('href="/workspaces.csv">Try again</a>');
 
-  const other = (await bench.house.enter()).cookie;
+  const other = (await bench.testApp.enter()).cookie;
   two.push(await bench.open('/workspaces.csv', other));
   await two[2]?.until('HTTP/1.1 200');
 

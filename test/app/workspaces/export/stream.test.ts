@@ -5,12 +5,12 @@ import { readMessage, dechunk } from '../../../support/raw-message.ts';
 import { json } from '../../../support/raw-service.ts';
 import { turns } from '../../../support/turns.ts';
 import { workspaces } from '../small-service.ts';
-import { startExportHouse, toLines } from './export-app.ts';
-import type { ExportHouse } from './export-app.ts';
+import { startExportApp, toLines } from './export-app.ts';
+import type { ExportApp } from './export-app.ts';
 
-let bench: ExportHouse;
+let bench: ExportApp;
 beforeEach(async () => {
-  bench = await startExportHouse();
+  bench = await startExportApp();
 });
 afterEach(async () => {
   await bench[Symbol.asyncDispose]();
@@ -66,8 +66,8 @@ test('An export that is under way when the process is told to end comes to its o
   };
   const reader = await bench.open('/workspaces.ndjson', cookie);
   await eventually(async () => bench.service.calls.length === 3);
-  const drained = bench.house.running.drain(60_000);
-  await eventually(async () => (await fetch(`${bench.house.origin}/healthz`).catch(() => null)) === null);
+  const drained = bench.testApp.running.drain(60_000);
+  await eventually(async () => (await fetch(`${bench.testApp.origin}/healthz`).catch(() => null)) === null);
   go();
   expect(await reader.over).toBe('end');
   expect(reader.text()).toMatch(/"the last"[^]*\r\n0\r\n\r\n$/);

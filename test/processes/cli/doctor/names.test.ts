@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startHouse } from '../../../support/house.ts';
-import type { House } from '../../../support/house.ts';
+import { startTestApp } from '../../../support/test-app.ts';
+import type { TestApp } from '../../../support/test-app.ts';
 import { soundEnv } from '../../../support/doctor/examined.ts';
 import { startProgram } from '../../../support/programs.ts';
 import { startRedisNode } from '../../../support/redis/redis-node.ts';
@@ -9,24 +9,24 @@ import type { RedisNode } from '../../../support/redis/redis-node.ts';
 const RESOLVER = new URL('../../../support/doctor/hanging-names.mjs', import.meta.url).href;
 const UNANSWERED = 'can’t be looked up: no DNS server answers for its name';
 
-let house: House;
+let testApp: TestApp;
 let redis: RedisNode;
 /** All at names that are answered. */
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  [house, redis] = await Promise.all([startHouse(), startRedisNode(() => [])]);
+  [testApp, redis] = await Promise.all([startTestApp(), startRedisNode(() => [])]);
   env = {
     ...soundEnv,
     PUBLIC_URL: 'https://answers.example:1',
-    SERVICE_URL: house.serviceOrigin.replace('127.0.0.1', 'answers.example'),
+    SERVICE_URL: testApp.serviceOrigin.replace('127.0.0.1', 'answers.example'),
     ALLOW_INSECURE_SERVICE: 'true',
     REDIS_URL: `redis://answers.example:${redis.port}`,
   };
 });
 
 afterAll(async () => {
-  await Promise.all([house[Symbol.asyncDispose](), redis[Symbol.asyncDispose]()]);
+  await Promise.all([testApp[Symbol.asyncDispose](), redis[Symbol.asyncDispose]()]);
 });
 
 /** What the doctor says, by id, where names are answered as in hanging-names.mjs. */

@@ -4,7 +4,7 @@ import { fc } from '../../../support/properties.ts';
 import { crash } from './crash.ts';
 import { call, enter, expire, hold, release, revokeAccess, revokeGrant, signOut } from './deeds.ts';
 import { look } from './ending.ts';
-import type { House } from './house.ts';
+import type { TestApp } from './test-app.ts';
 import type { Question } from './judge.ts';
 import { GATES, LIFETIME_MS } from './model.ts';
 import type { GateName, Model, SessionModel } from './model.ts';
@@ -22,12 +22,12 @@ const OUT_OF_SIGHT_MS = 20;
 const ARRIVES_WITHIN_MS = 300;
 
 /** A command named for people, which looks at everything when it is done. */
-function command(name: string, check: (model: Model) => boolean, run: (house: House) => Promise<void>) {
+function command(name: string, check: (model: Model) => boolean, run: (testApp: TestApp) => Promise<void>) {
   return {
     check,
-    async run(_model: Model, house: House) {
-      await run(house);
-      await look(house);
+    async run(_model: Model, testApp: TestApp) {
+      await run(testApp);
+      await look(testApp);
     },
     toString: () => name,
   };
@@ -53,7 +53,7 @@ const ENTER = fc.boolean().map((isSpent) =>
   command(
     `enter(${isSpent ? 'spent' : 'living'})`,
     ({ sessions }) => sessions.length < MOST_SESSIONS,
-    async (house) => enter(house, isSpent ? 0 : LIFETIME_MS),
+    async (testApp) => enter(testApp, isSpent ? 0 : LIFETIME_MS),
   ),
 );
 
@@ -63,10 +63,10 @@ const QUESTION = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Question>('status') },
 );
 const CALL = fc.tuple(SESSION, SLOT, QUESTION, fc.boolean()).map(([number, slot, question, waits]) =>
-  command(`call(${number}, ${slot}, ${question}${waits ? '' : ', goes on'})`, always, async (house) => {
-    const called = call(house, pick(house.model.sessions, number), slot, question);
+  command(`call(${number}, ${slot}, ${question}${waits ? '' : ', goes on'})`, always, async (testApp) => {
+    const called = call(testApp, pick(testApp.model.sessions, number), slot, question);
     if (!waits) return;
-    if (house.model.held.size === 0 && house.model.stopped === null) await called;
+    if (testApp.model.held.size === 0 && testApp.model.stopped === null) await called;
     else await Promise.race([called, delay(OUT_OF_SIGHT_MS)]);
   }),
 );
@@ -76,14 +76,14 @@ const CALL = fc.tuple(SESSION, SLOT, QUESTION, fc.boolean()).map(([number, slot,
  * the call has come to the gate.
  */
 async function callTo(
-  house: House,
+  testApp: TestApp,
   gate: Gate,
   [session, slot, why]: readonly [SessionModel, number, string],
   withinMs = OUT_OF_SIGHT_MS,
 ): Promise<boolean> {
-  if (why === 'spent') await expire(house, LIFETIME_MS);
-  else await revokeAccess(house, session);
-  const called = call(house, session, slot, 'api');
+  if (why === 'spent') await expire(testApp, LIFETIME_MS);
+  else await revokeAccess(testApp, session);
+  const called = call(testApp, session, slot, 'api');
   const reached = gate.reached().then(() => true);
   return Promise.race([reached, called.then(() => false), delay(withinMs, false)]);
 }
@@ -94,9 +94,9 @@ const CALL_TO_GATE = fc
     command(
       `callTo(${gate}, ${number}, ${slot}, ${why})`,
       (model) => anyNotEnded(model) && hasTime(model),
-      async (house) => {
-        hold(house, gate);
-        await callTo(house, house.gates[gate], [pick(notEnded(house.model), number), slot, why]);
+      async (testApp) => {
+        hold(testApp, gate);
+        await callTo(testApp, testApp.gates[gate], [pick(notEnded(testApp.model), number), slot, why]);
       },
     ),
   );
@@ -105,35 +105,35 @@ const HOLD = GATE.map((gate) =>
   command(
     `hold(${gate})`,
     ({ held }) => !held.has(gate),
-    async (house) => hold(house, gate),
+    async (testApp) => hold(testApp, gate),
   ),
 );
 const RELEASE = fc.nat(GATES.length - 1).map((number) =>
   command(
     `release(${number})`,
     ({ held }) => held.size > 0,
-    async (house) => release(house, pick([...house.model.held], number)),
+    async (testApp) => release(testApp, pick([...testApp.model.held], number)),
   ),
 );
 
 const EXPIRE = fc
   .constantFrom(...STEPS_MS)
-  .map((ms) => command(`expire(after ${ms / 1_000} s)`, hasTime, async (house) => expire(house, ms)));
+  .map((ms) => command(`expire(after ${ms / 1_000} s)`, hasTime, async (testApp) => expire(testApp, ms)));
 const REVOKE_ACCESS = SESSION.map((number) =>
-  command(`revokeAccess(${number})`, anyNotEnded, async (house) =>
-    revokeAccess(house, pick(notEnded(house.model), number)),
+  command(`revokeAccess(${number})`, anyNotEnded, async (testApp) =>
+    revokeAccess(testApp, pick(notEnded(testApp.model), number)),
   ),
 );
 const REVOKE_GRANT = SESSION.map((number) =>
-  command(`revokeGrant(${number})`, anyNotEnded, async (house) =>
-    revokeGrant(house, pick(notEnded(house.model), number)),
+  command(`revokeGrant(${number})`, anyNotEnded, async (testApp) =>
+    revokeGrant(testApp, pick(notEnded(testApp.model), number)),
   ),
 );
 const SIGN_OUT = fc
   .tuple(SESSION, SLOT)
   .map(([number, slot]) =>
-    command(`signOut(${number}, ${slot})`, anyNotEnded, async (house) =>
-      signOut(house, pick(notEnded(house.model), number), slot),
+    command(`signOut(${number}, ${slot})`, anyNotEnded, async (testApp) =>
+      signOut(testApp, pick(notEnded(testApp.model), number), slot),
     ),
   );
 
@@ -150,7 +150,7 @@ const CRASH = SLOT.map((slot) =>
   command(
     `crash(${slot})`,
     ({ held }) => held.has('token question') || held.has('token answer'),
-    async (house) => crash(house, slot),
+    async (testApp) => crash(testApp, slot),
   ),
 );
 
@@ -162,16 +162,16 @@ export function standStillAt(where: GateName | 'lock reply', number: number, slo
   return command(
     `standStill(${where}, ${number}, ${slot}, ${why})`,
     (model) => model.stopped === null && anyNotEnded(model) && hasTime(model),
-    async (house) => {
-      const session = pick(notEnded(house.model), number);
-      if (where === 'lock reply') house.lockReply.hold();
-      else hold(house, where);
-      const gate = where === 'lock reply' ? house.lockReply : house.gates[where];
-      const isReached = await callTo(house, gate, [session, slot, why], ARRIVES_WITHIN_MS);
-      await standStill(house, slot);
-      house.lockReply.release();
-      const isTakenOver = await takeOver(house, session, 1 - slot);
-      if (isReached && isTakenOver) house.history.takenOver.push(where);
+    async (testApp) => {
+      const session = pick(notEnded(testApp.model), number);
+      if (where === 'lock reply') testApp.lockReply.hold();
+      else hold(testApp, where);
+      const gate = where === 'lock reply' ? testApp.lockReply : testApp.gates[where];
+      const isReached = await callTo(testApp, gate, [session, slot, why], ARRIVES_WITHIN_MS);
+      await standStill(testApp, slot);
+      testApp.lockReply.release();
+      const isTakenOver = await takeOver(testApp, session, 1 - slot);
+      if (isReached && isTakenOver) testApp.history.takenOver.push(where);
     },
   );
 }
@@ -187,7 +187,7 @@ const STAND_STILL = fc
 export const GOES_ON = command(
   'goOn',
   ({ stopped }) => stopped !== null,
-  async (house) => goOn(house),
+  async (testApp) => goOn(testApp),
 );
 const GO_ON = fc.constant(GOES_ON);
 /** A holder loses its lock while its token request is under way, and the other process takes the lock. */
@@ -202,18 +202,18 @@ const LOSE_LOCK = fc
     command(
       `loseLock(${gate}, ${number}, ${slot}, ${why})`,
       (model) => anyNotEnded(model) && hasTime(model),
-      async (house) => {
-        const session = pick(notEnded(house.model), number);
-        hold(house, gate);
-        await callTo(house, house.gates[gate], [session, slot, why], ARRIVES_WITHIN_MS);
-        await loseLock(house, session);
-        await Promise.race([call(house, session, 1 - slot, 'api'), delay(OUT_OF_SIGHT_MS)]);
+      async (testApp) => {
+        const session = pick(notEnded(testApp.model), number);
+        hold(testApp, gate);
+        await callTo(testApp, testApp.gates[gate], [session, slot, why], ARRIVES_WITHIN_MS);
+        await loseLock(testApp, session);
+        await Promise.race([call(testApp, session, 1 - slot, 'api'), delay(OUT_OF_SIGHT_MS)]);
       },
     ),
   );
 
-/** What may happen to a house, in any order. */
-export const COMMANDS = fc.commands<Model, House, false>(
+/** What may happen to a testApp, in any order. */
+export const COMMANDS = fc.commands<Model, TestApp, false>(
   [
     fc.oneof(
       { weight: 30, arbitrary: CALL },

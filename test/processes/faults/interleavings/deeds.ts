@@ -1,8 +1,8 @@
 import { TOKEN_AGE_MS } from '../../../support/constants.ts';
 import { call as ask, signOut as askToSignOut } from '../../../support/fleet/calls.ts';
 import type { Answer } from '../../../support/fleet/calls.ts';
-import { processAt, traceOf } from './house.ts';
-import type { House } from './house.ts';
+import { processAt, traceOf } from './test-app.ts';
+import type { TestApp } from './test-app.ts';
 import { QUESTIONS, judge } from './judge.ts';
 import type { Question } from './judge.ts';
 import { markEnded, markDue, markUnsure, toSessionModel } from './model.ts';
@@ -12,7 +12,7 @@ import type { GateName, SessionModel } from './model.ts';
 const FAILURE_STANDS_MS = 5_000;
 
 /** A session of one more user's, as sign-in would have made it; its access token lives for so long yet. */
-export async function enter({ fleet, model, ledger }: House, livesForMs: number): Promise<void> {
+export async function enter({ fleet, model, ledger }: TestApp, livesForMs: number): Promise<void> {
   const user = `user-${model.sessions.length}`;
   const expiresAt = Date.now() + model.aheadMs + livesForMs;
   const entered = await fleet.enter(user, { expiresAt });
@@ -24,13 +24,13 @@ export async function enter({ fleet, model, ledger }: House, livesForMs: number)
 
 /** Calls one of the processes; the answer is judged when it comes. */
 export async function call(
-  house: House,
+  testApp: TestApp,
   session: SessionModel,
   slot: number,
   question: Question,
 ): Promise<Answer> {
-  const { model, killed, standstills, ledger, underWay } = house;
-  const cloakroom = processAt(house, slot);
+  const { model, killed, standstills, ledger, underWay } = testApp;
+  const cloakroom = processAt(testApp, slot);
   const startedAt = performance.now();
   const standstillsBefore = standstills.length;
   const made = {
@@ -50,55 +50,55 @@ export async function call(
   underWay.add(called);
   const answer = await called;
   underWay.delete(called);
-  house.history.answers.push(answer);
+  testApp.history.answers.push(answer);
   const complaint = judge(model, made, answer);
-  if (complaint !== null) house.complaints.push(complaint);
+  if (complaint !== null) testApp.complaints.push(complaint);
   return answer;
 }
 
 /** Holds everyone who comes to a gate. */
-export function hold({ model, gates }: House, gate: GateName): void {
+export function hold({ model, gates }: TestApp, gate: GateName): void {
   model.held.add(gate);
   gates[gate].hold();
 }
 
 /** Lets all who stand at a gate go on. */
-export function release({ model, gates }: House, gate: GateName): void {
+export function release({ model, gates }: TestApp, gate: GateName): void {
   model.held.delete(gate);
   gates[gate].release();
 }
 
 /** Moves the clocks of all processes on. */
-export async function passTime({ fleet, model }: House, ms: number): Promise<void> {
+export async function passTime({ fleet, model }: TestApp, ms: number): Promise<void> {
   model.aheadMs += ms;
   await Promise.all(fleet.processes.map(async (cloakroom) => cloakroom.setClock(model.aheadMs)));
 }
 
 /** Passes so much time that every access token is spent, or soon will be. */
-export async function expire(house: House, ms: number): Promise<void> {
+export async function expire(testApp: TestApp, ms: number): Promise<void> {
   const markAllDue = () => {
-    for (const session of house.model.sessions) markDue(house.model, session);
+    for (const session of testApp.model.sessions) markDue(testApp.model, session);
   };
   markAllDue(); // one process hears of the time before the other, and may act on it at once
-  await passTime(house, ms);
+  await passTime(testApp, ms);
   markAllDue();
 }
 
 /** Signs out at one of the processes: what begins after the answer must be refused. */
-export async function signOut(house: House, session: SessionModel, slot: number): Promise<void> {
+export async function signOut(testApp: TestApp, session: SessionModel, slot: number): Promise<void> {
   markUnsure(session);
-  const { url } = processAt(house, slot);
+  const { url } = processAt(testApp, slot);
   const answer = await askToSignOut(url, session.entered.cookie);
-  if (answer.status !== 303) house.complaints.push(`sign-out is answered with ${answer.status}`);
-  markEnded(house.model, session);
+  if (answer.status !== 303) testApp.complaints.push(`sign-out is answered with ${answer.status}`);
+  markEnded(testApp.model, session);
 }
 
 /** The service no longer takes the access token that stands in the session's record, which is 31 seconds old by then. */
-export async function revokeAccess(house: House, session: SessionModel): Promise<void> {
-  const { fleet, model } = house;
+export async function revokeAccess(testApp: TestApp, session: SessionModel): Promise<void> {
+  const { fleet, model } = testApp;
   // Looked up before the time passes: a refresh under way may store a token meanwhile, and that one is young.
-  const found = await fleet.records.peek(session.entered.id);
-  await passTime(house, TOKEN_AGE_MS);
+  const found = await fleet.store.peek(session.entered.id);
+  await passTime(testApp, TOKEN_AGE_MS);
   if (found === null) return;
   session.revocations += 1;
   await fleet.service.revokeAccess(found.ticket.record.grant.accessToken);
@@ -106,7 +106,7 @@ export async function revokeAccess(house: House, session: SessionModel): Promise
 }
 
 /** The service no longer takes any token of the session's. */
-export async function revokeGrant({ fleet, model }: House, session: SessionModel): Promise<void> {
+export async function revokeGrant({ fleet, model }: TestApp, session: SessionModel): Promise<void> {
   markUnsure(session);
   session.isDoomed = true;
   session.revocations += 1;

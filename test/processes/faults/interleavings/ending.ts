@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../../support/eventually.ts';
 import { startStopwatch } from '../../../support/stopwatch.ts';
 import { call, expire, passTime, release } from './deeds.ts';
-import { lockOwner, sessionKey } from './house.ts';
-import type { House } from './house.ts';
+import { lockOwner, sessionKey } from './test-app.ts';
+import type { TestApp } from './test-app.ts';
 import { GATES, LIFETIME_MS } from './model.ts';
 import type { SessionModel } from './model.ts';
 import { goOn } from './standstill.ts';
@@ -15,7 +15,7 @@ const LOOK_AGAIN_MS = 250;
 const TOMBSTONE = 'ended';
 
 /** Throws what is not allowed: what was seen so far, and what stands in Redis now. */
-export async function look({ fleet, model, ledger, complaints, history }: House): Promise<void> {
+export async function look({ fleet, model, ledger, complaints, history }: TestApp): Promise<void> {
   const { redis } = fleet;
   for (const session of model.sessions) {
     const wasOver = session.fate === 'ended'; // not only while we look
@@ -34,15 +34,15 @@ export async function look({ fleet, model, ledger, complaints, history }: House)
 }
 
 /** Lets everything go on, and waits until nothing is under way. */
-export async function settle(house: House): Promise<void> {
-  const { model, underWay, ledger } = house;
+export async function settle(testApp: TestApp): Promise<void> {
+  const { model, underWay, ledger } = testApp;
   model.tokenEndpointFails = false;
-  for (const gate of GATES) release(house, gate);
-  house.lockReply.release();
-  goOn(house);
+  for (const gate of GATES) release(testApp, gate);
+  testApp.lockReply.release();
+  goOn(testApp);
   await eventually(async () => {
     if (underWay.size > 0 || ledger.isBusy()) return false;
-    const owners = await Promise.all(model.sessions.map(async (session) => lockOwner(house, session)));
+    const owners = await Promise.all(model.sessions.map(async (session) => lockOwner(testApp, session)));
     return owners.every((owner) => owner === null || owner === 'cooling');
   }, SETTLES_WITHIN_MS);
 }
@@ -51,22 +51,24 @@ export async function settle(house: House): Promise<void> {
  * After a run: every token is spent once more and every session used at both processes. What was lost on the way shows
  * here at the latest, since a refresh token that is not the newest is worth nothing.
  */
-export async function useAll(house: House): Promise<void> {
-  const { model, fleet } = house;
-  await expire(house, LIFETIME_MS);
+export async function useAll(testApp: TestApp): Promise<void> {
+  const { model, fleet } = testApp;
+  await expire(testApp, LIFETIME_MS);
   await Promise.all(
-    model.sessions.flatMap((session) => fleet.processes.map(async (_, slot) => useUp(house, session, slot))),
+    model.sessions.flatMap((session) =>
+      fleet.processes.map(async (_, slot) => useUp(testApp, session, slot)),
+    ),
   );
   for (const { user, isDoomed, fate } of model.sessions) {
-    if (isDoomed && fate !== 'ended') house.complaints.push(`${user}'s session outlives its grant`);
+    if (isDoomed && fate !== 'ended') testApp.complaints.push(`${user}'s session outlives its grant`);
   }
 }
 
 /** Calls until an answer tells what has become of the session: a renewal may have failed just before. */
-async function useUp(house: House, session: SessionModel, slot: number): Promise<void> {
+async function useUp(testApp: TestApp, session: SessionModel, slot: number): Promise<void> {
   using watch = startStopwatch();
   for (;;) {
-    const { status } = await call(house, session, slot, 'api');
+    const { status } = await call(testApp, session, slot, 'api');
     if (status !== 503) return;
     if (watch.ms() > SETTLES_WITHIN_MS) throw new Error(`${session.user}'s session finds no token any more`);
     await delay(LOOK_AGAIN_MS);
@@ -74,8 +76,8 @@ async function useUp(house: House, session: SessionModel, slot: number): Promise
 }
 
 /** Leaves the fleet to the next run as this one found it, whatever came of it. */
-export async function cleanUp(house: House): Promise<void> {
-  await settle(house).catch(() => {}); // the run has failed before, and for another reason
-  await passTime(house, -house.model.aheadMs);
-  await house.fleet.redis.flushall();
+export async function cleanUp(testApp: TestApp): Promise<void> {
+  await settle(testApp).catch(() => {}); // the run has failed before, and for another reason
+  await passTime(testApp, -testApp.model.aheadMs);
+  await testApp.fleet.redis.flushall();
 }

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { keyBesideSession } from '../../../../src/session/store.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { call } from './deeds.ts';
-import { processAt } from './house.ts';
-import type { House } from './house.ts';
+import { processAt } from './test-app.ts';
+import type { TestApp } from './test-app.ts';
 import type { SessionModel } from './model.ts';
 
 /** Longer than a lock lives. */
@@ -15,17 +15,17 @@ const LOOK_MS = 20;
 const MOST_SKIPS = 50;
 
 /** Takes the lock of a refresh away while its holder lives, as a Redis does that fails over. */
-export async function loseLock({ fleet }: Pick<House, 'fleet'>, { entered }: SessionModel): Promise<void> {
+export async function loseLock({ fleet }: Pick<TestApp, 'fleet'>, { entered }: SessionModel): Promise<void> {
   await fleet.redis.del(keyBesideSession('cloakroom:', 'renewal', entered.id));
 }
 
 /** Stops a process (SIGSTOP) for longer than locks live: none is left when it goes on, and its clock tells. */
-export async function standStill(house: House, slot: number): Promise<void> {
-  const { model, fleet, ledger } = house;
-  const cloakroom = processAt(house, slot);
+export async function standStill(testApp: TestApp, slot: number): Promise<void> {
+  const { model, fleet, ledger } = testApp;
+  const cloakroom = processAt(testApp, slot);
   process.kill(cloakroom.pid, 'SIGSTOP');
   model.stopped = slot;
-  house.standstills.push(cloakroom.pid);
+  testApp.standstills.push(cloakroom.pid);
   await eventually(async () => / T /.test(await readFile(`/proc/${cloakroom.pid}/stat`, 'utf8')));
   await cloakroom.skipTime(STANDSTILL_MS);
   await ledger.standsStill(cloakroom.pid);
@@ -36,19 +36,19 @@ export async function standStill(house: House, slot: number): Promise<void> {
  * Uses a session at a process that lives, until that has given up the holder of the lock, which stands still. Resolves with whether
  * the process has sent a token request of its own.
  */
-export async function takeOver(house: House, session: SessionModel, slot: number): Promise<boolean> {
-  const cloakroom = processAt(house, slot);
-  const called = call(house, session, slot, 'api').then(() => true);
+export async function takeOver(testApp: TestApp, session: SessionModel, slot: number): Promise<boolean> {
+  const cloakroom = processAt(testApp, slot);
+  const called = call(testApp, session, slot, 'api').then(() => true);
   for (let skips = 0; skips < MOST_SKIPS; skips += 1) {
-    if (house.ledger.latest(session)?.by === cloakroom.pid) return true;
+    if (testApp.ledger.latest(session)?.by === cloakroom.pid) return true;
     if (await Promise.race([called, delay(LOOK_MS, false)])) break;
     await cloakroom.skipTime(SKIP_MS);
   }
-  return house.ledger.latest(session)?.by === cloakroom.pid;
+  return testApp.ledger.latest(session)?.by === cloakroom.pid;
 }
 
 /** Lets the process that stands still go on. */
-export function goOn({ fleet, model }: House): void {
+export function goOn({ fleet, model }: TestApp): void {
   const cloakroom = fleet.processes[model.stopped ?? NaN];
   model.stopped = null;
   if (cloakroom !== undefined) process.kill(cloakroom.pid, 'SIGCONT');

@@ -3,17 +3,17 @@ import { NOTES } from '../../../support/request-notes.ts';
 import { TokenEndpointError } from '../../../../src/oauth/client.ts';
 import { StoreUnavailableError } from '../../../../src/errors.ts';
 import type { AppError } from '../../../../src/errors.ts';
-import type { Ticket } from '../../../../src/session/record.ts';
+import type { Session } from '../../../../src/session/record.ts';
 import { createWholeList } from '../../../../src/workspaces/export/whole-list.ts';
 import { toServiceAnswerError } from '../../../../src/workspaces/service-answer-error.ts';
 import type { AskPage } from '../../../../src/workspaces/service-pages.ts';
 
 // What would take hours or a million items with a service: the walk alone, over a service that answers at once.
 
-const ticket = {} as Ticket; // the service below does not ask who it is
+const ticket = {} as Session; // the service below does not ask who it is
 
 /** Walks to the end; gives the number of items and the pauses that were made. */
-async function walk(ask: AskPage, read = () => Promise.resolve<Ticket | null>(ticket)) {
+async function walk(ask: AskPage, read = () => Promise.resolve<Session | null>(ticket)) {
   const pauses: number[] = [];
   const wholeList = createWholeList({
     readList: () => ask,
@@ -76,7 +76,7 @@ test('A page is tried ten times at most', async () => {
 });
 
 test('Redis away for a moment between two pages ends nothing, an ended session does', async () => {
-  const reads: (() => Promise<Ticket | null>)[] = [
+  const reads: (() => Promise<Session | null>)[] = [
     () => Promise.reject(new StoreUnavailableError(null)),
     () => Promise.resolve(ticket),
     () => Promise.resolve(null),

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { NOTES } from '../../../support/request-notes.ts';
 import { TokenEndpointError } from '../../../../src/oauth/client.ts';
-import type { Ticket } from '../../../../src/session/record.ts';
+import type { Session } from '../../../../src/session/record.ts';
 import { createWholeList } from '../../../../src/workspaces/export/whole-list.ts';
 import { toServiceAnswerError } from '../../../../src/workspaces/service-answer-error.ts';
 import type { AskPage } from '../../../../src/workspaces/service-pages.ts';
 import { fc, times } from '../../../support/properties.ts';
 
-const ticket = {} as Ticket; // the service below does not ask who it is
+const ticket = {} as Session; // the service below does not ask who it is
 
 /** What the service does with one call: gives a page of so many items, or fails. */
 const ANSWER = fc.oneof(

@@ -25,7 +25,7 @@ export interface History {
 }
 
 /** The real side of one run: a fleet of two processes, and what is under way in it. */
-export interface House {
+export interface TestApp {
   readonly fleet: Fleet;
   readonly model: Model;
   /** Whether the service gives a new refresh token for each that it takes. */
@@ -44,19 +44,19 @@ export interface House {
   readonly complaints: string[];
 }
 
-/** A house for one run, which adds to the history; `line` is the fleet's way to Redis. */
-export function openHouse(
+/** A testApp for one run, which adds to the history; `line` is the fleet's way to Redis. */
+export function openApp(
   fleet: Fleet,
   line: SlowLine,
   model: Model,
   rotates: boolean,
   history: History,
-): House {
+): TestApp {
   const lockReply = createGate();
   line.replies = { to: NOTES_UNDER_LOCK, gate: lockReply };
   const complaints: string[] = [];
   const killed = new Set<Cloakroom>();
-  const house: House = {
+  const testApp: TestApp = {
     fleet,
     model,
     rotates,
@@ -73,16 +73,16 @@ export function openHouse(
       complain: (why) => complaints.push(why),
       hasKilled: () => killed.size > 0,
       isStopped: (pid) => model.stopped !== null && fleet.processes[model.stopped]?.pid === pid,
-      standing: async ({ entered }) => (await fleet.records.peek(entered.id))?.ticket.record.grant ?? null,
+      standing: async ({ entered }) => (await fleet.store.peek(entered.id))?.ticket.record.grant ?? null,
     }),
   };
   history.runs += 1;
-  standBeforeService(house);
-  return house;
+  standBeforeService(testApp);
+  return testApp;
 }
 
 /** Every request of Cloakroom's passes the gates and is written down. */
-function standBeforeService({ fleet, model, gates, ledger }: House): void {
+function standBeforeService({ fleet, model, gates, ledger }: TestApp): void {
   fleet.service.intercept = async (req, res, refreshToken) => {
     if (req.url !== TOKEN_PATH) {
       ledger.use((req.headers.authorization ?? '').replace(/^Bearer /, ''));
@@ -108,7 +108,7 @@ export function traceOf({ pid }: Cloakroom): string {
 const pidOf = (traceparent: unknown) => parseInt(String(traceparent).split('-')[1] ?? '', 16);
 
 /** The process that stands at a place now, or the other one while that stands still. */
-export function processAt({ fleet, model }: House, slot: number): Cloakroom {
+export function processAt({ fleet, model }: TestApp, slot: number): Cloakroom {
   const found = fleet.processes[model.stopped === slot ? 1 - slot : slot];
   if (found === undefined) throw new Error(`no process stands at ${slot}`);
   return found;
@@ -120,6 +120,6 @@ export function sessionKey({ entered }: SessionModel): string {
 }
 
 /** Who holds the lock of its renewal: the owner's name, `cooling` after one that failed, or null. */
-export async function lockOwner({ fleet }: House, { entered }: SessionModel): Promise<string | null> {
+export async function lockOwner({ fleet }: TestApp, { entered }: SessionModel): Promise<string | null> {
   return fleet.redis.get(keyBesideSession('cloakroom:', 'renewal', entered.id));
 }

@@ -27,7 +27,7 @@ const WOKEN_WITHIN_SECONDS = 1_800;
 const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
 
 /** @typedef {ReturnType<typeof toLife>} Life */
-/** @typedef {Awaited<ReturnType<typeof startHouse>>} House */
+/** @typedef {Awaited<ReturnType<typeof startTestApp>>} TestApp */
 
 /**
  * Three processes of Cloakroom behind HAProxy as `deploy/haproxy.cfg` sets it up, a Redis that loses nothing by itself, and
@@ -35,7 +35,7 @@ const PROBE = new URL('vitals-probe.mjs', import.meta.url).href;
  * @param {string} log the file that the processes of Cloakroom write their logs to
  * @param {number} ms how long a session that is left alone must stand
  */
-export async function startHouse(log, ms) {
+export async function startTestApp(log, ms) {
   const folder = temporaryFolder('cloakroom-soak-');
   const [port, redisPort, servicePort, ...ports] = await freePorts(3 + PROCESSES);
   const url = `http://127.0.0.1:${port}`;

@@ -4,8 +4,8 @@ import { openConnection } from './raw-client.ts';
 import type { RawEnd } from './raw-client.ts';
 import { readMessage } from './raw-message.ts';
 import type { RawMessage } from './raw-message.ts';
-import { startHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startTestApp } from './test-app.ts';
+import type { TestApp } from './test-app.ts';
 import { startRawService } from './raw-service.ts';
 import type { RawRequest, RawService } from './raw-service.ts';
 
@@ -13,8 +13,8 @@ import type { RawRequest, RawService } from './raw-service.ts';
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
 
 /** Cloakroom before a service that speaks bytes, and a session to call with, whose token is `a-living-token`. */
-export interface RawHouse extends AsyncDisposable {
-  readonly house: House;
+export interface RawApp extends AsyncDisposable {
+  readonly testApp: TestApp;
   readonly service: RawService;
   /** Begins another session, for the calls from now on. */
   enter(grant?: Partial<Grant>): Promise<void>;
@@ -33,31 +33,31 @@ export interface RawHouse extends AsyncDisposable {
 }
 
 /** Starts both; `env` adds to Cloakroom's variables. */
-export async function startRawHouse(env: Readonly<Record<string, string>> = {}): Promise<RawHouse> {
+export async function startRawApp(env: Readonly<Record<string, string>> = {}): Promise<RawApp> {
   const service = await startRawService();
-  const house = await startHouse({ SERVICE_URL: service.origin, ...env });
-  let { cookie } = await house.enter();
+  const testApp = await startTestApp({ SERVICE_URL: service.origin, ...env });
+  let { cookie } = await testApp.enter();
 
   const head = (requestLine: string, fields: readonly string[] = []) => {
     const lines = [`${requestLine} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, SAME_ORIGIN, ...fields];
     return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   };
   return {
-    house,
+    testApp,
     service,
     async enter(grant) {
-      ({ cookie } = await house.enter(grant));
+      ({ cookie } = await testApp.enter(grant));
     },
     head,
     async send(requestLine, fields = [], body = '') {
       const bytes = [head(requestLine, ['Connection: close', ...fields]), Buffer.from(body)];
-      const answer = readMessage(await exchangeBytes(house.config.port, Buffer.concat(bytes)));
+      const answer = readMessage(await exchangeBytes(testApp.config.port, Buffer.concat(bytes)));
       if (answer === null) throw new Error('The connection was closed without an answer.');
       return answer;
     },
     async begin(requestLine, fields = [], body = '') {
       const taken = service.takeNext();
-      const browser = await openConnection(house.config.port);
+      const browser = await openConnection(testApp.config.port);
       browser.socket.write(Buffer.concat([head(requestLine, fields), Buffer.from(body)]));
       const atService = await taken;
       await atService.until('\r\n\r\n');
@@ -71,7 +71,7 @@ export async function startRawHouse(env: Readonly<Record<string, string>> = {}):
       return request;
     },
     async [Symbol.asyncDispose]() {
-      await house[Symbol.asyncDispose]();
+      await testApp[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
     },
   };

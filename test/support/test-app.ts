@@ -43,8 +43,8 @@ export interface ServiceLog {
  */
 export type Interceptor = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** The whole house on real parts: its own Redis, the local service and Cloakroom, each on a port of its own. */
-export interface House extends AsyncDisposable {
+/** The whole testApp on real parts: its own Redis, the local service and Cloakroom, each on a port of its own. */
+export interface TestApp extends AsyncDisposable {
   readonly origin: string;
   readonly serviceOrigin: string;
   readonly config: Config;
@@ -76,8 +76,8 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
 }
 
 /** Calls of the token endpoint. */
-export function tokenCalls(house: House): ServiceLog[] {
-  return house.calls.filter(({ url }) => url === TOKEN_PATH);
+export function tokenCalls(testApp: TestApp): ServiceLog[] {
+  return testApp.calls.filter(({ url }) => url === TOKEN_PATH);
 }
 
 /** Time limits that variables give in whole seconds, and how often those of clients are checked. */
@@ -89,14 +89,14 @@ type ShortLimits = Partial<
 >;
 
 /**
- * Starts a house; `env` adds to Cloakroom's and the local service's variables; `wait` is what an export's pauses are
+ * Starts a testApp; `env` adds to Cloakroom's and the local service's variables; `wait` is what an export's pauses are
  * spent with; `limits` may be shorter than variables can say.
  */
-export async function startHouse(
+export async function startTestApp(
   env: Env = {},
   wait?: Wait,
   { checkTimeoutsMs, ...limits }: ShortLimits = {},
-): Promise<House> {
+): Promise<TestApp> {
   const privateRedis = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
@@ -106,12 +106,12 @@ export async function startHouse(
   const calls: ServiceLog[] = [];
   const log = createLog('trace', collect(logged));
 
-  const house = { intercept: (() => false) as Interceptor };
+  const testApp = { intercept: (() => false) as Interceptor };
   let local: RequestListener = () => {};
   const service = createServer((req, res) => {
     calls.push({ method: req.method ?? '', url: req.url ?? '', headers: req.headers });
     watchService(req, res);
-    if (!house.intercept(req, res)) local(req, res);
+    if (!testApp.intercept(req, res)) local(req, res);
   });
   service.listen(0, '127.0.0.1');
   await once(service, 'listening');
@@ -142,7 +142,7 @@ export async function startHouse(
   const running = await startServer(services, bound, checkTimeoutsMs);
   running.server.prependListener('request', watchBrowsers);
 
-  return Object.assign(house, {
+  return Object.assign(testApp, {
     origin: config.publicOrigin,
     serviceOrigin,
     config,
@@ -165,7 +165,7 @@ export async function startHouse(
       const timed = { lifetimeMs, expiresAt: now() + lifetimeMs };
       noteSecret('session id', id);
       const createdAt = now() - 2 * TOKEN_AGE_MS;
-      await services.records.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt });
+      await services.store.create(id, { grant: { ...fresh, ...timed, ...grant }, createdAt });
       return { id, cookie: services.cookie.write(id).split(';', 1)[0] ?? '' };
     },
     signIn: async (returnTo = '/workspaces') => signIn(config.publicOrigin, returnTo),

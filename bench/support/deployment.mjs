@@ -8,7 +8,7 @@ import { startStore } from './store.mjs';
  * Cloakroom as it is shipped, in processes of its own, beside a private Redis and before a service that costs nothing.
  * @param {{ processes: number, tokenSeconds?: number, tokenLatencyMs?: number }} options
  */
-export async function startHouse({ processes, ...serviceOptions }) {
+export async function startTestApp({ processes, ...serviceOptions }) {
   const store = await startStore();
   const service = await startService(serviceOptions);
   const cloakroom = createCloakroom({

@@ -1,11 +1,11 @@
 import { startMetricsServer } from '../../src/observability/metrics-server.ts';
-import { startHouse } from './house.ts';
-import type { House } from './house.ts';
+import { startTestApp } from './test-app.ts';
+import type { TestApp } from './test-app.ts';
 import { eventually } from './eventually.ts';
 
-/** A house whose metrics are served. */
-export interface MetricsHouse extends AsyncDisposable {
-  readonly house: House;
+/** A testApp whose metrics are served. */
+export interface MetricsApp extends AsyncDisposable {
+  readonly testApp: TestApp;
   readonly url: string;
   /** All of them, as Prometheus would read them now. */
   readonly text: () => Promise<string>;
@@ -15,10 +15,10 @@ export interface MetricsHouse extends AsyncDisposable {
   readonly expectCount: (series: string, value: number) => Promise<void>;
 }
 
-export async function startMetricsHouse(env: Readonly<Record<string, string>> = {}): Promise<MetricsHouse> {
-  const house = await startHouse({ METRICS_PORT: '65000', ...env }); // not 0 turns them on; here they get a free port
-  if (house.services.meters === null) throw new Error('no metrics');
-  const server = await startMetricsServer(house.services.meters.registry, '127.0.0.1', 0);
+export async function startMetricsApp(env: Readonly<Record<string, string>> = {}): Promise<MetricsApp> {
+  const testApp = await startTestApp({ METRICS_PORT: '65000', ...env }); // not 0 turns them on; here they get a free port
+  if (testApp.services.metrics === null) throw new Error('no metrics');
+  const server = await startMetricsServer(testApp.services.metrics.registry, '127.0.0.1', 0);
   const text = async () => (await fetch(server.url)).text();
   const valueOf = async (series: string) => {
     const lines = (await text()).split('\n');
@@ -30,14 +30,14 @@ export async function startMetricsHouse(env: Readonly<Record<string, string>> = 
     );
   };
   return {
-    house,
+    testApp,
     url: server.url,
     text,
     valueOf,
     expectCount: async (series, value) => eventually(async () => (await valueOf(series)) === value),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
-      await house[Symbol.asyncDispose]();
+      await testApp[Symbol.asyncDispose]();
     },
   };
 }
