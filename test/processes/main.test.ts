@@ -1,22 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { CLIENT_ID } from '../support/constants.ts';
 import { createDotEnvFolder } from '../support/dot-env-folder.ts';
 import { freePort } from '../support/fleet/free-port.ts';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
 import { eventually } from '../support/eventually.ts';
 import { startProgram } from '../support/programs.ts';
 import type { Program } from '../support/programs.ts';
 import { exchangeBytes } from '../support/raw.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64url');
 
-let testApp: TestApp;
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 afterEach(() => {
   testApp.intercept = () => false;
 });

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH } from '../support/constants.ts';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
-let testApp: TestApp;
 let cookie: string;
+const testApp = useTestApp({ TRUST_PROXY: '1' });
 beforeAll(async () => {
-  testApp = await startTestApp({ TRUST_PROXY: '1' });
   testApp.intercept = (_req, res) => Boolean(res.end('{}'));
 });
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   testApp.calls.length = 0;
   ({ cookie } = await testApp.enter());

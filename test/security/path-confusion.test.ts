@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { exchangeBytes } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
-let testApp: TestApp;
 let cookie: string;
+const testApp = useTestApp();
 beforeAll(async () => {
-  testApp = await startTestApp();
   testApp.intercept = (_req, res) => Boolean(res.end('{}'));
 });
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   testApp.calls.length = 0;
   ({ cookie } = await testApp.enter());

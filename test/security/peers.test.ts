@@ -1,18 +1,14 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { API_PATH } from '../support/constants.ts';
 import { startTestApp, tokenCalls } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { exchangeBytes, sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
 const KEYS = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64url'));
 
-let testApp: TestApp;
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 afterEach(() => {
   testApp.intercept = () => false;
   testApp.calls.length = 0;

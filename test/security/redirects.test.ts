@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
-import { passSignIn, startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { passSignIn } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
-let testApp: TestApp;
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 
 /** Signs in with a `return_to`, as it stands in the address; gives where the callback leads. */
 async function whereSignInLeads(returnTo: string): Promise<string | null> {

@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { exchangeBytes } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
 // undici's Pool never uses a connection again to which it gave a request that it finds invalid (7.30): whatever Node's
 // parser lets in must be what undici takes, or a browser could use the connections up one by one.
 
-let testApp: TestApp;
 let cookie: string;
+const testApp = useTestApp({ SERVICE_CONNECTIONS: '1' });
 beforeAll(async () => {
-  testApp = await startTestApp({ SERVICE_CONNECTIONS: '1' });
   testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{}')));
   ({ cookie } = await testApp.enter());
 });
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
   testApp.calls.length = 0;
 });

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { exchangeBytes, sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
-let testApp: TestApp;
 let cookie: string;
 let bodies: string[];
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 beforeEach(async () => {
   testApp.calls.length = 0;
   bodies = [];

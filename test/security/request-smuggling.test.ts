@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH } from '../support/constants.ts';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
-let testApp: TestApp;
 let cookie: string;
+const testApp = useTestApp();
 beforeAll(async () => {
-  testApp = await startTestApp();
   testApp.intercept = (req, res) => {
     req.resume().once('end', () => res.end('{}'));
     return true;
   };
 });
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   testApp.calls.length = 0;
   ({ cookie } = await testApp.enter());

@@ -1,18 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
 import { API_PATH } from '../support/constants.ts';
-import { passSignIn, startTestApp, tokenCalls } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { passSignIn, tokenCalls } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
-let testApp: TestApp;
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 afterEach(() => {
   testApp.intercept = () => false;
   testApp.calls.length = 0;
