@@ -7,7 +7,7 @@ import type { ServiceClient } from '../upstream/service-client.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { toTraceHeaders } from '../http/trace-context.ts';
 import type { Session } from '../session/record.ts';
-import { toServiceFailure } from './service-answer-error.ts';
+import { toServiceFailure } from './service-errors.ts';
 
 /** Something of the service that is read, and on whose behalf. */
 export interface ServiceSource {

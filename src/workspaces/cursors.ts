@@ -5,7 +5,7 @@ import { fromStore } from '../redis/client.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { Encryption } from '../session/encryption.ts';
 import { keyBesideSession } from '../session/store.ts';
-import type { PageMark } from './page-walk.ts';
+import type { PageMark } from './paging.ts';
 
 /** A list as one session reads it with one page size: the service's tokens hold for nothing else. */
 interface ListName {

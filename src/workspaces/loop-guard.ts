@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toUnreadableAnswer } from './service-answer-error.ts';
+import { toUnreadableAnswer } from './service-errors.ts';
 
 /**
  * Watches the tokens of one walk: one that comes a second time would lead on for ever, and is refused with a 502. Of each a

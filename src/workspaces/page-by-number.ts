@@ -1,5 +1,5 @@
 import type { SessionWalk } from './session-walk.ts';
-import type { WalkedPage } from './page-walk.ts';
+import type { WalkedPage } from './paging.ts';
 import type { ListSource } from './service-pages.ts';
 
 /** A list and the number of the page that is wanted, counted from 1. */

@@ -2,8 +2,8 @@ import type { Request, RequestHandler } from 'express';
 import { AppError } from '../errors.ts';
 import { goneSignal } from './gone.ts';
 import type { Session } from '../session/record.ts';
-import { createAtOnce } from './at-once.ts';
-import type { AtOnceBounds } from './at-once.ts';
+import { createAtOnce } from './concurrency.ts';
+import type { AtOnceBounds } from './concurrency.ts';
 
 /**
  * Lets no more pages of a session be under way in this process than `bounds` say; a further one is a 429. A page counts until

@@ -10,8 +10,8 @@ import { isPathId, toItemsList, toWorkspacePath, WORKSPACES } from './list-paths
 import { createPagesAtOnce } from './pages-at-once.ts';
 import { toPageAddress } from './pagination.ts';
 import type { ServiceSource } from './api-client.ts';
-import { toFoundItemsView, toWorkspaceView } from './workspace-view.ts';
-import type { WorkspacePlace } from './workspace-view.ts';
+import { toFoundItemsView, toWorkspaceView } from './page-views.ts';
+import type { WorkspacePlace } from './page-views.ts';
 import type { Workspaces } from './workspaces.ts';
 import { toFoundWorkspacesView, toWorkspacesView } from './workspaces-view.ts';
 

@@ -1,6 +1,6 @@
 import { createMatcher } from './search-text.ts';
 import { toItemRow } from './item-row.ts';
-import type { WalkedPage } from './page-walk.ts';
+import type { WalkedPage } from './paging.ts';
 import type { ListSource } from './service-pages.ts';
 import type { SessionWalk } from './session-walk.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toServiceAnswerError, toUnreadableAnswer } from './service-answer-error.ts';
+import { toServiceAnswerError, toUnreadableAnswer } from './service-errors.ts';
 import type { AskService, ServiceSource } from './api-client.ts';
 
 /** A page of a list as the service gave it; the items are anything at all. */
@@ -43,7 +43,7 @@ const envelopeSchema = z.object({
 
 /**
  * Reads single pages of lists, one call each (service interface, section 4.5); who wants more of a list walks
- * (`page-walk.ts`, `exports/whole-list.ts`). `now` is in ms since the epoch.
+ * (`paging.ts`, `exports/all-items.ts`). `now` is in ms since the epoch.
  */
 export function createServicePages(
   askService: AskService,

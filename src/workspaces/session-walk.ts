@@ -1,9 +1,9 @@
 import { SessionEndedError } from '../session/session-ended.ts';
 import type { SessionStore } from '../session/store.ts';
 import type { PageTokens } from './cursors.ts';
-import { walkPages } from './page-walk.ts';
-import type { PageMark, Walk, WalkedPage } from './page-walk.ts';
-import { isExpiredToken } from './service-answer-error.ts';
+import { walkPages } from './paging.ts';
+import type { PageMark, Walk, WalkedPage } from './paging.ts';
+import { isExpiredToken } from './service-errors.ts';
 import type { AskPage, ListSource } from './service-pages.ts';
 
 /** What is looked for in a list: it sees every page from the nearest known one on, and says when it is there. */
@@ -20,7 +20,7 @@ export type SessionWalk = (source: ListSource, search: Search) => Promise<Walked
 const FIRST_PAGE = { page: 1, mark: { before: 0 } };
 
 /**
- * Adds to the single walk (`page-walk.ts`) what a session remembers: it begins at the nearest page whose token is known,
+ * Adds to the single walk (`paging.ts`) what a session remembers: it begins at the nearest page whose token is known,
  * keeps every mark that it comes by (`page-tokens.ts`), and begins at the first page where the service no longer takes a
  * token that was kept. `now` is in ms since the epoch.
  */

@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { AppError } from '../../errors.ts';
 import type { ExportFormat } from './format.ts';
-import { isNumberText, isObjectText, isStringText, membersOf, readString } from './json-text.ts';
+import { isNumberText, isObjectText, isStringText, membersOf, readString } from './json.ts';
 import { toHarmlessText } from './spreadsheet-cells.ts';
 
 const FIRST_COLUMNS = ['id', 'name', 'title'];

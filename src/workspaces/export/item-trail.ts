@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isNumberText, isObjectText, isStringText, membersOf } from './json-text.ts';
+import { isNumberText, isObjectText, isStringText, membersOf } from './json.ts';
 
 /** Which items came by, in their order: so few bytes for any number of them. */
 export interface ItemTrail {

@@ -5,14 +5,14 @@ import type { Logger } from '../../observability/logger.ts';
 import { setReturnPath } from '../../http/return-path.ts';
 import { setFrame } from '../../http/site-frame.ts';
 import type { Session } from '../../session/record.ts';
-import { createAtOnce } from '../at-once.ts';
+import { createAtOnce } from '../concurrency.ts';
 import { isPathId, toItemsList, WORKSPACES } from '../list-paths.ts';
 import type { ServiceList } from '../list-paths.ts';
-import { createSendExport, writeExportHead } from './answer.ts';
+import { createSendExport, writeExportHead } from './stream.ts';
 import { CSV } from './csv.ts';
 import type { ExportFormat } from './format.ts';
 import { NDJSON } from './ndjson.ts';
-import type { WholeList } from './whole-list.ts';
+import type { WholeList } from './all-items.ts';
 
 const MOST_AT_ONCE = 2;
 

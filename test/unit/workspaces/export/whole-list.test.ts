@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { NOTES } from '../../../support/request-notes.ts';
 import { TokenEndpointError } from '../../../../src/oauth/client.ts';
 import type { Session } from '../../../../src/session/record.ts';
-import { createWholeList } from '../../../../src/workspaces/export/whole-list.ts';
-import { toServiceAnswerError } from '../../../../src/workspaces/service-answer-error.ts';
+import { createWholeList } from '../../../../src/workspaces/export/all-items.ts';
+import { toServiceAnswerError } from '../../../../src/workspaces/service-errors.ts';
 import type { AskPage } from '../../../../src/workspaces/service-pages.ts';
 import { fc, times } from '../../../support/properties.ts';
 

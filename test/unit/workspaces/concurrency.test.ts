@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createAtOnce } from '../../../src/workspaces/at-once.ts';
+import { createAtOnce } from '../../../src/workspaces/concurrency.ts';
 
 test('A session has so many under way as are allowed, and again as many when it has left', () => {
   const enter = createAtOnce({ most: 2 });

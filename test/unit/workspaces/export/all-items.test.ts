@@ -4,8 +4,8 @@ import { TokenEndpointError } from '../../../../src/oauth/client.ts';
 import { StoreUnavailableError } from '../../../../src/errors.ts';
 import type { AppError } from '../../../../src/errors.ts';
 import type { Session } from '../../../../src/session/record.ts';
-import { createWholeList } from '../../../../src/workspaces/export/whole-list.ts';
-import { toServiceAnswerError } from '../../../../src/workspaces/service-answer-error.ts';
+import { createWholeList } from '../../../../src/workspaces/export/all-items.ts';
+import { toServiceAnswerError } from '../../../../src/workspaces/service-errors.ts';
 import type { AskPage } from '../../../../src/workspaces/service-pages.ts';
 
 // What would take hours or a million items with a service: the walk alone, over a service that answers at once.

@@ -1,5 +1,5 @@
 import { createLoopGuard } from './loop-guard.ts';
-import { ServiceAnswerError } from './service-answer-error.ts';
+import { ServiceAnswerError } from './service-errors.ts';
 import type { AskPage } from './service-pages.ts';
 
 /** How a page is asked for. */

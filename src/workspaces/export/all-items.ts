@@ -1,11 +1,11 @@
 import { SessionEndedError } from '../../session/session-ended.ts';
 import type { SessionStore } from '../../session/store.ts';
 import { createLoopGuard } from '../loop-guard.ts';
-import { isExpiredToken, toUnreadableAnswer } from '../service-answer-error.ts';
+import { isExpiredToken, toUnreadableAnswer } from '../service-errors.ts';
 import type { AskPage, ListSource, ServicePage } from '../service-pages.ts';
 import { createItemTrail } from './item-trail.ts';
 import type { ItemTrail } from './item-trail.ts';
-import { elementsOf, membersOf, toOneLine } from './json-text.ts';
+import { elementsOf, membersOf, toOneLine } from './json.ts';
 import { withPatience } from './patience.ts';
 import type { Wait } from './patience.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { elementsOf, membersOf, toOneLine } from '../../../../src/workspaces/export/json-text.ts';
+import { elementsOf, membersOf, toOneLine } from '../../../../src/workspaces/export/json.ts';
 import { fc } from '../../../support/properties.ts';
 
 const BLANKS = fc.array(fc.constantFrom(' ', '\t', '\n', '\r'), { maxLength: 3 }).map((all) => all.join(''));

@@ -8,7 +8,7 @@ import { abortResponse } from '../../http/problem.ts';
 import { requestContext } from '../../http/request-context.ts';
 import type { Session } from '../../session/record.ts';
 import type { ExportFormat } from './format.ts';
-import type { WholeList } from './whole-list.ts';
+import type { WholeList } from './all-items.ts';
 
 /** What to export, in which form, and on whose behalf. */
 export interface ExportOrder {
