@@ -55,7 +55,7 @@ export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<numbe
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
   const begunAt = performance.now();
   const deadline = begunAt + config.shutdownSeconds * 1_000;
-  services.tokens.endBefore(deadline);
+  services.tokens.setDeadline(deadline);
   const drained = await running.drain(deadline - begunAt);
   // What refreshes under way bring must not be lost: those begun before the signal may take all of their time.
   const refreshed = Math.max(deadline, begunAt + config.tokenTimeoutSeconds * 1_000) + STORES_WITHIN_MS;

@@ -131,7 +131,7 @@ async function forward(
     if (ticket === null) throw sessionExpired();
     if (!sent.current) call.res.setHeader('set-cookie', deps.cookie.write(sent.id));
     if (call.body !== null) await receiveStart(call, call.body);
-    const accessToken = tokens.livingToken(ticket, call) ?? (await renewedToken(tokens, call, ticket));
+    const accessToken = tokens.unexpiredToken(ticket, call) ?? (await renewedToken(tokens, call, ticket));
     const turn = slot.turn(exchange.timeoutMs);
     if (turn !== null) await turn.finally(() => countTo(call, 'service'));
     startExchange(exchange, call, ticket, accessToken);

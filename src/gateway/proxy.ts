@@ -46,7 +46,7 @@ async function renewAndRepeat(
 ): Promise<void> {
   const { body } = call;
   const renewed = await deps.tokens
-    .tokenAfterRefusal(ticket, accessToken, call)
+    .tokenAfterUnauthorized(ticket, accessToken, call)
     .finally(() => countTo(call, 'token'));
   if (renewed === null) {
     deliver(deps, call, refused);

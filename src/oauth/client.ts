@@ -53,15 +53,15 @@ export class GrantRefusedError extends Error {
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
   /** Not to be asked again within this time (ms). */
-  readonly againInMs: number;
+  readonly retryInMs: number;
 
-  constructor(cause: unknown, againInMs = 1_000) {
+  constructor(cause: unknown, retryInMs = 1_000) {
     super(503, 'token_endpoint_unavailable', 'The service can’t renew your access right now', {
       detail: 'Nothing is lost, and you are still signed in.',
       headers: { 'retry-after': '2' },
       cause,
     });
-    this.againInMs = againInMs;
+    this.retryInMs = retryInMs;
   }
 }
 

@@ -43,7 +43,7 @@ const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
  */
 export function createServiceCalls(deps: {
   readonly service: ServiceClient;
-  readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterRefusal'>;
+  readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly timeoutSeconds: number;
   /** Null where nobody reads metrics. */
   readonly answered?: RecordServiceResponse | null;
@@ -87,7 +87,7 @@ export function createServiceCalls(deps: {
       token ??= await tokens.accessToken(source.ticket, source.notes);
       const answer = await call(source, token, query);
       if (answer.status !== 401 || renewed) return answer;
-      const fresh = await tokens.tokenAfterRefusal(source.ticket, token, source.notes);
+      const fresh = await tokens.tokenAfterUnauthorized(source.ticket, token, source.notes);
       if (fresh === null) return answer;
       renewed = true;
       token = fresh;

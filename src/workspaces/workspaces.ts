@@ -34,7 +34,7 @@ export interface WorkspacesOptions {
   readonly service: ServiceClient;
   /** Null where nobody reads metrics. */
   readonly answered?: RecordServiceResponse | null;
-  readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterRefusal'>;
+  readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly sessions: Pick<SessionStore, 'read'>;
   readonly redis: RedisClient;
   readonly encryption: Encryption;

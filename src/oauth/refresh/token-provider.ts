@@ -22,12 +22,12 @@ export interface TokenProvider extends AsyncDisposable {
    * Begins no token request that could outlast `deadline` (by performance.now()), at which the process may end: where
    * refresh tokens rotate, a response that no process stores ends the session.
    */
-  endBefore(deadline: number): void;
+  setDeadline(deadline: number): void;
   /**
    * The ticket's access token where it still lives, and nothing need be waited for; null otherwise. What became of it is
    * noted of the request `by`, on whose behalf it is asked for, if any.
    */
-  livingToken(ticket: Session, by?: RequestContext): string | null;
+  unexpiredToken(ticket: Session, by?: RequestContext): string | null;
   /**
    * A living access token of the session. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
    */
@@ -37,7 +37,7 @@ export interface TokenProvider extends AsyncDisposable {
    * with the same token. Null where the refused token is younger than 30 seconds: a new one would be refused as well.
    * Rejects like `accessToken`.
    */
-  tokenAfterRefusal(ticket: Session, refused: string, by?: RequestContext): Promise<string | null>;
+  tokenAfterUnauthorized(ticket: Session, refused: string, by?: RequestContext): Promise<string | null>;
 }
 
 export interface TokenKeeperOptions {
@@ -83,7 +83,7 @@ export function createTokenProvider(options: TokenKeeperOptions): TokenProvider 
     renewal.then(forget, (error: unknown) => {
       if (error instanceof StoreUnavailableError) metrics?.failed('redis');
       // A failure stands for those who would follow it.
-      if (error instanceof TokenEndpointError) setTimeout(forget, error.againInMs).unref();
+      if (error instanceof TokenEndpointError) setTimeout(forget, error.retryInMs).unref();
       else forget();
     });
     return renewal;
@@ -117,7 +117,7 @@ export function createTokenProvider(options: TokenKeeperOptions): TokenProvider 
   const isYoung = ({ grant, createdAt, renewedAt = createdAt }: SessionRecord) =>
     Math.abs(now() - renewedAt) < YOUNG_MS && grant.expiresAt > now();
 
-  const livingToken = ({ id, record }: Session, by?: RequestContext): string | null => {
+  const unexpiredToken = ({ id, record }: Session, by?: RequestContext): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
     const renewsAhead = isSoonSpent(record) && grant.refreshToken !== undefined;
@@ -133,19 +133,19 @@ export function createTokenProvider(options: TokenKeeperOptions): TokenProvider 
   };
 
   return {
-    endBefore(deadline) {
+    setDeadline(deadline) {
       endsAt = deadline;
     },
-    livingToken,
+    unexpiredToken,
     async accessToken(ticket, by) {
-      const living = livingToken(ticket, by);
+      const living = unexpiredToken(ticket, by);
       if (living !== null) return living;
       noteToken(by, 'failed'); // until there is one
       const { accessToken } = await counted('spent', renewed(ticket.id, ticket.record.grant, by));
       noteToken(by, 'renewed');
       return accessToken;
     },
-    async tokenAfterRefusal(ticket, refused, by) {
+    async tokenAfterUnauthorized(ticket, refused, by) {
       const { id } = ticket;
       const isTickets = refused === ticket.record.grant.accessToken;
       const record = isTickets ? ticket.record : (await options.store.peek(id, by))?.ticket.record;

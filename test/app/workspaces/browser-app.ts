@@ -26,7 +26,7 @@ export const IDLE_SECONDS = 600;
 export interface BrowserAppOptions {
   readonly serviceOrigin: string;
   readonly redis: RedisClient;
-  readonly tokens?: Pick<TokenProvider, 'accessToken' | 'tokenAfterRefusal'>;
+  readonly tokens?: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly timeoutSeconds?: number;
   /** Most connections to the service: says how many pages a session may have under way. */
   readonly connections?: number;
@@ -51,7 +51,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   const { redis, now = Date.now, timeoutSeconds = 10 } = options;
   const tokens = options.tokens ?? {
     accessToken: async () => 'access-token',
-    tokenAfterRefusal: async () => 'access-token',
+    tokenAfterUnauthorized: async () => 'access-token',
   };
   const service = createServiceClient({
     origin: options.serviceOrigin,

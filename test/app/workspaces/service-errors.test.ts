@@ -43,12 +43,12 @@ function causeOf(failure: unknown): unknown {
 /** A keeper that gives `first`, and `second` in exchange for it. */
 function scriptedTokens() {
   const asked: (string | undefined)[] = [];
-  const tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterRefusal'> = {
+  const tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'> = {
     async accessToken() {
       asked.push(undefined);
       return 'first';
     },
-    async tokenAfterRefusal(_ticket, refused) {
+    async tokenAfterUnauthorized(_ticket, refused) {
       asked.push(refused);
       return 'second';
     },

@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 async function askPage(timeoutSeconds: number, signal = new AbortController().signal): Promise<unknown> {
-  const tokens = { accessToken: async () => 'a-living-token', tokenAfterRefusal: async () => null };
+  const tokens = { accessToken: async () => 'a-living-token', tokenAfterUnauthorized: async () => null };
   const readPages = createServicePages(
     createServiceCalls({ service: client, tokens, timeoutSeconds }),
     Date.now,
