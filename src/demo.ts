@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { loadConfig, withPort } from './config/load.ts';
-import type { LocalServiceConfig } from './local-service/local-service-config.ts';
+import type { LocalServiceConfig } from './local-service/config.ts';
 import { createLocalService } from './local-service/local-service.ts';
 import { loadProcessSettings } from './local-service/process-settings.ts';
 import { serve } from './local-service/serving.ts';

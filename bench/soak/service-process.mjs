@@ -19,8 +19,8 @@ const { loadProcessSettings } = /** @type {typeof import('../../src/local-servic
 const { createGrants } = /** @type {typeof import('../../src/local-service/grants.ts')} */ (
   await fromDist('local-service/grants.js')
 );
-const { createAccessTokens } = /** @type {typeof import('../../src/local-service/access-tokens.ts')} */ (
-  await fromDist('local-service/access-tokens.js')
+const { createAccessTokens } = /** @type {typeof import('../../src/local-service/oauth-store.ts')} */ (
+  await fromDist('local-service/oauth-store.js')
 );
 const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
   await fromDist('config/redis-url.js')

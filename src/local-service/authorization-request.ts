@@ -1,4 +1,4 @@
-import { repeatedName, toParameters } from './parameters.ts';
+import { repeatedName, toParameters } from './request-parameters.ts';
 
 /** An authorization request in which every parameter is as it must be. */
 export interface AuthorizationRequest {

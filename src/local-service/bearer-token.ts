@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { AppError } from '../errors.ts';
-import type { AccessTokens } from './access-tokens.ts';
+import type { AccessTokens } from './oauth-store.ts';
 import type { Grant } from './grants.ts';
 
 /** Resolves to the grant behind the call's access token where it covers one of `scopes`. */

@@ -1,6 +1,6 @@
 import express from 'express';
 import type { RequestHandler } from 'express';
-import { toParameters } from './parameters.ts';
+import { toParameters } from './request-parameters.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** The most that a form may hold, as body-parser writes it. */

@@ -1,5 +1,5 @@
 import OAuth2Server from '@node-oauth/oauth2-server';
-import type { AccessTokens } from './access-tokens.ts';
+import type { AccessTokens } from './oauth-store.ts';
 import type { AuthorizationCodes, CodeRecord } from './authorization-codes.ts';
 import type { Grants } from './grants.ts';
 import { requireVerifier } from './pkce.ts';

@@ -2,7 +2,7 @@ import type { AppError } from '../errors.ts';
 import type { Render } from '../http/templates.ts';
 import type { Account } from './accounts.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
-import type { LocalServiceConfig } from './local-service-config.ts';
+import type { LocalServiceConfig } from './config.ts';
 import { toScopeWords } from './scope-words.ts';
 
 /** The service's pages, each as HTML. */

@@ -3,8 +3,8 @@ import { ConfigError, readVariables } from '../config/env-variables.ts';
 import type { Env } from '../config/env-variables.ts';
 import { parseRedisUrl } from '../config/redis-url.ts';
 import { oneOf } from '../config/variable-schemas.ts';
-import { loadLocalServiceConfig, localServiceFiles, localServiceVariables } from './local-service-config.ts';
-import type { LocalServiceConfig } from './local-service-config.ts';
+import { loadLocalServiceConfig, localServiceFiles, localServiceVariables } from './config.ts';
+import type { LocalServiceConfig } from './config.ts';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { toParameters } from './parameters.ts';
+import { toParameters } from './request-parameters.ts';
 
 /** The query as it was sent, without its question mark; empty where there is none. */
 export function rawQuery(req: Request): string {

@@ -1,7 +1,7 @@
 import OAuth2Server from '@node-oauth/oauth2-server';
 import type { Request } from 'express';
 import { toFormFields } from './form-body.ts';
-import { repeatedName } from './parameters.ts';
+import { repeatedName } from './request-parameters.ts';
 
 const { InvalidClientError, InvalidRequestError } = OAuth2Server;
 

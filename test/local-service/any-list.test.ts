@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Items } from '../../src/local-service/lists.ts';
+import type { Items } from '../../src/local-service/pagination.ts';
 import { muralsIn, roomsIn } from '../../src/local-service/seed/items.ts';
 import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts';
 import type { AnyPage } from '../support/local-service/list-walk.ts';

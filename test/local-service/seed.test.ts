@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Items } from '../../src/local-service/lists.ts';
+import type { Items } from '../../src/local-service/pagination.ts';
 import { muralsIn, roomsIn } from '../../src/local-service/seed/items.ts';
 import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config/load.ts';
-import { localServiceVariables } from '../../src/local-service/local-service-config.ts';
+import { localServiceVariables } from '../../src/local-service/config.ts';
 import { ROOT } from '../support/constants.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');

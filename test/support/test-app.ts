@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { loadConfig, withPort } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/load.ts';
-import { loadLocalServiceConfig } from '../../src/local-service/local-service-config.ts';
+import { loadLocalServiceConfig } from '../../src/local-service/config.ts';
 import { createLocalService } from '../../src/local-service/local-service.ts';
 import { bindPort } from '../../src/http/listening.ts';
 import { createLog } from '../../src/observability/logger.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { AppError } from '../../errors.ts';
-import { sendApiError } from '../api-errors.ts';
+import { sendApiError } from '../error-responses.ts';
 import { bearerTokenOf } from '../bearer-token.ts';
 import { toFormFields } from '../form-body.ts';
 import type { OAuthStore } from '../oauth-model.ts';

@@ -1,12 +1,12 @@
 import express, { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { AppError } from '../../errors.ts';
-import { refuseMethod } from '../api-errors.ts';
+import { refuseMethod } from '../error-responses.ts';
 import { readFaultCommand, withoutLeftovers } from './fault-command.ts';
 import type { FaultFields, FaultProblem } from './fault-command.ts';
 import type { ActiveFault, FaultStore } from './fault-store.ts';
 import { LARGEST_FORM, readFormBody, toFormFields } from '../form-body.ts';
-import { repeatedName } from '../parameters.ts';
+import { repeatedName } from '../request-parameters.ts';
 import { requireLoopback } from './require-loopback.ts';
 import { requireSameOrigin } from './require-same-origin.ts';
 import type { FaultsPage } from './faults-page.ts';

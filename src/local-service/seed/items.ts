@@ -1,4 +1,4 @@
-import type { Items } from '../lists.ts';
+import type { Items } from '../pagination.ts';
 import { choiceAt, mix, mixedChoice } from './mix.ts';
 import { MURAL_TITLES, ROOM_NAMES } from './names.ts';
 import { personFor } from './workspaces.ts';

@@ -1,4 +1,4 @@
-import type { Items } from '../lists.ts';
+import type { Items } from '../pagination.ts';
 import { choiceAt, mix, mixedChoice } from './mix.ts';
 import { PEOPLE, WORKSPACE_DESCRIPTIONS, WORKSPACE_NAMES } from './names.ts';
 

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { expect } from '@jest/globals';
-import { loadLocalServiceConfig } from '../../../src/local-service/local-service-config.ts';
+import { loadLocalServiceConfig } from '../../../src/local-service/config.ts';
 import { Browser } from '../../support/browser.ts';
 import type { AnyPage } from '../../support/local-service/list-walk.ts';
 import { CALLBACK, originOf } from '../../support/local-service/service-under-test.ts';

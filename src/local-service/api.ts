@@ -1,9 +1,9 @@
 import { Router } from 'express';
 import type { Request } from 'express';
 import { AppError } from '../errors.ts';
-import { refuseMethod, refusePath } from './api-errors.ts';
+import { refuseMethod, refusePath } from './error-responses.ts';
 import type { RequireGrant } from './bearer-token.ts';
-import type { ReadPage } from './lists.ts';
+import type { ReadPage } from './pagination.ts';
 import { toQuery } from './request-query.ts';
 import { muralsIn, roomsIn } from './seed/items.ts';
 import type { SeedWorkspaces, SingleWorkspace } from './seed/workspaces.ts';

@@ -1,10 +1,10 @@
 import express, { Router } from 'express';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import { LARGEST_FORM, readFormBody, toFormFields } from '../form-body.ts';
-import type { RegisteredClient } from '../oauth-model.ts';
-import { AUTHORIZATION_PATH, OAUTH_PATH, TOKEN_PATH } from '../service-paths.ts';
-import { moveCredentials } from './basic-credentials.ts';
-import { toFieldsOfJson } from './json-fields.ts';
+import { LARGEST_FORM, readFormBody, toFormFields } from './form-body.ts';
+import type { RegisteredClient } from './oauth-model.ts';
+import { AUTHORIZATION_PATH, OAUTH_PATH, TOKEN_PATH } from './service-paths.ts';
+import { moveCredentials } from './compat/basic-credentials.ts';
+import { toFieldsOfJson } from './compat/json-fields.ts';
 
 const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
   [OAUTH_PATH, AUTHORIZATION_PATH],
