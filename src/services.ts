@@ -15,8 +15,7 @@ import { changeLogin } from './redis/login.ts';
 import { tryLogin } from './redis/login-trial.ts';
 import { createAccessLog } from './http/access-log.ts';
 import type { AccessLog } from './http/access-log.ts';
-import { createServiceClient } from './upstream/service-client.ts';
-import type { ServiceClient } from './upstream/service-client.ts';
+import { ConnectionPool } from './upstream/connection-pool.ts';
 import { createRender } from './http/templates.ts';
 import type { Render } from './http/templates.ts';
 import { toRouteName } from './routes.ts';
@@ -34,7 +33,7 @@ export interface Services extends SessionServices, AuthServices, AsyncDisposable
   readonly now: () => number;
   readonly redis: RedisClient;
   readonly getex: Getex;
-  readonly client: ServiceClient;
+  readonly upstream: ConnectionPool;
   readonly workspaces: Workspaces;
   readonly assets: Assets;
   readonly render: Render;
@@ -65,10 +64,10 @@ export function createServices(
   const metrics = config.metricsPort === 0 ? null : createMetrics(config.build);
   const redis = createRedis(config.redis, log, metrics?.redis);
   const getex = createGetex(redis, log, metrics?.redis);
-  const client = createServiceClient({
+  const upstream = new ConnectionPool({
     origin: config.serviceOrigin,
     connections: config.serviceConnections,
-    timeoutSeconds: config.serviceTimeoutSeconds,
+    timeoutMs: config.serviceTimeoutSeconds * 1_000,
   });
   const sessions = createSessionServices({
     config,
@@ -93,11 +92,11 @@ export function createServices(
     now,
     redis,
     getex,
-    client,
+    upstream,
     ...sessions,
     ...auth,
     workspaces: createWorkspaces({
-      service: client,
+      service: upstream,
       answered: metrics?.service.pages ?? null,
       tokens: auth.tokens,
       sessions: sessions.store,
@@ -124,7 +123,7 @@ export function createServices(
     },
     async [Symbol.asyncDispose]() {
       await auth.tokens[Symbol.asyncDispose]();
-      await client.destroy();
+      await upstream.destroy();
       await closeRedis(redis);
     },
   };

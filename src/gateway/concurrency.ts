@@ -1,5 +1,5 @@
 import { createDeferred } from '../promises.ts';
-import { quotaOf } from '../upstream/quota.ts';
+import { quotaOf } from '../upstream/connection-pool.ts';
 import { tooBusy } from './problems.ts';
 import { CallAbortedError, ServiceTimeoutError } from './service-call-errors.ts';
 

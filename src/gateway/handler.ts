@@ -6,7 +6,7 @@ import type { Logger } from '../observability/logger.ts';
 import { abortResponse, sendProblem } from '../http/problem.ts';
 import type { AccessLog } from '../http/access-log.ts';
 import { toStrictTransport } from '../http/security-headers.ts';
-import type { ServiceClient } from '../upstream/service-client.ts';
+import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { sessionLogId } from '../session/log-id.ts';
 import type { Session } from '../session/record.ts';
@@ -30,7 +30,7 @@ import { CallAbortedError } from './service-call-errors.ts';
 /** What the gateway works with. */
 export interface GatewayDeps {
   readonly config: Config;
-  readonly client: ServiceClient;
+  readonly upstream: ConnectionPool;
   readonly store: SessionStore;
   readonly cookie: SessionCookie;
   readonly tokens: TokenProvider;
@@ -70,7 +70,7 @@ export function createGateway(
 
   metrics?.calls.watchInFlight(async () => bounds.inFlight);
   const exchange = {
-    client: deps.client,
+    client: deps.upstream,
     tokens: deps.tokens,
     ours: Object.entries(strictTransport).flat(),
     timeoutMs: config.serviceTimeoutSeconds * 1_000,

@@ -1,6 +1,6 @@
 import type { AppError } from '../errors.ts';
 import { toAppError } from '../errors.ts';
-import { isTimeout } from '../upstream/service-client.ts';
+import { isTimeout } from '../upstream/connection-pool.ts';
 import { SessionEndedError } from '../session/session-ended.ts';
 import type { Call } from './call.ts';
 import { bodyTooLarge, serviceTimeout, serviceUnreachable, sessionExpired } from './problems.ts';

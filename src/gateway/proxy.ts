@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import { noteToken } from '../oauth/token-use.ts';
-import type { ServiceClient } from '../upstream/service-client.ts';
+import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { Session } from '../session/record.ts';
 import type { Call } from './call.ts';
 import { countTo } from './call.ts';
@@ -15,7 +15,7 @@ import { callService } from './service-call.ts';
 import type { ServiceAnswer, ServiceRequest } from './service-call.ts';
 
 export interface ExchangeDeps {
-  readonly client: ServiceClient;
+  readonly client: ConnectionPool;
   readonly tokens: TokenProvider;
   /** SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { PooledHandler } from '../upstream/connection-pool.ts';
-import type { ServiceClient } from '../upstream/service-client.ts';
+import type { ConnectionPool, PooledHandler } from '../upstream/connection-pool.ts';
 import type { RawHeaders } from './headers.ts';
 import { BodyStalledError, BodyTooLargeError } from './request-body.ts';
 import { CallAbortedError, ServiceCallError, ServiceTimeoutError } from './service-call-errors.ts';
@@ -57,7 +56,7 @@ export interface ServiceCall {
  * leaves in one.
  */
 export function callService(
-  client: ServiceClient,
+  client: ConnectionPool,
   request: ServiceRequest,
   timeoutMs: number,
   receiver: AnswerReceiver,
@@ -82,7 +81,7 @@ class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, Servic
   headers: RawHeaders = [];
   failure: Error | null = null;
   bytes = 0;
-  readonly #client: ServiceClient;
+  readonly #client: ConnectionPool;
   readonly #body: ServiceRequest['body'];
   readonly #receiver: AnswerReceiver;
   /** Our own clock: undici's begins anew with each 1xx, and not before there is a connection. */
@@ -102,7 +101,7 @@ class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, Servic
   #isOver = false;
 
   constructor(
-    client: ServiceClient,
+    client: ConnectionPool,
     body: ServiceRequest['body'],
     timeoutMs: number,
     receiver: AnswerReceiver,
@@ -233,7 +232,7 @@ class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, Servic
   #abortFor(reason: Error): void {
     this.#abortedFor ??= reason;
     if (this.#abortRequest === null)
-      this.#client.forget(this); // it still waits for a connection
+      this.#client.cancel(this); // it still waits for a connection
     else this.#abortRequest(this.#abortedFor);
     this.#fail(this.#abortedFor);
   }

@@ -1,126 +1,161 @@
-import { Client, Dispatcher } from 'undici';
-import type { buildConnector } from 'undici';
+import { Client, Dispatcher, buildConnector } from 'undici';
 
-/** For so long after an answer nothing is asked on its connection, where another one can be had. */
+/** After a response, its connection takes no request for this long, unless no other connection is free. */
 const REST_MS = 100;
-
-/** No more than these rest for so long: under load each connection that is used costs. */
+/** Most connections that rest at a time. Under load, each further open connection costs CPU time. */
 const MOST_RESTING = 8;
 
-/** Who hears of one call; one that holds its answer back has to listen to `onServiceClosed`. */
+export interface ConnectionPoolOptions {
+  readonly origin: string;
+  /** Most connections at a time. */
+  readonly connections: number;
+  /** Longest time to connect, to wait for the response headers, and between two chunks of a body, in ms. */
+  readonly timeoutMs: number;
+  /** Opens a connection. */
+  readonly connect?: buildConnector.connector;
+}
+
+/** Receives the events of one request. A handler that pauses its response has to implement `onServiceClosed`. */
 export interface PooledHandler extends Dispatcher.DispatchHandler {
   /**
-   * The service has closed its side, and all that it sent has been read. A call that is paused must be resumed now:
-   * undici 7 throws where it finds the end of a connection beside a paused parser, and nobody can catch that
-   * (nodejs/undici#5360). No more of the answer can come of it than its end.
+   * The service has closed its side, and undici has read all that it sent. A paused response must be resumed now: undici 7
+   * throws an uncaught error at the end of a connection whose parser is paused (nodejs/undici#5360).
    */
   onServiceClosed?(): void;
 }
 
-/** For a pool: undici's own options, and how a connection is opened. */
-type PoolOptions = Client.Options & { readonly connect: buildConnector.connector };
-
-interface Line {
+interface Connection {
   readonly client: Client;
-  /** Of the call that it is busy with. */
+  /** Of the request that is on this connection. */
   handler: PooledHandler | null;
   /** By performance.now(). */
   restsUntil: number;
 }
 
 /**
- * A pool that lets a connection rest after each answer, so that a second one that nobody asked for finds it idle and
- * closes it. HTTP/1.1 tells answers apart by their order alone: once the next request is written, such an answer would
- * go to whoever sent that. Under more load than there are rested connections, the one that rests longest is taken.
+ * The connections to the service. Opens them as requests need them, and keeps them open.
+ *
+ * A connection rests after each response. A late second response then reaches an idle connection, and undici closes it.
+ * HTTP/1.1 tells responses apart only by their order (RFC 9112 §9.3), so that response would otherwise go to the next
+ * user. docs/decisions/0049 says why undici's own pools do not do this.
  */
 export class ConnectionPool extends Dispatcher {
-  readonly #open: (onServiceClosed: () => void) => Client;
-  readonly #most: number;
-  readonly #lines: Line[] = [];
-  /** The one that has rested longest first. */
-  readonly #resting: Line[] = [];
-  /** The one that was used last is taken first, so that the rest may close. */
-  readonly #rested: Line[] = [];
+  readonly #options: Required<ConnectionPoolOptions>;
+  readonly #connections: Connection[] = [];
+  /** Connections without a request, in the order in which their last responses ended. */
+  readonly #idle: Connection[] = [];
   readonly #waiting = new Map<PooledHandler, Dispatcher.DispatchOptions>();
 
-  constructor(origin: string, most: number, options: PoolOptions) {
+  constructor(options: ConnectionPoolOptions) {
     super();
-    this.#open = (onServiceClosed) =>
-      new Client(origin, {
-        ...options,
-        connect(to, done) {
-          options.connect(to, (...result) => {
-            result[1]?.on('end', onServiceClosed); // ahead of undici's own listener, which is what throws
-            done(...result);
-          });
-        },
-      });
-    this.#most = most;
+    const connect = buildConnector({ timeout: options.timeoutMs }); // one for all: it caches TLS sessions
+    this.#options = { connect, ...options };
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: PooledHandler): boolean {
-    const line = this.#take();
-    if (line === undefined) {
-      this.#waiting.set(handler, options);
-      return false;
-    }
-    this.#send(line, options, handler);
-    return true;
+    const connection = this.#takeConnection();
+    if (connection === undefined) this.#waiting.set(handler, options);
+    else this.#send(connection, options, handler);
+    return connection !== undefined;
   }
 
-  /** Forgets a call that waits for a connection; nothing of its handler is called. */
-  forget(handler: PooledHandler): void {
+  /** Removes a request that waits for a connection. Its handler is not called. */
+  cancel(handler: PooledHandler): void {
     this.#waiting.delete(handler);
   }
 
-  override destroy(): Promise<void>;
-  override destroy(error: Error | null): Promise<void>;
-  override destroy(callback: () => void): void;
-  override destroy(error: Error | null, callback: () => void): void;
   override async destroy(): Promise<void> {
-    const all = this.#lines.map(async ({ client }) => client.destroy());
-    // A client that is destroyed tells them so.
-    for (const [handler, options] of this.#waiting) this.#lines[0]?.client.dispatch(options, handler);
+    const closed = this.#connections.map(async ({ client }) => client.destroy());
+    // A destroyed client fails them.
+    for (const [handler, options] of this.#waiting) this.#connections[0]?.client.dispatch(options, handler);
     this.#waiting.clear();
-    await Promise.all(all);
+    await Promise.all(closed);
   }
 
-  #take(): Line | undefined {
+  /**
+   * Takes a connection that has rested, the one used last first, so that the others may time out. Without one, opens
+   * another or takes the one that has rested longest.
+   */
+  #takeConnection(): Connection | undefined {
     const now = performance.now();
-    while ((this.#resting[0]?.restsUntil ?? Infinity) <= now) {
-      const line = this.#resting.shift();
-      if (line !== undefined) this.#rested.push(line);
-    }
-    const rested = this.#rested.pop();
-    if (rested !== undefined) return rested;
-    if (this.#resting.length >= MOST_RESTING) return this.#resting.shift();
-    return this.#lines.length < this.#most ? this.#add() : this.#resting.shift();
+    const rested = this.#idle.findLastIndex(({ restsUntil }) => restsUntil <= now);
+    if (rested >= 0) return this.#idle.splice(rested, 1)[0];
+    const canOpen = this.#connections.length < this.#options.connections;
+    return canOpen && this.#idle.length < MOST_RESTING ? this.#openConnection() : this.#idle.shift();
   }
 
-  #add(): Line {
-    const client = this.#open(() => line.handler?.onServiceClosed?.());
-    const line: Line = { client, handler: null, restsUntil: 0 };
-    this.#lines.push(line);
-    client.on('drain', () => this.#release(line));
-    return line;
+  #openConnection(): Connection {
+    const client = createClient(this.#options, () => connection.handler?.onServiceClosed?.());
+    const connection: Connection = { client, handler: null, restsUntil: 0 };
+    this.#connections.push(connection);
+    client.on('drain', () => this.#release(connection));
+    return connection;
   }
 
-  #send(line: Line, options: Dispatcher.DispatchOptions, handler: PooledHandler): void {
-    line.handler = handler;
-    line.client.dispatch(options, handler);
-    // A request that is invalid was refused at once, and then no `drain` comes: undici's own pools lose the connection.
-    if (line.client.stats.size === 0) this.#release(line);
+  #send(connection: Connection, options: Dispatcher.DispatchOptions, handler: PooledHandler): void {
+    connection.handler = handler;
+    connection.client.dispatch(options, handler);
+    // undici emits no `drain` for an invalid request, which it fails at once. Its own pools lose the connection.
+    if (connection.client.stats.size === 0) this.#release(connection);
   }
 
-  #release(line: Line): void {
-    if (line.handler === null) return;
-    line.handler = null;
+  #release(connection: Connection): void {
+    if (connection.handler === null) return;
+    connection.handler = null;
     for (const [handler, options] of this.#waiting) {
       this.#waiting.delete(handler);
-      this.#send(line, options, handler);
+      this.#send(connection, options, handler);
       return;
     }
-    line.restsUntil = performance.now() + REST_MS;
-    this.#resting.push(line);
+    connection.restsUntil = performance.now() + REST_MS;
+    this.#idle.push(connection);
   }
+}
+
+/** Creates one connection, without pipelining: a slow response delays no other. */
+function createClient(
+  { origin, timeoutMs, connect }: Required<ConnectionPoolOptions>,
+  onServiceClosed: () => void,
+): Client {
+  return new Client(origin, {
+    pipelining: 1,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    connect(to, done) {
+      connect(to, (...result) => {
+        const [error, socket] = result;
+        // undici 7 counts a request that fails with this error as running for ever, and the connection would be lost.
+        if (hasCode(error, 'ERR_TLS_CERT_ALTNAME_INVALID')) {
+          done(new Error('the certificate has another name', { cause: error }), null);
+          return;
+        }
+        // Ahead of undici's own listeners, which throw where the parser is paused.
+        socket?.on('end', onServiceClosed).on('error', (reset: NodeJS.ErrnoException) => {
+          // undici takes a reset for the end of a response that only its connection ends: half of it would look whole.
+          if (reset.code === 'ECONNRESET') reset.code = 'SERVICE_RESET';
+        });
+        done(...result);
+      });
+    },
+  });
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/** undici's errors for a service that is too slow. After any other error the service counts as unreachable. */
+const TIMEOUTS = ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
+
+/** Whether an upstream request failed because the service was too slow. */
+export function isTimeout(error: unknown): boolean {
+  return TIMEOUTS.some((code) => hasCode(error, code));
+}
+
+/**
+ * How many of `total` connections or requests one session may hold: half of what the others leave, and at least one.
+ * Sessions that hold theirs for long get less and less (docs/decisions/0018).
+ */
+export function quotaOf(total: number, takenByOthers: number): number {
+  return Math.max(1, Math.floor((total - takenByOthers) / 2));
 }

@@ -3,7 +3,7 @@ import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import { noteToken } from '../oauth/token-use.ts';
 import { createDeferred } from '../promises.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import type { ServiceClient } from '../upstream/service-client.ts';
+import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { toTraceHeaders } from '../http/trace-context.ts';
 import type { Session } from '../session/record.ts';
@@ -42,7 +42,7 @@ const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
  * bounds one whole answer, so that not even one that trickles in keeps a reader waiting.
  */
 export function createServiceCalls(deps: {
-  readonly service: ServiceClient;
+  readonly service: ConnectionPool;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly timeoutSeconds: number;
   /** Null where nobody reads metrics. */

@@ -1,4 +1,4 @@
-import { quotaOf } from '../upstream/quota.ts';
+import { quotaOf } from '../upstream/connection-pool.ts';
 
 /** Lets a session in, and gives what it leaves with; null where it has enough under way already. */
 type Enter = (sessionId: string) => (() => void) | null;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
-import type { ServiceClient } from '../upstream/service-client.ts';
+import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import type { Encryption } from '../session/encryption.ts';
 import type { SessionStore } from '../session/store.ts';
@@ -31,7 +31,7 @@ export interface Workspaces {
 }
 
 export interface WorkspacesOptions {
-  readonly service: ServiceClient;
+  readonly service: ConnectionPool;
   /** Null where nobody reads metrics. */
   readonly answered?: RecordServiceResponse | null;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;

@@ -77,7 +77,7 @@ const OPEN: [string, string][] = [
   ['src/oauth/refresh/a.ts', value('../../session/record.ts')],
   ['src/gateway/a.ts', value('../oauth/refresh/token-provider.ts')],
   ['src/gateway/a.ts', type('../config/load.ts')],
-  ['src/workspaces/a.ts', value('../upstream/service-client.ts')],
+  ['src/workspaces/a.ts', value('../upstream/connection-pool.ts')],
   ['src/workspaces/export/a.ts', value('../../errors.ts')],
   ['src/workspaces/export/a.ts', value('../service-pages.ts')],
   ['src/workspaces/export/a.ts', type('../../config/load.ts')],

@@ -41,7 +41,7 @@ test('a second answer that is late finds nobody waiting on its connection while 
     void delay(20).then(() => socket.write(ok('for next')));
     return null;
   };
-  // By this clock a connection rests for 100 ms (resting-pool.ts): on a busy machine the others come later than that.
+  // By this clock a connection rests for 100 ms (connection-pool.ts): on a busy machine the others come later than that.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   expect(await call('first')).toMatch(/for first$/);
   const others = await Promise.all(cookies.map(async (cookie) => call('next', cookie)));

@@ -14,7 +14,7 @@ import { createRedis } from '../../../src/redis/client.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { createAccessLog } from '../../../src/http/access-log.ts';
-import { createServiceClient } from '../../../src/upstream/service-client.ts';
+import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import type { Session } from '../../../src/session/record.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import { createWorkspacesRouter } from '../../../src/workspaces/routes.ts';
@@ -53,10 +53,10 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     accessToken: async () => 'access-token',
     tokenAfterUnauthorized: async () => 'access-token',
   };
-  const service = createServiceClient({
+  const service = new ConnectionPool({
     origin: options.serviceOrigin,
     connections: options.connections ?? 8,
-    timeoutSeconds,
+    timeoutMs: timeoutSeconds * 1_000,
   });
   const lists = createWorkspaces({
     service,

@@ -20,8 +20,10 @@ async function startService(answer: RequestListener) {
   const connect = buildConnector({});
   const isConnecting = createDeferred<void>();
   const mayConnect = createDeferred<void>();
-  const pool = new ConnectionPool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 1, {
-    pipelining: 1,
+  const pool = new ConnectionPool({
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: 1,
+    timeoutMs: 60_000,
     connect(to, done) {
       isConnecting.resolve();
       void mayConnect.promise.then(() => connect(to, done));

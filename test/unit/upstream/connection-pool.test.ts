@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { buildConnector } from 'undici';
 import { createDeferred } from '../../../src/promises.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 
@@ -11,7 +10,7 @@ test('a request that undici finds invalid costs no connection', async () => {
   const server = createServer((_req, res) => res.end('{}')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const pool = new ConnectionPool(origin, 1, { connect: buildConnector({}), pipelining: 1 });
+  const pool = new ConnectionPool({ origin, connections: 1, timeoutMs: 60_000 });
   const ask = async (headers: string[]) => {
     const { statusCode, body } = await pool.request({ path: '/', method: 'GET', headers });
     await body.dump();
@@ -33,7 +32,7 @@ test('a call that is forgotten while it waits is never sent', async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const pool = new ConnectionPool(origin, 1, { connect: buildConnector({}), pipelining: 1 });
+  const pool = new ConnectionPool({ origin, connections: 1, timeoutMs: 60_000 });
   const ask = (path: string) => {
     const { promise, resolve } = createDeferred<void>();
     const handler = {
@@ -46,7 +45,7 @@ test('a call that is forgotten while it waits is never sent', async () => {
   };
   const [first, forgotten, last] = ['/first', '/forgotten', '/last'].map(ask);
   if (held.length === 0) await once(server, 'asked');
-  if (forgotten !== undefined) pool.forget(forgotten.handler);
+  if (forgotten !== undefined) pool.cancel(forgotten.handler);
   held[0]?.end('{}');
   await first?.promise;
   if (held.length < 2) await once(server, 'asked');

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NOTES } from '../../support/request-notes.ts';
 import { createDeferred } from '../../../src/promises.ts';
-import { createServiceClient } from '../../../src/upstream/service-client.ts';
-import type { ServiceClient } from '../../../src/upstream/service-client.ts';
+import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import type { Session } from '../../../src/session/record.ts';
 import { createServiceCalls } from '../../../src/workspaces/api-client.ts';
 import { createServicePages } from '../../../src/workspaces/service-pages.ts';
@@ -13,7 +12,7 @@ import { turns } from '../../support/turns.ts';
 // The one connection to the service is taken, and not given back before the test says so.
 
 let service: RawService;
-let client: ServiceClient;
+let client: ConnectionPool;
 let giveBack: () => void;
 let held: Promise<unknown>;
 beforeEach(async () => {
@@ -25,7 +24,7 @@ beforeEach(async () => {
     resolve();
     return null;
   };
-  client = createServiceClient({ origin: service.origin, connections: 1, timeoutSeconds: 60 });
+  client = new ConnectionPool({ origin: service.origin, connections: 1, timeoutMs: 60_000 });
   held = client.request({ method: 'GET', path: '/held' }).then(async ({ body }) => body.dump());
   await isTaken;
 });
