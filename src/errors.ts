@@ -1,80 +1,259 @@
-/** A way on for a person, shown as a link on an error page. */
-export interface ErrorAction {
-  /** A path of ours. */
-  readonly href: string;
-  readonly label: string;
+/** How every error with one code is sent: as problem+json (RFC 9457), or as a page. */
+interface Problem {
+  readonly status: number;
+  readonly title: string;
+  /** What to do next, for a person. An AppError may say more; the default is the title. */
+  readonly detail?: string;
+  /** Seconds in `Retry-After`. An AppError may know better. */
+  readonly retryAfterSeconds?: number;
+  /** Sends `Connection: close`: the end of the request is uncertain, or this process is about to exit. */
+  readonly closes?: true;
+  /** Members that problem+json adds (RFC 9457 §3.2). */
+  readonly extensions?: Readonly<Record<string, string>>;
+  /** Label of a link on the error page that leads to sign-in and back. */
+  readonly signInLabel?: string;
 }
 
-/** A way on that comes back: made from the path to come back to. */
-type ReturningAction = (returnPath: string) => ErrorAction;
+const LOGIN = { loginUrl: '/auth/login' };
 
-/** What of an error may leave the testApp, beside its status: nothing here is secret or internal. */
-export interface ErrorDetails {
-  /** One sentence for the person or program that asked; defaults to the title. */
-  readonly detail?: string;
-  /** Members that problem+json adds (RFC 9457 §3.2), e.g. `loginUrl`. */
-  readonly extensions?: Readonly<Record<string, string>>;
-  /** Response headers, e.g. `retry-after`. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** The way on; error pages find one themselves where it is absent. */
-  readonly action?: ErrorAction | ReturningAction;
-  /** What lies behind it: for the log only. */
+/** Problems of API requests (contract, section 4). Pages have most of them, too. */
+export const GATEWAY_PROBLEMS = {
+  sign_in_required: { status: 401, title: 'Sign in to use the API', extensions: LOGIN },
+  session_expired: {
+    status: 401,
+    title: 'Your session has ended',
+    detail: 'Sign in again to go on.',
+    extensions: LOGIN,
+  },
+  cross_site_request: { status: 403, title: 'This request came from another site' },
+  path_not_allowed: { status: 404, title: 'This path is not part of the API' },
+  method_not_allowed: { status: 405, title: 'This method is not allowed' },
+  bad_request_target: {
+    status: 400,
+    title: 'This address is malformed',
+    detail: 'It may be cut off or mistyped. Nothing has been changed.',
+  },
+  bad_request: { status: 400, title: 'This request can’t be read', closes: true },
+  http_version_not_supported: {
+    status: 505,
+    title: 'This version of HTTP is not supported',
+    detail: 'Use HTTP/1.1.',
+    closes: true,
+  },
+  expectation_failed: {
+    status: 417,
+    title: 'What this request expects can’t be met',
+    detail: 'Only 100-continue is supported.',
+    closes: true,
+  },
+  too_many_headers: { status: 431, title: 'The request has too many header fields', closes: true },
+  body_too_large: { status: 413, title: 'The request body is too large' },
+  service_unreachable: { status: 502, title: 'The service can’t be reached' },
+  service_timeout: { status: 504, title: 'The service did not respond in time' },
+  too_busy: { status: 503, title: 'Too many requests at once', retryAfterSeconds: 1 },
+  token_endpoint_unavailable: {
+    status: 503,
+    title: 'The service can’t refresh your access right now',
+    detail: 'Nothing is lost, and you are still signed in. Try again in a moment.',
+    retryAfterSeconds: 2,
+  },
+  session_store_unavailable: {
+    status: 503,
+    title: 'Cloakroom is briefly unavailable',
+    detail: 'Nothing is lost, and no one is signed out. Try again in a moment.',
+    retryAfterSeconds: 2,
+  },
+  draining: {
+    status: 503,
+    title: 'This server is shutting down',
+    detail: 'Try again: another server responds.',
+    retryAfterSeconds: 1,
+    closes: true,
+  },
+  internal_error: {
+    status: 500,
+    title: 'Something went wrong on our side',
+    detail: 'Try again in a moment. If it happens again, ask for help.',
+  },
+} as const satisfies Readonly<Record<string, Problem>>;
+
+/** Every problem that a client may see, by its stable code (docs/decisions/0051). */
+export const PROBLEMS = {
+  ...GATEWAY_PROBLEMS,
+  page_not_found: {
+    status: 404,
+    title: 'There is no such page',
+    detail: 'The address may be mistyped, or the page has moved.',
+  },
+
+  // Sign-in
+  sign_in_attempt_unknown: {
+    status: 400,
+    title: 'This sign-in can’t be completed',
+    detail:
+      'It was completed before, took longer than ten minutes, or began in another browser or at another address of this site. Nothing is lost: start again.',
+    signInLabel: 'Try again',
+  },
+  too_many_sign_ins: {
+    status: 429,
+    title: 'Too many sign-ins at once',
+    detail:
+      'Your network has started very many sign-ins in the last minutes. Everyone who is signed in stays signed in.',
+  },
+  access_denied: {
+    status: 403,
+    title: 'Access was not allowed',
+    detail: 'You chose not to allow access, so nothing has changed.',
+    signInLabel: 'Try again',
+  },
+  authorization_failed: { status: 502, title: 'Sign-in did not work', signInLabel: 'Try again' },
+  code_missing: {
+    status: 400,
+    title: 'Sign-in did not work',
+    detail: 'The service sent you back before your sign-in was finished. Nothing is lost: try again.',
+    signInLabel: 'Try again',
+  },
+  code_refused: {
+    status: 502,
+    title: 'Sign-in did not work',
+    detail: 'The service confirmed your sign-in, but then did not accept it. Nothing is lost: try again.',
+    signInLabel: 'Try again',
+  },
+  code_exchange_failed: {
+    status: 502,
+    title: 'Sign-in did not work',
+    detail: 'The service did not respond as it should. Nothing is lost. Try again in a few minutes.',
+    signInLabel: 'Try again',
+  },
+
+  // Workspaces and exports
+  too_many_pages: {
+    status: 429,
+    title: 'Too many pages at once',
+    detail: 'The pages that you opened before are still loading. Wait until they are there, then try again.',
+    retryAfterSeconds: 2,
+  },
+  too_many_exports: {
+    status: 429,
+    title: 'Two exports are under way already',
+    detail: 'Wait until one of them has finished, or stop one. Then this one can begin.',
+    retryAfterSeconds: 10,
+  },
+  service_refuses_sign_in: {
+    status: 502,
+    title: 'The service no longer accepts your sign-in',
+    detail: 'Nothing is lost. Sign in again to go on; if that changes nothing, try again later.',
+    signInLabel: 'Sign in again',
+  },
+  permission_missing: {
+    status: 403,
+    title: 'Cloakroom may not show you this list',
+    detail:
+      'The service has not allowed it. Nothing is lost, and you are still signed in. Sign in again and allow access; if that changes nothing, ask for help.',
+    signInLabel: 'Sign in again',
+  },
+  list_not_found: {
+    status: 404,
+    title: 'There is nothing here',
+    detail: 'It may have been removed, or it is no longer open to you. You are still signed in.',
+  },
+  service_rate_limited: {
+    status: 503,
+    title: 'The service asks for a short pause',
+    detail: 'It is very busy right now. Nothing is lost, and you are still signed in.',
+    retryAfterSeconds: 1,
+  },
+  service_failed: {
+    status: 502,
+    title: 'The service could not give this page',
+    detail:
+      'The service has a problem. Nothing is lost, and you are still signed in. Try again in a few minutes.',
+  },
+  service_response_unreadable: {
+    status: 502,
+    title: 'The service sent something unexpected',
+    detail:
+      'This page can’t be shown because of it. Nothing is lost, and you are still signed in. Try again in a few minutes.',
+  },
+  list_not_tabular: {
+    status: 502,
+    title: 'This list doesn’t fit into a table',
+    detail: 'Its items have no named fields, or too many of them. Use NDJSON, which takes them as they are.',
+  },
+} as const satisfies Readonly<Record<string, Problem>>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export interface AppErrorOptions {
+  /** Replaces the detail of the table. Clients see it: nothing secret or internal. */
+  readonly detail?: string | undefined;
+  /** Replaces the `Retry-After` of the table. */
+  readonly retryAfterSeconds?: number;
+  /** Methods for the `Allow` header (RFC 9110 §10.2.1). */
+  readonly allow?: string;
+  /** Path that the sign-in link of the error page comes back to; by default the page that failed. */
+  readonly returnTo?: string;
+  /** For the log only. */
   readonly cause?: unknown;
 }
 
-/**
- * An error with a designed answer. Everything in it but `cause` may be shown; one place per kind of answer
- * (problem.ts, error-pages.ts) turns it into one.
- */
+/** An error with a code of the table above. Clients may see all of it but `cause`. */
 export class AppError extends Error {
   override readonly name: string = 'AppError';
-  /** HTTP status of the answer. */
+  readonly code: ProblemCode;
   readonly status: number;
-  /** Stable machine-readable name of the error. */
-  readonly code: string;
   readonly title: string;
   readonly detail: string;
   readonly extensions: Readonly<Record<string, string>>;
+  readonly retryAfterSeconds: number | undefined;
+  /** Response headers: `Retry-After`, `Connection` and `Allow`, where the error has them. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly action: ErrorAction | ReturningAction | undefined;
+  readonly signInLabel: string | undefined;
+  readonly returnTo: string | undefined;
 
-  constructor(status: number, code: string, title: string, details: ErrorDetails = {}) {
-    super(title, { cause: details.cause });
-    this.status = status;
+  constructor(code: ProblemCode, options: AppErrorOptions = {}) {
+    const problem: Problem = PROBLEMS[code];
+    super(problem.title, { cause: options.cause });
     this.code = code;
-    this.title = title;
-    this.detail = details.detail ?? title;
-    this.extensions = details.extensions ?? {};
-    this.headers = details.headers ?? {};
-    this.action = details.action;
+    this.status = problem.status;
+    this.title = problem.title;
+    this.detail = options.detail ?? problem.detail ?? problem.title;
+    this.extensions = problem.extensions ?? {};
+    this.retryAfterSeconds = options.retryAfterSeconds ?? problem.retryAfterSeconds;
+    this.headers = {
+      ...(this.retryAfterSeconds !== undefined && { 'retry-after': String(this.retryAfterSeconds) }),
+      ...(problem.closes && { connection: 'close' }),
+      ...(options.allow !== undefined && { allow: options.allow }),
+    };
+    this.signInLabel = problem.signInLabel;
+    this.returnTo = options.returnTo;
   }
 }
 
-/** Redis is away, full or too slow: sessions are kept and the cookie stays; try again soon. */
+/** Redis is away, full or too slow. The session and its cookie are kept. */
 export class StoreUnavailableError extends AppError {
   override readonly name = 'StoreUnavailableError';
 
-  constructor(cause: unknown) {
-    super(503, 'session_store_unavailable', 'Cloakroom is briefly unavailable', {
-      detail: 'Nothing is lost, and nobody is signed out by this.',
-      headers: { 'retry-after': '2' },
-      cause,
-    });
+  constructor(cause: unknown, detail?: string) {
+    super('session_store_unavailable', { detail, cause });
   }
 }
 
-/**
- * The designed error that an unknown one stands for: itself, or else a 500 that says nothing of its cause.
- */
-export function toAppError(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  return new AppError(500, 'internal_error', 'Something went wrong on our side', {
-    detail: 'Cloakroom could not finish this. Try again in a moment; if it happens again, ask for help.',
-    cause: error,
-  });
+/** The session, or the grant behind it, has ended: only a new sign-in helps. */
+export class SessionEndedError extends AppError {
+  override readonly name = 'SessionEndedError';
+
+  constructor(detail?: string) {
+    super('session_expired', { detail });
+  }
 }
 
-/** A reason why the process can't start. Its message is all that the operator needs to see: no stack is shown. */
+/** Returns the error itself where it has a code, and otherwise a 500 that shows nothing of it. */
+export function toAppError(error: unknown): AppError {
+  return error instanceof AppError ? error : new AppError('internal_error', { cause: error });
+}
+
+/** The process can't start. The message is all that the operator needs: no stack is shown. */
 export class StartupError extends Error {
   override readonly name: string = 'StartupError';
 }

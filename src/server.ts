@@ -2,7 +2,7 @@ import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createApp } from './app.ts';
 import { createGateway } from './gateway/handler.ts';
-import { badRequestTarget } from './gateway/problems.ts';
+import { AppError } from './errors.ts';
 import { refuseBadRequests } from './http/bad-requests.ts';
 import { continueOnRead, trackConnections } from './http/connection.ts';
 import { createShutdown } from './http/shutdown.ts';
@@ -75,7 +75,8 @@ export async function startServer(
       gateway(req, res); // judges the framing itself
       return;
     }
-    const refusal = judgeFraming(req) ?? (NAMES_A_PATH.test(target) ? null : badRequestTarget());
+    const refusal =
+      judgeFraming(req) ?? (NAMES_A_PATH.test(target) ? null : new AppError('bad_request_target'));
     if (refusal === null) {
       // No page uses a body. Node keeps each chunk of it as an object, and a handler may wait for Redis.
       req.resume();

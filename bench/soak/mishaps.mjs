@@ -23,7 +23,7 @@ const LATER_MS = 8_000;
 
 const NO_TOKEN = [
   '503 token_endpoint_unavailable',
-  '503 “The service can’t renew your access right now”',
+  '503 “The service can’t refresh your access right now”',
   '502 “Sign-in did not work”',
   HALF_AN_EXPORT,
 ];

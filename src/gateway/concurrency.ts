@@ -1,6 +1,6 @@
+import { AppError } from '../errors.ts';
 import { createDeferred } from '../promises.ts';
 import { quotaOf } from '../upstream/connection-pool.ts';
-import { tooBusy } from './problems.ts';
 import { CallAbortedError, ServiceTimeoutError } from './service-call-errors.ts';
 
 /** Keeps calls in flight within bounds, so that one user or a stuck service can't take the rest down. */
@@ -91,9 +91,12 @@ export function createCallBounds(options: CallBoundsOptions): CallBounds {
 
   const enter = (sessionId: string): CallSlot => {
     let session = sessions.get(sessionId);
-    if (inFlight >= options.mostCalls) throw tooBusy('This server has as many calls in flight as it takes.');
+    if (inFlight >= options.mostCalls)
+      throw new AppError('too_busy', { detail: 'This server has as many requests in flight as it takes.' });
     if (session !== undefined && !mayEnter(session)) {
-      throw tooBusy('This session has as many calls in flight as one may have now.');
+      throw new AppError('too_busy', {
+        detail: 'This session has as many requests in flight as it may have.',
+      });
     }
     if (session === undefined)
       sessions.set(sessionId, (session = { inFlight: 0, asking: 0, waiting: new Set() }));

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { GATEWAY_PROBLEMS } from '../errors.ts';
 import { createCounter, createGauge } from '../observability/counter.ts';
 import type { Watch } from '../observability/counter.ts';
 
@@ -10,26 +11,9 @@ export interface CallMetrics {
   readonly watchInFlight: Watch;
 }
 
-/** Those of contract section 4, and `other`, which no call has come to. A test holds them to the list that the console has. */
+/** Codes of problems of the gateway; `other` takes any code that no API request should get. */
 export const REFUSAL_CODES = [
-  'sign_in_required',
-  'session_expired',
-  'cross_site_request',
-  'path_not_allowed',
-  'method_not_allowed',
-  'too_busy',
-  'bad_request',
-  'bad_request_target',
-  'body_too_large',
-  'too_many_headers',
-  'http_version_not_supported',
-  'service_unreachable',
-  'service_timeout',
-  'token_endpoint_unavailable',
-  'session_store_unavailable',
-  'draining',
-  'expectation_failed',
-  'internal_error',
+  ...(Object.keys(GATEWAY_PROBLEMS) as (keyof typeof GATEWAY_PROBLEMS)[]),
   'other',
 ] as const;
 const KNOWN: ReadonlySet<string> = new Set(REFUSAL_CODES);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Config } from '../config/load.ts';
-import type { AppError } from '../errors.ts';
+import { AppError, SessionEndedError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { abortResponse, sendProblem } from '../http/problem.ts';
 import type { AccessLog } from '../http/access-log.ts';
@@ -21,7 +21,6 @@ import { startExchange } from './proxy.ts';
 import type { ExchangeDeps } from './proxy.ts';
 import { judgeHead } from './checks.ts';
 import { CutOffError, toAnswer, toServiceStatus } from './outcome.ts';
-import { draining, sessionExpired, signInRequired } from './problems.ts';
 import { createRequestBody, hasBody } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { toServerTiming } from './timing.ts';
@@ -100,7 +99,7 @@ export function createGateway(
     });
     if (isRefused(req)) {
       metrics?.calls.refused('draining');
-      refuse(call, draining());
+      refuse(call, new AppError('draining'));
     } else void forward(deps, exchange, bounds, call, sent);
   };
 }
@@ -122,13 +121,13 @@ async function forward(
   const { tokens } = deps;
   try {
     judgeHead(call.req, call.target, deps.config);
-    if (sent === null) throw signInRequired();
+    if (sent === null) throw new AppError('sign_in_required');
     const slot = (call.slot = bounds.enter(sent.id));
     // At once: until it is read, Node keeps each chunk of a body as an object.
     if (hasBody(call.req))
       call.body = createRequestBody(call.req, deps.config.maxBodyBytes, exchange.timeoutMs);
     const ticket = await readSession(deps, call, sent.id);
-    if (ticket === null) throw sessionExpired();
+    if (ticket === null) throw new SessionEndedError();
     if (!sent.current) call.res.setHeader('set-cookie', deps.cookie.write(sent.id));
     if (call.body !== null) await receiveStart(call, call.body);
     const accessToken = tokens.unexpiredToken(ticket, call) ?? (await renewedToken(tokens, call, ticket));

@@ -1,10 +1,7 @@
-import type { AppError } from '../errors.ts';
-import { toAppError } from '../errors.ts';
+import { AppError, toAppError } from '../errors.ts';
 import { isTimeout } from '../upstream/connection-pool.ts';
-import { SessionEndedError } from '../session/session-ended.ts';
 import type { Call } from './call.ts';
-import { bodyTooLarge, serviceTimeout, serviceUnreachable, sessionExpired } from './problems.ts';
-import { BodyStalledError, BodyTooLargeError } from './request-body.ts';
+import { BodyStalledError } from './request-body.ts';
 import { CallAbortedError, ServiceCallError, ServiceTimeoutError } from './service-call-errors.ts';
 
 /** The service's answer broke off after its headers had gone out. */
@@ -21,11 +18,9 @@ export function toAnswer(error: unknown): AppError | null {
   ) {
     return null;
   }
-  if (error instanceof SessionEndedError) return sessionExpired(error.detail);
-  if (error instanceof BodyTooLargeError) return bodyTooLarge(error.mostBytes);
-  if (error instanceof ServiceTimeoutError) return serviceTimeout({ cause: error });
+  if (error instanceof ServiceTimeoutError) return new AppError('service_timeout', { cause: error });
   if (error instanceof ServiceCallError) {
-    return isTimeout(error.cause) ? serviceTimeout({ cause: error }) : serviceUnreachable({ cause: error });
+    return new AppError(isTimeout(error.cause) ? 'service_timeout' : 'service_unreachable', { cause: error });
   }
   return toAppError(error);
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { AppError } from '../errors.ts';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import { noteToken } from '../oauth/token-use.ts';
 import type { ConnectionPool } from '../upstream/connection-pool.ts';
@@ -8,7 +9,6 @@ import { countTo } from './call.ts';
 import type { RawHeaders } from './headers.ts';
 import { hasOtherCoding, toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts';
 import { CutOffError } from './outcome.ts';
-import { serviceUnreachable } from './problems.ts';
 import { toServerTiming } from './timing.ts';
 import { CallAbortedError } from './service-call-errors.ts';
 import { callService } from './service-call.ts';
@@ -110,7 +110,7 @@ function send(
 function deliver({ ours }: ExchangeDeps, { res, requestId, times }: Call, answer: ServiceAnswer): void {
   const { status, failure } = answer;
   if (failure !== null) throw failure; // it broke off while it waited
-  if (hasOtherCoding(answer.headers)) throw serviceUnreachable();
+  if (hasOtherCoding(answer.headers)) throw new AppError('service_unreachable');
   const headers = status === 204 ? withoutLength(answer.headers) : answer.headers;
   try {
     const own = {
@@ -121,7 +121,7 @@ function deliver({ ours }: ExchangeDeps, { res, requestId, times }: Call, answer
     };
     writeHead(res, status, toBrowserHeaders(headers, own));
   } catch (error) {
-    throw serviceUnreachable({ cause: error }); // a header that is none
+    throw new AppError('service_unreachable', { cause: error }); // a header that is none
   }
   answer.deliver(res);
 }

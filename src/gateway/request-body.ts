@@ -2,19 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { createDeferred } from '../promises.ts';
+import { AppError } from '../errors.ts';
 import { CallAbortedError } from './service-call-errors.ts';
 
 /** Bodies up to this size are kept, so that the call can be repeated with a renewed token. */
 const KEPT_BYTES = 64 * 1024;
 
-/** A body that grew past the limit while it was forwarded. */
-export class BodyTooLargeError extends Error {
+/** The body is larger than MAX_BODY_BYTES, by its Content-Length or as it arrives. */
+export class BodyTooLargeError extends AppError {
   override readonly name = 'BodyTooLargeError';
-  readonly mostBytes: number;
 
   constructor(mostBytes: number) {
-    super('the request body is too large');
-    this.mostBytes = mostBytes;
+    super('body_too_large', { detail: `At most ${mostBytes} bytes are forwarded.` });
   }
 }
 

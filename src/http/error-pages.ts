@@ -1,29 +1,22 @@
-import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { inWords } from '../durations.ts';
 import { AppError, toAppError } from '../errors.ts';
-import type { ErrorAction } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { sendProblem } from './problem.ts';
 import { requestId } from './request-id.ts';
-import { returnPathOf } from './return-path.ts';
-import { frameOf } from './site-frame.ts';
+import { loginUrl, returnPathOf } from './return-path.ts';
+import { frameOf, type Link } from './site-frame.ts';
 import type { Render } from './templates.ts';
 
 /** Passes on that there is no such page: the last handler before the error pages. */
 export const pageNotFound: RequestHandler = (_req, _res, next) => {
-  next(noSuchPage());
+  next(new AppError('page_not_found'));
 };
 
 /** Refuses TRACE (RFC 9110 §9.3.8): it would show a page headers that the browser hides from it. */
 export const refuseTrace: RequestHandler = (req, _res, next) => {
   if (req.method !== 'TRACE') next();
-  else
-    next(
-      new AppError(405, 'method_not_allowed', 'TRACE is not allowed', {
-        headers: { allow: 'GET, HEAD, POST' },
-      }),
-    );
+  else next(new AppError('method_not_allowed', { allow: 'GET, HEAD, POST' }));
 };
 
 /**
@@ -41,8 +34,7 @@ export function createErrorPages(deps: {
 
   const toPage = (error: AppError, req: Request, res: Response) => {
     const signedIn = isSignedIn(req);
-    const action = typeof error.action === 'function' ? error.action(returnPathOf(req, res)) : error.action;
-    const ways = toWays(error, req, action, signedIn ? WORKSPACES : START);
+    const ways = toWays(error, req, res, signedIn ? WORKSPACES : START);
     return render('error', {
       ...frameOf(res),
       title: error.title,
@@ -58,7 +50,7 @@ export function createErrorPages(deps: {
 
   // Express tells error handlers by their four parameters.
   return (thrown: unknown, req, res, _next) => {
-    const error = isClientError(thrown) ? toRefusal(thrown.status) : toAppError(thrown);
+    const error = isMalformedAddress(thrown) ? new AppError('bad_request_target') : toAppError(thrown);
     if (error.status >= 500) {
       const { code, status } = error;
       // Without its `detail`, which is for whoever asked, and may quote what they sent.
@@ -87,47 +79,29 @@ function prefersJson(req: Request): boolean {
   return best !== false && best !== 'text/html';
 }
 
-/** Express and its parsers mark what the caller did wrong with a status; ours carry their own words. */
-function isClientError(error: unknown): error is { readonly status: number } {
-  if (!(error instanceof Error) || error instanceof AppError || !('status' in error)) return false;
-  return typeof error.status === 'number' && error.status >= 400 && error.status < 500;
+/** Express can't decode the path (`/item/%ff`), and gives its error a status of 400. */
+function isMalformedAddress(error: unknown): boolean {
+  return error instanceof URIError && 'status' in error && error.status === 400;
 }
 
-function toRefusal(status: number): AppError {
-  if (status === 404) return noSuchPage();
-  const name = STATUS_CODES[status] ?? 'Bad Request';
-  const code = name.toLowerCase().replaceAll(/[^a-z]+/g, '_');
-  const unreadable = status === 400;
-  return new AppError(status, code, unreadable ? 'This request can’t be read' : name, {
-    detail: unreadable
-      ? 'Its address may be cut off or mistyped. Nothing has been changed.'
-      : 'It was refused as it is. Nothing has been changed.',
-  });
-}
-
-function noSuchPage(): AppError {
-  return new AppError(404, 'page_not_found', 'There is no such page', {
-    detail: 'The address may be mistyped, or the page has moved.',
-  });
-}
-
-const START: ErrorAction = { href: '/', label: 'Go to the start page' };
+const START: Link = { href: '/', label: 'Go to the start page' };
 /** The start page of who is signed in: `/` only leads there. */
-const WORKSPACES: ErrorAction = { href: '/workspaces', label: 'Go to your workspaces' };
+const WORKSPACES: Link = { href: '/workspaces', label: 'Go to your workspaces' };
 
 /**
  * The ways on, the likeliest first: the error's own, or to try a page again that failed on our side, and then the start
  * page, unless it is what failed.
  */
-function toWays(
-  error: AppError,
-  req: Request,
-  action: ErrorAction | undefined,
-  start: ErrorAction,
-): ErrorAction[] {
+function toWays(error: AppError, req: Request, res: Response, start: Link): Link[] {
   const startFailed = pathOf(req) === start.href;
-  const first = action ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);
+  const first =
+    toSignIn(error, req, res) ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);
   return first === start || startFailed ? [first] : [first, start];
+}
+
+function toSignIn({ signInLabel, returnTo }: AppError, req: Request, res: Response): Link | null {
+  if (signInLabel === undefined) return null;
+  return { href: loginUrl(returnTo ?? returnPathOf(req, res)), label: signInLabel };
 }
 
 /** A page of ours; `//host` and `/\host` lead to another site. */
@@ -139,14 +113,15 @@ function isRepeatable({ status }: AppError, { method, originalUrl }: Request): b
   );
 }
 
-function tryAgain({ originalUrl }: Request): ErrorAction {
+function tryAgain({ originalUrl }: Request): Link {
   return { href: originalUrl, label: 'Try again' };
 }
 
 /** How long to wait before the page is tried again, where the error says (RFC 9110 §10.2.3, in seconds). */
-function toWait({ headers }: AppError): { readonly seconds: number; readonly words: string } | null {
-  const seconds = Number(headers['retry-after']);
-  return Number.isInteger(seconds) && seconds > 0 ? { seconds, words: inWords(seconds) } : null;
+function toWait({
+  retryAfterSeconds: seconds,
+}: AppError): { readonly seconds: number; readonly words: string } | null {
+  return seconds === undefined ? null : { seconds, words: inWords(seconds) };
 }
 
 function pathOf({ originalUrl }: Request): string {

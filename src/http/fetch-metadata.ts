@@ -13,7 +13,7 @@ export const refuseLoading: RequestHandler = (req, _res, next) => {
   if (isOurs || isOpened) next();
   else
     next(
-      new AppError(403, 'cross_site_request', 'This request came from another site', {
+      new AppError('cross_site_request', {
         detail: 'Another site may lead here by a link, but not load this page into its own.',
       }),
     );

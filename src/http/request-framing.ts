@@ -8,35 +8,17 @@ import { AppError } from '../errors.ts';
 const MOST_HEADER_FIELDS = 100;
 /** No blank, no comma, nothing that begins a path or a user: whatever else a host may be is not ours to judge. */
 const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
-const CLOSE = { connection: 'close' };
 
-/** A request that two recipients may read in two ways; nothing that follows on its connection is read. */
+/** Two recipients may read such a request in two ways. */
 function badRequest(detail: string): AppError {
-  return new AppError(400, 'bad_request', 'This request can’t be read', { detail, headers: CLOSE });
+  return new AppError('bad_request', { detail });
 }
 
-function tooManyHeaders(): AppError {
-  return new AppError(431, 'too_many_headers', 'The request has too many header fields', {
-    detail: `At most ${MOST_HEADER_FIELDS} are accepted.`,
-    headers: CLOSE,
-  });
-}
-
-/** RFC 9110 §15.6.6. Other versions than these Node's parser refuses by itself. */
-function versionNotSupported(): AppError {
-  return new AppError(505, 'http_version_not_supported', 'This version of HTTP is not supported', {
-    detail: 'Use HTTP/1.1.',
-    headers: CLOSE,
-  });
-}
-
-/** RFC 9110 §10.1.1. Answered by Node itself, its connection would go on. */
+/** RFC 9110 §10.1.1. Node would send a 417 itself, and keep the connection open. */
 function judgeExpectation({ headers, httpVersion }: IncomingMessage): AppError | null {
   const { expect } = headers;
   if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue') return null;
-  return new AppError(417, 'expectation_failed', 'What this request expects can’t be met', {
-    headers: CLOSE,
-  });
+  return new AppError('expectation_failed');
 }
 
 /**
@@ -45,9 +27,10 @@ function judgeExpectation({ headers, httpVersion }: IncomingMessage): AppError |
  */
 export function judgeFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;
-  if (rawHeaders.length / 2 > MOST_HEADER_FIELDS) return tooManyHeaders();
+  if (rawHeaders.length / 2 > MOST_HEADER_FIELDS)
+    return new AppError('too_many_headers', { detail: `At most ${MOST_HEADER_FIELDS} are accepted.` });
   if (httpVersion === '0.9') return badRequest('The request line names no version.');
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return versionNotSupported();
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return new AppError('http_version_not_supported');
   const encoding = req.headers['transfer-encoding'];
   if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked'))
     return badRequest('Its Transfer-Encoding must be chunked, and nothing else.');

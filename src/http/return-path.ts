@@ -8,6 +8,11 @@ export function setReturnPath(res: Response, path: string): void {
   res.locals['returnPath'] = path;
 }
 
+/** The address that starts sign-in and comes back to a path on this site. */
+export function loginUrl(returnTo: string): string {
+  return `/auth/login?return_to=${encodeURIComponent(returnTo)}`;
+}
+
 /** Where sign-in comes back to: what was asked for, unless another page was named. */
 export function returnPathOf(req: Request, res: Response): string {
   return (res.locals['returnPath'] as string | undefined) ?? req.originalUrl;

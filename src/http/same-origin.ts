@@ -28,7 +28,7 @@ export function isSameOrigin(method: string, headers: IncomingHttpHeaders, publi
 
 /** The answer to a call that fails isSameOrigin. */
 export function crossSiteRequest(): AppError {
-  return new AppError(403, 'cross_site_request', 'This request came from another site', {
+  return new AppError('cross_site_request', {
     detail:
       'Only pages of this site may make it. A client without a browser sends an X-Requested-With header.',
   });

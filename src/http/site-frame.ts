@@ -1,12 +1,18 @@
 import type { Response } from 'express';
-import type { ErrorAction } from '../errors.ts';
+
+/** A link that a page offers. */
+export interface Link {
+  /** A path on this site. */
+  readonly href: string;
+  readonly label: string;
+}
 
 /** What stands around an error as it would around the page that it comes instead of. */
 export interface SiteFrame {
   /** The part of the site that the navigation marks. */
   readonly room: string;
   /** Leads to the page that somebody came from. */
-  readonly wayBack?: ErrorAction;
+  readonly wayBack?: Link;
 }
 
 /** To be said before anything can fail. */

@@ -1,12 +1,12 @@
 import { Router } from 'express';
 import type { Request } from 'express';
-import { AppError } from '../errors.ts';
 import { refuseMethod, refusePath } from './error-responses.ts';
 import type { RequireGrant } from './bearer-token.ts';
 import type { ReadPage } from './pagination.ts';
 import { toQuery } from './request-query.ts';
 import { muralsIn, roomsIn } from './seed/items.ts';
 import type { SeedWorkspaces, SingleWorkspace } from './seed/workspaces.ts';
+import { ServiceError } from './service-errors.ts';
 
 /**
  * The scopes of which a token needs one. The plural names are those of the public service. A workspace is seen by
@@ -31,7 +31,7 @@ export function workspaceRoutes(
   const requireWorkspace = (userId: string, req: Request<{ id: string }>): SingleWorkspace => {
     const workspace = seed.find(userId, req.params.id);
     if (workspace !== undefined) return workspace;
-    throw new AppError(404, 'WORKSPACE_NOT_FOUND', 'There is no such workspace, or it is not yours');
+    throw new ServiceError(404, 'WORKSPACE_NOT_FOUND', 'There is no such workspace, or it is not yours');
   };
 
   router.get('/workspaces', async (req, res) => {

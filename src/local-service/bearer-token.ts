@@ -1,7 +1,7 @@
 import type { Request } from 'express';
-import { AppError } from '../errors.ts';
 import type { AccessTokens } from './oauth-store.ts';
 import type { Grant } from './grants.ts';
+import { ServiceError } from './service-errors.ts';
 
 /** Resolves to the grant behind the call's access token where it covers one of `scopes`. */
 export type RequireGrant = (req: Request, scopes: readonly string[]) => Promise<Grant>;
@@ -49,7 +49,7 @@ export function bearerTokenOf(req: Request): string | undefined {
   return BEARER.exec(req.get('authorization') ?? '')?.groups?.['token'];
 }
 
-function refusal(status: number, code: string, message: string, error?: string): AppError {
+function refusal(status: number, code: string, message: string, error?: string): ServiceError {
   const challenge = error === undefined ? 'Bearer' : `Bearer error="${error}"`;
-  return new AppError(status, code, message, { headers: { 'www-authenticate': challenge } });
+  return new ServiceError(status, code, message, { headers: { 'www-authenticate': challenge } });
 }

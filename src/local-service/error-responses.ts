@@ -1,7 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { AppError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
-import { answerErrors } from './service-errors.ts';
+import { ServiceError, answerErrors } from './service-errors.ts';
 
 /** Answers in the shape of the API's errors: `{"code","message","details":[]}`. */
 export function apiErrorHandler(log: Logger): ErrorRequestHandler {
@@ -9,14 +8,14 @@ export function apiErrorHandler(log: Logger): ErrorRequestHandler {
 }
 
 /** Answers with the error in the API's shape. */
-export function sendApiError(res: Response, { status, headers, code, detail }: AppError): void {
+export function sendApiError(res: Response, { status, headers, code, detail }: ServiceError): void {
   res.status(status).set(headers).json({ code, message: detail, details: [] });
 }
 
 /** Answers 405 with the methods that do work. */
 export function refuseMethod(allowed: string): RequestHandler {
   return () => {
-    throw new AppError(405, 'METHOD_NOT_ALLOWED', 'This path does not take that method', {
+    throw new ServiceError(405, 'METHOD_NOT_ALLOWED', 'This path does not take that method', {
       headers: { allow: allowed },
     });
   };
@@ -25,6 +24,6 @@ export function refuseMethod(allowed: string): RequestHandler {
 /** Answers 404 to every path of the API that nothing else took. */
 export function refusePath(): RequestHandler {
   return () => {
-    throw new AppError(404, 'PATH_NOT_FOUND', 'There is nothing at this path');
+    throw new ServiceError(404, 'PATH_NOT_FOUND', 'There is nothing at this path');
   };
 }

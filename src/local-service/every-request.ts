@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
-import { AppError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createAccessLog } from '../http/access-log.ts';
+import { ServiceError } from './service-errors.ts';
 
 /** What every request goes through first, whatever it asks for. */
 export function everyRequest(log: Logger): RequestHandler[] {
@@ -40,7 +40,8 @@ function securityHeaders(): RequestHandler {
 /** A target has no fragment (RFC 9112 §3.2); Express would take what stands before it. */
 function refuseFragment(): RequestHandler {
   return (req, _res, next) => {
-    if (req.originalUrl.includes('#')) throw new AppError(400, 'REQUEST_INVALID', 'The path has a fragment');
+    if (req.originalUrl.includes('#'))
+      throw new ServiceError(400, 'REQUEST_INVALID', 'The path has a fragment');
     next();
   };
 }

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { AppError } from '../errors.ts';
 import { fromStore } from '../redis/client.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { NEXT_TOKEN_KEY_IDLE_SECONDS, NEXT_TOKEN_SECONDS } from './lifetimes.ts';
 import { storeKey } from './secrets.ts';
+import { ServiceError } from './service-errors.ts';
 
 /** What a `next` token says to the service and to nobody else. */
 interface PagePosition {
@@ -56,13 +56,13 @@ export function createPageTokens(redis: RedisClient, now: () => number): PageTok
 }
 
 /** The 400 for a `next` token that can't be honoured. */
-export function invalidPagination(message: string): AppError {
-  return new AppError(400, 'PAGINATION_INVALID', message);
+export function invalidPagination(message: string): ServiceError {
+  return new ServiceError(400, 'PAGINATION_INVALID', message);
 }
 
 /** The 400 for a `next` token that was good once. */
-export function expiredPageToken(): AppError {
-  return new AppError(400, 'NEXT_TOKEN_EXPIRED', 'The next token has expired; begin with the first page');
+export function expiredPageToken(): ServiceError {
+  return new ServiceError(400, 'NEXT_TOKEN_EXPIRED', 'The next token has expired; begin with the first page');
 }
 
 async function sealingKey(redis: RedisClient): Promise<Buffer> {

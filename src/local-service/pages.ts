@@ -1,9 +1,9 @@
-import type { AppError } from '../errors.ts';
 import type { Render } from '../http/templates.ts';
 import type { Account } from './accounts.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { LocalServiceConfig } from './config.ts';
 import { toScopeWords } from './scope-words.ts';
+import type { ServiceError } from './service-errors.ts';
 
 /** The service's pages, each as HTML. */
 export interface Pages {
@@ -19,7 +19,7 @@ export interface Pages {
   /** For a form without its button; `here` is the address that shows it anew. */
   noChoice(here: string): string;
   /** `here` is the address to try again, where that may help. */
-  failure(error: AppError, requestId: string, here?: string): string;
+  failure(error: ServiceError, requestId: string, here?: string): string;
 }
 
 /** Pages that speak of the registered app. */

@@ -1,6 +1,6 @@
-import { AppError } from '../errors.ts';
 import { invalidPagination } from './page-token.ts';
 import type { PageTokens } from './page-token.ts';
+import { ServiceError } from './service-errors.ts';
 
 /** The envelope of interface section 2; `next` is absent on the last page. */
 interface Page<Item> {
@@ -73,7 +73,7 @@ function toLimit(query: URLSearchParams): number | null {
   const [text, ...more] = query.getAll('limit');
   if (text === undefined) return null;
   if (more.length > 0 || !/^[1-9]\d{0,2}$/.test(text) || Number(text) > LARGEST_LIMIT) {
-    throw new AppError(400, 'LIMIT_INVALID', `limit must be a whole number from 1 to ${LARGEST_LIMIT}`);
+    throw new ServiceError(400, 'LIMIT_INVALID', `limit must be a whole number from 1 to ${LARGEST_LIMIT}`);
   }
   return Number(text);
 }

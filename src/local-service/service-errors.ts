@@ -1,8 +1,32 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { AppError, StoreUnavailableError, toAppError } from '../errors.ts';
+import { PROBLEMS, StoreUnavailableError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { requestId } from '../http/request-id.ts';
 import { LARGEST_FORM } from './form-body.ts';
+
+/** An error in the terms of the service's interface: its `code` and `message` are for the client. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    code: string,
+    title: string,
+    options: { detail?: string; headers?: Readonly<Record<string, string>>; cause?: unknown } = {},
+  ) {
+    super(title, { cause: options.cause });
+    this.status = status;
+    this.code = code;
+    this.title = title;
+    this.detail = options.detail ?? title;
+    this.headers = options.headers ?? {};
+  }
+}
 
 /**
  * Answers whatever went wrong by `answer`, which sets the error's status and headers. Redis away is a 503 with
@@ -10,7 +34,7 @@ import { LARGEST_FORM } from './form-body.ts';
  */
 export function answerErrors(
   log: Logger,
-  answer: (error: AppError, req: Request, res: Response) => void,
+  answer: (error: ServiceError, req: Request, res: Response) => void,
 ): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     const designed = toServiceError(error);
@@ -27,24 +51,24 @@ export function answerErrors(
 }
 
 /** Any error as one that this service may show, on a page or as JSON; `code` is one of the API's. */
-function toServiceError(error: unknown): AppError {
+function toServiceError(error: unknown): ServiceError {
   if (error instanceof StoreUnavailableError) {
-    return new AppError(503, 'INTERNAL_SERVER_ERROR', 'The service is briefly unavailable', {
+    return new ServiceError(503, 'INTERNAL_SERVER_ERROR', 'The service is briefly unavailable', {
       detail: 'Try again in a moment.',
       headers: error.headers,
     });
   }
-  if (error instanceof AppError) return error;
+  if (error instanceof ServiceError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
   if (status === 413) {
-    return new AppError(
+    return new ServiceError(
       413,
       'REQUEST_TOO_LARGE',
       `The body is larger than the ${LARGEST_FORM} that are taken`,
     );
   }
   if (status >= 400 && status < 500) {
-    return new AppError(status, 'REQUEST_INVALID', 'The request can’t be read');
+    return new ServiceError(status, 'REQUEST_INVALID', 'The request can’t be read');
   }
-  return new AppError(500, 'INTERNAL_SERVER_ERROR', toAppError(error).title);
+  return new ServiceError(500, 'INTERNAL_SERVER_ERROR', PROBLEMS.internal_error.title);
 }

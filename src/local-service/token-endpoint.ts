@@ -1,7 +1,6 @@
 import OAuth2Server from '@node-oauth/oauth2-server';
 import { Router } from 'express';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import { AppError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { apiErrorHandler, refuseMethod } from './error-responses.ts';
 import { readFormBody } from './form-body.ts';
@@ -11,6 +10,7 @@ import { createOAuthModel } from './oauth-model.ts';
 import type { OAuthStore } from './oauth-model.ts';
 import { TOKEN_PATH } from './service-paths.ts';
 import { toTokenRequest } from './token-request.ts';
+import { ServiceError } from './service-errors.ts';
 
 /**
  * `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Answers with the fields of the interface and no
@@ -84,7 +84,7 @@ export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorReques
 /** The client's mistake as an OAuthError; anything else as what it was before the library wrapped it. */
 function toTokenError(error: unknown): unknown {
   if (error instanceof OAuth2Server.ServerError) return 'inner' in error ? error.inner : error;
-  if (error instanceof OAuth2Server.OAuthError || error instanceof AppError) return error;
+  if (error instanceof OAuth2Server.OAuthError || error instanceof ServiceError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
   return status >= 400 && status < 500
     ? new OAuth2Server.InvalidRequestError('The body cannot be read.')

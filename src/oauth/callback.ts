@@ -1,4 +1,5 @@
 import type { Request, RequestHandler } from 'express';
+import { AppError } from '../errors.ts';
 import { requestContext } from '../http/request-context.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { sessionLogId } from '../session/log-id.ts';
@@ -7,13 +8,7 @@ import { endForSure } from './end-for-sure.ts';
 import { HOME } from './return-to.ts';
 import type { AuthDeps } from './routes.ts';
 import type { SignInTransaction } from './sign-in-transactions.ts';
-import {
-  accessDenied,
-  attemptUnknown,
-  authorizationFailed,
-  codeMissing,
-  exchangeFailed,
-} from './sign-in-errors.ts';
+import { authorizationFailed, exchangeFailed } from './sign-in-errors.ts';
 
 /**
  * `GET /auth/callback` (RFC 6749 §4.1.2): ends the attempt that its `state` names, exchanges the code, begins a session
@@ -28,7 +23,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
     const before = currentSession(req);
     if (attempt === null) {
       // Reloaded, or gone back to: who is signed in need not hear of it.
-      if (before === null) throw attemptUnknown();
+      if (before === null) throw new AppError('sign_in_attempt_unknown', { returnTo: HOME });
       res.redirect(303, HOME);
       return;
     }
@@ -58,9 +53,9 @@ async function redeem(
   { trace }: RequestContext,
 ) {
   const error = query.get('error');
-  if (error === 'access_denied') throw accessDenied(attempt.returnTo);
+  if (error === 'access_denied') throw new AppError('access_denied', { returnTo: attempt.returnTo });
   if (error !== null) throw authorizationFailed(error, attempt.returnTo);
-  if ((query.get('code') ?? '') === '') throw codeMissing(attempt.returnTo);
+  if ((query.get('code') ?? '') === '') throw new AppError('code_missing', { returnTo: attempt.returnTo });
   try {
     return await deps.oauth.exchangeCode(query, state, attempt.verifier, trace);
   } catch (cause) {

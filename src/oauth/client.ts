@@ -56,11 +56,7 @@ export class TokenEndpointError extends AppError {
   readonly retryInMs: number;
 
   constructor(cause: unknown, retryInMs = 1_000) {
-    super(503, 'token_endpoint_unavailable', 'The service can’t renew your access right now', {
-      detail: 'Nothing is lost, and you are still signed in.',
-      headers: { 'retry-after': '2' },
-      cause,
-    });
+    super('token_endpoint_unavailable', { cause });
     this.retryInMs = retryInMs;
   }
 }

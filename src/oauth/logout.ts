@@ -22,22 +22,17 @@ export function createSignOut({ config, cookie, store, life }: AuthDeps): Reques
   };
 }
 
-/** Whoever asked to be signed out must not walk away in the belief that it is done. */
+/** A user who asked to be signed out must not leave in the belief that it is done. */
 function stillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
-  throw new AppError(error.status, error.code, 'You are not signed out yet', {
-    detail: 'Cloakroom is briefly unavailable. Use the Sign out button again in a moment.',
-    headers: error.headers,
-    cause: error,
-  });
+  throw new StoreUnavailableError(
+    error,
+    'You are not signed out yet. Use the Sign out button again in a moment.',
+  );
 }
 
 /** Signing out changes something, so a link or an image must not do it. */
 export const refuseOtherMethods: RequestHandler = (_req, _res, next) => {
-  next(
-    new AppError(405, 'method_not_allowed', 'You have not been signed out', {
-      detail: 'Use the Sign out button at the top of a page.',
-      headers: { allow: 'POST' },
-    }),
-  );
+  const detail = 'You have not been signed out. Use the Sign out button at the top of a page.';
+  next(new AppError('method_not_allowed', { detail, allow: 'POST' }));
 };

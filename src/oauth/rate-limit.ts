@@ -5,12 +5,12 @@ import type { RateLimitInfo } from 'express-rate-limit';
 import type { Config, Secrets } from '../config/load.ts';
 import { derive } from '../config/reloadable.ts';
 import type { Reloadable } from '../config/reloadable.ts';
+import { AppError } from '../errors.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { requestId } from '../http/request-id.ts';
 import { createSignInCounts } from './rate-limit-store.ts';
-import { tooManySignIns } from './sign-in-errors.ts';
 
 const WINDOW_MS = 600_000;
 /** The most that one customer of a provider has of IPv6, as a rule (RFC 6177): all of it is one address. */
@@ -71,7 +71,8 @@ export function createSignInLimit(deps: {
       if (used === limit + 1)
         log.warn({ requestId: requestId(res), client: addressOf(req) }, 'sign-ins of an address are limited');
       const leftMs = (resetTime?.getTime() ?? 0) - Date.now();
-      next(tooManySignIns(Math.max(1, Math.ceil(leftMs / 1_000))));
+      const retryAfterSeconds = Math.max(1, Math.ceil(leftMs / 1_000));
+      next(new AppError('too_many_sign_ins', { retryAfterSeconds }));
     },
   });
 }

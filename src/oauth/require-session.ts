@@ -1,9 +1,8 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
-import { returnPathOf } from '../http/return-path.ts';
+import { loginUrl, returnPathOf } from '../http/return-path.ts';
 import type { Session } from '../session/record.ts';
-import { SessionEndedError } from '../session/session-ended.ts';
+import { SessionEndedError } from '../errors.ts';
 import { currentSession } from '../session/express-session.ts';
-import { loginUrl } from './return-to.ts';
 
 /** Lets a page through only with a session; sends everyone else to sign in and come back. */
 export const requireSession: RequestHandler = (req, res, next) => {

@@ -27,8 +27,3 @@ export function toReturnPath(
   const path = url.pathname + url.search + url.hash;
   return path.length > longest ? HOME : path; // what was one character may be three now
 }
-
-/** The address that begins sign-in and comes back to a path on this site. */
-export function loginUrl(returnTo: string): string {
-  return `/auth/login?return_to=${encodeURIComponent(returnTo)}`;
-}

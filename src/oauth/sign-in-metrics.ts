@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { createCounter } from '../observability/counter.ts';
-import { toAppError } from '../errors.ts';
+import { toAppError, type ProblemCode } from '../errors.ts';
 
 export const SIGN_IN_OUTCOMES = [
   'started',
@@ -28,14 +28,13 @@ export function createSignInMetrics(registry: Registry): CountSignIn {
   return (outcome) => count({ outcome });
 }
 
-/** By the codes of sign-in-errors.ts. */
-const BY_CODE: Readonly<Record<string, SignInOutcome>> = {
+const BY_CODE: Partial<Readonly<Record<ProblemCode, SignInOutcome>>> = {
   access_denied: 'denied',
   authorization_failed: 'refused',
   code_missing: 'refused',
   code_refused: 'refused',
   sign_in_attempt_unknown: 'unknown_state',
-  token_endpoint_unavailable: 'token_endpoint',
+  code_exchange_failed: 'token_endpoint',
   session_store_unavailable: 'redis',
 };
 

@@ -16,17 +16,10 @@ export function createPagesAtOnce(
   const enter = createAtOnce(bounds);
   return (req, res, next) => {
     const leave = enter(currentSession(req).id);
-    if (leave === null) throw tooManyPages();
+    if (leave === null) throw new AppError('too_many_pages');
     const gone = goneSignal(res);
     gone.addEventListener('abort', leave);
     if (gone.aborted) leave();
     next();
   };
-}
-
-function tooManyPages(): AppError {
-  return new AppError(429, 'too_many_pages', 'Too many pages at once', {
-    detail: 'What you opened before is still on its way. Wait a moment until it is there.',
-    headers: { 'retry-after': '2' },
-  });
 }

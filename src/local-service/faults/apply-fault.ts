@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import { AppError } from '../../errors.ts';
 import { sendApiError } from '../error-responses.ts';
 import { bearerTokenOf } from '../bearer-token.ts';
 import { toFormFields } from '../form-body.ts';
@@ -7,6 +6,7 @@ import type { OAuthStore } from '../oauth-model.ts';
 import { expiredPageToken } from '../page-token.ts';
 import type { Fault } from './fault.ts';
 import { cutAnswer, replaceAnswer, resetConnection } from './replaced-answer.ts';
+import { ServiceError } from '../service-errors.ts';
 
 /** What faults are made with. */
 export interface FaultParts extends OAuthStore {
@@ -74,7 +74,7 @@ export async function findGrant(
 function sendStatus(res: Response, fault: Fault & { readonly kind: 'status' }): void {
   const { status, body, contentType } = fault;
   if (body === undefined) {
-    sendApiError(res, new AppError(status, toCode(status), 'A fault that was asked for'));
+    sendApiError(res, new ServiceError(status, toCode(status), 'A fault that was asked for'));
     return;
   }
   // As bytes: for text Express would put a charset of its own into the type.
@@ -98,8 +98,8 @@ function isJson(text: string): boolean {
 }
 
 /** As the public service has it, with the `Retry-After` of RFC 6585 §4. */
-function toRateLimit(retryAfter: number, now: number): AppError {
-  return new AppError(429, 'TOO_MANY_REQUESTS', `Try again in ${retryAfter} s`, {
+function toRateLimit(retryAfter: number, now: number): ServiceError {
+  return new ServiceError(429, 'TOO_MANY_REQUESTS', `Try again in ${retryAfter} s`, {
     headers: {
       'retry-after': String(retryAfter),
       'x-ratelimit-remaining': '0',

@@ -1,6 +1,5 @@
 import express, { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { AppError } from '../../errors.ts';
 import { refuseMethod } from '../error-responses.ts';
 import { readFaultCommand, withoutLeftovers } from './fault-command.ts';
 import type { FaultFields, FaultProblem } from './fault-command.ts';
@@ -11,6 +10,7 @@ import { requireLoopback } from './require-loopback.ts';
 import { requireSameOrigin } from './require-same-origin.ts';
 import type { FaultsPage } from './faults-page.ts';
 import { toQuery } from '../request-query.ts';
+import { ServiceError } from '../service-errors.ts';
 
 const FAULTS_PATH = '/_faults';
 
@@ -38,7 +38,7 @@ export function faultsEndpoint(faults: FaultStore, page: FaultsPage, errors: Err
 export function faultsSwitchedOff(errors: ErrorHandlers): Router {
   const router = Router({ strict: true, caseSensitive: true });
   router.all(FAULTS_PATH, () => {
-    throw new AppError(404, 'PATH_NOT_FOUND', 'Faults are switched off', {
+    throw new ServiceError(404, 'PATH_NOT_FOUND', 'Faults are switched off', {
       detail: 'Start the local service with LOCAL_SERVICE_FAULTS=true.',
     });
   });
@@ -88,8 +88,8 @@ function takeCommand(
   };
 }
 
-function invalidFault(problems: readonly FaultProblem[]): AppError {
-  return new AppError(400, 'FAULT_INVALID', problems.map(({ text }) => text).join('; '));
+function invalidFault(problems: readonly FaultProblem[]): ServiceError {
+  return new ServiceError(400, 'FAULT_INVALID', problems.map(({ text }) => text).join('; '));
 }
 
 function hostOf(req: Request): string {
@@ -123,7 +123,7 @@ function toJsonText(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (cause) {
-    throw new AppError(400, 'FAULT_INVALID', 'body is nested too deeply', { cause });
+    throw new ServiceError(400, 'FAULT_INVALID', 'body is nested too deeply', { cause });
   }
 }
 

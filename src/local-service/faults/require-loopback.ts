@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
-import { AppError } from '../../errors.ts';
 import { isLoopback } from '../../config/loopback.ts';
+import { ServiceError } from '../service-errors.ts';
 
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
@@ -11,7 +11,7 @@ const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 export function requireLoopback(): RequestHandler {
   return (req, _res, next) => {
     if (isFromHere(req)) next();
-    else throw new AppError(403, 'LOOPBACK_ONLY', 'This is for callers on the same machine only');
+    else throw new ServiceError(403, 'LOOPBACK_ONLY', 'This is for callers on the same machine only');
   };
 }
 

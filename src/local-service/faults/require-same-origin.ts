@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
-import { AppError } from '../../errors.ts';
 import { isSameOrigin } from '../../http/same-origin.ts';
+import { ServiceError } from '../service-errors.ts';
 
 /** A link from anywhere may lead here: it changes nothing, and another site can't read what it shows. */
 const SAFE = new Set(['GET', 'HEAD']);
@@ -12,6 +12,6 @@ export function requireSameOrigin(): RequestHandler {
     const isProgram = headers.origin === undefined && headers['sec-fetch-site'] === undefined;
     if (SAFE.has(method) || isProgram || isSameOrigin(method, headers, `http://${headers.host ?? ''}`))
       next();
-    else throw new AppError(403, 'CROSS_SITE', 'This request came from another site');
+    else throw new ServiceError(403, 'CROSS_SITE', 'This request came from another site');
   };
 }

@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../../errors.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { isSameGrant } from '../../session/record.ts';
 import type { Grant, SessionRecord, Session } from '../../session/record.ts';
-import { SessionEndedError } from '../../session/session-ended.ts';
+import { SessionEndedError } from '../../errors.ts';
 import type { SessionStore } from '../../session/store.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import { isSameGrant } from '../../session/record.ts';
 import type { Grant, SessionRecord, Session } from '../../session/record.ts';
-import { SessionEndedError } from '../../session/session-ended.ts';
+import { SessionEndedError } from '../../errors.ts';
 import { toSessionMembers } from '../../session/events.ts';
 import type { SessionEvents } from '../../session/events.ts';
 import type { SessionStore } from '../../session/store.ts';
@@ -46,7 +46,7 @@ export type RenewalStep = (
   by?: RequestContext,
 ) => Promise<Grant | null>;
 
-const GRANT_ENDED = 'The service no longer takes the access that you gave.';
+const GRANT_ENDED = 'The service no longer takes the access that you gave. Sign in again to go on.';
 
 /** No session is renewed twice within this time. */
 export const PACE_MS = 1_000;

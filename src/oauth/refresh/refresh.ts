@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../observability/logger.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import type { Grant } from '../../session/record.ts';
-import { SessionEndedError } from '../../session/session-ended.ts';
+import { SessionEndedError } from '../../errors.ts';
 import type { SessionStore } from '../../session/store.ts';
 import { TokenEndpointError } from '../client.ts';
 import type { OwnAttempt } from './journal.ts';

@@ -1,4 +1,4 @@
-import { SessionEndedError } from '../../session/session-ended.ts';
+import { SessionEndedError } from '../../errors.ts';
 import type { SessionStore } from '../../session/store.ts';
 import { createLoopGuard } from '../loop-guard.ts';
 import { isExpiredToken, toUnreadableAnswer } from '../service-errors.ts';

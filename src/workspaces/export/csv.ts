@@ -74,8 +74,5 @@ function toCell(value: string | undefined): string {
 
 /** `why` is for the log. */
 function noTable(why: string): AppError {
-  return new AppError(502, 'list_fits_no_table', 'This list doesn’t fit into a table', {
-    detail: 'Its items are not made of named fields, or of too many. NDJSON takes them as they are.',
-    cause: new Error(why),
-  });
+  return new AppError('list_not_tabular', { cause: new Error(why) });
 }

@@ -27,5 +27,5 @@ export async function withPatience<T>(task: () => Promise<T>, wait: Wait, signal
 /** Infinity where nothing is said of another time. */
 function toPauseMs(error: unknown): number {
   if (!(error instanceof AppError) || error.status !== 503) return Infinity;
-  return Number(error.headers['retry-after'] ?? Infinity) * 1_000;
+  return (error.retryAfterSeconds ?? Infinity) * 1_000;
 }

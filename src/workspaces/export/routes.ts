@@ -49,7 +49,7 @@ export function createExportsRouter(deps: {
     }
     const ticket = currentSession(req);
     const leave = enter(ticket.id);
-    if (leave === null) throw tooManyExports();
+    if (leave === null) throw new AppError('too_many_exports');
     try {
       await sendExport(res, { ticket, path: list.servicePath, format, fileName });
     } finally {
@@ -92,13 +92,6 @@ export function createExportsRouter(deps: {
     serve(`${address}/:id/:kind.${format.extension}`, format, ofItems);
   }
   return router;
-}
-
-function tooManyExports(): AppError {
-  return new AppError(429, 'too_many_exports', 'Two exports are under way already', {
-    detail: 'Wait until one of them has finished, or stop one. Then this one can begin.',
-    headers: { 'retry-after': '10' },
-  });
 }
 
 /** In UTC, as in `2026-11-22`. */

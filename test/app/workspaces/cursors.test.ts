@@ -89,7 +89,7 @@ test('With Redis away a later page is a 503 that says nobody is signed out', asy
   redis.disconnect();
   const address = '/workspaces?page=2';
   const page = await request(app.server).get(address).expect(503).expect('retry-after', '2');
-  expect(page.text).toContain('nobody is signed out');
+  expect(page.text).toContain('no one is signed out');
   expect(page.text).toContain(`<a class="button button--primary" href="${address}">Try again</a>`);
   expect(page.headers['set-cookie']).toBeUndefined();
 });

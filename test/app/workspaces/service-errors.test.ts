@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
 import { AppError } from '../../../src/errors.ts';
-import { SessionEndedError } from '../../../src/session/session-ended.ts';
+import { SessionEndedError } from '../../../src/errors.ts';
 import { json, response } from '../../support/raw-service.ts';
 import { withEmptyRedis } from './browser-app.ts';
 import type { BrowserAppOptions } from './browser-app.ts';
@@ -110,16 +110,14 @@ test('A session that has ended leads to sign-in and back to this very page', asy
   expect(service.calls).toHaveLength(0);
 });
 
-test('A token that can’t be renewed now is a 503 with the keeper’s own words', async () => {
-  const failure = new AppError(503, 'token_endpoint_unavailable', 'Renewing failed', {
-    headers: { 'retry-after': '5' },
-  });
+test('A token that can’t be refreshed now is a 503 page', async () => {
+  const failure = new AppError('token_endpoint_unavailable', { retryAfterSeconds: 5 });
   const { page } = await answerOver(() => false, {
     tokens: { ...scriptedTokens().tokens, accessToken: () => Promise.reject(failure) },
   });
   expect(page.status).toBe(503);
   expect(page.headers['retry-after']).toBe('5');
-  expect(page.text).toContain('Renewing failed');
+  expect(page.text).toContain('The service can’t refresh your access right now');
 });
 
 test('A missing permission is a 403 page', async () => {
@@ -203,7 +201,7 @@ test('An answer that breaks off is a 502 page', async () => {
 test('A service that does not answer is a 504 page', async () => {
   const { page } = await answerOver(() => null, { timeoutSeconds: 0.05 });
   expect(page.status).toBe(504);
-  expect(page.text).toContain('The service takes too long');
+  expect(page.text).toContain('The service did not respond in time');
 });
 
 test('A service that begins to answer and falls silent is a 504 page', async () => {

@@ -20,7 +20,7 @@ describe('a place among the calls', () => {
       const before = bounds.inFlight;
       expect(() => {
         for (;;) bounds.enter(session);
-      }).toThrow('Too many calls');
+      }).toThrow('Too many requests');
       return bounds.inFlight - before;
     });
     expect(taken).toEqual([512, 512, 512, 256, 128, 64]);
@@ -31,7 +31,7 @@ describe('a place among the calls', () => {
     const bounds = createBounds();
     const slots = ['a', 'a', 'a'].map((session) => bounds.enter(session));
     bounds.enter('b');
-    expect(() => bounds.enter('b')).toThrow('Too many calls');
+    expect(() => bounds.enter('b')).toThrow('Too many requests');
     for (const slot of slots) slot.leave();
     for (const session of ['b', 'b']) bounds.enter(session);
   });
@@ -43,7 +43,7 @@ describe('a place among the calls', () => {
     slots[0]?.leave();
     expect(bounds.inFlight).toBe(2);
     bounds.enter('a');
-    expect(() => bounds.enter('a')).toThrow('Too many calls');
+    expect(() => bounds.enter('a')).toThrow('Too many requests');
   });
 });
 

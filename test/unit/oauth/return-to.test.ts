@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { loginUrl, toReturnPath } from '../../../src/oauth/return-to.ts';
+import { loginUrl } from '../../../src/http/return-path.ts';
+import { toReturnPath } from '../../../src/oauth/return-to.ts';
 import { fc, times } from '../../support/properties.ts';
 
 const ORIGIN = 'https://app.example';

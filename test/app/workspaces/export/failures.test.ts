@@ -187,7 +187,7 @@ describe('is cut off', () => {
     });
     await expectCutOff(
       cookie,
-      'service_answer_unreadable',
+      'service_response_unreadable',
       'the list has changed since its first pages were sent',
     );
   });
@@ -197,7 +197,7 @@ describe('is cut off', () => {
     bench.intercept = ({ next }) => next !== null && bench.service.given.length > 2 && json(400, {});
     await expectCutOff(
       cookie,
-      'service_answer_unreadable',
+      'service_response_unreadable',
       'the tokens of the list expire before the list ends',
     );
     // Three pages, and the fourth is refused; then three times the first, and the second is refused.
@@ -210,7 +210,7 @@ describe('is cut off', () => {
       json(200, { value: [{ id: nth }], next: nth % 2 === 0 ? 'even' : 'odd' });
     await expectCutOff(
       cookie,
-      'service_answer_unreadable',
+      'service_response_unreadable',
       'the list leads from one page back to an earlier one',
     );
     expect(bench.service.calls).toHaveLength(3);
@@ -234,7 +234,7 @@ describe('is cut off', () => {
         return null;
       },
     ],
-    ['sends no JSON', 'service_answer_unreadable', () => response(200, 'secret-data')],
+    ['sends no JSON', 'service_response_unreadable', () => response(200, 'secret-data')],
     [
       'refuses two tokens',
       'service_refuses_sign_in',
@@ -253,7 +253,7 @@ describe('is cut off', () => {
   test('when an item does not fit into the table that was begun', async () => {
     const cookie = await bench.begin([...workspaces(150), 'text']);
     expect((await bench.get('/workspaces.csv', cookie)).body).toBeNull();
-    expect(cuts()).toMatchObject([{ code: 'list_fits_no_table' }]);
+    expect(cuts()).toMatchObject([{ code: 'list_not_tabular' }]);
   });
 
   test('when the user signs out meanwhile', async () => {

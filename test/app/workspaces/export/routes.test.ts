@@ -181,7 +181,7 @@ describe('a failure of the first page', () => {
     const cookie = await bench.begin([{ id: 1 }, 'text']);
     const answer = await bench.get('/workspaces.csv', cookie);
     expect(answer.status).toBe(502);
-    expect(answer.body).toContain('NDJSON takes them as they are');
+    expect(answer.body).toContain('Use NDJSON, which takes them as they are');
     expect((await bench.get('/workspaces.ndjson', cookie)).body).toBe('{"id":1}\n"text"\n');
   });
 });

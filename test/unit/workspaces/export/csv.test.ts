@@ -108,7 +108,7 @@ test('More than a hundred items of one page share its columns', () => {
 });
 
 test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is no row: the export fails', (item) => {
-  expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_fits_no_table' }));
+  expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_not_tabular' }));
   expect(() => write(['{"id":1}'], [item])).toThrow('This list doesn’t fit into a table');
 });
 
