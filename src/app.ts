@@ -8,7 +8,7 @@ import { createOpenapi } from './console/openapi.ts';
 import { createConsoleRouter } from './console/routes.ts';
 import { createGateway } from './gateway/handler.ts';
 import { createErrorPages, pageNotFound, refuseTrace } from './http/error-pages.ts';
-import { refuseLoading } from './http/fetch-metadata.ts';
+import { refuseEmbedding } from './http/cross-site.ts';
 import { createHealthRouter } from './observability/health.ts';
 import { createOneSpelling } from './http/one-spelling.ts';
 import { createSecurityHeaders } from './http/security-headers.ts';
@@ -29,7 +29,7 @@ export function createApp(
   gateway: RequestListener = createGateway(services),
   isDraining: () => boolean = () => false,
 ): Express {
-  const { config, log, now, requests, assets, render, cookie, redis, getex, workspaces } = services;
+  const { config, log, now, accessLog, assets, render, cookie, redis, getex, workspaces } = services;
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
@@ -44,7 +44,7 @@ export function createApp(
 
   app.use('/api', gateway);
   app.use((req, res, next) => {
-    const request = requests.begin(req, res, req.originalUrl);
+    const request = accessLog.track(req, res, req.originalUrl);
     const sent = cookie.read(req.headers.cookie);
     if (sent !== null) request.session = sessionLogId(sent.id);
     next();
@@ -60,7 +60,7 @@ export function createApp(
   });
   app.use('/auth', createAuthRouter(services, readSession));
   app.get('/openapi.json', createOpenapi());
-  const signedIn = [refuseLoading, ...readSession, requireSession];
+  const signedIn = [refuseEmbedding, ...readSession, requireSession];
   /** Pages tell by it whether they are still those of who is signed in. */
   const sessionOf = (req: Request) => endOfSession(requiredSession(req).record, config.sessionMaxSeconds);
   app.use(

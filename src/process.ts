@@ -1,6 +1,7 @@
 import { StartupError } from './errors.ts';
+import type { Logger } from './observability/logger.ts';
 
-/** Runs a program and gives its exit code; a StartupError becomes its words on standard error, and 1. */
+/** Runs a program and returns its exit code. A StartupError prints its message on standard error and returns 1. */
 export async function exitCodeOf(program: () => Promise<number>): Promise<number> {
   try {
     return await program();
@@ -11,10 +12,10 @@ export async function exitCodeOf(program: () => Promise<number>): Promise<number
   }
 }
 
-/** npm passes a signal on that the terminal has sent to both of us: within this time a second one is its echo. */
+/** npm passes on a signal that the terminal has sent to both processes: a second one within this time is its echo. */
 const ECHO_MS = 300;
 
-/** Resolves with the first of the signals that comes. A second one ends the process at once. */
+/** Resolves with the first of the signals that arrives. A second one ends the process at once. */
 export function untilSignal(
   self: NodeJS.Process,
   signals: readonly NodeJS.Signals[],
@@ -27,9 +28,33 @@ export function untilSignal(
         resolve(signal);
       } else if (performance.now() - firstAt > ECHO_MS) {
         for (const each of signals) self.off(each, onSignal);
-        self.kill(self.pid, signal); // nobody listens any more: it does what it does by default
+        self.kill(self.pid, signal); // without a listener the signal has its default effect
       }
     };
     for (const signal of signals) self.on(signal, onSignal);
+  });
+}
+
+/**
+ * Ends the process with 1 on an uncaught error: its state is unknown. Node would print all members of the error. Those of a
+ * Redis error hold the command that failed, such as `AUTH` with its password. The logger reduces the error.
+ */
+export function exitOnUncaughtErrors(self: NodeJS.Process, log: Logger): void {
+  const exit = (error: unknown) => {
+    log.fatal({ err: error }, 'uncaught error');
+    self.exit(1);
+  };
+  self.on('uncaughtException', exit);
+  self.on('unhandledRejection', exit);
+}
+
+/**
+ * Logs Node's warnings by name and code: their messages may quote a URL with its query. Node's own listener would print
+ * them on standard error, where a log collector expects JSON.
+ */
+export function logWarnings(self: NodeJS.Process, log: Logger): void {
+  self.removeAllListeners('warning');
+  self.on('warning', (warning: NodeJS.ErrnoException) => {
+    log.warn({ warning: warning.name, code: warning.code }, 'node warning');
   });
 }

@@ -1,14 +1,13 @@
 import { loadConfig, withPort } from './config/load.ts';
 import type { Config } from './config/load.ts';
 import { readDotEnv } from './config/dot-env.ts';
-import { settlesWithin } from './durations.ts';
+import { settlesWithin } from './promises.ts';
 import type { HangUps } from './config/sighup.ts';
-import { endOnUncaught, logWarnings } from './uncaught-errors.ts';
+import { exitOnUncaughtErrors, logWarnings, untilSignal } from './process.ts';
 import { bindPort } from './http/listening.ts';
 import { createGatheredLines } from './observability/log-lines.ts';
 import { createLog } from './observability/logger.ts';
 import { startMetricsServer } from './observability/metrics-server.ts';
-import { untilSignal } from './process.ts';
 import { redisReady } from './redis/client.ts';
 import { createSecretsReload } from './config/secrets-reload.ts';
 import { startServer } from './server.ts';
@@ -26,7 +25,7 @@ const STORES_WITHIN_MS = 2_000;
 export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<number> {
   const lines = createGatheredLines();
   self.once('exit', () => lines.flush());
-  endOnUncaught(self, createLog('fatal', lines)); // whatever LOG_LEVEL says
+  exitOnUncaughtErrors(self, createLog('fatal', lines)); // whatever LOG_LEVEL says
   const dotEnv = readDotEnv(self);
   const loaded = loadConfig(self.env, dotEnv.isIgnored);
   const bound = await bindPort(loaded.host, loaded.port);

@@ -39,7 +39,7 @@ export async function startServer(
   bound: BoundPort,
   checkTimeoutsMs = CHECK_TIMEOUTS_MS,
 ): Promise<RunningServer> {
-  const { config, log, requests } = services;
+  const { config, log, accessLog } = services;
   const requestMs = config.clientRequestSeconds * 1_000;
   const server = createHttpServer({
     keepAliveTimeout: config.clientIdleSeconds * 1_000,
@@ -83,7 +83,7 @@ export async function startServer(
       app(req, res);
       return;
     }
-    requests.begin(req, res, target);
+    accessLog.track(req, res, target);
     res.setHeaders(new Map(Object.entries(strictTransport)));
     sendProblem(res, refusal);
   };

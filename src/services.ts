@@ -29,7 +29,7 @@ import type { Workspaces } from './workspaces/workspaces.ts';
 export interface Services extends SessionServices, AuthServices, AsyncDisposable {
   readonly config: Config;
   readonly log: Logger;
-  readonly requests: AccessLog;
+  readonly accessLog: AccessLog;
   readonly now: () => number;
   readonly redis: RedisClient;
   readonly getex: Getex;
@@ -83,7 +83,7 @@ export function createServices(
   return {
     config,
     log,
-    requests: createAccessLog({
+    accessLog: createAccessLog({
       log,
       proxies: config.trustProxy,
       toRoute: toRouteName,

@@ -38,7 +38,6 @@ export function createCall(request: LoggedRequest): Call {
 /** Ends whatever of a call is still going on, once its answer is closed. */
 export function endCall(call: Call): void {
   const { res, slot, body, underWay } = call;
-  call.bytes += underWay?.bytes ?? 0;
   call.bytesIn = body?.bytes;
   if (!res.writableFinished) underWay?.abort();
   body?.stream.destroy();

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/load.ts';
 import { AppError } from '../errors.ts';
 import { judgeFraming } from '../http/request-framing.ts';
-import { crossSiteRequest, isSameOrigin } from '../http/same-origin.ts';
+import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
 import { BodyTooLargeError } from './request-body.ts';
 import { judgeTarget } from '../upstream/target.ts';
 

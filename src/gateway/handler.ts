@@ -34,7 +34,7 @@ export interface GatewayDeps {
   readonly cookie: SessionCookie;
   readonly tokens: TokenProvider;
   readonly log: Logger;
-  readonly requests: AccessLog;
+  readonly accessLog: AccessLog;
   /** Null where nobody reads metrics. */
   readonly metrics: {
     readonly calls: CallMetrics;
@@ -51,7 +51,7 @@ export function createGateway(
   deps: GatewayDeps,
   isRefused: (req: IncomingMessage) => boolean = () => false,
 ): RequestListener {
-  const { config, log, requests, metrics } = deps;
+  const { config, log, accessLog, metrics } = deps;
   const bounds = createCallBounds({
     mostCalls: config.maxCalls,
     mostCallsPerSession: config.maxCallsPerSession,
@@ -88,14 +88,14 @@ export function createGateway(
   };
 
   return (req, res) => {
-    const call = createCall(requests.takeDown(req, res, originalTarget(req), '/api/*'));
+    const call = createCall(accessLog.begin(req, res, originalTarget(req), '/api/*'));
     const sent = deps.cookie.read(req.headers.cookie);
     if (sent !== null) call.session = sessionLogId(sent.id);
     res.on('close', () => {
       endCall(call);
       const { service } = call.times;
       if (service > 0) metrics?.service.gateway(toServiceStatus(call), service);
-      requests.ended(call);
+      accessLog.end(call);
     });
     if (isRefused(req)) {
       metrics?.calls.refused('draining');

@@ -41,8 +41,6 @@ export interface AnswerReceiver {
 
 /** One call of the service. */
 export interface ServiceCall {
-  /** Of the answer’s body, as far as they were passed on. */
-  readonly bytes: number;
   /** Ends the call wherever it is. */
   abort(): void;
 }
@@ -80,7 +78,6 @@ class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, Servic
   status = 0;
   headers: RawHeaders = [];
   failure: Error | null = null;
-  bytes = 0;
   readonly #client: ConnectionPool;
   readonly #body: ServiceRequest['body'];
   readonly #receiver: AnswerReceiver;
@@ -173,7 +170,6 @@ class DispatchedCall implements OlderHandler, PooledHandler, ServiceCall, Servic
     if (chunk.length === 0) return true; // what undici finds at the end of a connection; nothing may pause it there
     const res = this.#deliverTo;
     this.#hasWritten = true;
-    this.bytes += chunk.length;
     if (res?.write(chunk) === false) this.#pauseUntilRead(res);
     return !this.#isPaused;
   }

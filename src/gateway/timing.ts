@@ -1,4 +1,4 @@
-import { tenths } from '../durations.ts';
+import { tenths } from '../http/access-log.ts';
 
 /** The parts of a call that are timed. */
 export type CallPart = 'session' | 'token' | 'service';

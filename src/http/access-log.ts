@@ -1,133 +1,200 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { clientAddress } from './client-address.ts';
+import type { Registry } from 'prom-client';
+import { createDurationHistogram } from '../observability/histogram.ts';
+import type { DurationSeries } from '../observability/histogram.ts';
 import { writeLine } from '../observability/logger.ts';
-import type { Logger } from '../observability/logger.ts';
-import { createProbeWatch } from './probe-watch.ts';
-import { requestId } from './request-id.ts';
-import { toRequestLine } from './access-log-line.ts';
-import type { RequestMetrics } from './request-metrics.ts';
-import { attachContext } from './request-context.ts';
-import type { RequestContext } from './request-context.ts';
-import { readTraceContext } from './trace-context.ts';
+import type { LineLevel, Logger } from '../observability/logger.ts';
+import { STATUSES, kindOfStatus } from '../observability/status-kinds.ts';
+import {
+  attachContext,
+  clientAddress,
+  readTraceContext,
+  requestId,
+  type RequestContext,
+} from './request-context.ts';
 
-/** A request whose line is due when its answer is closed. */
+/** A request from its head to the end of its response. */
 export interface LoggedRequest extends RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** The whole target, also inside an Express router. */
   readonly target: string;
-  /** Who asks. */
   readonly client: string;
-  /** The template that its path is one of; undefined where nobody tells them apart. */
+  /** The template of the path, such as `/workspaces/{id}`. */
   readonly route: string | undefined;
   /** By performance.now(). */
   readonly startedAt: number;
-  /** What parts of it took, in ms: where that is known. */
+  /** What the socket had sent before this response. */
+  readonly bytesBefore: number;
+  /** How long parts of the request took, in ms. */
   readonly times?: { readonly session: number; readonly token: number; readonly service: number };
-  /** When its answer was written whole, where that is watched; by performance.now(). */
+  /** When the whole response had been written, by performance.now(). */
   writtenAt?: number;
-  /** Bytes of its body that were read: where it had one that anybody counts. */
+  /** How many bytes of the request body were read. */
   bytesIn?: number | undefined;
 }
 
-/** Hears of requests from their head to the end of their answer. */
-export interface AccessLog {
-  /** Names a request to whoever asks, and tells of it when it has ended; `target` is the whole one. */
-  begin(req: IncomingMessage, res: ServerResponse, target: string): LoggedRequest;
-  /** Takes down what is known of one, where requestContext() finds it: for who counts its bytes and tells of its end himself. */
-  takeDown(req: IncomingMessage, res: ServerResponse, target: string, route?: string): LoggedRequest;
-  /** Tells of one that has ended: for who took it down. */
-  ended(request: LoggedRequest): void;
-}
-
-export interface AccessLogOptions {
+interface AccessLogOptions {
   readonly log: Logger;
-  /** Reverse proxies whose `X-Forwarded-For` is believed; none unless told otherwise. */
+  /** How many reverse proxies append to `X-Forwarded-For`. */
   readonly proxies?: number;
-  /** Which template a target is one of. */
   readonly toRoute?: (target: string) => string;
-  /** Null where nobody reads metrics. */
   readonly metrics?: RequestMetrics | null;
 }
 
+export type AccessLog = ReturnType<typeof createAccessLog>;
+
 /**
- * A line in the log for each request, and a number in the metrics. Probes that say nothing new have a line where the log is for
- * debugging alone: there are more of them than of anything else.
+ * Writes a log line and a metric for each request. A health check that succeeds like the one before it is logged at
+ * `debug`: there are more of these than of anything else.
  */
-export function createAccessLog(options: AccessLogOptions): AccessLog {
-  const { log, proxies = 0, toRoute, metrics = null } = options;
+export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: AccessLogOptions) {
+  const isRepeatedHealthCheck = createHealthCheckFilter();
 
-  const saysNothingNew = createProbeWatch();
-
-  const ended = (request: LoggedRequest) => {
-    const now = performance.now();
-    const { req, res, startedAt, writtenAt = now, route = 'none' } = request;
-    // How long a page is read is up to who asks, and so is what he asks before it: no alert may come of that.
-    metrics?.ended(route, req.method, res.headersSent ? res.statusCode : undefined, writtenAt - startedAt);
-    const ms = now - startedAt;
-    const level = saysNothingNew(request) ? 'debug' : 'info';
-    if (log.isLevelEnabled(level)) writeLine(log, toRequestLine(request, ms, level));
-  };
-  const takeDown = (req: IncomingMessage, res: ServerResponse, target: string, route?: string) => {
+  /** Makes the context of a request. The caller ends it. */
+  const begin = (req: IncomingMessage, res: ServerResponse, target: string, route = toRoute?.(target)) => {
     const request: LoggedRequest = {
       req,
       res,
       target,
-      client: clientAddress(req, proxies), // a connection that was cut off has none any more
+      client: clientAddress(req, proxies), // a closed socket no longer has one
       route,
       startedAt: performance.now(),
+      bytesBefore: req.socket.bytesWritten,
       requestId: requestId(res),
       trace: readTraceContext(req.headers),
       session: undefined,
       token: undefined,
-      bytes: 0,
     };
     attachContext(res, request);
     return request;
   };
 
+  const end = (request: LoggedRequest) => {
+    const now = performance.now();
+    const { req, res, startedAt, writtenAt = now, route = 'none' } = request;
+    metrics?.observe(route, req.method, res.headersSent ? res.statusCode : undefined, writtenAt - startedAt);
+    const level = isRepeatedHealthCheck(request) ? 'debug' : 'info';
+    if (log.isLevelEnabled(level)) writeLine(log, toRequestLine(request, now - startedAt, level));
+  };
+
   return {
-    ended,
-    takeDown,
-    begin(req, res, target) {
-      const request = takeDown(req, res, target, toRoute?.(target));
-      countBody(request);
-      noteEnd(request);
+    begin,
+    end,
+    /** Begins a request that ends when its response closes. Adds `X-Request-Id` to the response. */
+    track(req: IncomingMessage, res: ServerResponse, target: string): LoggedRequest {
+      const request = begin(req, res, target);
       res.setHeader('x-request-id', request.requestId);
-      res.once('close', () => ended(request));
+      // How fast a client reads, and how slowly it sends before that, must not raise an alert. Node emits `prefinish` inside
+      // end(), unlike `finish`, which waits for the client.
+      res.once('prefinish', () => (request.writtenAt = performance.now()));
+      res.once('close', () => end(request));
       return request;
     },
   };
 }
 
-type Send = (...args: unknown[]) => unknown;
-
-/** Node counts what it sends of a connection only, heads and all. */
-function countBody(request: LoggedRequest): void {
-  const { req, res } = request;
-  if (req.method === 'HEAD') return; // what is written goes nowhere
-  const counted =
-    (send: Send): Send =>
-    (...args) => {
-      request.bytes += lengthOf(args[0], args[1]);
-      return send(...args);
-    };
-  const write = counted(res.write.bind(res) as Send);
-  const end = counted(res.end.bind(res) as Send);
-  Object.assign(res, { write, end });
+/**
+ * The log line of a request that took `ms`: its path, but never its query, headers or body. Built by hand, as JSON.stringify()
+ * takes five times as long. Only the path can hold characters that JSON escapes (docs/decisions/0047).
+ */
+function toRequestLine(request: LoggedRequest, ms: number, level: LineLevel): string {
+  const { requestId: id, trace, session, client, route, times, bytesIn, token, req, res } = request;
+  const { method } = req as { method?: string | null };
+  let line = `{"level":"${level}","time":${Date.now()},"requestId":"${id}"`;
+  if (trace !== null) line += `,"traceId":"${trace.traceId}"`;
+  if (session !== undefined) line += `,"session":"${session}"`;
+  line += `,"client":"${client}","method":${typeof method === 'string' ? `"${method}"` : 'null'}`;
+  line += `,"path":${JSON.stringify(toLoggedPath(request.target))}`;
+  if (route !== undefined) line += `,"route":"${route}"`;
+  if (res.headersSent) line += `,"status":${res.statusCode}`;
+  line += `,"ms":${Math.round(ms)}`;
+  if (times !== undefined) {
+    if (times.session > 0) line += `,"sessionMs":${tenths(times.session)}`;
+    if (times.token > 0) line += `,"tokenMs":${tenths(times.token)}`;
+    if (times.service > 0) line += `,"serviceMs":${tenths(times.service)}`;
+  }
+  line += `,"bytes":${req.socket.bytesWritten - request.bytesBefore}`;
+  if (bytesIn !== undefined) line += `,"bytesIn":${bytesIn}`;
+  if (token !== undefined) line += `,"token":"${token}"`;
+  if (!res.writableFinished) line += ',"cutOff":true';
+  return `${line},"msg":"request"}\n`;
 }
 
-function noteEnd(request: LoggedRequest): void {
-  const { res } = request;
-  const end = res.end.bind(res) as (...args: unknown[]) => ServerResponse;
-  res.end = (...args: unknown[]) => {
-    request.writtenAt ??= performance.now();
-    return end(...args);
+const MAX_LOGGED_PATH = 256;
+/**
+ * Where the logged path ends: at a character that may begin a query or fragment in a mangled URL, also percent-encoded any
+ * number of times. No value stands before the first of these.
+ */
+const END_OF_PATH = /[?#;&=]|%(?:25)*(?:23|26|3b|3d|3f)/i;
+
+/** A target that is not a path may hold a password. */
+function toLoggedPath(target: string): string {
+  if (!target.startsWith('/')) return 'not a path';
+  const path = target.slice(0, MAX_LOGGED_PATH);
+  const end = path.search(END_OF_PATH);
+  return end < 0 ? path : path.slice(0, end);
+}
+
+/** Up to 100 ms, ready-made: formatting a fraction costs as much as the rest of a line. */
+const TENTHS = Array.from({ length: 1_001 }, (_, at) => String(at / 10));
+
+/** Formats milliseconds with one decimal place. */
+export function tenths(ms: number): string {
+  const at = Math.round(ms * 10);
+  return TENTHS[at] ?? String(at / 10);
+}
+
+const HEALTH_CHECK = /^\/(?:healthz|readyz)(?=\?|$)/;
+
+/**
+ * Recognises health checks that succeed after the one before them succeeded. The first check of each path is news, at the
+ * start of the process and after every failure.
+ */
+function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
+  const succeeding = new Set<string>();
+  return ({ req, res, target }) => {
+    const [path] = HEALTH_CHECK.exec(target) ?? [];
+    if (path === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return false;
+    const succeeds = res.statusCode === 200 && res.writableFinished;
+    const isRepeated = succeeds && succeeding.has(path);
+    if (succeeds) succeeding.add(path);
+    else succeeding.delete(path);
+    return isRepeated;
   };
 }
 
-function lengthOf(chunk: unknown, encoding: unknown): number {
-  if (typeof chunk === 'string') {
-    return Buffer.byteLength(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
-  }
-  return chunk instanceof Uint8Array ? chunk.byteLength : 0;
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
+
+/** The label for methods that a route does not serve. */
+export const OTHER_METHODS = 'other';
+
+/**
+ * Counts requests by route and method, from `routes`. All series exist from the start, so that an alert sees the first failure
+ * of a route. No request adds a series.
+ */
+export function createRequestMetrics(
+  registry: Registry,
+  routes: Readonly<Record<string, readonly string[]>>,
+) {
+  const requests = createDurationHistogram(registry, {
+    name: 'cloakroom_request_duration_seconds',
+    help: 'Requests from their head to the end of their response, for pages until the response is written, by route, method and kind of status.',
+    labelNames: ['route', 'method', 'status'],
+  });
+  const seriesOf = (route: string, method: string) =>
+    STATUSES.map((status) => requests.series({ route, method, status }));
+  /** By route and method: one series for each kind of status. */
+  const all = new Map<string, ReadonlyMap<string, DurationSeries[]>>();
+  for (const [route, methods] of Object.entries(routes))
+    all.set(route, new Map([...methods, OTHER_METHODS].map((method) => [method, seriesOf(route, method)])));
+
+  return {
+    /** `status` is undefined for a request without a response. */
+    observe(route: string, method: string | undefined, status: number | undefined, ms: number): void {
+      const ofRoute = all.get(route);
+      const series = ofRoute?.get(method ?? OTHER_METHODS) ?? ofRoute?.get(OTHER_METHODS);
+      series?.[kindOfStatus(status)]?.observe(ms / 1_000);
+    },
+  };
 }

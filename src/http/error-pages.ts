@@ -1,14 +1,49 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { inWords } from '../durations.ts';
 import { AppError, toAppError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
 import { sendProblem } from './problem.ts';
-import { requestId } from './request-id.ts';
-import { loginUrl, returnPathOf } from './return-path.ts';
-import { frameOf, type Link } from './site-frame.ts';
+import { requestId } from './request-context.ts';
 import type { Render } from './templates.ts';
 
-/** Passes on that there is no such page: the last handler before the error pages. */
+/** A link that a page offers. */
+interface Link {
+  /** A path on this site. */
+  readonly href: string;
+  readonly label: string;
+}
+
+/** What stands around an error page: the same as around the page that it replaces. */
+interface PageFrame {
+  /** The part of the site that the navigation marks. */
+  readonly room: string;
+  /** Leads to the page before. */
+  readonly wayBack?: Link;
+}
+
+/** Sets the frame of an error page. A route calls this before anything can fail. */
+export function setFrame(res: Response, frame: PageFrame): void {
+  res.locals['frame'] = frame;
+}
+
+/**
+ * Names the page that sign-in returns to where the requested URL is not a page, such as an export. A route calls this before
+ * the session is checked: a request without one is redirected at once.
+ */
+export function setReturnPath(res: Response, path: string): void {
+  res.locals['returnPath'] = path;
+}
+
+/** The URL that starts sign-in and returns to a path on this site. */
+export function loginUrl(returnTo: string): string {
+  return `/auth/login?return_to=${encodeURIComponent(returnTo)}`;
+}
+
+/** The page that sign-in returns to: the requested URL, unless setReturnPath() named another. */
+export function returnPathOf(req: Request, res: Response): string {
+  return (res.locals['returnPath'] as string | undefined) ?? req.originalUrl;
+}
+
+/** Responds 404: the last handler before the error pages. */
 export const pageNotFound: RequestHandler = (_req, _res, next) => {
   next(new AppError('page_not_found'));
 };
@@ -20,10 +55,9 @@ export const refuseTrace: RequestHandler = (req, _res, next) => {
 };
 
 /**
- * Turns whatever went wrong into a page with ways on and the request id, or into problem+json for a caller who
- * prefers JSON; never a stack. Where an answer has begun, the connection is cut: half a page must not look whole.
- * `isSignedIn` decides where the page leads on and whether it offers to sign out; it is asked with Redis away, too,
- * and must not throw.
+ * Turns an error into a page with links and the request id, or into problem+json for a client that prefers JSON; never a
+ * stack. Aborts a response that has begun, so that a part of a page does not look whole. `isSignedIn` decides which links the
+ * page has and whether it offers to sign out. It must not throw, also while Redis is down.
  */
 export function createErrorPages(deps: {
   readonly render: Render;
@@ -34,28 +68,28 @@ export function createErrorPages(deps: {
 
   const toPage = (error: AppError, req: Request, res: Response) => {
     const signedIn = isSignedIn(req);
-    const ways = toWays(error, req, res, signedIn ? WORKSPACES : START);
+    const links = toLinks(error, req, res, signedIn ? WORKSPACES : START);
     return render('error', {
-      ...frameOf(res),
+      ...(res.locals['frame'] as PageFrame | undefined),
       title: error.title,
       signedIn,
-      // To say no is no error.
+      // Refusing consent is not an error.
       ...(error.code !== 'access_denied' && { status: error.status }),
       detail: error.detail,
-      ways,
-      wait: ways[0]?.href === req.originalUrl ? toWait(error) : null,
+      ways: links,
+      wait: links[0]?.href === req.originalUrl ? toWait(error) : null,
       requestId: requestId(res),
     });
   };
 
-  // Express tells error handlers by their four parameters.
+  // Express recognises error handlers by their four parameters.
   return (thrown: unknown, req, res, _next) => {
-    const error = isMalformedAddress(thrown) ? new AppError('bad_request_target') : toAppError(thrown);
+    const error = isMalformedPath(thrown) ? new AppError('bad_request_target') : toAppError(thrown);
     if (error.status >= 500) {
       const { code, status } = error;
-      // Without its `detail`, which is for whoever asked, and may quote what they sent.
+      // Without `detail`, which may quote what the client sent.
       const line = { err: thrown, requestId: requestId(res), code };
-      // An outage is a normal event; what nobody designed an answer for is not.
+      // An outage is expected; an internal error is not.
       if (status === 500) log.error(line, 'request failed');
       else log.warn(line, 'request failed');
     }
@@ -80,31 +114,26 @@ function prefersJson(req: Request): boolean {
 }
 
 /** Express can't decode the path (`/item/%ff`), and gives its error a status of 400. */
-function isMalformedAddress(error: unknown): boolean {
+function isMalformedPath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
 
 const START: Link = { href: '/', label: 'Go to the start page' };
-/** The start page of who is signed in: `/` only leads there. */
+/** The start page of a signed-in user: `/` only redirects there. */
 const WORKSPACES: Link = { href: '/workspaces', label: 'Go to your workspaces' };
 
-/**
- * The ways on, the likeliest first: the error's own, or to try a page again that failed on our side, and then the start
- * page, unless it is what failed.
- */
-function toWays(error: AppError, req: Request, res: Response, start: Link): Link[] {
-  const startFailed = pathOf(req) === start.href;
-  const first =
-    toSignIn(error, req, res) ?? (startFailed || isRepeatable(error, req) ? tryAgain(req) : start);
+/** To sign in, or to try a page again that failed on our side; then the start page, unless that is what failed. */
+function toLinks(error: AppError, req: Request, res: Response, start: Link): Link[] {
+  const { signInLabel, returnTo } = error;
+  const startFailed = req.originalUrl.split('?', 1)[0] === start.href;
+  let first = start;
+  if (signInLabel !== undefined)
+    first = { href: loginUrl(returnTo ?? returnPathOf(req, res)), label: signInLabel };
+  else if (startFailed || isRepeatable(error, req)) first = { href: req.originalUrl, label: 'Try again' };
   return first === start || startFailed ? [first] : [first, start];
 }
 
-function toSignIn({ signInLabel, returnTo }: AppError, req: Request, res: Response): Link | null {
-  if (signInLabel === undefined) return null;
-  return { href: loginUrl(returnTo ?? returnPathOf(req, res)), label: signInLabel };
-}
-
-/** A page of ours; `//host` and `/\host` lead to another site. */
+/** `//host` and `/\host` lead to another site. */
 function isRepeatable({ status }: AppError, { method, originalUrl }: Request): boolean {
   return (
     (status >= 500 || status === 429) &&
@@ -113,17 +142,8 @@ function isRepeatable({ status }: AppError, { method, originalUrl }: Request): b
   );
 }
 
-function tryAgain({ originalUrl }: Request): Link {
-  return { href: originalUrl, label: 'Try again' };
-}
-
-/** How long to wait before the page is tried again, where the error says (RFC 9110 §10.2.3, in seconds). */
-function toWait({
-  retryAfterSeconds: seconds,
-}: AppError): { readonly seconds: number; readonly words: string } | null {
-  return seconds === undefined ? null : { seconds, words: inWords(seconds) };
-}
-
-function pathOf({ originalUrl }: Request): string {
-  return originalUrl.split('?', 1)[0] ?? '';
+function toWait({ retryAfterSeconds: seconds }: AppError): { seconds: number; words: string } | null {
+  if (seconds === undefined) return null;
+  if (seconds === 1) return { seconds, words: 'a second' };
+  return { seconds, words: seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes` };
 }

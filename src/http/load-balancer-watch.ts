@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDeferred } from '../promises.ts';
-import { settlesWithin } from '../durations.ts';
+import { createDeferred, settlesWithin } from '../promises.ts';
 
 /** What a process sees of a balancer: it asks at intervals whether the process is ready, and sends it calls. */
 interface BalancerWatch {

@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { AppError } from '../errors.ts';
-import { requestId } from './request-id.ts';
-import { noteBytes } from './request-context.ts';
+import { requestId } from './request-context.ts';
 
 /**
  * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`: the stable name is `code`. Aborts a
- * response that has begun instead; one that has been written to its end stands.
+ * response that has begun, and leaves alone one that has been written to its end.
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
   if (res.headersSent) {
@@ -30,16 +29,12 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
   });
-  if (res.req.method === 'HEAD') res.end();
-  else {
-    res.end(body);
-    noteBytes(res, Buffer.byteLength(body));
-  }
+  res.end(body); // Node leaves it out for HEAD
 }
 
 /**
- * Breaks off a response that has begun by closing its connection, so that half of it does not look whole. HTTP/1.0 knows
- * no chunks: there only a reset tells the end of the connection from the end of the response (RFC 9112 §8).
+ * Aborts a response that has begun by closing its connection, so that a part of it does not look whole. HTTP/1.0 has no
+ * chunks: there only a reset tells a failure from the end of the response (RFC 9112 §8).
  */
 export function abortResponse(res: ServerResponse): void {
   if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();

@@ -1,36 +1,94 @@
-import type { ServerResponse } from 'node:http';
-import type { TraceContext } from './trace-context.ts';
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 
-/** What becomes known of a request while it is served: whoever acts on its behalf reads it, or adds to it. */
+/** What is known of a request while it is served. Handlers and upstream requests read it, and some add to it. */
 export interface RequestContext {
   readonly requestId: string;
   readonly trace: TraceContext | null;
-  /** Pseudonym of the session whose cookie came with it, or that began with it. */
+  /** The log id of the session whose cookie came with the request, or that began with it. */
   session: string | undefined;
-  /** What became of the session’s token, in a word of whoever renews it: of `a` to `z` and `_`, as the log takes it as it is. */
+  /** What happened to the access token: a word of `a` to `z` and `_`, which the access log does not escape. */
   token: string | undefined;
-  /** Of the answer’s body, as far as it was written. */
-  bytes: number;
 }
 
-const NOTES = Symbol('request notes');
-
-/** An answer that can have notes beside it. */
-type Noted = ServerResponse & { [NOTES]?: RequestContext };
-
-/** The notes of the request that this answers. Throws where nobody keeps any. */
-export function requestContext(res: Noted): RequestContext {
-  const notes = res[NOTES];
-  if (notes === undefined) throw new Error('nobody keeps notes of this request: AccessLog does');
-  return notes;
+/** The trace that a request belongs to (W3C Trace Context), passed on as it came. */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  readonly traceparent: string;
+  readonly tracestate: string | undefined;
 }
 
-/** Keeps them where requestContext() finds them. */
-export function attachContext(res: Noted, notes: RequestContext): void {
-  res[NOTES] = notes;
+const CONTEXT = Symbol('request context');
+const ID = Symbol('request id');
+type WithContext = ServerResponse & { [CONTEXT]?: RequestContext; [ID]?: string };
+
+/** The context of the request that this response belongs to. Throws where the access log has not begun the request. */
+export function requestContext(res: WithContext): RequestContext {
+  const { [CONTEXT]: context } = res;
+  if (context === undefined) throw new Error('the request has no context: AccessLog.begin() makes one');
+  return context;
 }
 
-/** Notes how long an answer was that was written in one piece; where nobody keeps notes, nothing. */
-export function noteBytes(res: Noted, bytes: number): void {
-  if (res[NOTES] !== undefined) res[NOTES].bytes = bytes;
+export function attachContext(res: WithContext, context: RequestContext): void {
+  res[CONTEXT] = context;
+}
+
+/**
+ * The id of a request: the same in `X-Request-Id`, in log lines, on error pages and upstream. Cloakroom makes it on first
+ * use and never takes one from the client.
+ */
+export function requestId(res: WithContext): string {
+  return (res[ID] ??= randomUUID());
+}
+
+/**
+ * The address of the client: the peer of the connection or, behind `proxies` reverse proxies of ours, the address that the
+ * outermost of them saw. Each proxy appends its peer to `X-Forwarded-For`. A client can write anything before that.
+ */
+export function clientAddress(req: IncomingMessage, proxies: number): string {
+  const peer = req.socket.remoteAddress ?? '';
+  if (proxies === 0) return peer === '' ? 'unknown' : peer;
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',');
+  const seen = forwarded.map((address) => address.trim()).filter((address) => address !== '');
+  const hops = [peer, ...seen.toReversed()];
+  const address = withoutPort(hops[Math.min(proxies, hops.length - 1)] ?? '');
+  return isIP(address) === 0 ? 'unknown' : address;
+}
+
+/** Some proxies add the port, which changes with each connection: `192.0.2.1:49152`, `[2001:db8::1]:49152`. */
+function withoutPort(address: string): string {
+  const { v4, v6 } = /^(?:(?<v4>[\d.]+):\d+|\[(?<v6>[^\]]+)\](?::\d+)?)$/.exec(address)?.groups ?? {};
+  return v4 ?? v6 ?? address;
+}
+
+/** §3.2.2: lower case; a later version has at least the fields of this one. */
+const TRACEPARENT =
+  /^(?<version>[\da-f]{2})-(?<traceId>[\da-f]{32})-(?<parentId>[\da-f]{16})-[\da-f]{2}(?<more>-.*)?$/;
+/** §3.3.1.5: every recipient accepts 512 characters of `tracestate`. */
+const PRINTABLE = /^[\t\x20-\x7e]{1,512}$/;
+
+/**
+ * The trace in a request's headers; null without a valid `traceparent`. A `tracestate` without one is dropped (§4.2), and
+ * so is a header that `Connection` names: it is for this hop alone (RFC 9110 §7.6.1).
+ */
+export function readTraceContext(headers: IncomingHttpHeaders): TraceContext | null {
+  const { traceparent, tracestate, connection = '' } = headers;
+  if (traceparent === undefined || /\btraceparent\b/i.test(connection)) return null;
+  const text = String(traceparent);
+  const { version, traceId, parentId, more } = TRACEPARENT.exec(text)?.groups ?? {};
+  if (version === undefined || traceId === undefined || parentId === undefined) return null;
+  if (version === 'ff' || (version === '00' && more !== undefined)) return null;
+  if (/^0+$/.test(traceId) || /^0+$/.test(parentId) || !PRINTABLE.test(text)) return null;
+  const isDropped = tracestate === undefined || /\btracestate\b/i.test(connection);
+  const state = isDropped ? '' : String(tracestate);
+  return { traceId, traceparent: text, tracestate: PRINTABLE.test(state) ? state : undefined };
+}
+
+/** The headers that pass a trace on; none without a trace. */
+export function toTraceHeaders(trace: TraceContext | null): Record<string, string> {
+  if (trace === null) return {};
+  const { traceparent, tracestate } = trace;
+  return { traceparent, ...(tracestate !== undefined && { tracestate }) };
 }

@@ -2,8 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createBalancerWatch } from './load-balancer-watch.ts';
-import { createDeferred } from '../promises.ts';
-import { settlesWithin } from '../durations.ts';
+import { createDeferred, settlesWithin } from '../promises.ts';
 import type { Connection, Connections } from './connection.ts';
 
 /** Shuts a server down without losing a request. */

@@ -10,9 +10,9 @@ export function everyRequest(log: Logger): RequestHandler[] {
 }
 
 function logAndNeverStore(log: Logger): RequestHandler {
-  const requests = createAccessLog({ log });
+  const accessLog = createAccessLog({ log });
   return (req, res, next) => {
-    requests.begin(req, res, req.originalUrl);
+    accessLog.track(req, res, req.originalUrl);
     res.set('cache-control', 'no-store');
     next();
   };

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from '../observability/logger.ts';
-import { requestId } from '../http/request-id.ts';
+import { requestId } from '../http/request-context.ts';
 import type { Pages } from './pages.ts';
 import { answerErrors } from './service-errors.ts';
 

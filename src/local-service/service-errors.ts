@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, StoreUnavailableError } from '../errors.ts';
 import type { Logger } from '../observability/logger.ts';
-import { requestId } from '../http/request-id.ts';
+import { requestId } from '../http/request-context.ts';
 import { LARGEST_FORM } from './form-body.ts';
 
 /** An error in the terms of the service's interface: its `code` and `message` are for the client. */

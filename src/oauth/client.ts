@@ -1,8 +1,7 @@
 import * as openid from 'openid-client';
 import type { Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
-import { toTraceHeaders } from '../http/trace-context.ts';
-import type { TraceContext } from '../http/trace-context.ts';
+import { toTraceHeaders, type TraceContext } from '../http/request-context.ts';
 import type { Grant } from '../session/record.ts';
 import { speakDialect } from './service-quirks.ts';
 import { isOutage, toLoggedOAuthError } from './oauth-errors.ts';

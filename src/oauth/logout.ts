@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { AppError, StoreUnavailableError } from '../errors.ts';
 import { requestContext } from '../http/request-context.ts';
-import { crossSiteRequest, isSameOrigin } from '../http/same-origin.ts';
+import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**

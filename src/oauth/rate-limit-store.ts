@@ -1,7 +1,7 @@
 import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
 import { RedisStore } from 'rate-limit-redis';
 import type { RedisReply } from 'rate-limit-redis';
-import { settlesWithin } from '../durations.ts';
+import { settlesWithin } from '../promises.ts';
 import { createRecentValues } from '../recent-values.ts';
 import type { RedisClient } from '../redis/client.ts';
 

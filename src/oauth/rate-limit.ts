@@ -6,10 +6,9 @@ import type { Config, Secrets } from '../config/load.ts';
 import { derive } from '../config/reloadable.ts';
 import type { Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
-import { clientAddress } from '../http/client-address.ts';
+import { clientAddress, requestId } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { requestId } from '../http/request-id.ts';
 import { createSignInCounts } from './rate-limit-store.ts';
 
 const WINDOW_MS = 600_000;

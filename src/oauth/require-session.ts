@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
-import { loginUrl, returnPathOf } from '../http/return-path.ts';
+import { loginUrl, returnPathOf } from '../http/error-pages.ts';
 import type { Session } from '../session/record.ts';
 import { SessionEndedError } from '../errors.ts';
 import { currentSession } from '../session/express-session.ts';

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Config, Secrets } from '../config/load.ts';
 import type { Reloadable } from '../config/reloadable.ts';
-import { refuseLoading } from '../http/fetch-metadata.ts';
+import { refuseEmbedding } from '../http/cross-site.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { Render } from '../http/templates.ts';
@@ -39,7 +39,7 @@ export interface AuthDeps {
 /** `/auth/*` (contract, section 3). `readSession` puts the session on the request where a route needs it. */
 export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]): Router {
   const router = Router({ caseSensitive: true });
-  router.get('/login', refuseLoading, createSignInLimit(deps), createSignIn(deps));
+  router.get('/login', refuseEmbedding, createSignInLimit(deps), createSignIn(deps));
   router.get('/callback', readSession, createCallback(deps));
   router.get('/session', createSessionStatus(deps));
   router.post('/session', createSessionExtension(deps));

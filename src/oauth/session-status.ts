@@ -1,9 +1,8 @@
 import type { RequestHandler, Response } from 'express';
 import { toAppError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
-import { requestContext } from '../http/request-context.ts';
-import type { RequestContext } from '../http/request-context.ts';
-import { crossSiteRequest, isSameOrigin } from '../http/same-origin.ts';
+import { requestContext, type RequestContext } from '../http/request-context.ts';
+import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
 import { endOfSession } from '../session/record.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { AuthDeps } from './routes.ts';

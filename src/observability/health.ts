@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { Cluster } from 'ioredis';
-import { settlesWithin } from '../durations.ts';
+import { settlesWithin } from '../promises.ts';
 import type { Getex } from '../redis/getex.ts';
 import type { HealthMetrics } from './health-metrics.ts';
 import { probeKeys } from '../redis/probe-keys.ts';

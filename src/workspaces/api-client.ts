@@ -2,10 +2,9 @@ import type { Dispatcher } from 'undici';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import { noteToken } from '../oauth/token-use.ts';
 import { createDeferred } from '../promises.ts';
-import type { RequestContext } from '../http/request-context.ts';
+import { type RequestContext, toTraceHeaders } from '../http/request-context.ts';
 import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
-import { toTraceHeaders } from '../http/trace-context.ts';
 import type { Session } from '../session/record.ts';
 import { toServiceFailure } from './service-errors.ts';
 

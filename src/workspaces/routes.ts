@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { goneSignal } from './gone.ts';
 import { requestContext } from '../http/request-context.ts';
-import { setFrame } from '../http/site-frame.ts';
+import { setFrame } from '../http/error-pages.ts';
 import type { Render } from '../http/templates.ts';
 import type { Session } from '../session/record.ts';
 import { toFindAddress, toWayBack } from './urls.ts';

@@ -6,5 +6,4 @@ export const NOTES: RequestContext = {
   trace: null,
   session: undefined,
   token: undefined,
-  bytes: 0,
 };

@@ -1,4 +1,4 @@
-import { settlesWithin } from '../../durations.ts';
+import { settlesWithin } from '../../promises.ts';
 import type { Env } from '../../config/env-variables.ts';
 import { configurationChecks, publicUrlChecks, redisChecks, serviceChecks, toFindings } from './checks.ts';
 import type { ConfigurationCheck, Finding } from './checks.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from '../../observability/logger.ts';
-import { requestId } from '../../http/request-id.ts';
+import { requestId } from '../../http/request-context.ts';
 import { bearerTokenOf } from '../bearer-token.ts';
 import { readFormBody } from '../form-body.ts';
 import { isKindOf } from './fault.ts';

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { isSameOrigin } from '../../http/same-origin.ts';
+import { isSameOrigin } from '../../http/cross-site.ts';
 import { ServiceError } from '../service-errors.ts';
 
 /** A link from anywhere may lead here: it changes nothing, and another site can't read what it shows. */

@@ -72,10 +72,10 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
     now,
   });
 
-  const requests = createAccessLog({ log: silent });
+  const accessLog = createAccessLog({ log: silent });
   const app = express();
   app.use((req, res, next) => {
-    requests.begin(req, res, req.originalUrl);
+    accessLog.track(req, res, req.originalUrl);
     next();
   });
   app.use(

@@ -8,7 +8,7 @@ import { GRANTS, TOKEN_ENDPOINT_OUTCOMES } from '../../../src/oauth/token-endpoi
 import { REFUSAL_CODES } from '../../../src/gateway/gateway-metrics.ts';
 import { CALLERS } from '../../../src/metrics.ts';
 import { REDIS_COMMANDS, REDIS_ERRORS } from '../../../src/redis/redis-metrics.ts';
-import { OTHER_METHODS } from '../../../src/http/request-metrics.ts';
+import { OTHER_METHODS } from '../../../src/http/access-log.ts';
 import { SERVICE_STATUSES } from '../../../src/upstream/service-metrics.ts';
 import { STATUSES } from '../../../src/observability/status-kinds.ts';
 import { ROUTES } from '../../../src/routes.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { clientAddress } from '../../../src/http/client-address.ts';
+import { clientAddress } from '../../../src/http/request-context.ts';
 
 const PEER = '127.0.0.1';
 const from = (forwarded: string | undefined) =>

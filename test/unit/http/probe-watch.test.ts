@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { createLog } from '../../../src/observability/logger.ts';
-import { createAccessLog } from '../../../src/http/access-log.ts';
-import { createRequestMetrics } from '../../../src/http/request-metrics.ts';
+import { createAccessLog, createRequestMetrics } from '../../../src/http/access-log.ts';
 import { ROUTES } from '../../../src/routes.ts';
 
 type Ask = readonly [method: string, target: string, status: number];
@@ -18,9 +17,9 @@ const THREE_TIMES = [READY, READY, READY];
 async function linesOf(asked: readonly Ask[], level = 'info', registry = new Registry()): Promise<string[]> {
   const lines: string[] = [];
   const log = createLog(level, { write: (line) => lines.push(line) });
-  const requests = createAccessLog({ log, metrics: createRequestMetrics(registry, ROUTES) });
+  const accessLog = createAccessLog({ log, metrics: createRequestMetrics(registry, ROUTES) });
   const server = createServer((req, res) => {
-    requests.begin(req, res, req.url ?? '');
+    accessLog.track(req, res, req.url ?? '');
     if (req.headers['answer-with'] === '0') res.destroy();
     else res.writeHead(Number(req.headers['answer-with'])).end();
   });

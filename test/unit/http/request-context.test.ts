@@ -10,13 +10,13 @@ const answer = () => {
   return { req, res: new ServerResponse(req) };
 };
 
-test('the notes of a request are those that were taken down, and are added to in one place', () => {
+test('a handler finds the context of its request, and adds to it', () => {
   const { req, res } = answer();
   const request = createAccessLog({ log: createLog('silent') }).begin(req, res, '/a');
   requestContext(res).token = 'renewed';
   expect(request.token).toBe('renewed');
 });
 
-test('who asks for notes that nobody keeps is told so', () => {
-  expect(() => requestContext(answer().res)).toThrow('nobody keeps notes of this request');
+test('a response without a context throws an error that says what makes one', () => {
+  expect(() => requestContext(answer().res)).toThrow('AccessLog.begin() makes one');
 });

@@ -4,7 +4,7 @@ import { createLog } from '../../../src/observability/logger.ts';
 import { createSessionEvents } from '../../../src/session/events.ts';
 import { eventually } from '../../support/eventually.ts';
 
-const BY = { requestId: 'a-request', trace: null, session: undefined, token: undefined, bytes: 0 };
+const BY = { requestId: 'a-request', trace: null, session: undefined, token: undefined };
 
 test('the end of the session before a sign-in is tried again, and at last given up with the cause', async () => {
   const lines: Record<string, unknown>[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { loginUrl } from '../../../src/http/return-path.ts';
+import { loginUrl } from '../../../src/http/error-pages.ts';
 import { toReturnPath } from '../../../src/oauth/return-to.ts';
 import { fc, times } from '../../support/properties.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { settlesWithin } from '../../src/durations.ts';
+import { settlesWithin } from '../../src/promises.ts';
 import { holdUp } from '../support/hold-up.ts';
 import { startTcpServer } from '../support/tcp-server.ts';
 
