@@ -5,8 +5,7 @@ import { createSignInMetrics } from './oauth/sign-in-metrics.ts';
 import type { CountSignIn } from './oauth/sign-in-metrics.ts';
 import { createTokenEndpointMetrics } from './oauth/token-endpoint-metrics.ts';
 import type { TokenEndpointMetrics } from './oauth/token-endpoint-metrics.ts';
-import { createCallMetrics } from './gateway/gateway-metrics.ts';
-import type { CallMetrics } from './gateway/gateway-metrics.ts';
+import { createGatewayMetrics, type GatewayMetrics } from './gateway/gateway-metrics.ts';
 import type { Build } from './config/build-info.ts';
 import { createHealthMetrics } from './observability/health-metrics.ts';
 import type { HealthMetrics } from './observability/health-metrics.ts';
@@ -30,7 +29,7 @@ export interface Metrics {
   /** Whence they are read. */
   readonly registry: Registry;
   readonly requests: RequestMetrics;
-  readonly calls: CallMetrics;
+  readonly gateway: GatewayMetrics;
   readonly service: Readonly<Record<(typeof CALLERS)[number], RecordServiceResponse>>;
   readonly tokenEndpoint: TokenEndpointMetrics;
   readonly renewals: RenewalMetrics;
@@ -47,7 +46,7 @@ export function createMetrics(build: Build): Metrics {
   return {
     registry,
     requests: createRequestMetrics(registry, ROUTES),
-    calls: createCallMetrics(registry),
+    gateway: createGatewayMetrics(registry),
     service: createServiceMetrics(registry, CALLERS),
     tokenEndpoint: createTokenEndpointMetrics(registry),
     renewals: createRenewalMetrics(registry),

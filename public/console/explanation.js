@@ -86,20 +86,22 @@ function whoSentences(by) {
  */
 function tokenSentences(timing, by, status) {
   if (timing === null) return [];
-  const renewed = timing.token.desc === 'renewed';
+  const refreshed = timing.token.desc === 'refreshed';
   const replayed = timing.service.desc === 'replayed';
   if (replayed && by === 'service' && status === 401)
     return [
-      'The service refused the token, so the gateway renewed it and repeated the call once. The second 401 is passed on: the token’s age is not the reason.',
+      'The service refused the token, so the gateway refreshed it and repeated the call once. The second 401 is passed on: the token’s age is not the reason.',
     ];
   if (replayed)
-    return ['The service refused the token with 401, so the gateway renewed it and repeated the call once.'];
-  if (renewed && by === 'service' && status === 401)
     return [
-      'The service refused the token, and the gateway renewed it, but repeats no call with a body over 64 KiB. Send it again.',
+      'The service refused the token with 401, so the gateway refreshed it and repeated the call once.',
     ];
-  if (renewed) return ['The access token was spent, so the gateway renewed it before the call.'];
-  return by === 'service' ? ['The access token was still good: nothing was renewed or repeated.'] : [];
+  if (refreshed && by === 'service' && status === 401)
+    return [
+      'The service refused the token, and the gateway refreshed it, but repeats no call with a body over 64 KiB. Send it again.',
+    ];
+  if (refreshed) return ['The access token was spent, so the gateway refreshed it before the call.'];
+  return by === 'service' ? ['The access token was still good: nothing was refreshed or repeated.'] : [];
 }
 
 /** @param {Headers} headers */

@@ -48,7 +48,7 @@ export async function sendRenewed(page) {
   await page.route('**/api/**', async (route) => {
     const response = await route.fetch();
     const timing = response.headers()['server-timing'] ?? '';
-    const renewed = timing.replace(/token;dur=[\d.]+/, 'token;dur=38.2;desc="renewed"');
+    const renewed = timing.replace(/token;dur=[\d.]+/, 'token;dur=38.2;desc="refreshed"');
     await route.fulfill({ response, headers: { ...response.headers(), 'server-timing': renewed } });
   });
   await sendFirst(page);

@@ -1,146 +1,135 @@
 import { AppError } from '../errors.ts';
 import { createDeferred } from '../promises.ts';
 import { quotaOf } from '../upstream/connection-pool.ts';
-import { CallAbortedError, ServiceTimeoutError } from './service-call-errors.ts';
+import { RequestAbortedError } from './api-request.ts';
 
-/** Keeps calls in flight within bounds, so that one user or a stuck service can't take the rest down. */
-export interface CallBounds {
-  /** Counts a call of a session in. Throws `too_busy` where the process or the session has as many as it may. */
-  enter(sessionId: string): CallSlot;
-  /** Calls in flight now. */
+/** Limits the requests in flight, so that neither one user nor a stuck service takes the others down. */
+export interface ConcurrencyLimits {
+  /** Counts a request of a session. Throws `too_busy` where the process or the session is at its limit. */
+  acquire(sessionId: string): RequestSlot;
+  /** Requests in flight now. */
   readonly inFlight: number;
 }
 
-/** The place of one call. */
-export interface CallSlot {
+/** Stands for one request in flight. */
+export interface RequestSlot {
   /**
-   * Null where the call may ask the service now, as nearly always: else a promise of the session's turn. It rejects
-   * with ServiceTimeoutError after `withinMs`, and with CallAbortedError where the slot is left meanwhile. Throws
-   * CallAbortedError where it has been left already.
+   * Returns null where the request may be sent to the service at once, as nearly always. Otherwise returns a promise that
+   * resolves once one of the session's connections is free. It rejects with `service_timeout` after `timeoutMs`, and
+   * with RequestAbortedError when the slot is released. Throws RequestAbortedError for a slot that was released before.
    */
-  turn(withinMs: number): Promise<void> | null;
-  /** The call is over. To leave twice does nothing. */
-  leave(): void;
+  waitForConnection(timeoutMs: number): Promise<void> | null;
+  /** Counts the request no longer. Later calls do nothing. */
+  release(): void;
 }
 
-export interface CallBoundsOptions {
-  /** Most calls in flight in this process. */
-  readonly mostCalls: number;
-  /** Most of them of one session, which has no more than its share of them either. */
-  readonly mostCallsPerSession: number;
-  /** Connections to the service. One session uses its share of them, and its other calls wait. */
-  readonly connections: number;
-}
-
-interface SessionCalls {
+interface SessionLoad {
   inFlight: number;
-  /** Those whose turn it is. */
-  asking: number;
+  /** Requests that have been sent to the service. */
+  sent: number;
+  /** Starts those that wait for a connection. */
   readonly waiting: Set<() => void>;
 }
 
-/** A call that waits for its turn. */
-interface Wait {
-  readonly promise: Promise<void>;
-  readonly giveUp: (error: Error) => void;
-}
-
-export function createCallBounds(options: CallBoundsOptions): CallBounds {
-  const sessions = new Map<string, SessionCalls>();
-  /** Those with calls that wait for their turn, the first to wait first. */
-  const withWaiting = new Set<SessionCalls>();
+/**
+ * One session gets at most its quota of requests and of connections. Past the first, its requests are refused; past the
+ * second, they wait.
+ */
+export function createConcurrencyLimits(limits: {
+  readonly requests: number;
+  readonly requestsPerSession: number;
+  readonly connections: number;
+}): ConcurrencyLimits {
+  const sessions = new Map<string, SessionLoad>();
+  /** Sessions with requests that wait, the first to wait first. */
+  const waitingSessions = new Set<SessionLoad>();
   let inFlight = 0;
-  let asking = 0;
-  const mayEnter = (session: SessionCalls) =>
-    session.inFlight < options.mostCallsPerSession &&
-    session.inFlight < quotaOf(options.mostCalls, inFlight - session.inFlight);
-  const mayAsk = (session: SessionCalls) =>
-    session.asking < quotaOf(options.connections, asking - session.asking);
+  let sent = 0;
 
-  const waitForTurn = (session: SessionCalls, withinMs: number, onTurn: () => void): Wait => {
+  const maySend = (session: SessionLoad) => session.sent < quotaOf(limits.connections, sent - session.sent);
+
+  const wait = (session: SessionLoad, timeoutMs: number, onStart: () => void) => {
     const { promise, resolve, reject } = createDeferred<void>();
-    const end = () => {
-      clearTimeout(tooLate);
-      session.waiting.delete(go);
-      if (session.waiting.size === 0) withWaiting.delete(session);
+    const leave = () => {
+      clearTimeout(timer);
+      session.waiting.delete(start);
+      if (session.waiting.size === 0) waitingSessions.delete(session);
     };
-    const go = () => {
-      end();
-      onTurn();
+    const start = () => {
+      leave();
+      onStart();
       resolve();
     };
-    const giveUp = (error: Error) => {
-      end();
+    const cancel = (error: Error) => {
+      leave();
       reject(error);
     };
-    const tooLate = setTimeout(() => giveUp(new ServiceTimeoutError()), withinMs);
-    session.waiting.add(go);
-    withWaiting.add(session);
-    return { promise, giveUp };
+    const timer = setTimeout(() => {
+      cancel(new AppError('service_timeout', { cause: new Error('no connection in time') }));
+    }, timeoutMs);
+    session.waiting.add(start);
+    waitingSessions.add(session);
+    return { promise, cancel };
   };
 
-  /** What one session leaves may be room for calls of another. */
-  const giveTurns = () => {
-    for (const session of withWaiting) {
-      for (const go of session.waiting) {
-        if (!mayAsk(session)) break;
-        go();
+  /** A connection of one session may become free for another. */
+  const startWaiting = () => {
+    for (const session of waitingSessions) {
+      for (const start of session.waiting) {
+        if (!maySend(session)) break;
+        start();
       }
     }
   };
 
-  const enter = (sessionId: string): CallSlot => {
-    let session = sessions.get(sessionId);
-    if (inFlight >= options.mostCalls)
-      throw new AppError('too_busy', { detail: 'This server has as many requests in flight as it takes.' });
-    if (session !== undefined && !mayEnter(session)) {
-      throw new AppError('too_busy', {
-        detail: 'This session has as many requests in flight as it may have.',
-      });
-    }
-    if (session === undefined)
-      sessions.set(sessionId, (session = { inFlight: 0, asking: 0, waiting: new Set() }));
-    session.inFlight += 1;
-    inFlight += 1;
-    return createSlot(sessionId, session);
-  };
-
-  const createSlot = (sessionId: string, session: SessionCalls): CallSlot => {
-    let state: 'idle' | 'asking' | 'left' = 'idle';
-    let wait: Wait | null = null;
+  const createSlot = (sessionId: string, session: SessionLoad): RequestSlot => {
+    let state: 'acquired' | 'sent' | 'released' = 'acquired';
+    let cancelWait = (_error: Error) => {};
+    const send = () => {
+      state = 'sent';
+      session.sent += 1;
+      sent += 1;
+    };
     return {
-      turn(withinMs) {
-        if (state === 'left') throw new CallAbortedError(); // nobody would leave its place again
-        const begin = () => {
-          state = 'asking';
-          session.asking += 1;
-          asking += 1;
-        };
-        if (mayAsk(session)) {
-          begin();
+      waitForConnection(timeoutMs) {
+        if (state === 'released') throw new RequestAbortedError(); // nothing would release it again
+        if (maySend(session)) {
+          send();
           return null;
         }
-        wait = waitForTurn(session, withinMs, begin);
-        return wait.promise;
+        const { promise, cancel } = wait(session, timeoutMs, send);
+        cancelWait = cancel;
+        return promise;
       },
-      leave() {
-        if (state === 'left') return;
-        wait?.giveUp(new CallAbortedError()); // nothing, where its turn has come
+      release() {
+        if (state === 'released') return;
+        cancelWait(new RequestAbortedError());
         session.inFlight -= 1;
         inFlight -= 1;
-        if (state === 'asking') {
-          session.asking -= 1;
-          asking -= 1;
-          giveTurns();
-        }
-        state = 'left';
         if (session.inFlight === 0) sessions.delete(sessionId);
+        const wasSent = state === 'sent';
+        state = 'released';
+        if (!wasSent) return;
+        session.sent -= 1;
+        sent -= 1;
+        startWaiting();
       },
     };
   };
 
   return {
-    enter,
+    acquire(sessionId) {
+      const session = sessions.get(sessionId) ?? { inFlight: 0, sent: 0, waiting: new Set() };
+      if (inFlight >= limits.requests)
+        throw new AppError('too_busy', { detail: 'This server has too many requests in flight.' });
+      const quota = quotaOf(limits.requests, inFlight - session.inFlight);
+      if (session.inFlight >= Math.min(limits.requestsPerSession, quota))
+        throw new AppError('too_busy', { detail: 'This session has too many requests in flight.' });
+      sessions.set(sessionId, session);
+      session.inFlight += 1;
+      inFlight += 1;
+      return createSlot(sessionId, session);
+    },
     get inFlight() {
       return inFlight;
     },

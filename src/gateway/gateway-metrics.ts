@@ -1,37 +1,34 @@
 import type { Registry } from 'prom-client';
 import { GATEWAY_PROBLEMS } from '../errors.ts';
-import { createCounter, createGauge } from '../observability/counter.ts';
-import type { Watch } from '../observability/counter.ts';
+import { createCounter, createGauge, type Watch } from '../observability/counter.ts';
 
-/** What the metrics tell of the gateway alone. */
-export interface CallMetrics {
-  /** A call was answered by the gateway itself, with this code. */
-  refused(code: string): void;
-  /** Calls in flight now. */
+export interface GatewayMetrics {
+  /** Counts a problem that the gateway responded with. */
+  countProblem(code: string): void;
+  /** Adds the requests in flight of one gateway to the gauge. */
   readonly watchInFlight: Watch;
 }
 
-/** Codes of problems of the gateway; `other` takes any code that no API request should get. */
-export const REFUSAL_CODES = [
+/** Codes of the gateway's problems. `other` takes any code that no API request should get. */
+export const PROBLEM_CODES = [
   ...(Object.keys(GATEWAY_PROBLEMS) as (keyof typeof GATEWAY_PROBLEMS)[]),
   'other',
 ] as const;
-const KNOWN: ReadonlySet<string> = new Set(REFUSAL_CODES);
 
-export function createCallMetrics(registry: Registry): CallMetrics {
-  const refused = createCounter(registry, {
-    name: 'cloakroom_refusals_total',
-    help: 'Calls that the gateway answered itself, by the code of the problem.',
-    values: { code: REFUSAL_CODES },
+export function createGatewayMetrics(registry: Registry): GatewayMetrics {
+  const count = createCounter(registry, {
+    name: 'cloakroom_api_problems_total',
+    help: 'API requests that the gateway answered with a problem of its own, by code.',
+    values: { code: PROBLEM_CODES },
   });
-  const watchInFlight = createGauge(registry, {
-    name: 'cloakroom_calls_in_flight',
-    help: 'Calls with a session that are under way.',
-    together: (values) => values.reduce((sum, value) => sum + value, 0),
-  });
+  const known: ReadonlySet<string> = new Set(PROBLEM_CODES);
   return {
-    watchInFlight,
-    refused: (code) =>
-      refused({ code: KNOWN.has(code) ? (code as (typeof REFUSAL_CODES)[number]) : 'other' }),
+    countProblem: (code) =>
+      count({ code: known.has(code) ? (code as (typeof PROBLEM_CODES)[number]) : 'other' }),
+    watchInFlight: createGauge(registry, {
+      name: 'cloakroom_api_requests_in_flight',
+      help: 'API requests with a session that are in flight.',
+      together: (values) => values.reduce((sum, value) => sum + value, 0),
+    }),
   };
 }

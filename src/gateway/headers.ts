@@ -1,23 +1,81 @@
 import type { RequestContext } from '../http/request-context.ts';
-import { toPrivateCacheControl, toVary } from './cache-control.ts';
-import { isForwarded, isReturned, toPlainName } from './header-names.ts';
-
-/** How this gateway names itself (RFC 9110 §7.6.3). */
-const VIA = '1.1 cloakroom';
+import { createRecentValues, type RecentValues } from '../recent-values.ts';
 
 /** Names and values in turn, as Node and undici keep them. */
 export type RawHeaders = readonly string[];
 
+/** The name of this gateway in `Via` (RFC 9110 §7.6.3). */
+const VIA = '1.1 cloakroom';
+
+/** Headers for one connection only (RFC 9110 §7.6.1), beside those that `Connection` lists. */
+const HOP_BY_HOP = `
+  close connection http2-settings keep-alive te trailer transfer-encoding upgrade
+  proxy-authenticate proxy-authentication-info proxy-authorization proxy-connection
+`;
+
+const NEVER_FORWARDED = new Set([
+  ...words(HOP_BY_HOP),
+  ...words('authorization cookie cookie2'),
+  'expect', // the server responds to it
+  'host', // undici sends the service's
+  ...words('via x-request-id'), // ours replace them
+  ...words('traceparent tracestate'), // forwarded where they are well formed
+  // Client address and TLS data, which only a trusted reverse proxy may set:
+  ...words(`
+    cf-connecting-ip cf-connecting-ipv6 cf-ipcountry cf-pseudo-ipv4 cf-visitor client-cert client-cert-chain client-ip
+    fastly-client-ip fastly-ssl fly-client-ip forwarded forwarded-for forwarded-for-ip front-end-https incap-client-ip
+    remote-addr remote-user true-client-ip wl-proxy-client-ip wl-proxy-ssl x-appengine-user-ip x-arr-ssl
+    x-appengine-remote-addr x-azure-clientip x-azure-socketip x-client-cert x-client-ip x-cluster-client-ip x-envoy-external-address
+    x-envoy-internal x-forward-for x-nf-client-connection-ip x-originating-ip x-proxyuser-ip x-real-ip x-remote-addr x-remote-ip x-remote-user
+    x-scheme x-true-client-ip x-url-scheme x-vercel-forwarded-for
+  `),
+  // Headers that send the request to another host or path:
+  ...words('x-envoy-original-path x-host x-http-host-override x-rewrite-url'),
+]);
+/** `Proxy` becomes `HTTP_PROXY` in a CGI program (httpoxy). */
+const NEVER_FORWARDED_PATTERN = /^(?:proxy(?:-|$)|x-forwarded|x-original-|(?:x-)?ssl-client-|x-amzn-mtls-)/;
+
+/** docs/decisions/0016 has the reason for each. */
+const NEVER_RETURNED = new Set([
+  ...words(HOP_BY_HOP),
+  ...words('set-cookie set-cookie2'),
+  ...words('cache-control vary via x-content-type-options x-request-id'), // ours replace them
+  // Headers that a browser applies to our whole origin:
+  ...words(`
+    accept-ch alt-svc clear-site-data expect-ct nel public-key-pins public-key-pins-report-only report-to
+    sec-session-registration secure-session-registration service-worker-allowed set-login strict-transport-security
+  `),
+  // Headers that a reverse proxy in front of us obeys:
+  ...words(`
+    cdn-cache-control edge-control surrogate-control x-accel-expires x-accel-redirect
+    x-envoy-immediate-health-check-fail x-lighttpd-send-file x-litespeed-cache-control x-litespeed-location
+    x-reproxy-url x-sendfile x-sendfile2
+  `),
+]);
+/** No other site may read our responses, whatever the service allows for its own. */
+const NEVER_RETURNED_PATTERN = /^access-control-|-cdn-cache-control$/;
+
+const isForwarded = createNameRule(
+  (plain, name) =>
+    !NEVER_FORWARDED.has(plain) &&
+    !NEVER_FORWARDED_PATTERN.test(plain) &&
+    // Some servers take `Content_Length` for the length.
+    (!plain.startsWith('content-') || plain === name.toLowerCase()),
+);
+const isReturned = createNameRule(
+  (plain) => !NEVER_RETURNED.has(plain) && !NEVER_RETURNED_PATTERN.test(plain),
+);
+
 /**
- * The headers of a call to the service: the browser's, less what is never forwarded or what its `Connection` names,
- * plus the token, our request id, `Via`, and the trace that it belongs to.
+ * Returns the headers of an upstream request: the client's, except those that are never forwarded and those that
+ * `Connection` names, then the token, our request id, `Via` and the trace.
  */
-export function toServiceHeaders(
+export function toUpstreamHeaders(
   raw: RawHeaders,
   accessToken: string,
   { requestId, trace }: Pick<RequestContext, 'requestId' | 'trace'>,
 ): string[] {
-  const named = connectionNamed(raw);
+  const named = namedByConnection(raw);
   const kept: string[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] ?? '';
@@ -42,12 +100,12 @@ export interface OwnHeaders {
 }
 
 /**
- * Returns the headers of a response to the browser: the service's, except cookies, hop-by-hop headers and those that act
- * on more than the response. No shared cache may store it (contract, section 4). Nothing in it runs when it is opened as
- * a page, since that page would have our origin.
+ * Returns the headers of a response to the client: the service's, except cookies, hop-by-hop headers and those that act
+ * on more than the response. No shared cache may store it (contract, section 4). A response that is opened as a page runs
+ * nothing, since that page would have our origin.
  */
-export function toBrowserHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
-  const named = connectionNamed(raw);
+export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
+  const named = namedByConnection(raw);
   const kept: string[] = [];
   let via = '';
   const cacheControl: string[] = [];
@@ -73,37 +131,132 @@ export function toBrowserHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
   return kept;
 }
 
-/**
- * Whether an answer came in another coding than `chunked` (RFC 9112 §6.1): that belongs to the connection, and whoever
- * takes it off without knowing it loses it.
- */
+/** Whether a response has a transfer coding besides `chunked` (RFC 9112 §6.1). The gateway can't remove it. */
 export function hasOtherCoding(raw: RawHeaders): boolean {
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    if (isName(raw[index] ?? '', 'transfer-encoding') && raw[index + 1]?.trim().toLowerCase() !== 'chunked')
-      return true;
-  }
-  return false;
+  return raw.some(
+    (name, index) =>
+      index % 2 === 0 &&
+      isName(name, 'transfer-encoding') &&
+      raw[index + 1]?.trim().toLowerCase() !== 'chunked',
+  );
 }
 
-/** A 204 has no length, whatever the service says (RFC 9110 §8.6). */
+/** Removes `Content-Length`, which a 204 must not have (RFC 9110 §8.6). */
 export function withoutLength(raw: RawHeaders): RawHeaders {
   return raw.filter((_, index) => !isName(raw[index - (index % 2)] ?? '', 'content-length'));
 }
 
-/** What `Connection` lists (RFC 9110 §7.6.1), in plain names; null where that is nothing, as nearly always. */
-function connectionNamed(raw: RawHeaders): ReadonlySet<string> | null {
+/** Returns the plain names that `Connection` lists (RFC 9110 §7.6.1), or null where it lists none, as nearly always. */
+function namedByConnection(raw: RawHeaders): ReadonlySet<string> | null {
   let named: Set<string> | null = null;
   for (let index = 0; index + 1 < raw.length; index += 2) {
     if (!isName(raw[index] ?? '', 'connection')) continue;
     const value = raw[index + 1] ?? '';
-    if (value === 'keep-alive' || value === 'close') continue; // never pass anyway
+    if (value === 'keep-alive' || value === 'close') continue; // never forwarded anyway
     named ??= new Set();
     for (const option of value.split(',')) named.add(toPlainName(option.trim()));
   }
   return named;
 }
 
-/** Whether a name is this one, which is in lower case. */
-function isName(name: string, wanted: string): boolean {
-  return name.length === wanted.length && name.toLowerCase() === wanted;
+/** Compares a name with one in lower case. */
+function isName(name: string, lowerCase: string): boolean {
+  return name.length === lowerCase.length && name.toLowerCase() === lowerCase;
+}
+
+/** Some servers read `_`, `.` and other marks as `-`. No such spelling gets past a rule. */
+function toPlainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z\d]/g, '-');
+}
+
+/** Caches the results of a rule: requests have the same few names again and again. */
+function createNameRule(rule: (plain: string, name: string) => boolean): (name: string) => boolean {
+  const results = createRecentValues<string, boolean>(500);
+  return (name) => {
+    const known = results.get(name);
+    if (known !== undefined) return known;
+    const result = rule(toPlainName(name), name);
+    if (name.length <= 64) results.set(name, result);
+    return result;
+  };
+}
+
+function words(text: string): string[] {
+  return text.trim().split(/\s+/);
+}
+
+/** Directives that let a shared cache store a response, or override one that forbids it (RFC 9111 §5.2.2). */
+const SHARED = new Set(['public', 's-maxage', 'proxy-revalidate', 'must-understand']);
+/**
+ * One element of a `Cache-Control` list: a directive, or nothing (RFC 9110 §5.6.1). No two neighbours match the same
+ * characters, so it reads any field in linear time.
+ */
+const ELEMENT =
+  /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)(=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?[ \t]*)?(?:,|$)/gy;
+/** For a response without `Cache-Control` and `Expires`. */
+const DEFAULT_CACHE_CONTROL = 'private, no-cache';
+/** For a list that recipients may read in two ways. One of them may be `no-store`. */
+const UNREADABLE_CACHE_CONTROL = 'private, no-store';
+
+/** A service sends few different fields. Parsing each again takes 4 % of a request's CPU time. */
+const cacheControls = createRecentValues<string, string>(64);
+const varies = createRecentValues<string, string>(64);
+
+/**
+ * Returns the `Cache-Control` of a response to one user. The service may rely on `Authorization` to keep it out of shared
+ * caches (RFC 9111 §3.5). This gateway turns `Authorization` into a cookie, so it says `private` itself.
+ *
+ * @param fields the values of the service's `Cache-Control` fields, in order
+ * @param hasExpires whether the service sent `Expires`
+ */
+export function toPrivateCacheControl(fields: readonly string[], hasExpires: boolean): string {
+  const list = fields.join(',');
+  if (/^[ \t,]*$/.test(list)) return hasExpires ? 'private' : DEFAULT_CACHE_CONTROL;
+  return cached(cacheControls, list, withPrivate);
+}
+
+function withPrivate(list: string): string {
+  const kept: string[] = [];
+  let isPrivate = false;
+  let end = 0;
+  for (const [element, name = '', argument = ''] of list.matchAll(ELEMENT)) {
+    end += element.length;
+    const directive = name.toLowerCase();
+    if (name === '' || SHARED.has(directive)) continue;
+    // `private="x-field"` keeps only that field private.
+    if (directive === 'private' && argument !== '') continue;
+    isPrivate ||= (directive === 'private' || directive === 'no-store') && argument === '';
+    kept.push(name + argument);
+  }
+  if (end < list.length) return UNREADABLE_CACHE_CONTROL;
+  if (!isPrivate) kept.unshift('private');
+  return kept.join(', ');
+}
+
+/**
+ * Returns the `Vary` of a response that depends on the session cookie (RFC 9110 §12.5.5).
+ *
+ * @param fields the values of the service's `Vary` fields, in order
+ */
+export function toVary(fields: readonly string[]): string {
+  if (fields.length === 0) return 'Cookie';
+  return cached(varies, fields.join(','), withCookie);
+}
+
+function withCookie(list: string): string {
+  const names = list.split(',').map((name) => name.trim());
+  if (names.includes('*')) return '*';
+  return [...names.filter((name) => name !== '' && name.toLowerCase() !== 'cookie'), 'Cookie'].join(', ');
+}
+
+function cached(
+  cache: RecentValues<string, string>,
+  list: string,
+  compute: (list: string) => string,
+): string {
+  const known = cache.get(list);
+  if (known !== undefined) return known;
+  const value = compute(list);
+  cache.set(list, value);
+  return value;
 }

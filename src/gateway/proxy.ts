@@ -1,132 +1,269 @@
 import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import { noteToken } from '../oauth/token-use.ts';
-import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { Session } from '../session/record.ts';
-import type { Call } from './call.ts';
-import { countTo } from './call.ts';
-import type { RawHeaders } from './headers.ts';
-import { hasOtherCoding, toBrowserHeaders, toServiceHeaders, withoutLength } from './headers.ts';
-import { CutOffError } from './outcome.ts';
-import { toServerTiming } from './timing.ts';
-import { CallAbortedError } from './service-call-errors.ts';
-import { callService } from './service-call.ts';
-import type { ServiceAnswer, ServiceRequest } from './service-call.ts';
+import { isTimeout, type ConnectionPool, type PooledHandler } from '../upstream/connection-pool.ts';
+import { RequestAbortedError, type ApiRequest } from './api-request.ts';
+import {
+  hasOtherCoding,
+  toResponseHeaders,
+  toUpstreamHeaders,
+  withoutLength,
+  type RawHeaders,
+} from './headers.ts';
 
-export interface ExchangeDeps {
-  readonly client: ConnectionPool;
+export interface ProxyDeps {
+  readonly upstream: ConnectionPool;
   readonly tokens: TokenProvider;
   /** SERVICE_TIMEOUT_SECONDS, in ms. */
   readonly timeoutMs: number;
   /** Headers of every response, name and value in turn. */
-  readonly ours: RawHeaders;
-  /** Called once at most for a call, where no answer has begun and none will, or where one is cut off. */
-  readonly fail: (call: Call, error: unknown) => void;
+  readonly responseHeaders: RawHeaders;
+  /** Called at most once for a request, when it gets no response of the service or only a part of one. */
+  readonly fail: (request: ApiRequest, error: unknown) => void;
 }
 
 /**
- * Calls the service and delivers its answer; on a 401 renews the token, and repeats the call once where its body is at
- * hand.
+ * Sends an API request to the service, and the service's response to the client. Follows no redirect and decodes nothing.
+ * A 401 refreshes the access token, and repeats the request once where its body is at hand.
  */
-export function startExchange(deps: ExchangeDeps, call: Call, ticket: Session, accessToken: string): void {
-  if (call.res.destroyed) {
-    deps.fail(call, new CallAbortedError()); // the browser left while we waited
-    return;
-  }
-  send(deps, call, accessToken, call.body?.stream ?? null, ticket);
-}
-
-async function renewAndRepeat(
-  deps: ExchangeDeps,
-  call: Call,
-  ticket: Session,
+export function proxyRequest(
+  deps: ProxyDeps,
+  request: ApiRequest,
+  session: Session,
   accessToken: string,
-  refused: ServiceAnswer,
-): Promise<void> {
-  const { body } = call;
-  const renewed = await deps.tokens
-    .tokenAfterUnauthorized(ticket, accessToken, call)
-    .finally(() => countTo(call, 'token'));
-  if (renewed === null) {
-    deliver(deps, call, refused);
-    return;
-  }
-  call.times.renewed = true;
-  const again = body === null ? null : body.whole();
-  if (body !== null && again === null) {
-    deliver(deps, call, refused);
-    return;
-  }
-  refused.discard();
-  if (call.res.destroyed) throw new CallAbortedError();
-  call.times.replayed = true;
-  call.serviceStatus = undefined; // what counts is what it says to the second one
-  noteToken(call, 'replayed');
-  send(deps, call, renewed, again, null);
-}
-
-/** Sends the call once and delivers the answer; where a ticket is given, a 401 waits for its token to be renewed. */
-function send(
-  deps: ExchangeDeps,
-  call: Call,
-  accessToken: string,
-  body: ServiceRequest['body'],
-  ticket: Session | null,
 ): void {
-  const { req, res, target } = call;
-  const { client, timeoutMs, fail } = deps;
-  const headers = toServiceHeaders(req.rawHeaders, accessToken, call);
-  let isHeld = false;
-  call.underWay = callService(client, { method: req.method ?? 'GET', target, headers, body }, timeoutMs, {
-    onAnswer(answer) {
-      countTo(call, 'service');
-      call.serviceStatus = answer.status;
-      if (ticket === null || answer.status !== 401) {
-        deliver(deps, call, answer);
-        return;
-      }
-      isHeld = true;
-      renewAndRepeat(deps, call, ticket, accessToken, answer).catch((error: unknown) => {
-        answer.discard();
-        fail(call, error);
-      });
-    },
-    onEnd() {
-      res.end();
-    },
-    onFailure(error) {
-      if (res.headersSent) {
-        fail(call, new CutOffError('cut off', { cause: error })); // a short answer must not look whole
-        return;
-      }
-      if (isHeld) return; // whoever holds it discards it, or finds the failure when it is to be delivered
-      countTo(call, 'service');
-      fail(call, error);
-    },
-  });
+  if (request.res.destroyed) deps.fail(request, new RequestAbortedError());
+  else new UpstreamRequest(deps, request, accessToken, request.body?.stream ?? null, session).send();
 }
 
-function deliver({ ours }: ExchangeDeps, { res, requestId, times }: Call, answer: ServiceAnswer): void {
-  const { status, failure } = answer;
-  if (failure !== null) throw failure; // it broke off while it waited
-  if (hasOtherCoding(answer.headers)) throw new AppError('service_unreachable');
-  const headers = status === 204 ? withoutLength(answer.headers) : answer.headers;
-  try {
+/** The methods that undici 7 calls. Its types make each of them optional. */
+type UndiciHandler = Required<
+  Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
+>;
+
+/**
+ * One upstream request, as undici's handler. A class, since a closure for each method took a tenth more memory. Its
+ * methods are those of undici's older handler API. The newer one parses all response headers into an object that the
+ * gateway does not need (docs/decisions/0023). No promise is between the service's bytes and the client: a response that
+ * comes in one packet leaves in one.
+ */
+class UpstreamRequest implements UndiciHandler, PooledHandler {
+  readonly #deps: ProxyDeps;
+  readonly #request: ApiRequest;
+  readonly #accessToken: string;
+  readonly #body: Readable | Buffer | null;
+  /** Null for the second try, whose 401 goes to the client. */
+  readonly #session: Session | null;
+  /** undici's own timer starts again with each 1xx, and only once there is a connection. */
+  readonly #timer: NodeJS.Timeout;
+  /** undici's functions to abort the request and to resume a paused response. */
+  #abortRequest: ((reason: Error) => void) | null = null;
+  #resumeResponse: (() => void) | null = null;
+  #isDispatching = true;
+  #status = 0;
+  #headers: RawHeaders = [];
+  /** Whether a 401 waits for the new token. */
+  #isHeld = false;
+  #isPaused = false;
+  #isDelivering = false;
+  #hasWritten = false;
+  /** Whether a held response is complete. */
+  #isComplete = false;
+  #isOver = false;
+  #failure: Error | null = null;
+
+  constructor(
+    deps: ProxyDeps,
+    request: ApiRequest,
+    accessToken: string,
+    body: Readable | Buffer | null,
+    session: Session | null,
+  ) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#accessToken = accessToken;
+    this.#body = body;
+    this.#session = session;
+    this.#timer = setTimeout(UpstreamRequest.#onTimeout, deps.timeoutMs, this);
+  }
+
+  send(): void {
+    const { req, target } = this.#request;
+    this.#request.upstream = this;
+    const headers = toUpstreamHeaders(req.rawHeaders, this.#accessToken, this.#request);
+    const options = { path: target, method: req.method ?? 'GET', headers, body: this.#body };
+    this.#deps.upstream.dispatch(options, this);
+    this.#isDispatching = false;
+  }
+
+  abort(): void {
+    this.#abortFor(new RequestAbortedError());
+  }
+
+  onConnect(abort: (reason: Error) => void): void {
+    this.#abortRequest = abort;
+    if (this.#failure !== null) {
+      abort(this.#failure);
+      return;
+    }
+    if (!this.#isDispatching) this.#timer.refresh(); // it has waited for the connection
+    const body = this.#body;
+    if (body === null || Buffer.isBuffer(body)) return;
+    // The service has the whole time again after each part of the body. request-body.ts aborts clients that stop sending.
+    body.on('data', () => {
+      if (this.#status === 0 && !this.#isOver) this.#timer.refresh();
+    });
+  }
+
+  /** The body stays with the service until this returns true or `resume` is called. */
+  onHeaders(status: number, rawHeaders: readonly Buffer[], resume: () => void): boolean {
+    if (status < 200) return true;
+    clearTimeout(this.#timer);
+    this.#status = status;
+    this.#headers = rawHeaders.map((part) => part.toString('latin1'));
+    this.#resumeResponse = resume;
+    this.#request.times.add('service');
+    this.#request.upstreamStatus = status;
+    if (status === 401 && this.#session !== null) {
+      this.#isHeld = true;
+      this.#isPaused = true;
+      void this.#refreshAndRepeat(this.#session);
+    } else this.#deliver();
+    return !this.#isPaused;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (chunk.length === 0) return true; // at the end of a connection, where a pause makes undici throw
+    const { res } = this.#request;
+    this.#hasWritten = true;
+    if (!res.write(chunk)) {
+      // Until the client reads. http/connection.ts disconnects one that never does, which aborts this request.
+      this.#isPaused = true;
+      res.once('drain', () => this.#resume());
+    }
+    return !this.#isPaused;
+  }
+
+  onComplete(): void {
+    if (this.#isOver) return;
+    this.#isComplete = true;
+    if (!this.#isDelivering) return;
+    this.#isOver = true;
+    this.#request.res.end();
+  }
+
+  onError(error: Error): void {
+    // undici waits for the bytes of `Content-Length`. A 304 says with it how long a 200 would be (RFC 9110 §8.6).
+    const isBodiless = this.#status === 204 || this.#status === 304;
+    if (isBodiless && 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
+      this.onComplete();
+    else this.#fail(toProblem(error));
+  }
+
+  /** Resumes a paused response. For a held 401, only its end can have been missing. */
+  onServiceClosed(): void {
+    this.#resume();
+  }
+
+  async #refreshAndRepeat(session: Session): Promise<void> {
+    const { tokens, fail } = this.#deps;
+    const request = this.#request;
+    const { times, res } = request;
+    try {
+      const refreshed = await tokens
+        .tokenAfterUnauthorized(session, this.#accessToken, request)
+        .finally(() => times.add('token'));
+      times.refreshed ||= refreshed !== null;
+      const body = request.body?.whole() ?? null;
+      if (refreshed === null || (request.body !== null && body === null)) {
+        this.#deliver();
+        return;
+      }
+      this.abort();
+      if (res.destroyed) throw new RequestAbortedError();
+      times.replayed = true;
+      request.upstreamStatus = undefined; // metrics count the response to the second try
+      noteToken(request, 'replayed');
+      new UpstreamRequest(this.#deps, request, refreshed, body, null).send();
+    } catch (error) {
+      this.abort();
+      fail(request, error);
+    }
+  }
+
+  /** Writes the head to the client, and lets the body follow as fast as the client reads. */
+  #deliver(): void {
+    const { res, requestId, times } = this.#request;
+    this.#isHeld = false;
+    if (this.#failure !== null) {
+      this.#deps.fail(this.#request, this.#failure); // a part of a 401 must not look whole
+      return;
+    }
+    if (hasOtherCoding(this.#headers)) {
+      this.#abortFor(new AppError('service_unreachable'));
+      return;
+    }
+    const headers = this.#status === 204 ? withoutLength(this.#headers) : this.#headers;
     const own = {
       requestId,
-      serverTiming: toServerTiming(times),
+      serverTiming: times.toHeader(),
       setsCookie: res.hasHeader('set-cookie'),
-      always: ours,
+      always: this.#deps.responseHeaders,
     };
-    writeHead(res, status, toBrowserHeaders(headers, own));
-  } catch (error) {
-    throw new AppError('service_unreachable', { cause: error }); // a header that is none
+    try {
+      writeHead(res, this.#status, toResponseHeaders(headers, own));
+    } catch (error) {
+      this.#abortFor(new AppError('service_unreachable', { cause: error })); // Node refuses a header of the service
+      return;
+    }
+    this.#isDelivering = true;
+    if (this.#isComplete) {
+      this.onComplete();
+      return;
+    }
+    process.nextTick(UpstreamRequest.#sendHead, this);
+    this.#resume();
   }
-  answer.deliver(res);
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#resumeResponse?.();
+  }
+
+  #abortFor(reason: Error): void {
+    this.#fail(reason);
+    if (this.#abortRequest === null) this.#deps.upstream.cancel(this);
+    else this.#abortRequest(reason);
+  }
+
+  #fail(error: Error): void {
+    clearTimeout(this.#timer);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#failure = error;
+    if (this.#isHeld) return; // #refreshAndRepeat() goes on, and #deliver() finds the failure
+    if (this.#status === 0) this.#request.times.add('service');
+    this.#deps.fail(this.#request, error);
+  }
+
+  static #onTimeout(this: void, upstream: UpstreamRequest): void {
+    upstream.#abortFor(new AppError('service_timeout', { cause: new Error('no response in time') }));
+  }
+
+  /** Sends a head that no body follows at once. flushHeaders() would write it as UTF-8 and change its bytes. */
+  static #sendHead(this: void, upstream: UpstreamRequest): void {
+    if (!upstream.#hasWritten && !upstream.#isOver) upstream.#request.res.write(EMPTY);
+  }
 }
 
-/** Beside headers that were set before, Node 20 takes only the last of those of one name. */
+const EMPTY = Buffer.alloc(0);
+
+/** Node 20 loses repeated headers where others have been set before. */
 function writeHead(res: ServerResponse, status: number, headers: string[]): void {
   const before = res.getHeaderNames();
   if (before.length === 0) {
@@ -138,4 +275,10 @@ function writeHead(res: ServerResponse, status: number, headers: string[]): void
     if (!before.includes(name.toLowerCase())) res.appendHeader(name, headers[at + 1] ?? '');
   }
   res.writeHead(status);
+}
+
+/** Returns what the client is told of a failure. Errors of the request body are the gateway's own, and stay. */
+function toProblem(error: Error): Error {
+  if (error instanceof AppError || error instanceof RequestAbortedError) return error;
+  return new AppError(isTimeout(error) ? 'service_timeout' : 'service_unreachable', { cause: error });
 }

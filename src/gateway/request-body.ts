@@ -1,82 +1,66 @@
 import type { IncomingMessage } from 'node:http';
-import { Transform } from 'node:stream';
-import type { Readable } from 'node:stream';
-import { createDeferred } from '../promises.ts';
+import { Transform, type Readable } from 'node:stream';
 import { AppError } from '../errors.ts';
-import { CallAbortedError } from './service-call-errors.ts';
+import { createDeferred } from '../promises.ts';
+import { RequestAbortedError } from './api-request.ts';
 
-/** Bodies up to this size are kept, so that the call can be repeated with a renewed token. */
+/** Bodies up to this size are kept, so that the request can be repeated with a new token. */
 const KEPT_BYTES = 64 * 1024;
+
+/** The least that has to arrive in each period: 2 KiB a second is slower than any usable connection. */
+const MIN_PACE = { bytes: 64 * 1024, periodMs: 30_000 };
 
 /** The body is larger than MAX_BODY_BYTES, by its Content-Length or as it arrives. */
 export class BodyTooLargeError extends AppError {
-  override readonly name = 'BodyTooLargeError';
-
-  constructor(mostBytes: number) {
-    super('body_too_large', { detail: `At most ${mostBytes} bytes are forwarded.` });
+  constructor(maxBytes: number) {
+    super('body_too_large', { detail: `At most ${maxBytes} bytes are forwarded.` });
   }
-}
-
-/** The browser stopped sending in the middle of a body. */
-export class BodyStalledError extends Error {
-  override readonly name = 'BodyStalledError';
 }
 
 /** A request body on its way to the service. */
 export interface RequestBody {
+  /** Fails with `body_too_large`, or with RequestAbortedError when the client stops sending. */
   readonly stream: Readable;
-  /** Bytes of it so far. */
+  /** Bytes that have arrived. */
   readonly bytes: number;
-  /**
-   * Resolves once the first 64 KiB, or all of it, has arrived. Rejects with BodyTooLargeError, BodyStalledError or
-   * CallAbortedError.
-   */
+  /** Resolves once the first 64 KiB, or all of it, has arrived. Rejects like the stream. */
   startReceived(): Promise<void>;
-  /** The whole body; null where it is larger than 64 KiB, or has not arrived yet. */
+  /** Returns the whole body, or null where it is larger than 64 KiB or has not arrived yet. */
   whole(): Buffer | null;
 }
 
-/** Whether a request has a body at all (RFC 9112 §6.3). */
+/** Whether a request has a body (RFC 9112 §6.3). */
 export function hasBody(req: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   return encoding !== undefined || (length !== undefined && Number(length) > 0);
 }
 
-/** How fast a body has to arrive. */
-interface Pace {
-  readonly bytes: number;
-  readonly withinMs: number;
-}
-/** 2 KiB a second: slower than any line that an upload of this size is tried on. */
-const PACE: Pace = { bytes: 64 * 1024, withinMs: 30_000 };
-
 /**
- * Streams the body of a request in constant memory and keeps its first bytes. The stream fails with BodyTooLargeError
- * past `mostBytes`. It fails with BodyStalledError when the client sends nothing for `silenceMs`, or less than `pace`; time
- * in which the service reads nothing does not count. Where the stream is closed early, the rest is read and dropped: the
- * connection would be stuck with it.
+ * Streams the body of a request in constant memory, and keeps its first bytes. The stream fails past `maxBytes`, when
+ * nothing arrives for `silenceMs`, and when less than `pace` arrives. Time in which the service reads nothing does not
+ * count. When the stream closes early, the rest of the body is read and dropped: unread, it would block the connection.
  */
 export function createRequestBody(
   req: IncomingMessage,
-  mostBytes: number,
+  maxBytes: number,
   silenceMs: number,
-  pace: Pace = PACE,
+  pace = MIN_PACE,
 ): RequestBody {
   const { 'content-length': length = KEPT_BYTES } = req.headers;
-  /** The first bytes, in one buffer: as chunks of one byte each they would take more than a hundred times as much. */
+  /** One buffer: as chunks of one byte each, the start would take more than a hundred times the memory. */
   let start = Buffer.allocUnsafe(Math.min(Number(length), KEPT_BYTES));
   let bytes = 0;
-  const startReceived = createDeferred<void>();
   let isWhole = false;
+  const startReceived = createDeferred<void>();
 
   const stream = new Transform({
-    readableHighWaterMark: KEPT_BYTES + 1, // so that a kept body arrives to its end before it is read
+    readableHighWaterMark: KEPT_BYTES + 1, // a body that is kept arrives whole before anything reads it
     transform(chunk: Buffer, _encoding, done) {
       const missing = KEPT_BYTES - bytes;
       bytes += chunk.length;
       silence.refresh();
-      if (bytes > mostBytes) {
-        done(new BodyTooLargeError(mostBytes));
+      if (bytes > maxBytes) {
+        done(new BodyTooLargeError(maxBytes));
         return;
       }
       if (missing > 0) chunk.copy(start, KEPT_BYTES - missing);
@@ -85,7 +69,7 @@ export function createRequestBody(
         startReceived.resolve();
       }
       if (chunk.length > missing) {
-        start = Buffer.alloc(0); // no longer needed
+        start = Buffer.alloc(0); // too large to be repeated
         stream.push(chunk.subarray(Math.max(missing, 0)));
       }
       done();
@@ -100,37 +84,36 @@ export function createRequestBody(
       startReceived.resolve();
     },
   });
-  const silence = setTimeout(() => {
-    // The stream is full: the service does not read, and undici's timeouts are for that.
-    if (stream.writableNeedDrain) silence.refresh();
-    else stream.destroy(new BodyStalledError());
-  }, silenceMs);
 
-  /** At the last check. */
-  let bytesBefore = 0;
-  let wasFull = false;
+  const fail = () => stream.destroy(new RequestAbortedError('the client sends too slowly'));
+  const silence = setTimeout(() => {
+    // A full stream waits for the service, which undici's timeouts limit.
+    if (stream.writableNeedDrain) silence.refresh();
+    else fail();
+  }, silenceMs);
+  let bytesAtLastCheck = 0;
+  let wasPaused = false;
   req.on('pause', () => {
-    wasFull = true;
+    wasPaused = true;
   });
   const paceCheck = setInterval(() => {
-    const isServiceSlow = wasFull || stream.writableNeedDrain;
-    if (!isServiceSlow && bytes < bytesBefore + pace.bytes) stream.destroy(new BodyStalledError());
-    bytesBefore = bytes;
-    wasFull = false;
-  }, pace.withinMs);
+    const isServiceSlow = wasPaused || stream.writableNeedDrain;
+    if (!isServiceSlow && bytes < bytesAtLastCheck + pace.bytes) fail();
+    bytesAtLastCheck = bytes;
+    wasPaused = false;
+  }, pace.periodMs);
   const stopTimers = () => {
     clearTimeout(silence);
     clearInterval(paceCheck);
   };
-  // All of it is here: how long the service takes for it is not the browser's fault.
-  req.once('end', stopTimers);
+  req.once('end', stopTimers); // from here on only the service is slow
   req.once('close', () => !req.complete && stream.destroy());
 
-  // Whoever reads it hears of its errors, too. After an early answer nobody does, and that must not end the process.
+  // After an early response nothing else listens, and an unhandled error would end the process.
   stream.on('error', () => {});
   stream.once('close', () => {
     stopTimers();
-    startReceived.reject(stream.errored ?? new CallAbortedError());
+    startReceived.reject(stream.errored ?? new RequestAbortedError());
     req.unpipe(stream).resume();
   });
   startReceived.promise.catch(() => {}); // a request that has ended does not wait for it

@@ -18,7 +18,7 @@ describe('the answer', () => {
     expect(await send(page)).toMatch(/^200 OK from the service: [\d,]+ bytes in [\d.,]+ ms\.$/);
     const told = await page.locator('[data-told]').innerText();
     expect(told).toMatch(/The service answered/);
-    expect(told).toMatch(/nothing was renewed or repeated/);
+    expect(told).toMatch(/nothing was refreshed or repeated/);
     expect(await page.locator('[data-timing] svg rect').count()).toBe(4);
     expect(await page.locator('[data-timing] dl').innerText()).toMatch(
       /Session[\s\S]*Token[\s\S]*Service[\s\S]*Total/,
@@ -80,7 +80,7 @@ describe('the answer', () => {
     const { page } = watched;
     at.e2e.testApp.advance(901_000);
     await send(page);
-    expect(await page.locator('[data-told]').innerText()).toMatch(/spent, so the gateway renewed it/);
+    expect(await page.locator('[data-told]').innerText()).toMatch(/spent, so the gateway refreshed it/);
     at.e2e.testApp.advance(60_000); // a younger token is not refreshed after a 401
     let refusals = 1;
     at.e2e.testApp.intercept = (req, res) => {

@@ -72,7 +72,7 @@ describe('npm start', () => {
     await using program = await start({ METRICS_PORT: String(port) });
     const url = await readyUrl(program);
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    expect(text).toMatch(/^cloakroom_calls_in_flight 0$/m);
+    expect(text).toMatch(/^cloakroom_api_requests_in_flight 0$/m);
     expect(text).toMatch(/^process_cpu_seconds_total /m);
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
     expect((await fetch(`${url}/metrics`)).status).toBe(404);

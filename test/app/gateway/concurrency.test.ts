@@ -60,7 +60,9 @@ function stick(cookie: string, count: number): Promise<Answer>[] {
 }
 
 async function callsInFlight(): Promise<number | undefined> {
-  const gauge = await testApp.services.metrics?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
+  const gauge = await testApp.services.metrics?.registry
+    .getSingleMetric('cloakroom_api_requests_in_flight')
+    ?.get();
   return gauge?.values[0]?.value;
 }
 

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 async function callsInFlight({ services }: TestApp): Promise<number | undefined> {
-  const gauge = await services.metrics?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
+  const gauge = await services.metrics?.registry.getSingleMetric('cloakroom_api_requests_in_flight')?.get();
   return gauge?.values[0]?.value;
 }
 const expectInFlight = async (count: number, at = testApp) =>

@@ -99,7 +99,7 @@ test('a call that is sent again counts as what came of that', async () => {
 test('what the gateway answers itself is counted by its code', async () => {
   const { expectCount } = metrics;
   await call('');
-  await expectCount('cloakroom_refusals_total{code="sign_in_required"}', 1);
+  await expectCount('cloakroom_api_problems_total{code="sign_in_required"}', 1);
 });
 
 test('calls in flight are counted while they are', async () => {
@@ -111,11 +111,11 @@ test('calls in flight are counted while they are', async () => {
     return true;
   };
   const answer = call(cookie);
-  await expectCount('cloakroom_calls_in_flight', 1);
+  await expectCount('cloakroom_api_requests_in_flight', 1);
   (await asked.promise).end('{}');
   await answer;
-  await expectCount('cloakroom_calls_in_flight', 0);
-  expect(await text()).toMatch(/^# TYPE cloakroom_calls_in_flight gauge$/m);
+  await expectCount('cloakroom_api_requests_in_flight', 0);
+  expect(await text()).toMatch(/^# TYPE cloakroom_api_requests_in_flight gauge$/m);
 });
 
 test('nothing else is served on their port', async () => {

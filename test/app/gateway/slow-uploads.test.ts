@@ -28,7 +28,9 @@ beforeEach(() => {
 });
 
 async function requestsInFlight(): Promise<number | undefined> {
-  const gauge = await testApp.services.metrics?.registry.getSingleMetric('cloakroom_calls_in_flight')?.get();
+  const gauge = await testApp.services.metrics?.registry
+    .getSingleMetric('cloakroom_api_requests_in_flight')
+    ?.get();
   return gauge?.values[0]?.value;
 }
 
@@ -85,7 +87,7 @@ test('a token that expires while an upload comes is refreshed before the service
   expect(testApp.calls[1]?.headers.authorization).toBe('Bearer fresh');
 });
 
-const PACE = { bytes: 1_000, withinMs: 1_000 };
+const PACE = { bytes: 1_000, periodMs: 1_000 };
 
 function openBody() {
   const req = Object.assign(new PassThrough(), {
@@ -117,7 +119,7 @@ test.each([
     }
     expect([stream.destroyed, stream.errored?.name]).toEqual([
       isCutOff,
-      isCutOff ? 'BodyStalledError' : undefined,
+      isCutOff ? 'RequestAbortedError' : undefined,
     ]);
     stream.destroy();
   } finally {

@@ -48,15 +48,15 @@ test('A usual call has its times and nothing else', async () => {
 
 test('A call whose token was spent says that it was renewed', async () => {
   await raw.enter({ expiresAt: 0 });
-  expect(await told()).toBe('session;dur, token;dur;desc=renewed, service;dur');
+  expect(await told()).toBe('session;dur, token;dur;desc=refreshed, service;dur');
 });
 
 test('A call that was repeated with a new token says so', async () => {
-  expect(await told()).toBe('session;dur, token;dur;desc=renewed, service;dur;desc=replayed');
+  expect(await told()).toBe('session;dur, token;dur;desc=refreshed, service;dur;desc=replayed');
 });
 
 test('A call whose body was too large to be repeated says only that the token was renewed', async () => {
-  expect(await told('POST', 'x'.repeat(70_000))).toBe('session;dur, token;dur;desc=renewed, service;dur');
+  expect(await told('POST', 'x'.repeat(70_000))).toBe('session;dur, token;dur;desc=refreshed, service;dur');
 });
 
 test('A call whose token could not be renewed says neither', async () => {

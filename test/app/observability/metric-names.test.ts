@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GATEWAY_PROBLEMS } from '../../../public/console/gateway-problems.js';
 import { createApp } from '../../../src/app.ts';
-import { REFUSAL_CODES } from '../../../src/gateway/gateway-metrics.ts';
+import { PROBLEM_CODES } from '../../../src/gateway/gateway-metrics.ts';
 import { ROUTES, toRouteName } from '../../../src/routes.ts';
 import { routes } from '../../unit/console/openapi-document.ts';
 import { startTestApp } from '../../support/test-app.ts';
@@ -93,5 +93,5 @@ describe('the routes of the metrics', () => {
 test('the codes of refusals are those of the gateway’s problems', () => {
   // `other` stands for a code that the list lacks.
   const codes = [...Object.keys(GATEWAY_PROBLEMS), 'other'];
-  expect(codes.toSorted()).toEqual([...REFUSAL_CODES].toSorted());
+  expect(codes.toSorted()).toEqual([...PROBLEM_CODES].toSorted());
 });

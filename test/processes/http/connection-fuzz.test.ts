@@ -129,7 +129,7 @@ async function openFiles(): Promise<number> {
 /** As another reader sees it: the metrics port. */
 async function inFlight(): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  return Number(/^cloakroom_calls_in_flight (\d+)$/m.exec(text)?.[1]);
+  return Number(/^cloakroom_api_requests_in_flight (\d+)$/m.exec(text)?.[1]);
 }
 
 async function expectUnharmed(filesBefore: number): Promise<void> {

@@ -5,7 +5,7 @@ import {
 } from '../../../src/oauth/refresh/refresh-metrics.ts';
 import { SIGN_IN_OUTCOMES } from '../../../src/oauth/sign-in-metrics.ts';
 import { GRANTS, TOKEN_ENDPOINT_OUTCOMES } from '../../../src/oauth/token-endpoint-metrics.ts';
-import { REFUSAL_CODES } from '../../../src/gateway/gateway-metrics.ts';
+import { PROBLEM_CODES } from '../../../src/gateway/gateway-metrics.ts';
 import { CALLERS } from '../../../src/metrics.ts';
 import { REDIS_COMMANDS, REDIS_ERRORS } from '../../../src/redis/redis-metrics.ts';
 import { OTHER_METHODS } from '../../../src/http/access-log.ts';
@@ -41,8 +41,8 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
     type: 'histogram',
     labels: { grant: GRANTS, outcome: TOKEN_ENDPOINT_OUTCOMES },
   },
-  cloakroom_refusals_total: { type: 'counter', labels: { code: REFUSAL_CODES } },
-  cloakroom_calls_in_flight: { type: 'gauge', labels: {} },
+  cloakroom_api_problems_total: { type: 'counter', labels: { code: PROBLEM_CODES } },
+  cloakroom_api_requests_in_flight: { type: 'gauge', labels: {} },
   cloakroom_renewals_total: {
     type: 'counter',
     labels: { trigger: RENEWAL_TRIGGERS, outcome: RENEWAL_OUTCOMES },

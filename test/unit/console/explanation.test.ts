@@ -3,7 +3,7 @@ import { explain } from '../../../public/console/explanation.js';
 import { toCallTiming } from '../../../public/console/server-timing.js';
 
 const USUAL = 'session;dur=1.2, token;dur=0, service;dur=38.4';
-const RENEWED = 'session;dur=1, token;dur=35;desc=renewed, service;dur=80';
+const RENEWED = 'session;dur=1, token;dur=35;desc=refreshed, service;dur=80';
 const REPLAYED = `${RENEWED};desc=replayed`;
 const VIA = { via: '1.1 cloakroom' };
 
@@ -16,7 +16,7 @@ describe('Server-Timing', () => {
     const own = 'session;dur=9;desc="a, b; c=1", db;dur=5, service;dur=7';
     expect(toCallTiming(`${own}, ${REPLAYED}`)).toMatchObject({
       session: { ms: 1, desc: '' },
-      token: { ms: 35, desc: 'renewed' },
+      token: { ms: 35, desc: 'refreshed' },
       service: { ms: 80, desc: 'replayed' },
     });
   });
@@ -54,11 +54,11 @@ describe('an answer of the service', () => {
   });
 
   test('to a usual call needed nothing', () => {
-    expect(words(200, { ...VIA, 'server-timing': USUAL })).toMatch(/nothing was renewed or repeated/);
+    expect(words(200, { ...VIA, 'server-timing': USUAL })).toMatch(/nothing was refreshed or repeated/);
   });
 
   test('after a renewal, a repetition, or both in vain says so', () => {
-    expect(words(200, { ...VIA, 'server-timing': RENEWED })).toMatch(/spent.*renewed it before the call/);
+    expect(words(200, { ...VIA, 'server-timing': RENEWED })).toMatch(/spent.*refreshed it before the call/);
     expect(words(200, { ...VIA, 'server-timing': REPLAYED })).toMatch(
       /refused the token.*repeated the call once/,
     );

@@ -1,10 +1,16 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { toBrowserHeaders, toServiceHeaders } from '../../../src/gateway/headers.ts';
+import {
+  toPrivateCacheControl,
+  toResponseHeaders,
+  toUpstreamHeaders,
+  toVary,
+} from '../../../src/gateway/headers.ts';
 import { fc } from '../../support/properties.ts';
 
-const forwarded = (...raw: string[]) => toServiceHeaders(raw, 'token', { requestId: 'id', trace: null });
+const forwarded = (...raw: string[]) => toUpstreamHeaders(raw, 'token', { requestId: 'id', trace: null });
 const OWN = { requestId: 'id', serverTiming: 'session;dur=1', setsCookie: false, always: [] };
-const returned = (...raw: string[]) => toBrowserHeaders(raw, OWN);
+const returned = (...raw: string[]) => toResponseHeaders(raw, OWN);
 const OURS = ['authorization', 'Bearer token', 'x-request-id', 'id', 'via', '1.1 cloakroom'];
 const words = (text: string) => text.trim().split(/\s+/);
 
@@ -13,7 +19,7 @@ const HOP_BY_HOP = words(`
   Proxy-Authenticate Proxy-Authentication-Info Proxy-Authorization Proxy-Connection
 `);
 
-/** What each is for, by the word of its vendor, stands in docs/decisions/0016. */
+/** docs/decisions/0016 says what each is for. */
 const NEVER_FORWARDED = [
   ...HOP_BY_HOP,
   ...words('Cookie Cookie2 Authorization Host Expect Via X-Request-Id Proxy Proxy-Client-IP'),
@@ -66,13 +72,13 @@ function valuesOf(headers: readonly string[], name: string): string[] {
   return headers.filter((_value, index) => headers[index - 1]?.toLowerCase() === name && index % 2 === 1);
 }
 
-describe('headers to the service', () => {
+describe('headers of an upstream request', () => {
   test('keep names, values and order as they came, and end with ours', () => {
     const raw = ['Accept', 'a/b', 'X-Two', '1', 'X-Two', '2', 'Range', 'bytes=0-1', 'If-None-Match', '"e"'];
     expect(forwarded(...raw)).toEqual([...raw, ...OURS]);
   });
 
-  test.each(NEVER_FORWARDED)('never hold the browser’s %s, however it is spelled', (name) => {
+  test.each(NEVER_FORWARDED)('never hold the client’s %s, however it is spelled', (name) => {
     for (const spelling of spellingsOf(name))
       expect([spelling, ...forwarded(spelling, 'hostile', spelling, 'again')]).toEqual([spelling, ...OURS]);
   });
@@ -91,12 +97,12 @@ describe('headers to the service', () => {
     ...words('baggage Idempotency-Key X-Custom X_Custom x.custom Authorization_ X-Proxy'),
     // Another site's page can't set these without a preflight, which is refused:
     ...words('X-HTTP-Method-Override X-HTTP-Method X-Method-Override'),
-  ])('hold the browser’s %s', (name) => {
+  ])('hold the client’s %s', (name) => {
     expect(forwarded(name, 'value')).toEqual([name, 'value', ...OURS]);
   });
 
   test.each(['Content_Length', 'content.length', 'CONTENT_TYPE', 'Content_Encoding'])(
-    'never hold %s, which some servers take for the true one',
+    'never hold %s, which some servers read as the real one',
     (name) => {
       expect(forwarded('Content-Length', '5', name, '50')).toEqual(['Content-Length', '5', ...OURS]);
     },
@@ -128,7 +134,7 @@ describe('headers to the service', () => {
     expect(forwarded('Connection', 'authorization, x-request-id, via')).toEqual(OURS);
   });
 
-  test('are the same after thousands of strange names', () => {
+  test('are the same after thousands of unknown names', () => {
     for (let count = 0; count < 3_000; count += 1) forwarded(`x-strange-${count}`, '1');
     expect(forwarded('Cookie', 'hostile', 'Accept', 'a/b')).toEqual(['Accept', 'a/b', ...OURS]);
   });
@@ -154,7 +160,7 @@ describe('headers to the service', () => {
   });
 });
 
-describe('headers to the browser', () => {
+describe('headers of a response', () => {
   test.each(NEVER_RETURNED)('never hold the service’s %s, however it is spelled', (name) => {
     for (const spelling of spellingsOf(name))
       expect([spelling, ...returned(spelling, 'hostile', spelling, 'again')]).toEqual([
@@ -191,7 +197,7 @@ describe('headers to the browser', () => {
     ]);
   });
 
-  test('name this gateway after whoever answered it', () => {
+  test('name this gateway after the proxies behind it', () => {
     expect(valuesOf(returned('Via', '1.0 inner', 'VIA', '1.1 edge'), 'via')).toEqual([
       '1.0 inner, 1.1 edge, 1.1 cloakroom',
     ]);
@@ -209,7 +215,7 @@ describe('headers to the browser', () => {
   });
 
   test('let no cache store a response that sets a cookie', () => {
-    const headers = toBrowserHeaders(['Cache-Control', 'public, s-maxage=31536000'], {
+    const headers = toResponseHeaders(['Cache-Control', 'public, s-maxage=31536000'], {
       ...OWN,
       setsCookie: true,
     });
@@ -224,7 +230,7 @@ describe('headers to the browser', () => {
     expect(valuesOf(returned(...raw), 'cache-control')).toEqual(['private, no-cache']);
   });
 
-  test('let nothing run in an answer that is opened as a page, whatever the service allows', () => {
+  test('let nothing run in a response that is opened as a page, whatever the service allows', () => {
     const policies = valuesOf(
       returned('Content-Security-Policy', "default-src 'unsafe-inline' *"),
       'content-security-policy',
@@ -259,4 +265,69 @@ describe('headers to the browser', () => {
     expect(returned('Connection', ours.join(', '))).toEqual(returned());
     expect(returned().filter((_value, index) => index % 2 === 0)).toEqual(expect.arrayContaining(ours));
   });
+});
+
+describe('Cache-Control of a response to one user', () => {
+  test.each([
+    [['max-age=60'], 'private, max-age=60'],
+    [['public, max-age=31536000, immutable'], 'private, max-age=31536000, immutable'],
+    [['Public,S-MaxAge=60 , Max-Age=5'], 'private, Max-Age=5'],
+    [['s-maxage=60, proxy-revalidate'], 'private'],
+    [['public=1, s-maxage="60"'], 'private'],
+    [['private, max-age=60'], 'private, max-age=60'],
+    [['max-age=60, PRIVATE'], 'max-age=60, PRIVATE'],
+    [['private="x-field, y", max-age=60'], 'private, max-age=60'],
+    [['no-cache="set-cookie, public", max-age=60'], 'private, no-cache="set-cookie, public", max-age=60'],
+    [['x="a\\", public, \\"b", max-age=1'], 'private, x="a\\", public, \\"b", max-age=1'],
+    [['no-store'], 'no-store'],
+    [['no-store="x"'], 'private, no-store="x"'],
+    [['must-understand, no-store, max-age=9'], 'no-store, max-age=9'],
+    [['must-revalidate, max-age=9'], 'private, must-revalidate, max-age=9'],
+    [['public', 'max-age=60'], 'private, max-age=60'],
+    [['max-age=60', 'private'], 'max-age=60, private'],
+    [[' , ,max-age=5,\t'], 'private, max-age=5'],
+  ])('%j becomes %s', (fields, expected) => {
+    expect(toPrivateCacheControl(fields, false)).toBe(expected);
+    expect(toPrivateCacheControl(fields, true)).toBe(expected);
+  });
+
+  test.each([
+    ['an open quote', ['max-age=60, x="a, private']],
+    ['an open quote over two fields', ['x="a', 'private, y="b']],
+    ['a space in a directive', ['max age=60, private']],
+    ['a semicolon', ['private; max-age=60']],
+    ['an argument without a name', ['=60, private']],
+    ['a blank before the argument', ['max-age =60, private']],
+    ['a control character', ['private\u0001, max-age=60']],
+  ])('with %s is replaced', (_what, fields) => {
+    expect(toPrivateCacheControl(fields, true)).toBe('private, no-store');
+  });
+
+  test.each([
+    ['blanks', `a${' '.repeat(400_000)};`],
+    ['blanks before a name', `${' '.repeat(400_000)};`],
+    ['letters', `${'a'.repeat(400_000)};`],
+    ['an argument', `a=${'a'.repeat(400_000)};`],
+    ['an open quote', `a="${'\\a'.repeat(200_000)}`],
+    ['directives', `${'a,'.repeat(200_000)};`],
+  ])('is read in a time that grows with its length: %s', (_what, fields) => {
+    const read = () => toPrivateCacheControl([fields], true);
+    // Backtracking takes minutes here. A vm ends a call that blocks its thread; a time limit of jest's can't.
+    expect(runInNewContext('read()', { read }, { timeout: 10_000 })).toBe('private, no-store');
+  });
+
+  test.each([[[]], [['']], [['', ' , ']]])('%j lets a browser use Expires', (fields) => {
+    expect(toPrivateCacheControl(fields, false)).toBe('private, no-cache');
+    expect(toPrivateCacheControl(fields, true)).toBe('private');
+  });
+});
+
+test.each([
+  [[], 'Cookie'],
+  [['Accept-Encoding'], 'Accept-Encoding, Cookie'],
+  [['accept, COOKIE', 'origin'], 'accept, origin, Cookie'],
+  [[' , '], 'Cookie'],
+  [['accept, *'], '*'],
+])('Vary %j becomes %s', (fields, expected) => {
+  expect(toVary(fields)).toBe(expected);
 });

@@ -1,0 +1,81 @@
+import { tenths, type LoggedRequest } from '../http/access-log.ts';
+import type { RequestSlot } from './concurrency.ts';
+import type { RequestBody } from './request-body.ts';
+
+/** One API request on its way through the gateway. */
+export interface ApiRequest extends LoggedRequest {
+  readonly times: Timing;
+  /** Counts among the requests in flight. Null until the session cookie has been read. */
+  slot: RequestSlot | null;
+  /** Null until the request has a slot, and where it has no body. */
+  body: RequestBody | null;
+  /** The upstream request that is in flight, or was the last. */
+  upstream: { abort(): void } | null;
+  /** Status of the service's response. */
+  upstreamStatus: number | undefined;
+  /** Why the request got no response of the service, or only a part of one. */
+  failure: unknown;
+}
+
+/** Extends a logged request in place, so that its request context is the API request. */
+export function createApiRequest(request: LoggedRequest): ApiRequest {
+  return Object.assign(request, {
+    times: new Timing(request.startedAt),
+    slot: null,
+    body: null,
+    upstream: null,
+    upstreamStatus: undefined,
+    failure: undefined,
+  });
+}
+
+/** Releases all that a request holds, once its response has closed. */
+export function endApiRequest(request: ApiRequest): void {
+  const { res, slot, body, upstream } = request;
+  request.bytesIn = body?.bytes;
+  if (!res.writableFinished) upstream?.abort();
+  body?.stream.destroy();
+  slot?.release();
+}
+
+/** The client has closed its connection, or has stopped sending its body: no response would reach it. */
+export class RequestAbortedError extends Error {
+  override readonly name = 'RequestAbortedError';
+}
+
+/** What the parts of a request took, in ms. A part that was not reached took no time. */
+export class Timing {
+  session = 0;
+  token = 0;
+  service = 0;
+  /** Whether the request has waited for a new token, and got it. */
+  refreshed = false;
+  /** Whether it was sent a second time, with that token. */
+  replayed = false;
+  #partBeganAt: number;
+
+  /** `startedAt` is by performance.now(). */
+  constructor(startedAt: number) {
+    this.#partBeganAt = startedAt;
+  }
+
+  /** Adds the time since the last call, or since the start, to a part. */
+  add(part: 'session' | 'token' | 'service'): void {
+    const now = performance.now();
+    this[part] += now - this.#partBeganAt;
+    this.#partBeganAt = now;
+  }
+
+  /** Adds the time since the last call to no part. */
+  skip(): void {
+    this.#partBeganAt = performance.now();
+  }
+
+  /** Returns the value of `Server-Timing` (W3C). */
+  toHeader(): string {
+    const refreshed = this.refreshed ? ';desc=refreshed' : '';
+    const replayed = this.replayed ? ';desc=replayed' : '';
+    const times = `session;dur=${tenths(this.session)}, token;dur=${tenths(this.token)}${refreshed}`;
+    return `${times}, service;dur=${tenths(this.service)}${replayed}`;
+  }
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { buildConnector } from 'undici';
+import { RequestAbortedError, Timing, type ApiRequest } from '../../../src/gateway/api-request.ts';
+import { proxyRequest } from '../../../src/gateway/proxy.ts';
+import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
+import { createDeferred } from '../../../src/promises.ts';
+import type { Session } from '../../../src/session/record.ts';
+import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
+
+const TIMEOUT_MS = 1_000;
+
+/** A service, and a pool whose only connection opens once `mayConnect` is resolved. */
+async function startService(respond: RequestListener) {
+  const server = createServer(respond).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const connect = buildConnector({});
+  const isConnecting = createDeferred<void>();
+  const mayConnect = createDeferred<void>();
+  const pool = new ConnectionPool({
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: 1,
+    timeoutMs: 60_000,
+    connect(to, done) {
+      isConnecting.resolve();
+      void mayConnect.promise.then(() => connect(to, done));
+    },
+  });
+  return {
+    isConnecting,
+    mayConnect,
+    /** Sends a request to the service, and drops its response. */
+    send(target: string, { body = null as Readable | null, timeoutMs = TIMEOUT_MS } = {}) {
+      const ended = createDeferred<unknown>();
+      const res = {
+        hasHeader: () => false,
+        getHeaderNames: () => [],
+        writeHead: () => {},
+        write: () => true,
+        end: () => ended.resolve(null),
+      };
+      const request = {
+        req: { method: body === null ? 'GET' : 'POST', rawHeaders: [] },
+        res,
+        target,
+        body: body && { stream: body },
+        times: new Timing(0),
+        trace: null,
+      } as unknown as ApiRequest;
+      const fail = (_request: ApiRequest, error: unknown) => ended.resolve(error);
+      const deps = { upstream: pool, tokens: {} as TokenProvider, timeoutMs, responseHeaders: [], fail };
+      proxyRequest(deps, request, {} as Session, 'token');
+      return { request, ended: ended.promise };
+    },
+    async [Symbol.asyncDispose]() {
+      await pool.destroy();
+      server.close();
+    },
+  };
+}
+
+test('a request whose client disconnects while its connection is being opened is never sent, and the next one is', async () => {
+  const sent: string[] = [];
+  await using service = await startService((req, res) => {
+    sent.push(req.url ?? '');
+    res.end('{}');
+  });
+  const aborted = service.send('/aborted', { timeoutMs: 10_000 });
+  await service.isConnecting.promise;
+  aborted.request.upstream?.abort();
+  expect(await aborted.ended).toBeInstanceOf(RequestAbortedError);
+  const next = service.send('/next', { timeoutMs: 10_000 });
+  service.mayConnect.resolve();
+  expect(await next.ended).toBeNull();
+  expect(sent).toEqual(['/next']);
+});
+
+test('the timeout of a response starts once the request has a connection', async () => {
+  await using service = await startService((_req, res) => {
+    setTimeout(() => res.end('{}'), TIMEOUT_MS * 0.6);
+  });
+  const waiting = service.send('/');
+  await service.isConnecting.promise;
+  await delay(TIMEOUT_MS * 0.6); // a part of the input, not a wait for anything
+  service.mayConnect.resolve();
+  expect(await waiting.ended).toBeNull();
+});
+
+test('the timeout of a response starts again with each part of the body that is sent', async () => {
+  await using service = await startService((req, res) => {
+    req.resume().once('end', () => res.end('{}'));
+  });
+  service.mayConnect.resolve();
+  async function* parts() {
+    for (let part = 0; part < 4; part += 1) {
+      yield Buffer.from('part');
+      await delay(TIMEOUT_MS * 0.4); // a part of the input as well
+    }
+  }
+  expect(await service.send('/', { body: Readable.from(parts()) }).ended).toBeNull();
+});
