@@ -6,7 +6,7 @@ import { loadProcessSettings } from './local-service/process-settings.ts';
 import { serve } from './local-service/serving.ts';
 import { bindPort } from './http/listening.ts';
 import type { BoundPort } from './http/listening.ts';
-import type { Env } from './config/env-variables.ts';
+import type { Env } from './config/env.ts';
 import { createLog } from './observability/logger.ts';
 import type { Logger } from './observability/logger.ts';
 import { startMetricsServer } from './observability/metrics-server.ts';

@@ -1,7 +1,6 @@
-import { takeHangUps } from './config/sighup.ts';
-import { exitCodeOf } from './process.ts';
+import { catchSighup, exitCodeOf } from './process.ts';
 
-// Ahead of everything else, which takes its time to be read: a hang-up that comes meanwhile would end the process.
-const hangUps = takeHangUps(process);
+// Catch SIGHUP before importing anything else: imports take a while, and the signal would end the process.
+const sighup = catchSighup(process);
 const { run } = await import('./run.ts');
-process.exit(await exitCodeOf(async () => run(process, hangUps)));
+process.exit(await exitCodeOf(async () => run(process, sighup)));

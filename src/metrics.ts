@@ -16,8 +16,7 @@ import { createRequestMetrics, type RequestMetrics } from './http/access-log.ts'
 import { createServiceMetrics } from './upstream/service-metrics.ts';
 import type { RecordServiceResponse } from './upstream/service-metrics.ts';
 import { ROUTES } from './routes.ts';
-import { createReloadMetrics } from './config/secrets-reload-metrics.ts';
-import type { CountReload } from './config/secrets-reload-metrics.ts';
+import { createReloadMetrics } from './config/secrets-reload.ts';
 import { createSessionMetrics } from './session/session-metrics.ts';
 import type { SessionMetrics } from './session/session-metrics.ts';
 
@@ -37,7 +36,7 @@ export interface Metrics {
   readonly sessions: SessionMetrics;
   readonly redis: RedisMetrics;
   readonly health: HealthMetrics;
-  readonly countReload: CountReload;
+  readonly countReload: ReturnType<typeof createReloadMetrics>;
 }
 
 /** Makes them, once for a process: a registry takes each name a single time, however many apps count in it. */

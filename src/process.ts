@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { StartupError } from './errors.ts';
 import type { Logger } from './observability/logger.ts';
 
@@ -57,4 +58,57 @@ export function logWarnings(self: NodeJS.Process, log: Logger): void {
   self.on('warning', (warning: NodeJS.ErrnoException) => {
     log.warn({ warning: warning.name, code: warning.code }, 'node warning');
   });
+}
+
+/** SIGHUP, which asks a running process to reload its secrets. */
+export interface Sighup {
+  /** Runs `task` for each signal, one after the other; also for one that came earlier. `task` must not reject. */
+  handle(task: () => Promise<void>): void;
+  /** Does nothing for further signals. */
+  ignore(): void;
+}
+
+/**
+ * Catches SIGHUP, which would end the process. One for a terminal that was closed still ends it: that signal asks for no
+ * reload.
+ */
+export function catchSighup(self: NodeJS.Process): Sighup {
+  const hadTerminal = hasTerminal();
+  let signals = 0;
+  let task: (() => Promise<void>) | null = null;
+  let done = Promise.resolve();
+
+  const runTasks = () => {
+    if (task === null) return;
+    for (; signals > 0; signals -= 1) done = done.then(task);
+  };
+  const onSighup = () => {
+    if (hadTerminal && !hasTerminal()) {
+      self.off('SIGHUP', onSighup);
+      self.kill(self.pid, 'SIGHUP'); // without a listener it ends the process
+      return;
+    }
+    signals += 1;
+    runTasks();
+  };
+  self.on('SIGHUP', onSighup);
+
+  return {
+    handle(given) {
+      task = given;
+      runTasks();
+    },
+    ignore() {
+      task = async () => {};
+    },
+  };
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }

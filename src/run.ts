@@ -1,9 +1,7 @@
-import { loadConfig, withPort } from './config/load.ts';
-import type { Config } from './config/load.ts';
-import { readDotEnv } from './config/dot-env.ts';
+import { readDotEnv } from './config/env.ts';
+import { loadConfig, withPort, type Config } from './config/load.ts';
 import { settlesWithin } from './promises.ts';
-import type { HangUps } from './config/sighup.ts';
-import { exitOnUncaughtErrors, logWarnings, untilSignal } from './process.ts';
+import { exitOnUncaughtErrors, logWarnings, untilSignal, type Sighup } from './process.ts';
 import { bindPort } from './http/listening.ts';
 import { createGatheredLines } from './observability/log-lines.ts';
 import { createLog } from './observability/logger.ts';
@@ -20,9 +18,9 @@ const STORES_WITHIN_MS = 2_000;
 
 /**
  * Starts, serves until a signal, drains. Resolves with the exit code; rejects with a StartupError where it can't start.
- * Secrets are read again at each of `hangUps`.
+ * SIGHUP reloads secrets.
  */
-export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<number> {
+export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
   const lines = createGatheredLines();
   self.once('exit', () => lines.flush());
   exitOnUncaughtErrors(self, createLog('fatal', lines)); // whatever LOG_LEVEL says
@@ -37,7 +35,7 @@ export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<numbe
     log.warn({ node: self.version }, 'Node 20 gets no more fixes: use Node 24');
   }
   const services = createServices(config, log);
-  hangUps.answer(createSecretsReload(self.env, services));
+  sighup.handle(createSecretsReload(self.env, services));
   // The port holds who comes early. Without Redis we start all the same: an outage has its answers.
   const redisTried = redisReady(services.redis).catch(() => {});
   await settlesWithin(redisTried, REDIS_WITHIN_MS);
@@ -50,7 +48,7 @@ export async function run(self: NodeJS.Process, hangUps: HangUps): Promise<numbe
   log.info({ ...addresses, ...config.build }, 'listening');
 
   const signal = await untilSignal(self, ['SIGTERM', 'SIGINT']);
-  hangUps.ignore();
+  sighup.ignore();
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
   const begunAt = performance.now();
   const deadline = begunAt + config.shutdownSeconds * 1_000;

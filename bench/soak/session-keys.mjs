@@ -51,7 +51,7 @@ export function createSessionKeys(file, first, log) {
       if (performance.now() > giveUpAt) throw new Error('a process did not read its keys again');
       await delay(200);
       const lines = await text(createReadStream(log, { start: size }));
-      said = lines.split('"secrets are read again"').length - 1;
+      said = lines.split('"secrets reloaded"').length - 1;
     }
   };
   return {

@@ -1,6 +1,6 @@
 import { diagnose } from './doctor/diagnosis.ts';
 import { isWell, toJson, toText } from './doctor/report.ts';
-import { readDotEnv } from '../config/dot-env.ts';
+import { readDotEnv } from '../config/env.ts';
 import { exitCodeOf } from '../process.ts';
 
 const USAGE = `Usage: npm run doctor              says in words what is wrong with the configuration

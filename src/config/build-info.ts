@@ -1,29 +1,27 @@
 import { readFileSync } from 'node:fs';
-import type { Env } from './env-variables.ts';
+import type { Env } from './env.ts';
 
-/** Which Cloakroom this is. */
+/** Version and commit of this Cloakroom. */
 export interface Build {
-  /** That of package.json, or the one under which somebody built an image; `unknown` where neither is to be had. */
   readonly version: string;
-  /** The commit that it was built from, or `unknown`. */
   readonly revision: string;
 }
 
 /**
- * What the image says of itself, in BUILD_VERSION and BUILD_REVISION. Elsewhere nobody is asked for the revision: of a folder
- * that people work in, git tells which commit it began with, and not what runs.
+ * Reads BUILD_VERSION and BUILD_REVISION, which the image sets. Elsewhere the version is that of package.json. The revision
+ * is then `unknown`: the commit of a working folder doesn't say what runs.
  */
 export function readBuild(env: Env): Build {
   return {
-    version: env['BUILD_VERSION'] || versionOfPackage(),
+    version: env['BUILD_VERSION'] || packageVersion(),
     revision: env['BUILD_REVISION'] || 'unknown',
   };
 }
 
-/** The file has the same place beside `src` and `dist`. That it is just being replaced keeps nobody from reading secrets again. */
-function versionOfPackage(): string {
+/** A package.json that is just being replaced must not keep a reload of secrets from working. */
+function packageVersion(): string {
   try {
-    const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8'); // same path from src and dist
     return (JSON.parse(text) as { version: string }).version;
   } catch {
     return 'unknown';

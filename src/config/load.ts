@@ -1,73 +1,44 @@
-import { fileVariables, variables } from './schema.ts';
-import { readBuild } from './build-info.ts';
-import type { Build } from './build-info.ts';
-import { DOT_ENV_IGNORED } from './dot-env.ts';
-import { ConfigError, isMissing, readVariables } from './env-variables.ts';
-import type { Env, EnvReading } from './env-variables.ts';
-import type { RedisTarget } from './redis-url.ts';
-import { isLoopback } from './loopback.ts';
+import { readBuild, type Build } from './build-info.ts';
+import { ConfigError, isMissing, readVariables, type Env, type EnvReading } from './env.ts';
+import { fileVariables, isLoopback, variables } from './schema.ts';
 
-/** The whole configuration, checked and frozen. See `.env.example` for each variable. */
-export interface Config {
-  /** Nothing that anybody sets but who makes an image. */
+type Values = Required<EnvReading<typeof variables>['values']>;
+type Variable = keyof Values;
+
+/** Fields of Config that are not the variable's name in camel case. */
+const FIELDS = {
+  PUBLIC_URL: 'publicOrigin',
+  SERVICE_URL: 'serviceOrigin',
+  REDIS_URL: 'redis',
+  COOKIE_SAMESITE: 'cookieSameSite',
+} as const;
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
+  : Lowercase<Name>;
+type FieldOf<Name extends Variable> = Name extends keyof typeof FIELDS
+  ? (typeof FIELDS)[Name]
+  : CamelCase<Name>;
+type Fields = { readonly [Name in Variable as FieldOf<Name>]: Values[Name] };
+
+/** The whole configuration, checked and frozen: a field for each variable of schema.ts (`MAX_BODY_BYTES`: `maxBodyBytes`). */
+export interface Config extends Fields {
   readonly build: Build;
-  /** Origin a browser sees, e.g. `https://app.example.com`; no trailing slash. */
+  /** The origin that a browser sees, by default that of `port`. */
   readonly publicOrigin: string;
-  /** Whether `PUBLIC_URL` was not given: then `publicOrigin` follows the port. */
   readonly publicUrlIsDefault: boolean;
-  readonly host: string;
-  /** 0 picks a free port. */
-  readonly port: number;
-  /** Origin of the service, no trailing slash. */
-  readonly serviceOrigin: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Space-separated, as asked for. */
-  readonly scopes: string;
-  readonly redis: RedisTarget;
-  readonly redisPrefix: string;
-  /** 32 bytes each; the first encrypts and signs, all open and verify. */
-  readonly sessionKeys: readonly Buffer[];
-  readonly sessionIdleSeconds: number;
-  readonly sessionMaxSeconds: number;
-  readonly cookieSameSite: 'lax' | 'strict';
-  readonly refreshAheadSeconds: number;
-  readonly serviceTimeoutSeconds: number;
-  readonly tokenTimeoutSeconds: number;
-  readonly serviceConnections: number;
-  readonly clientHeadSeconds: number;
-  readonly clientRequestSeconds: number;
-  readonly clientIdleSeconds: number;
-  readonly clientLingerSeconds: number;
-  /** Path prefixes, each with a trailing slash. */
-  readonly apiPaths: readonly string[];
-  /** Calls in flight in this process. */
-  readonly maxCalls: number;
-  readonly maxCallsPerSession: number;
-  readonly maxBodyBytes: number;
-  readonly workspaceItems: readonly string[];
-  readonly pageSize: number;
-  readonly trustProxy: number;
-  /** Of one client address in ten minutes; 0 is no limit. */
-  readonly signInsPerAddress: number;
-  readonly metricsPort: number;
-  readonly shutdownSeconds: number;
-  readonly logLevel: string;
 }
 
-/** What of it can be replaced while the process runs. */
-export type Secrets = Pick<Config, 'clientSecret' | 'redis' | 'sessionKeys'>;
+/** The fields that SIGHUP replaces while the process runs. */
+export type Secrets = Pick<Config, FieldOf<(typeof fileVariables)[number]>>;
 
-/** The names of all variables, `_FILE` variants aside. */
+/** Names of all variables, `_FILE` variants aside. */
 export const variableNames: readonly string[] = Object.keys(variables);
-
-/** Those that may also be given as the path of a file. */
-export const fileVariableNames: readonly string[] = fileVariables;
 
 /**
  * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem
- * at once; none repeats a value. The result is frozen throughout, but for the bytes of the keys. `ignoresDotEnv`: a `.env`
- * stands here that is not read, which is said where a variable is missing.
+ * at once; none repeats a value. The result is frozen, except for the bytes of the keys. `ignoresDotEnv`: there is a
+ * `.env` that was not read, which the error mentions where a variable is missing.
  */
 export function loadConfig(env: Env, ignoresDotEnv = false): Config {
   const { values, problems } = readConfig(env);
@@ -75,30 +46,34 @@ export function loadConfig(env: Env, ignoresDotEnv = false): Config {
     const hint = ignoresDotEnv && problems.some(isMissing) ? DOT_ENV_IGNORED : undefined;
     throw new ConfigError(problems, hint);
   }
-  // Without a problem none is missing.
-  return toConfig(values as Required<Values>, readBuild(env));
+  return toConfig(values as Values, readBuild(env));
 }
 
-/** What can be read of a configuration, whatever is wrong with the rest of it. Each problem starts with a variable's name. */
+const DOT_ENV_IGNORED =
+  'The .env in this folder is not read in production: set the variables in the environment, or, to try things out, NODE_ENV=development.';
+
+/** Reads what can be read of a configuration, whatever is wrong with the rest of it. */
 export function readConfig(env: Env): EnvReading<typeof variables> {
   const { values, problems } = readVariables(variables, env, fileVariables);
   return { values, problems: [...problems, ...conflicts(values, env)] };
 }
 
-/**
- * The same configuration with the port that was found free; a `PUBLIC_URL` that was left to its default follows it.
- */
+/** Returns the configuration with the port that was found free. A default `PUBLIC_URL` follows it. */
 export function withPort(config: Config, port: number): Config {
   const publicOrigin = config.publicUrlIsDefault ? localOrigin(port) : config.publicOrigin;
   return Object.freeze({ ...config, port, publicOrigin });
 }
 
-type Values = EnvReading<typeof variables>['values'];
+/** The field of Config that a variable is in. */
+export function fieldOf<Name extends Variable>(name: Name): FieldOf<Name> {
+  const camelCase = name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return ((FIELDS as Partial<Record<Variable, string>>)[name] ?? camelCase) as FieldOf<Name>;
+}
 
-/** What is wrong between variables, each fine by itself; one with a problem of its own is left alone. */
-function conflicts(values: Values, env: Env): string[] {
+/** Problems between variables of which each is fine by itself. */
+function conflicts(values: Partial<Values>, env: Env): string[] {
   const { PUBLIC_URL, SERVICE_URL, ALLOW_INSECURE_SERVICE, PORT, METRICS_PORT } = values;
-  const production = isProduction(env);
+  const production = env['NODE_ENV'] === 'production';
   const rules: [boolean, string][] = [
     [production && !env['PUBLIC_URL'], 'PUBLIC_URL is required in production'],
     [
@@ -117,11 +92,7 @@ function conflicts(values: Values, env: Env): string[] {
   return rules.filter(([broken]) => broken).map(([, problem]) => problem);
 }
 
-function isProduction(env: Env): boolean {
-  return env['NODE_ENV'] === 'production';
-}
-
-/** Whether what goes to this origin can be read on the way. */
+/** Whether requests to this origin can be read on the way. */
 function isInsecure(origin: string | undefined): boolean {
   return origin !== undefined && origin.startsWith('http:') && !isLoopback(origin);
 }
@@ -130,42 +101,13 @@ function localOrigin(port: number): string {
   return new URL(`http://localhost:${port}`).origin;
 }
 
-function toConfig(values: Required<Values>, build: Build): Config {
+function toConfig(values: Values, build: Build): Config {
+  const fields = Object.entries(values).map(([name, value]) => [fieldOf(name as Variable), value]);
   return deepFreeze({
+    ...(Object.fromEntries(fields) as Fields),
     build,
     publicOrigin: values.PUBLIC_URL ?? localOrigin(values.PORT),
     publicUrlIsDefault: values.PUBLIC_URL === undefined,
-    host: values.HOST,
-    port: values.PORT,
-    serviceOrigin: values.SERVICE_URL,
-    clientId: values.CLIENT_ID,
-    clientSecret: values.CLIENT_SECRET,
-    scopes: values.SCOPES,
-    redis: values.REDIS_URL,
-    redisPrefix: values.REDIS_PREFIX,
-    sessionKeys: values.SESSION_KEYS,
-    sessionIdleSeconds: values.SESSION_IDLE_SECONDS,
-    sessionMaxSeconds: values.SESSION_MAX_SECONDS,
-    cookieSameSite: values.COOKIE_SAMESITE,
-    refreshAheadSeconds: values.REFRESH_AHEAD_SECONDS,
-    serviceTimeoutSeconds: values.SERVICE_TIMEOUT_SECONDS,
-    tokenTimeoutSeconds: values.TOKEN_TIMEOUT_SECONDS,
-    serviceConnections: values.SERVICE_CONNECTIONS,
-    clientHeadSeconds: values.CLIENT_HEAD_SECONDS,
-    clientRequestSeconds: values.CLIENT_REQUEST_SECONDS,
-    clientIdleSeconds: values.CLIENT_IDLE_SECONDS,
-    clientLingerSeconds: values.CLIENT_LINGER_SECONDS,
-    apiPaths: values.API_PATHS,
-    maxCalls: values.MAX_CALLS,
-    maxCallsPerSession: values.MAX_CALLS_PER_SESSION,
-    maxBodyBytes: values.MAX_BODY_BYTES,
-    workspaceItems: values.WORKSPACE_ITEMS,
-    pageSize: values.PAGE_SIZE,
-    trustProxy: values.TRUST_PROXY,
-    signInsPerAddress: values.SIGN_INS_PER_ADDRESS,
-    metricsPort: values.METRICS_PORT,
-    shutdownSeconds: values.SHUTDOWN_SECONDS,
-    logLevel: values.LOG_LEVEL,
   });
 }
 

@@ -1,23 +1,26 @@
-/** A value that may be another one the next time it is looked at, such as a secret whose file was changed. */
+/** A value that may change while the process runs, such as a secret in a file. Read `current` at each use. */
 export interface Reloadable<T> {
   readonly current: T;
 }
 
 /**
- * What is made from a changing value: made once, and anew when the value is another one. Whatever is kept in it (what was
- * remembered under a key, say) goes with the value that it was made from.
+ * Derives a value from a reloadable one: once, and again after each change. Whatever the derived value caches is dropped
+ * with it.
  */
-export function derive<T, Made>(source: Reloadable<T>, make: (value: T) => Made): Reloadable<Made> {
+export function derive<T, Derived>(
+  source: Reloadable<T>,
+  toDerived: (value: T) => Derived,
+): Reloadable<Derived> {
   let from = source.current;
-  let made = make(from);
+  let derived = toDerived(from);
   return {
     get current() {
       const { current } = source;
       if (current !== from) {
-        made = make(current);
+        derived = toDerived(current);
         from = current;
       }
-      return made;
+      return derived;
     },
   };
 }

@@ -1,12 +1,15 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseRedisUrl } from './redis-url.ts';
-import { boolean, host, integer, list, oneLine, oneOf, origin } from './variable-schemas.ts';
 
 const YEAR_SECONDS = 31_536_000;
 const TIB = 1_099_511_627_776;
-const MOST_SESSION_KEYS = 8;
+const MAX_SESSION_KEYS = 8;
 
-/** What each variable may hold, in the order of the contract; the rules between them are in config.ts. */
+/**
+ * Every variable: what it may hold, and its default. `Config` (load.ts) takes its fields from here. The order is that of
+ * the contract and of `.env.example`, which explains each of them.
+ */
 export const variables = {
   PUBLIC_URL: origin().optional(),
   HOST: host().default('127.0.0.1'),
@@ -31,8 +34,8 @@ export const variables = {
   CLIENT_IDLE_SECONDS: integer(1, 3600).default(75),
   CLIENT_LINGER_SECONDS: integer(1, 3600).default(30),
   API_PATHS: apiPaths().default(['/api/public/v1/']),
-  MAX_CALLS: integer(1, 65_535).default(2048),
-  MAX_CALLS_PER_SESSION: integer(1, 65_535).default(512),
+  MAX_REQUESTS: integer(1, 65_535).default(2048),
+  MAX_REQUESTS_PER_SESSION: integer(1, 65_535).default(512),
   MAX_BODY_BYTES: integer(0, TIB).default(104_857_600),
   WORKSPACE_ITEMS: workspaceItems().default(['rooms', 'murals']),
   PAGE_SIZE: integer(1, 100).default(25),
@@ -43,10 +46,77 @@ export const variables = {
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 } as const;
 
-/** Those that may be given as the path of a file, in a variable with `_FILE` at its end. */
+/** Variables that may also be given as `NAME_FILE`, the path of a file. SIGHUP reads these files again. */
 export const fileVariables = ['CLIENT_SECRET', 'REDIS_URL', 'SESSION_KEYS'] as const;
 
-/** Scope tokens of RFC 6749 §3.3, one blank between them. */
+/** The client that the local service knows by default. Its secret is public, so it protects nothing. */
+export const DEMO_CLIENT = { id: 'demo-app', secret: 'demo-secret' } as const;
+
+// Kinds of values
+
+/** A whole number in plain decimal digits. */
+export function integer(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}, in decimal digits`;
+  return z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,15})$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message);
+}
+
+/** Exactly `true` or `false`. */
+export function boolean() {
+  return oneOf(['true', 'false']).transform((text) => text === 'true');
+}
+
+export function oneOf<const T extends string>(words: readonly T[]) {
+  return z.enum(words, `must be one of: ${words.join(', ')}`);
+}
+
+/** Comma-separated parts, at least one; blanks around a part don't count. */
+export function list() {
+  return z.string().transform((value): readonly string[] => value.split(',').map((part) => part.trim()));
+}
+
+const HOST_NAME = /^(?:[a-z\d_](?:[a-z\d_-]*[a-z\d_])?\.)*[a-z\d_](?:[a-z\d_-]*[a-z\d_])?\.?$/i;
+
+/** A host name, or an IP address without brackets. */
+export function host() {
+  return z
+    .string()
+    .refine(
+      (value) => isIP(value) !== 0 || (value.length <= 253 && HOST_NAME.test(value)),
+      'must be a host name or an IP address (IPv6 without brackets)',
+    );
+}
+
+/** An `http` or `https` origin; normalised, without a trailing slash. */
+function origin() {
+  return z.string().transform((value, context) => {
+    // The URL parser repairs backslashes, blanks and missing slashes. Refuse them first.
+    if (/^https?:\/\/[^\s/?#\\@]+\/?$/i.test(value) && URL.canParse(value)) return new URL(value).origin;
+    context.addIssue(
+      'must be an origin such as https://app.example.com: http or https, no path, query or user',
+    );
+    return z.NEVER;
+  });
+}
+
+/** Whether a URL leads to this very host (RFC 6761 §6.3, RFC 1122 §3.2.1.3). */
+export function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+/** One line of text. A blank at either end is a typing error. */
+function oneLine() {
+  return z
+    .string()
+    .regex(/^[^\p{Cc}]*$/u, 'must not contain control characters or line breaks')
+    .refine((value) => value === value.trim(), 'must not begin or end with a blank');
+}
+
+/** Scope tokens (RFC 6749 §3.3), joined by one blank. */
 function scopes() {
   return z
     .string()
@@ -69,13 +139,13 @@ function redisUrl() {
   });
 }
 
-/** No braces: in a cluster they decide where a key lives (hash tags), and would put every session on one node. */
+/** No braces: in a cluster they are hash tags, and would put every session on one node. */
 function redisPrefix() {
   return z.string().regex(/^[!-z|~]+$/, 'must be printable ASCII without blanks, { and }');
 }
 
 function sessionKeys() {
-  return list().transform((parts, context) => {
+  return list().transform((parts, context): readonly Buffer[] => {
     const keys = parts.map((part) => Buffer.from(part, 'base64url'));
     for (const [index, key] of keys.entries()) {
       if (key.length !== 32 || key.toString('base64url') !== parts[index]) {
@@ -86,17 +156,18 @@ function sessionKeys() {
         context.addIssue(`has the same key twice (number ${index + 1})`);
       }
     }
-    if (keys.length > MOST_SESSION_KEYS) context.addIssue(`must be at most ${MOST_SESSION_KEYS} keys`);
+    if (keys.length > MAX_SESSION_KEYS) context.addIssue(`must be at most ${MAX_SESSION_KEYS} keys`);
     return keys;
   });
 }
 
-/** A segment of letters, digits and marks that no server reads in two ways. */
+/** Segments of characters that every server reads in the same way, and no dot segment. */
 const API_PATH = /^\/api\/(?:(?!\.{1,2}\/)[\w.~!$&'()*+=:@-]+\/)*$/;
 
+/** Path prefixes, each with a trailing slash. */
 function apiPaths() {
   return list()
-    .transform((parts) => parts.map((part) => (part.endsWith('/') ? part : `${part}/`)))
+    .transform((parts): readonly string[] => parts.map((part) => (part.endsWith('/') ? part : `${part}/`)))
     .refine(
       (paths) => paths.every((path) => API_PATH.test(path) && !path.includes('..')),
       'must be paths that start with /api/, without "..", "//", "%", "?", "#", ";", "\\" and blanks',

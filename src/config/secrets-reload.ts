@@ -1,65 +1,67 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fileVariables } from './schema.ts';
-import { loadConfig } from './load.ts';
-import type { Secrets } from './load.ts';
-import { ConfigError } from './env-variables.ts';
-import type { Env } from './env-variables.ts';
-import { isSameRedis } from './redis-url.ts';
+import type { Registry } from 'prom-client';
+import { createCounter } from '../observability/counter.ts';
 import type { Logger } from '../observability/logger.ts';
+import { ConfigError, type Env } from './env.ts';
+import { fieldOf, loadConfig, type Secrets } from './load.ts';
+import { isSameRedis } from './redis-url.ts';
 import type { Reloadable } from './reloadable.ts';
-import type { CountReload } from './secrets-reload-metrics.ts';
+import { fileVariables } from './schema.ts';
 
-/** Where each secret of a configuration comes from. */
-const VARIABLES = {
-  clientSecret: 'CLIENT_SECRET',
-  redis: 'REDIS_URL',
-  sessionKeys: 'SESSION_KEYS',
-} as const satisfies Record<keyof Secrets, (typeof fileVariables)[number]>;
+export const RELOAD_OUTCOMES = ['done', 'failed'] as const;
 
-const SECRETS = Object.keys(VARIABLES) as (keyof Secrets)[];
+type CountReload = (outcome: (typeof RELOAD_OUTCOMES)[number]) => void;
 
-/** What a reload reads, changes and reports to: the services of the process. */
-interface SecretsUser {
-  readonly log: Logger;
-  readonly metrics: { readonly countReload: CountReload } | null;
-  readonly secrets: Reloadable<Secrets>;
-  readonly useSecrets: (replaced: Secrets) => Promise<void>;
+export function createReloadMetrics(registry: Registry): CountReload {
+  const count = createCounter(registry, {
+    name: 'cloakroom_secrets_reloads_total',
+    help: 'Reloads of the files with secrets, by outcome: done, or failed without any change.',
+    values: { outcome: RELOAD_OUTCOMES },
+  });
+  return (outcome) => count({ outcome });
 }
 
 /**
- * Makes what reads the files of `NAME_FILE` variables again, and lets the services go on with what they hold now: all of it
- * or, where anything is wrong with one of them, nothing. Never rejects: the log tells what came of it, by the names of
- * variables and without a value.
+ * Makes the task of SIGHUP: it reads the `NAME_FILE` files again and gives the services the new secrets. It changes all of
+ * them, or nothing where one has a problem. It never rejects: the log says what happened, by names and without values.
  */
 export function createSecretsReload(
   env: Env,
-  { log, metrics, secrets, useSecrets }: SecretsUser,
+  services: {
+    readonly log: Logger;
+    readonly metrics: { readonly countReload: CountReload } | null;
+    readonly secrets: Reloadable<Secrets>;
+    readonly useSecrets: (replaced: Secrets) => Promise<void>;
+  },
 ): () => Promise<void> {
+  const { log, metrics, secrets, useSecrets } = services;
   const isFromFile = fileVariables.some((name) => env[`${name}_FILE`]);
 
   return async () => {
     if (!isFromFile) {
-      log.info('no secret comes from a file: there is nothing to read again');
+      log.info('no secrets to reload: none comes from a file');
       return;
     }
     try {
       const { current } = secrets;
       const read = loadConfig(env);
       if (!isSameRedis(read.redis, current.redis))
-        throw new ConfigError([
-          'REDIS_URL has more to it than another user or password: that needs a restart',
-        ]);
-      const changed = SECRETS.filter((name) => !isDeepStrictEqual(read[name], current[name]));
-      await useSecrets({ ...current, ...Object.fromEntries(changed.map((name) => [name, read[name]])) });
-      // Whoever changes a secret waits for this line: files that nobody has put there yet must not be taken for the new ones.
-      if (changed.length === 0) log.info('secrets are read again: nothing has changed');
-      else log.info({ changed: changed.map((name) => VARIABLES[name]) }, 'secrets are read again');
+        throw new ConfigError(['REDIS_URL names another Redis, which needs a restart']);
+      const changed = fileVariables.filter(
+        (name) => !isDeepStrictEqual(read[fieldOf(name)], current[fieldOf(name)]),
+      );
+      // An unchanged secret stays the same object: what was derived from it stays, too.
+      const replaced = Object.fromEntries(changed.map((name) => [fieldOf(name), read[fieldOf(name)]]));
+      await useSecrets({ ...current, ...replaced });
+      // Operators wait for this line: it must tell new secrets from files that nobody has replaced yet.
+      if (changed.length === 0) log.info('secrets unchanged');
+      else log.info({ changed }, 'secrets reloaded');
       if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))
-        log.warn('the session key that encrypted until now is gone: what it encrypted opens no more');
+        log.warn('session key removed while in use: sessions encrypted with it are lost');
       metrics?.countReload('done');
     } catch (error) {
       const why = error instanceof ConfigError ? { problems: error.problems } : { err: error };
-      log.error(why, 'secrets are not read again: those from before stay');
+      log.error(why, 'secrets not reloaded; the old ones stay in use');
       metrics?.countReload('failed');
     }
   };

@@ -46,8 +46,8 @@ export function createGateway(
   const timeoutMs = config.serviceTimeoutSeconds * 1_000;
   const strictTransport = Object.entries(toStrictTransport(config.publicOrigin.startsWith('https:')));
   const limits = createConcurrencyLimits({
-    requests: config.maxCalls,
-    requestsPerSession: config.maxCallsPerSession,
+    requests: config.maxRequests,
+    requestsPerSession: config.maxRequestsPerSession,
     connections: config.serviceConnections,
   });
   metrics?.gateway.watchInFlight(async () => limits.inFlight);

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { DEMO_APP } from '../config/demo-client.ts';
-import { ConfigError, readVariables } from '../config/env-variables.ts';
-import type { Env } from '../config/env-variables.ts';
-import { boolean, host, integer, list } from '../config/variable-schemas.ts';
+import { DEMO_CLIENT, boolean, host, integer, list } from '../config/schema.ts';
+import { ConfigError, readVariables, type Env } from '../config/env.ts';
 
 /** The whole configuration of the local service, checked. */
 export interface LocalServiceConfig {
@@ -33,8 +31,8 @@ const MONTH_SECONDS = 30 * 86_400;
 export const localServiceVariables = {
   LOCAL_SERVICE_HOST: host().default('127.0.0.1'),
   LOCAL_SERVICE_PORT: integer(0, 65_535).default(4000),
-  LOCAL_SERVICE_CLIENT_ID: printable().default(DEMO_APP.id),
-  LOCAL_SERVICE_CLIENT_SECRET: printable().default(DEMO_APP.secret),
+  LOCAL_SERVICE_CLIENT_ID: printable().default(DEMO_CLIENT.id),
+  LOCAL_SERVICE_CLIENT_SECRET: printable().default(DEMO_CLIENT.secret),
   LOCAL_SERVICE_REDIRECT_URIS: redirectUris().default(['http://localhost:3000/auth/callback']),
   LOCAL_SERVICE_SCOPES: scopes().default(['room:read', 'room:write', 'workspace:read']),
   LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: integer(1, MONTH_SECONDS).default(900),

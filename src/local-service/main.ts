@@ -1,5 +1,4 @@
-import { readDotEnv } from '../config/dot-env.ts';
-import type { Env } from '../config/env-variables.ts';
+import { readDotEnv, type Env } from '../config/env.ts';
 import { bindPort } from '../http/listening.ts';
 import { createLog } from '../observability/logger.ts';
 import { exitCodeOf, untilSignal } from '../process.ts';

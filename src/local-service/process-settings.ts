@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { ConfigError, readVariables } from '../config/env-variables.ts';
-import type { Env } from '../config/env-variables.ts';
+import { ConfigError, readVariables, type Env } from '../config/env.ts';
 import { parseRedisUrl } from '../config/redis-url.ts';
-import { oneOf } from '../config/variable-schemas.ts';
+import { oneOf } from '../config/schema.ts';
 import { loadLocalServiceConfig, localServiceFiles, localServiceVariables } from './config.ts';
 import type { LocalServiceConfig } from './config.ts';
 

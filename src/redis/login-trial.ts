@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { ConfigError } from '../config/env-variables.ts';
+import { ConfigError } from '../config/env.ts';
 import { probeKeys } from './probe-keys.ts';
 import { useLogin } from './login.ts';
 import type { RedisLogin } from './login.ts';

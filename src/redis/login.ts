@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import type { Redis, RedisOptions } from 'ioredis';
-import { ConfigError } from '../config/env-variables.ts';
+import { ConfigError } from '../config/env.ts';
 import type { RedisTarget } from '../config/redis-url.ts';
 
 /** Who we are to Redis. */

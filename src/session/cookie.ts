@@ -2,8 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import { parse, serialize } from 'cookie';
 import type { SerializeOptions } from 'cookie';
 import { sign, unsign } from 'cookie-signature';
-import { derive } from '../config/reloadable.ts';
-import type { Reloadable } from '../config/reloadable.ts';
+import { derive, type Reloadable } from '../config/reloadable.ts';
 import { createRecentValues } from '../recent-values.ts';
 
 /** A session cookie that we have signed. */

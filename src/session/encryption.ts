@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { derive } from '../config/reloadable.ts';
-import type { Reloadable } from '../config/reloadable.ts';
+import { derive, type Reloadable } from '../config/reloadable.ts';
 
 /** Seals text so that it opens only with a session key, the secret and the name it was encrypted with. */
 export interface Encryption {

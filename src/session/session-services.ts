@@ -1,6 +1,5 @@
 import type { Config } from '../config/load.ts';
-import { derive } from '../config/reloadable.ts';
-import type { Reloadable } from '../config/reloadable.ts';
+import { derive, type Reloadable } from '../config/reloadable.ts';
 import type { Getex } from '../redis/getex.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';

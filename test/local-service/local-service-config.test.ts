@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { loadLocalServiceConfig } from '../../src/local-service/config.ts';
 import { loadProcessSettings } from '../../src/local-service/process-settings.ts';
-import { ConfigError } from '../../src/config/env-variables.ts';
+import { ConfigError } from '../../src/config/env.ts';
 
 function problemsOf(load: () => unknown): readonly string[] {
   try {

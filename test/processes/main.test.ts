@@ -241,7 +241,7 @@ describe('npm start', () => {
     expect(await call.answered).toBe('cut off');
     const { output } = await program.ended();
     expect(output).toContain('"msg":"stopped"');
-    expect(output).not.toContain('nothing to read again');
+    expect(output).not.toContain('no secrets to reload');
   });
 
   test('ends at once on a second signal', async () => {

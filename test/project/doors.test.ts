@@ -90,7 +90,7 @@ const OPEN: [string, string][] = [
   ['src/main.ts', `process.once('SIGTERM', () => {});\n`],
   ['src/demo.ts', value('./local-service/local-service.ts')],
   ['src/cli/a.ts', value('../config/load.ts')],
-  ['src/cli/compose/a.ts', value('../../config/demo-client.ts')],
+  ['src/cli/compose/a.ts', value('../../config/schema.ts')],
   ['test/support/properties.ts', `import fc from 'fast-check';\nfc.nat();\n`],
   ['test/support/a.ts', value('../../src/local-service/local-service.ts')],
 ];

@@ -1,10 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { variables } from '../../config/schema.ts';
-import { DEMO_APP } from '../../config/demo-client.ts';
-import { ConfigError, readVariables } from '../../config/env-variables.ts';
-import type { Env } from '../../config/env-variables.ts';
+import { variables, DEMO_CLIENT } from '../../config/schema.ts';
+import { ConfigError, readVariables, type Env } from '../../config/env.ts';
 import { exitCodeOf } from '../../process.ts';
 
 // For docker-compose.yml: puts what is secret into a folder that the containers share, each in a file that only those who need it can
@@ -40,7 +38,7 @@ function putSecrets(folder: string, env: Env): void {
   if (all.length > 0) throw new ConfigError(all);
 
   // Without a word from the operator CLIENT_ID is the local service's.
-  const demoSecret = values.LOCAL_SERVICE_CLIENT_SECRET ?? DEMO_APP.secret;
+  const demoSecret = values.LOCAL_SERVICE_CLIENT_SECRET ?? DEMO_CLIENT.secret;
   put('client-secret', values.CLIENT_SECRET ?? demoSecret, OWNER_ONLY);
   const keys = values.SESSION_KEYS?.map((key) => key.toString('base64url')).join(',');
   if (keys !== undefined) put('session-keys', keys, OWNER_ONLY);

@@ -1,5 +1,5 @@
 import { settlesWithin } from '../../promises.ts';
-import type { Env } from '../../config/env-variables.ts';
+import type { Env } from '../../config/env.ts';
 import { configurationChecks, publicUrlChecks, redisChecks, serviceChecks, toFindings } from './checks.ts';
 import type { ConfigurationCheck, Finding } from './checks.ts';
 import { checkCookies } from './configuration/cookies.ts';

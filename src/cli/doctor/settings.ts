@@ -1,5 +1,5 @@
 import { readConfig } from '../../config/load.ts';
-import type { Env } from '../../config/env-variables.ts';
+import type { Env } from '../../config/env.ts';
 
 type Values = ReturnType<typeof readConfig>['values'];
 

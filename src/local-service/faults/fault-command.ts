@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer, oneOf } from '../../config/variable-schemas.ts';
+import { integer, oneOf } from '../../config/schema.ts';
 import { FAULT_KINDS, FAULT_RULES, FAULT_TARGETS } from './fault.ts';
 import type { Fault, FaultKind, FaultTarget } from './fault.ts';
 

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express';
-import { isLoopback } from '../../config/loopback.ts';
+import { isLoopback } from '../../config/schema.ts';
 import { ServiceError } from '../service-errors.ts';
 
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;

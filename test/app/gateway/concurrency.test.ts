@@ -14,8 +14,8 @@ let testApp: TestApp;
 const held: ServerResponse[] = [];
 beforeAll(async () => {
   testApp = await startTestApp({
-    MAX_CALLS: '10',
-    MAX_CALLS_PER_SESSION: '5',
+    MAX_REQUESTS: '10',
+    MAX_REQUESTS_PER_SESSION: '5',
     SERVICE_CONNECTIONS: '4',
     METRICS_PORT: '65000', // on: they tell how many calls are in flight
   });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { ConfigError } from '../../../src/config/env-variables.ts';
+import { ConfigError } from '../../../src/config/env.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { PrivateRedis } from '../../../src/redis/private-redis.ts';

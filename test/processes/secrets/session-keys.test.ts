@@ -91,7 +91,7 @@ describe('the log', () => {
     const { length: before } = process.logged();
     await replaceBy(to);
     const lines = process.logged().slice(before);
-    const ofKeys = lines.filter(({ msg }) => msg.startsWith('the session key'));
+    const ofKeys = lines.filter(({ msg }) => msg.startsWith('session key removed'));
     expect(ofKeys.map(({ level }) => level)).toEqual(warns ? ['warn'] : []);
     for (const key of [A, B]) expect(JSON.stringify(process.logged())).not.toContain(key);
   });

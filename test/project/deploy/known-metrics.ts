@@ -12,7 +12,7 @@ import { OTHER_METHODS } from '../../../src/http/access-log.ts';
 import { SERVICE_STATUSES } from '../../../src/upstream/service-metrics.ts';
 import { STATUSES } from '../../../src/observability/status-kinds.ts';
 import { ROUTES } from '../../../src/routes.ts';
-import { RELOAD_OUTCOMES } from '../../../src/config/secrets-reload-metrics.ts';
+import { RELOAD_OUTCOMES } from '../../../src/config/secrets-reload.ts';
 import { ENDS_OF_SESSION } from '../../../src/session/session-metrics.ts';
 import { packageVersion } from '../../support/package-version.ts';
 

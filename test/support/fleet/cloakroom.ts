@@ -59,7 +59,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
       at * Float64Array.BYTES_PER_ELEMENT,
     );
   };
-  const ofSecrets = () => logged().filter(({ msg }) => /^(?:no secret|secrets) /.test(msg));
+  const ofSecrets = () => logged().filter(({ msg }) => /^(?:no secrets|secrets) /.test(msg));
   const [, port = ''] = await program.prints(/"url":"http:\/\/[^"]*:(\d+)"[^\n]*"msg":"listening"/);
   return {
     url: `http://127.0.0.1:${port}`,

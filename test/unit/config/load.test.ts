@@ -1,122 +1,87 @@
 import { expect, test } from '@jest/globals';
-import { loadConfig, withPort } from '../../../src/config/load.ts';
-import { ConfigError } from '../../../src/config/env-variables.ts';
+import { loadConfig, variableNames, withPort, type Config } from '../../../src/config/load.ts';
+import { ConfigError } from '../../../src/config/env.ts';
 import { packageVersion } from '../../support/package-version.ts';
-import { minimalEnv } from './minimal-env.ts';
-import { problemsOf } from './problems-of.ts';
+import { minimalEnv, problemsOf } from './minimal-env.ts';
 
-test('what is not given has the default of the contract', () => {
-  expect(loadConfig(minimalEnv)).toEqual({
-    build: { version: packageVersion, revision: 'unknown' },
-    publicOrigin: 'http://localhost:3000',
-    publicUrlIsDefault: true,
-    host: '127.0.0.1',
-    port: 3000,
-    serviceOrigin: 'https://service.example.com',
-    clientId: 'an-app',
-    clientSecret: 'a-secret',
-    scopes: 'room:read room:write',
-    redis: { kind: 'single', tls: false, host: 'localhost', port: 6379, db: 0 },
-    redisPrefix: 'cloakroom:',
-    sessionKeys: [Buffer.alloc(32, 7)],
-    sessionIdleSeconds: 3600,
-    sessionMaxSeconds: 43_200,
-    cookieSameSite: 'lax',
-    refreshAheadSeconds: 60,
-    serviceTimeoutSeconds: 30,
-    tokenTimeoutSeconds: 10,
-    serviceConnections: 128,
-    clientHeadSeconds: 20,
-    clientRequestSeconds: 3600,
-    clientIdleSeconds: 75,
-    clientLingerSeconds: 30,
-    apiPaths: ['/api/public/v1/'],
-    maxCalls: 2048,
-    maxCallsPerSession: 512,
-    maxBodyBytes: 104_857_600,
-    workspaceItems: ['rooms', 'murals'],
-    pageSize: 25,
-    trustProxy: 0,
-    signInsPerAddress: 1000,
-    metricsPort: 0,
-    shutdownSeconds: 25,
-    logLevel: 'info',
-  });
+/** Variable, field of Config, its value in the minimal configuration (nearly always the default), a text, and its value. */
+const VARIABLES: [string, keyof Config, unknown, string, unknown][] = [
+  [
+    'PUBLIC_URL',
+    'publicOrigin',
+    'http://localhost:3000',
+    'https://App.example.com:443/',
+    'https://app.example.com',
+  ],
+  ['HOST', 'host', '127.0.0.1', '::', '::'],
+  ['PORT', 'port', 3000, '8080', 8080],
+  [
+    'SERVICE_URL',
+    'serviceOrigin',
+    minimalEnv.SERVICE_URL,
+    'https://service.internal:8000',
+    'https://service.internal:8000',
+  ],
+  ['ALLOW_INSECURE_SERVICE', 'allowInsecureService', false, 'true', true],
+  ['CLIENT_ID', 'clientId', minimalEnv.CLIENT_ID, 'id', 'id'],
+  ['CLIENT_SECRET', 'clientSecret', minimalEnv.CLIENT_SECRET, 'secret', 'secret'],
+  ['SCOPES', 'scopes', minimalEnv.SCOPES, ' Room:Read   room:write ', 'Room:Read room:write'],
+  [
+    'REDIS_URL',
+    'redis',
+    { kind: 'single', tls: false, host: 'localhost', port: 6379, db: 0 },
+    'redis://h/2',
+    { kind: 'single', tls: false, host: 'h', port: 6379, db: 2 },
+  ],
+  ['REDIS_PREFIX', 'redisPrefix', 'cloakroom:', 'app/', 'app/'],
+  [
+    'SESSION_KEYS',
+    'sessionKeys',
+    [Buffer.alloc(32, 7)],
+    `${'A'.repeat(43)}, ${'B'.repeat(42)}A`,
+    [Buffer.alloc(32), Buffer.from(`${'B'.repeat(42)}A`, 'base64url')],
+  ],
+  ['SESSION_IDLE_SECONDS', 'sessionIdleSeconds', 3600, '60', 60],
+  ['SESSION_MAX_SECONDS', 'sessionMaxSeconds', 43_200, '30', 30],
+  ['COOKIE_SAMESITE', 'cookieSameSite', 'lax', 'strict', 'strict'],
+  ['REFRESH_AHEAD_SECONDS', 'refreshAheadSeconds', 60, '0', 0],
+  ['SERVICE_TIMEOUT_SECONDS', 'serviceTimeoutSeconds', 30, '5', 5],
+  ['TOKEN_TIMEOUT_SECONDS', 'tokenTimeoutSeconds', 10, '6', 6],
+  ['SERVICE_CONNECTIONS', 'serviceConnections', 128, '7', 7],
+  ['CLIENT_HEAD_SECONDS', 'clientHeadSeconds', 20, '11', 11],
+  ['CLIENT_REQUEST_SECONDS', 'clientRequestSeconds', 3600, '12', 12],
+  ['CLIENT_IDLE_SECONDS', 'clientIdleSeconds', 75, '13', 13],
+  ['CLIENT_LINGER_SECONDS', 'clientLingerSeconds', 30, '14', 14],
+  [
+    'API_PATHS',
+    'apiPaths',
+    ['/api/public/v1/'],
+    '/api/public/v1, /api/other/',
+    ['/api/public/v1/', '/api/other/'],
+  ],
+  ['MAX_REQUESTS', 'maxRequests', 2048, '9', 9],
+  ['MAX_REQUESTS_PER_SESSION', 'maxRequestsPerSession', 512, '10', 10],
+  ['MAX_BODY_BYTES', 'maxBodyBytes', 104_857_600, '8', 8],
+  ['WORKSPACE_ITEMS', 'workspaceItems', ['rooms', 'murals'], 'rooms', ['rooms']],
+  ['PAGE_SIZE', 'pageSize', 25, '100', 100],
+  ['TRUST_PROXY', 'trustProxy', 0, '2', 2],
+  ['SIGN_INS_PER_ADDRESS', 'signInsPerAddress', 1000, '50', 50],
+  ['METRICS_PORT', 'metricsPort', 0, '9090', 9090],
+  ['SHUTDOWN_SECONDS', 'shutdownSeconds', 25, '3', 3],
+  ['LOG_LEVEL', 'logLevel', 'info', 'silent', 'silent'],
+];
+
+test.each(VARIABLES)('%s is read into %s', (name, field, minimal, text, value) => {
+  expect(loadConfig(minimalEnv)[field]).toEqual(minimal);
+  expect(loadConfig({ ...minimalEnv, [name]: text })[field]).toEqual(value);
 });
 
-test('every variable is taken up', () => {
-  const config = loadConfig({
-    NODE_ENV: 'production',
-    PUBLIC_URL: 'https://App.example.com:443/',
-    HOST: '::',
-    PORT: '8080',
-    SERVICE_URL: 'http://service.internal:8000',
-    ALLOW_INSECURE_SERVICE: 'true',
-    CLIENT_ID: 'id',
-    CLIENT_SECRET: 'secret',
-    SCOPES: ' Room:Read   room:write ',
-    REDIS_URL: 'rediss://:pw@redis.example.com/2',
-    REDIS_PREFIX: 'app/',
-    SESSION_KEYS: `${'A'.repeat(43)}, ${'B'.repeat(42)}A`,
-    SESSION_IDLE_SECONDS: '60',
-    SESSION_MAX_SECONDS: '30',
-    COOKIE_SAMESITE: 'strict',
-    REFRESH_AHEAD_SECONDS: '0',
-    SERVICE_TIMEOUT_SECONDS: '5',
-    TOKEN_TIMEOUT_SECONDS: '6',
-    SERVICE_CONNECTIONS: '7',
-    CLIENT_HEAD_SECONDS: '11',
-    CLIENT_REQUEST_SECONDS: '12',
-    CLIENT_IDLE_SECONDS: '13',
-    CLIENT_LINGER_SECONDS: '14',
-    API_PATHS: '/api/public/v1, /api/other/',
-    MAX_CALLS: '9',
-    MAX_CALLS_PER_SESSION: '10',
-    MAX_BODY_BYTES: '8',
-    WORKSPACE_ITEMS: 'rooms',
-    PAGE_SIZE: '100',
-    TRUST_PROXY: '2',
-    SIGN_INS_PER_ADDRESS: '50',
-    METRICS_PORT: '9090',
-    SHUTDOWN_SECONDS: '3',
-    LOG_LEVEL: 'silent',
-  });
-  expect(config).toEqual({
-    build: { version: packageVersion, revision: 'unknown' },
-    publicOrigin: 'https://app.example.com',
-    publicUrlIsDefault: false,
-    host: '::',
-    port: 8080,
-    serviceOrigin: 'http://service.internal:8000',
-    clientId: 'id',
-    clientSecret: 'secret',
-    scopes: 'Room:Read room:write',
-    redis: { kind: 'single', tls: true, host: 'redis.example.com', port: 6379, db: 2, password: 'pw' },
-    redisPrefix: 'app/',
-    sessionKeys: [Buffer.alloc(32), Buffer.from(`${'B'.repeat(42)}A`, 'base64url')],
-    sessionIdleSeconds: 60,
-    sessionMaxSeconds: 30,
-    cookieSameSite: 'strict',
-    refreshAheadSeconds: 0,
-    serviceTimeoutSeconds: 5,
-    tokenTimeoutSeconds: 6,
-    serviceConnections: 7,
-    clientHeadSeconds: 11,
-    clientRequestSeconds: 12,
-    clientIdleSeconds: 13,
-    clientLingerSeconds: 14,
-    apiPaths: ['/api/public/v1/', '/api/other/'],
-    maxCalls: 9,
-    maxCallsPerSession: 10,
-    maxBodyBytes: 8,
-    workspaceItems: ['rooms'],
-    pageSize: 100,
-    trustProxy: 2,
-    signInsPerAddress: 50,
-    metricsPort: 9090,
-    shutdownSeconds: 3,
-    logLevel: 'silent',
-  });
+test('the configuration has a field for each variable, and the build', () => {
+  expect(VARIABLES.map(([name]) => name)).toEqual(variableNames);
+  const fields = VARIABLES.map(([, field]) => field);
+  const config = loadConfig(minimalEnv);
+  expect(Object.keys(config).toSorted()).toEqual([...fields, 'build', 'publicUrlIsDefault'].toSorted());
+  expect(config.build).toEqual({ version: packageVersion, revision: 'unknown' });
 });
 
 test('an empty variable counts as unset', () => {

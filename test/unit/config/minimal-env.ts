@@ -1,4 +1,7 @@
-/** What must be given; everything else has a default. */
+import { ConfigError } from '../../../src/config/env.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+
+/** Every variable that is required. */
 export const minimalEnv = {
   SERVICE_URL: 'https://service.example.com',
   CLIENT_ID: 'an-app',
@@ -7,3 +10,14 @@ export const minimalEnv = {
   REDIS_URL: 'redis://localhost',
   SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
 };
+
+/** The problems of a configuration; none where it loads. */
+export function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}

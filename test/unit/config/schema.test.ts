@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { loadConfig } from '../../../src/config/load.ts';
-import { minimalEnv } from './minimal-env.ts';
-import { problemsOf } from './problems-of.ts';
+import { minimalEnv, problemsOf } from './minimal-env.ts';
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64url');
 
@@ -27,8 +26,8 @@ test.each([
   ['API_PATHS', '/api/v1.2/a-b_c~d'],
   ['WORKSPACE_ITEMS', 'rooms, whiteboards-2'],
   ['LOG_LEVEL', 'trace'],
-  ['MAX_CALLS', '1'],
-  ['MAX_CALLS_PER_SESSION', '65535'],
+  ['MAX_REQUESTS', '1'],
+  ['MAX_REQUESTS_PER_SESSION', '65535'],
   ['MAX_BODY_BYTES', '0'],
   ['SIGN_INS_PER_ADDRESS', '0'],
 ])('%s may be %j', (name, value) => {
@@ -119,8 +118,8 @@ test.each([
   ['API_PATHS', '/api/a\\b'],
   ['API_PATHS', '/api/a\u007f'],
   ['API_PATHS', '/api/a b'],
-  ['MAX_CALLS', '0'],
-  ['MAX_CALLS_PER_SESSION', 'many'],
+  ['MAX_REQUESTS', '0'],
+  ['MAX_REQUESTS_PER_SESSION', 'many'],
   ['MAX_BODY_BYTES', '100MB'],
   ['MAX_BODY_BYTES', '99999999999999999999'],
   ['WORKSPACE_ITEMS', 'Rooms'],

@@ -1,4 +1,4 @@
-import { isLoopback } from '../../../config/loopback.ts';
+import { isLoopback } from '../../../config/schema.ts';
 import type { Settings } from '../settings.ts';
 import { ok, skipped, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';

@@ -1,11 +1,10 @@
-import { DEMO_APP } from '../../../config/demo-client.ts';
-import { isLoopback } from '../../../config/loopback.ts';
+import { DEMO_CLIENT, isLoopback } from '../../../config/schema.ts';
 import type { Settings } from '../settings.ts';
 import { ok, problem } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 
 /** What `.env.example` begins with, too. */
-const DEMO = { CLIENT_ID: DEMO_APP.id, CLIENT_SECRET: DEMO_APP.secret } as const;
+const DEMO = { CLIENT_ID: DEMO_CLIENT.id, CLIENT_SECRET: DEMO_CLIENT.secret } as const;
 
 /** The demo's app and secret, in production or before a service on another host. */
 export function checkDemoValues({ values, isProduction }: Settings): Verdict {

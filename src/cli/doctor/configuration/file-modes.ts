@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { fileVariableNames } from '../../../config/load.ts';
-import type { Env } from '../../../config/env-variables.ts';
+import { fileVariables } from '../../../config/schema.ts';
+import type { Env } from '../../../config/env.ts';
 import { ok, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 
@@ -9,7 +9,7 @@ const TOO_OPEN = 0o027;
 
 /** Who else may open the files that secrets come from. Their paths are not told: a secret may stand in their place. */
 export function checkFileModes(env: Env): Verdict {
-  const given = fileVariableNames.map((name) => `${name}_FILE`).filter((name) => env[name]);
+  const given = fileVariables.map((name) => `${name}_FILE`).filter((name) => env[name]);
   if (given.length === 0) return ok('No secret comes from a file.');
   const open = given.filter((name) => isTooOpen(env[name] ?? ''));
   if (open.length === 0) return ok(`${given.join(', ')}: for Cloakroom only.`);

@@ -1,9 +1,10 @@
-import { fileVariableNames, variableNames } from '../../../config/load.ts';
-import type { Env } from '../../../config/env-variables.ts';
+import { variableNames } from '../../../config/load.ts';
+import { fileVariables } from '../../../config/schema.ts';
+import type { Env } from '../../../config/env.ts';
 import { ok, warning } from '../verdict.ts';
 import type { Verdict } from '../verdict.ts';
 
-const FILE_NAMES = fileVariableNames.map((name) => `${name}_FILE`);
+const FILE_NAMES = fileVariables.map((name) => `${name}_FILE`);
 const KNOWN = [...variableNames, ...FILE_NAMES];
 /** HOST and PORT have too many neighbours. */
 const SHORTEST = 6;

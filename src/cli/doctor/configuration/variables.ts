@@ -1,5 +1,5 @@
 import { variableNames } from '../../../config/load.ts';
-import { isMissing } from '../../../config/env-variables.ts';
+import { isMissing } from '../../../config/env.ts';
 import type { Finding } from '../checks.ts';
 import type { Settings } from '../settings.ts';
 import { ok, problem } from '../verdict.ts';

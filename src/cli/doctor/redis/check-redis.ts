@@ -1,4 +1,4 @@
-import { isLoopback } from '../../../config/loopback.ts';
+import { isLoopback } from '../../../config/schema.ts';
 import type { RedisTarget } from '../../../config/redis-url.ts';
 import { redisChecks } from '../checks.ts';
 import type { RedisCheck } from '../checks.ts';

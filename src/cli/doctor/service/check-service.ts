@@ -1,4 +1,4 @@
-import { isLoopback } from '../../../config/loopback.ts';
+import { isLoopback } from '../../../config/schema.ts';
 import { serviceChecks } from '../checks.ts';
 import type { ServiceCheck } from '../checks.ts';
 import { aheadBy, aheadInWords } from '../clock.ts';

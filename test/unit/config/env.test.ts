@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { loadConfig } from '../../../src/config/load.ts';
-import { minimalEnv } from './minimal-env.ts';
-import { problemsOf } from './problems-of.ts';
+import { minimalEnv, problemsOf } from './minimal-env.ts';
 
 let folder: string;
 

@@ -2,51 +2,51 @@ import { EventEmitter } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { takeHangUps } from '../../../src/config/sighup.ts';
-import { CLIENT_ID } from '../../support/constants.ts';
-import { eventually } from '../../support/eventually.ts';
-import { startProgram } from '../../support/programs.ts';
+import { catchSighup } from '../../src/process.ts';
+import { CLIENT_ID } from '../support/constants.ts';
+import { eventually } from '../support/eventually.ts';
+import { startProgram } from '../support/programs.ts';
 
-/** A process as far as this signal goes. */
+/** A process that can only get SIGHUP. */
 function createSelf() {
   const signals = new EventEmitter();
-  return { hangUps: takeHangUps(signals as NodeJS.Process), hangUp: () => signals.emit('SIGHUP') };
+  return { sighup: catchSighup(signals as NodeJS.Process), hangUp: () => signals.emit('SIGHUP') };
 }
 
 const turn = async () => new Promise(setImmediate);
 
-test('a signal that comes before anyone can answer it is answered then', async () => {
-  const { hangUps, hangUp } = createSelf();
+test('a SIGHUP before there is a task runs it as soon as there is one', async () => {
+  const { sighup, hangUp } = createSelf();
   hangUp();
-  const answered = new Promise<string>((resolve) => hangUps.answer(async () => resolve('answered')));
-  expect(await answered).toBe('answered');
+  const ran = new Promise<string>((resolve) => sighup.handle(async () => resolve('ran')));
+  expect(await ran).toBe('ran');
 });
 
-test('signals are answered one after the other', async () => {
-  const { hangUps, hangUp } = createSelf();
-  const told: string[] = [];
+test('two SIGHUPs run the task one after the other', async () => {
+  const { sighup, hangUp } = createSelf();
+  const steps: string[] = [];
   const all = new Promise<void>((resolve) => {
-    hangUps.answer(async () => {
-      told.push('begun');
+    sighup.handle(async () => {
+      steps.push('started');
       await turn();
-      told.push('done');
-      if (told.length === 4) resolve();
+      steps.push('done');
+      if (steps.length === 4) resolve();
     });
   });
   hangUp();
   hangUp();
   await all;
-  expect(told).toEqual(['begun', 'done', 'begun', 'done']);
+  expect(steps).toEqual(['started', 'done', 'started', 'done']);
 });
 
-test('once it is to be ignored a signal is not answered', async () => {
-  const { hangUps, hangUp } = createSelf();
-  let answers = 0;
-  hangUps.answer(async () => void (answers += 1));
-  hangUps.ignore();
+test('an ignored SIGHUP runs no task', async () => {
+  const { sighup, hangUp } = createSelf();
+  let runs = 0;
+  sighup.handle(async () => void (runs += 1));
+  sighup.ignore();
   hangUp();
   await turn();
-  expect(answers).toBe(0);
+  expect(runs).toBe(0);
 });
 
 function isRunning(pid: number): boolean {
@@ -69,7 +69,7 @@ const ENV = {
   SESSION_KEYS: Buffer.alloc(32, 7).toString('base64url'),
 };
 
-/** The app in a terminal of its own, and its process id; what it prints goes to a file. */
+/** Starts the app in a terminal of its own. Its output goes to a file. */
 async function startInTerminal() {
   const command = `echo "pid=$$"; exec '${process.execPath}' dist/main.js >"$TMPDIR/printed" 2>&1`;
   const program = await startProgram('script', ['--quiet', '--command', command, '/dev/null'], ENV);
@@ -87,39 +87,39 @@ async function startInTerminal() {
   };
 }
 
-test('in a terminal that is there, the signal asks to read secrets again', async () => {
+test('SIGHUP from an open terminal reloads secrets', async () => {
   await using started = await startInTerminal();
   process.kill(started.pid, 'SIGHUP');
-  await eventually(async () => (await started.printed()).includes('nothing to read again'));
+  await eventually(async () => (await started.printed()).includes('no secrets to reload'));
   expect(isRunning(started.pid)).toBe(true);
 });
 
-test('a process whose terminal was closed ends', async () => {
+test('closing the terminal ends the process', async () => {
   await using started = await startInTerminal();
   started.program.child.kill('SIGKILL'); // and with it the terminal that it made
   await eventually(async () => !isRunning(started.pid));
-  expect(await started.printed()).not.toContain('nothing to read again');
+  expect(await started.printed()).not.toContain('no secrets to reload');
 });
 
-/** Sends the signal at the first moment at which it is taken, and tells how much of the app was read by then. */
-const HANG_UP_AT_ONCE = `
+/** Sends SIGHUP as soon as it is caught, and prints how many packages were loaded by then. */
+const SEND_SIGHUP_AT_ONCE = `
   import { createRequire } from 'node:module';
   const { cache } = createRequire('/');
   const on = process.on;
   process.on = function (name, listener) {
     on.call(this, name, listener);
     if (name === 'SIGHUP') {
-      console.log('packages read: ' + Object.keys(cache).length);
+      console.log('packages loaded: ' + Object.keys(cache).length);
       process.kill(process.pid, name);
     }
     return this;
   };
 `;
 
-test('a signal that comes before anything else is read is answered once the app is there', async () => {
-  const early = `data:text/javascript,${encodeURIComponent(HANG_UP_AT_ONCE)}`;
+test('a SIGHUP during start-up reloads secrets once the app runs', async () => {
+  const early = `data:text/javascript,${encodeURIComponent(SEND_SIGHUP_AT_ONCE)}`;
   await using program = await startProgram(process.execPath, ['--import', early, 'dist/main.js'], ENV);
-  const [, read] = await program.prints(/packages read: (\d+)/);
-  await program.prints(/nothing to read again/);
-  expect(read).toBe('0');
+  const [, loaded] = await program.prints(/packages loaded: (\d+)/);
+  await program.prints(/no secrets to reload/);
+  expect(loaded).toBe('0');
 });
