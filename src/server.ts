@@ -1,38 +1,35 @@
-import { createServer as createHttpServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { createApp } from './app.ts';
-import { createGateway } from './gateway/handler.ts';
 import { AppError } from './errors.ts';
-import { refuseBadRequests } from './http/bad-requests.ts';
-import { continueOnRead, trackConnections } from './http/connection.ts';
-import { createShutdown } from './http/shutdown.ts';
-import type { Shutdown } from './http/shutdown.ts';
+import { createGateway } from './gateway/handler.ts';
+import { HttpServer } from './http/http-server.ts';
 import type { BoundPort } from './http/listening.ts';
 import { sendProblem } from './http/problem.ts';
 import { judgeFraming } from './http/request-framing.ts';
 import { toStrictTransport } from './http/security-headers.ts';
 import type { Services } from './services.ts';
 
-/** A server that accepts connections. While it drains it says that it is not ready, and new requests get a 503. */
-export interface RunningServer extends Pick<Shutdown, 'drain'> {
+/** A server that accepts connections. */
+export interface RunningServer {
   readonly server: Server;
-  /** The address that it listens on, as opposed to the one that browsers use. */
+  /** The URL that it listens on, as opposed to the one that browsers use. */
   readonly url: string;
+  /** Shuts the server down. Resolves with whether it took at most `withinMs`. Until then new requests get a 503. */
+  drain(withinMs: number): Promise<boolean>;
 }
 
 /** How often Node looks for requests that take too long. */
 const CHECK_TIMEOUTS_MS = 500;
 /**
- * A path, or `*` for the server as a whole (RFC 9112 §3.2). Express would read any other form with url.parse(), which finds
- * pages in it, and may print it as a warning.
+ * A path, or `*` for the server as a whole (RFC 9112 §3.2). Express would parse any other form with url.parse(), which finds
+ * pages in it, and may print it in a warning.
  */
 const NAMES_A_PATH = /^(?:\/[^#]*|\*)$/;
-/** How a load balancer asks whether it may send requests. */
-const READY = /^\/readyz(?:\?|$)/;
+const READINESS_CHECK = /^\/readyz(?:\?|$)/;
 
 /**
- * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are no
- * HTTP request reach neither. `checkTimeoutsMs` is how often a client's time is looked at; tests look more often.
+ * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are no HTTP
+ * request reach neither. Tests look for slow requests more often than CHECK_TIMEOUTS_MS.
  */
 export async function startServer(
   services: Services,
@@ -41,35 +38,28 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { config, log, accessLog } = services;
   const requestMs = config.clientRequestSeconds * 1_000;
-  const server = createHttpServer({
-    keepAliveTimeout: config.clientIdleSeconds * 1_000,
-    headersTimeout: Math.min(config.clientHeadSeconds * 1_000, requestMs),
-    requestTimeout: requestMs,
-    connectionsCheckingInterval: checkTimeoutsMs,
-    requireHostHeader: false, // judgeFraming() checks it, and closes the connection
+  const http = new HttpServer({
+    log,
+    limits: {
+      headersTimeout: Math.min(config.clientHeadSeconds * 1_000, requestMs),
+      requestTimeout: requestMs,
+      keepAliveTimeout: config.clientIdleSeconds * 1_000,
+      connectionsCheckingInterval: checkTimeoutsMs,
+    },
+    lingerMs: config.clientLingerSeconds * 1_000,
+    silenceMs: config.serviceTimeoutSeconds * 1_000,
+    behindLoadBalancer: config.trustProxy > 0,
+    // A proxy passes on any client's request for /readyz: that is not its own check.
+    isReadinessCheck: ({ url = '', headers }) =>
+      READINESS_CHECK.test(url) && (config.trustProxy === 0 || headers['x-forwarded-for'] === undefined),
   });
-  server.maxHeadersCount = 0; // see request-framing.ts
-  const connections = trackConnections(
-    server,
-    config.clientLingerSeconds * 1_000,
-    config.serviceTimeoutSeconds * 1_000,
+  const gateway = createGateway(services, (req) => http.refuses(req));
+  const app = createApp(services, gateway, () => http.isDraining);
+  const strictTransport = new Map(
+    Object.entries(toStrictTransport(config.publicOrigin.startsWith('https:'))),
   );
-  refuseBadRequests(server, connections, log);
-  continueOnRead(server);
-  const shutdown = createShutdown(server, connections, {
-    // A check through a proxy is not the proxy's own: any client may send it.
-    isCheck: ({ url = '', headers }) =>
-      READY.test(url) && (config.trustProxy === 0 || headers['x-forwarded-for'] === undefined),
-    behindBalancer: config.trustProxy > 0,
-  });
-  const strictTransport = toStrictTransport(config.publicOrigin.startsWith('https:'));
-  const gateway = createGateway(services, ({ socket }) => {
-    const connection = connections.get(socket);
-    return connection !== undefined && shutdown.refuses(connection);
-  });
-  const app = createApp(services, gateway, shutdown.isDraining);
 
-  const handle = (req: IncomingMessage, res: ServerResponse) => {
+  await http.listen(bound, (req, res) => {
     const target = req.url ?? '';
     if (target.startsWith('/api/')) {
       gateway(req, res); // judges the framing itself
@@ -77,24 +67,14 @@ export async function startServer(
     }
     const refusal =
       judgeFraming(req) ?? (NAMES_A_PATH.test(target) ? null : new AppError('bad_request_target'));
-    if (refusal === null) {
-      // No page uses a body. Node keeps each chunk of it as an object, and a handler may wait for Redis.
-      req.resume();
-      app(req, res);
+    if (refusal !== null) {
+      accessLog.track(req, res, target);
+      sendProblem(res.setHeaders(strictTransport), refusal);
       return;
     }
-    accessLog.track(req, res, target);
-    res.setHeaders(new Map(Object.entries(strictTransport)));
-    sendProblem(res, refusal);
-  };
-  server.on('request', (req: IncomingMessage, res: ServerResponse) => {
-    const connection = connections.get(req.socket);
-    connection?.begin(req, res, () => {
-      shutdown.watch(connection, req, res);
-      handle(req, res);
-    });
+    // No page uses a body. Node keeps each chunk of it as an object, and a handler may wait for Redis.
+    req.resume();
+    app(req, res);
   });
-
-  await bound.handOver(server);
-  return { server, url: bound.url, drain: shutdown.drain };
+  return { server: http.server, url: bound.url, drain: async (withinMs) => http.drain(withinMs) };
 }

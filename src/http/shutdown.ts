@@ -1,104 +1,110 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Server as NetServer } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
-import { createBalancerWatch } from './load-balancer-watch.ts';
+import type { Socket } from 'node:net';
+import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
 import { createDeferred, settlesWithin } from '../promises.ts';
-import type { Connection, Connections } from './connection.ts';
+import { GRACE_MS, type Connection, type Drain } from './connection.ts';
+import { stopListening } from './node-internals.ts';
 
-/** Shuts a server down without losing a request. */
-export interface Shutdown {
-  readonly isDraining: () => boolean;
-  /** Hears of each request that a connection has begun. */
-  readonly watch: (connection: Connection, req: IncomingMessage, res: ServerResponse) => void;
-  /**
-   * Whether the request that a connection has begun came too late. The first one on a connection that was opened just
-   * before the drain, or since, did not: the client could not know.
-   */
-  readonly refuses: (connection: Connection) => boolean;
-  /**
-   * Lets requests in progress finish, and resolves when all connections are closed. Resolves false where that took longer
-   * than `withinMs` and the rest was destroyed. Where a load balancer polls readiness, the server accepts new connections
-   * until the load balancer has been told; elsewhere it stops at once.
-   */
-  readonly drain: (withinMs: number) => Promise<boolean>;
+export interface ShutdownOptions {
+  readonly isReadinessCheck: (req: IncomingMessage) => boolean;
+  /** Whether clients are load balancers: these keep idle connections, and retry elsewhere when one closes. */
+  readonly behindLoadBalancer: boolean;
 }
 
-interface ShutdownOptions {
-  /** Recognises a readiness check. */
-  readonly isCheck?: (req: IncomingMessage) => boolean;
-  /** Whether clients are load balancers, which keep idle connections and retry when one closes. */
-  readonly behindBalancer?: boolean;
-}
-
-/** A client that sends before it knows of the drain is heard within this time. */
-const GRACE_MS = 500;
-/** The share of the drain during which new connections are accepted at most. */
-const OPEN_SHARE = 1 / 3;
+/** The share of the drain during which the server accepts new connections at most. */
+const ACCEPTING_SHARE = 1 / 3;
 /** A closing connection waits no longer than this for the client, or half of the drain. */
 const LINGER_MS = 2_000;
+/** A client that checks readiness less often than this is not a load balancer. */
+const CHECKS_WITHIN_MS = 11_000;
 
-export function createShutdown(
-  server: Server,
-  connections: Connections,
-  options: ShutdownOptions = {},
-): Shutdown {
-  const { isCheck = () => false, behindBalancer = false } = options;
-  let drainingSince = Infinity;
-  const isDraining = () => drainingSince < Infinity;
-  const balancer = createBalancerWatch();
-  const empty = createDeferred<void>();
-  const closeIfIdle = (connection: Connection) => {
-    if (!connection.isResponding) connection.close();
-  };
-  // Input that arrived while this process was held up is read first.
-  const closeAfterGrace = (connection: Connection) =>
-    setTimeout(() => setImmediate(closeIfIdle, connection), GRACE_MS).unref();
-  // A load balancer retries when an idle connection closes, and passes a 503 on. Other clients get the 503.
-  const closeIdle = behindBalancer ? closeIfIdle : closeAfterGrace;
-  /** Whether the client opened the connection for a request that has not come yet. */
-  const isFresh = ({ openedAt }: Connection) => openedAt > drainingSince - GRACE_MS;
+/**
+ * Shuts a server down without losing a request. A load balancer that polls readiness is told first, and the server serves what
+ * it sends until then (docs/decisions/0015).
+ */
+export class Shutdown {
+  readonly #server: Server;
+  readonly #connections: ReadonlyMap<Socket, Connection>;
+  readonly #options: ShutdownOptions;
+  #drain: Drain | null = null;
+  readonly #loadBalancerTold = createDeferred<void>();
+  #requestedAt = -Infinity;
+  #checkedAt = -Infinity;
+  /** The longest recent time between two checks. Older ones fade: two load balancers check at odd intervals. */
+  #checkIntervalMs = 0;
 
-  server.on('connection', (socket) => {
-    socket.once('close', () => {
-      if (isDraining() && connections.size === 0) empty.resolve();
-    });
-  });
+  constructor(
+    server: Server,
+    connections: ReadonlyMap<Socket, Connection>,
+    options: Partial<ShutdownOptions>,
+  ) {
+    this.#server = server;
+    this.#connections = connections;
+    this.#options = { isReadinessCheck: () => false, behindLoadBalancer: false, ...options };
+  }
 
-  return {
-    isDraining,
-    watch(connection, req, res) {
-      if (isDraining()) connection.announceClose();
-      if (!isCheck(req)) balancer.called();
-      else {
-        balancer.checked();
-        if (isDraining()) res.once('finish', balancer.told);
-      }
-      res.once('close', () => isDraining() && closeIdle(connection));
-    },
-    refuses: (connection) => isDraining() && !(connection.requestCount === 1 && isFresh(connection)),
-    async drain(withinMs) {
-      drainingSince = performance.now();
-      connections.shortenLinger(Math.min(LINGER_MS, withinMs / 2));
-      for (const connection of connections) {
-        if (connection.isResponding) connection.announceClose();
-        else if (connection.requestCount > 0 || !isFresh(connection)) closeIdle(connection);
-      }
-      await balancer.untilGone(GRACE_MS, drainingSince + withinMs * OPEN_SHARE);
+  get isDraining(): boolean {
+    return this.#drain !== null;
+  }
 
-      // Not http.Server's close(): that destroys idle connections at once, with a request that may just be arriving.
-      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-      if (connections.size === 0) empty.resolve();
-      for (const connection of connections) closeAfterGrace(connection);
-      const leftMs = drainingSince + withinMs - performance.now();
-      const inTime = await settlesWithin(Promise.all([closed, empty.promise]), leftMs);
-      // Handlers learn that their client is gone before their dependencies are closed.
-      await Promise.all([...connections].map(destroy));
-      await turn();
-      return inTime;
-    },
-  };
+  onConnection(connection: Connection): void {
+    if (this.#drain !== null) connection.drain(this.#drain);
+  }
+
+  /** Learns from each request whether a load balancer polls readiness, and whether it still sends requests. */
+  onRequest(req: IncomingMessage, res: ServerResponse): void {
+    const now = performance.now();
+    if (!this.#options.isReadinessCheck(req)) {
+      this.#requestedAt = now;
+      return;
+    }
+    const intervalMs = now - this.#checkedAt;
+    this.#checkIntervalMs =
+      intervalMs > CHECKS_WITHIN_MS ? 0 : Math.max(intervalMs, this.#checkIntervalMs / 2);
+    this.#checkedAt = now;
+    if (this.isDraining) res.once('finish', this.#loadBalancerTold.resolve);
+  }
+
+  /**
+   * Lets requests in progress finish, and resolves with true once all connections are closed. After `withinMs` destroys the rest
+   * and resolves with false.
+   */
+  async drain(withinMs: number): Promise<boolean> {
+    const startedAt = performance.now();
+    const idleMs = this.#options.behindLoadBalancer ? 0 : GRACE_MS;
+    this.#drain = { startedAt, idleMs, lingerMs: Math.min(LINGER_MS, withinMs / 2) };
+    for (const connection of this.#connections.values()) connection.drain(this.#drain);
+    await this.#untilLoadBalancerLeaves(startedAt + withinMs * ACCEPTING_SHARE);
+
+    stopListening(this.#server);
+    const connections = [...this.#connections.values()];
+    for (const connection of connections) connection.closeWhenIdle(GRACE_MS);
+    const closed = Promise.all(connections.map(untilClosed));
+    const inTime = await settlesWithin(closed, startedAt + withinMs - performance.now());
+    // Handlers learn that their client has gone before their dependencies are closed.
+    for (const { socket } of connections) socket.destroy();
+    await closed;
+    await immediate();
+    return inTime;
+  }
+
+  /**
+   * Resolves once a readiness check has been answered, if one is due, and no request has arrived for GRACE_MS: those on their way
+   * are here, and others go elsewhere. Resolves at once where nothing polls readiness, and at `latest` in any case.
+   */
+  async #untilLoadBalancerLeaves(latest: number): Promise<void> {
+    // A check may be late by as much as the time between two.
+    const dueBy = Math.min(this.#checkedAt + 2 * this.#checkIntervalMs, latest);
+    if (dueBy <= performance.now()) return;
+    await settlesWithin(this.#loadBalancerTold.promise, dueBy - performance.now());
+    let quietAt = performance.now() + GRACE_MS;
+    while (performance.now() < Math.min(quietAt, latest)) {
+      await delay(Math.min(quietAt, latest) - performance.now());
+      quietAt = Math.max(quietAt, this.#requestedAt + GRACE_MS);
+    }
+  }
 }
 
-async function destroy({ socket }: Connection): Promise<void> {
-  await new Promise((resolve) => socket.once('close', resolve).destroy());
+async function untilClosed({ socket }: Connection): Promise<void> {
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
 }

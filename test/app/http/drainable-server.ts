@@ -1,26 +1,25 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { trackConnections } from '../../../src/http/connection.ts';
-import { createShutdown } from '../../../src/http/shutdown.ts';
-import type { Shutdown } from '../../../src/http/shutdown.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HttpServer } from '../../../src/http/http-server.ts';
+import { bindPort } from '../../../src/http/listening.ts';
+import type { ShutdownOptions } from '../../../src/http/shutdown.ts';
+import { createLog } from '../../../src/observability/logger.ts';
 
 /** Far beyond any test. */
 const LONG_MS = 60_000;
 
-/** A server that can drain. Its handler hears whether the drain refuses a request. */
-export function createDrainable(
+/** A server on a bound port. `listen()` starts it; its handler learns whether the drain refuses a request. */
+export async function createDrainable(
   handle: (req: IncomingMessage, res: ServerResponse, isRefused: boolean) => unknown,
-  options: Parameters<typeof createShutdown>[2] = {},
-): { readonly server: Server } & Pick<Shutdown, 'drain' | 'isDraining'> {
-  const server = createServer();
-  const connections = trackConnections(server, LONG_MS, LONG_MS);
-  const { drain, isDraining, watch, refuses } = createShutdown(server, connections, options);
-  server.on('request', (req, res) => {
-    const connection = connections.get(req.socket);
-    connection?.begin(req, res, () => {
-      watch(connection, req, res);
-      handle(req, res, refuses(connection));
-    });
-  });
-  return { server, drain, isDraining };
+  options: Partial<ShutdownOptions> = {},
+) {
+  const bound = await bindPort('127.0.0.1', 0);
+  const log = createLog('silent');
+  const http = new HttpServer({ log, lingerMs: LONG_MS, silenceMs: LONG_MS, ...options });
+  return {
+    port: bound.port,
+    http,
+    server: http.server,
+    drain: async (withinMs: number) => http.drain(withinMs),
+    listen: async () => http.listen(bound, (req, res) => void handle(req, res, http.refuses(req))),
+  };
 }

@@ -1,11 +1,8 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { Shutdown } from '../../../src/http/shutdown.ts';
-import { bindPort } from '../../../src/http/listening.ts';
 import { holdUp } from '../../support/hold-up.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 import { createDrainable } from './drainable-server.ts';
@@ -24,20 +21,16 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-interface TestApp extends Pick<Shutdown, 'drain'> {
-  readonly server: Server;
-  readonly port: number;
-}
+type TestApp = Awaited<ReturnType<typeof serve>>;
 
-/** A server whose answers tell whether it refuses the request as a new call. */
-async function serve(behindBalancer = false): Promise<TestApp> {
-  const bound = await bindPort('127.0.0.1', 0);
-  const { server, drain } = createDrainable(
+/** A server whose responses tell whether the drain refuses the request. */
+async function serve(behindLoadBalancer = false) {
+  const drainable = await createDrainable(
     (_req, res, isRefused) => res.end(isRefused ? 'refused' : 'served'),
-    { isCheck: ({ url }) => url === '/check', behindBalancer },
+    { isReadinessCheck: ({ url }) => url === '/check', behindLoadBalancer },
   );
-  await bound.handOver(server);
-  return { server, drain, port: bound.port };
+  await drainable.listen();
+  return drainable;
 }
 
 /** A connection that the server has accepted. */

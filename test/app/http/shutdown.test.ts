@@ -5,7 +5,6 @@ import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
-import { bindPort } from '../../../src/http/listening.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDrainable } from './drainable-server.ts';
 
@@ -13,13 +12,12 @@ const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
 /** A server that answers when told, on a port that somebody has connected to before it was up. */
 async function serveEarlyCaller(options: Parameters<typeof createDrainable>[1] = {}) {
-  const bound = await bindPort('127.0.0.1', 0);
-  const caller = connect(bound.port, '127.0.0.1');
+  const asked = createDeferred<ServerResponse>();
+  const { port, drain, listen } = await createDrainable((_req, res) => asked.resolve(res), options);
+  const caller = connect(port, '127.0.0.1');
   caller.write(REQUEST);
   await once(caller, 'connect');
-  const asked = createDeferred<ServerResponse>();
-  const { server, drain } = createDrainable((_req, res) => asked.resolve(res), options);
-  await bound.handOver(server);
+  await listen();
   return { caller, drain, res: await asked.promise };
 }
 
@@ -56,8 +54,8 @@ test.each([
   ['a load balancer', true],
 ])(
   'a response to %s whose head was sent before the drain ends its connection',
-  async (_to, behindBalancer) => {
-    const { caller, drain, res } = await serveEarlyCaller({ behindBalancer });
+  async (_to, behindLoadBalancer) => {
+    const { caller, drain, res } = await serveEarlyCaller({ behindLoadBalancer });
     res.writeHead(200, { 'content-length': '8' }).write('half');
     const [head] = (await once(caller, 'data')) as [Buffer];
     expect(head.toString()).toMatch(/connection: keep-alive/i);
@@ -90,20 +88,18 @@ test('a connection that was kept alive before the drain is closed', async () => 
 });
 
 test('a drain of a server that nobody calls is over at once', async () => {
-  const bound = await bindPort('127.0.0.1', 0);
-  const { server, drain, isDraining } = createDrainable(() => {});
-  await bound.handOver(server);
-  expect(isDraining()).toBe(false);
+  const { http, drain, listen } = await createDrainable(() => {});
+  await listen();
+  expect(http.isDraining).toBe(false);
   expect(await drain(5_000)).toBe(true);
-  expect(isDraining()).toBe(true);
+  expect(http.isDraining).toBe(true);
 });
 
 test('a drain does not wait for a connection that was opened just before and stays silent', async () => {
-  const bound = await bindPort('127.0.0.1', 0);
-  const { server, drain } = createDrainable((_req, res) => res.end('response'));
+  const { server, port, drain, listen } = await createDrainable((_req, res) => res.end('response'));
   const accepted = once(server, 'connection');
-  await bound.handOver(server);
-  const silent = connect(bound.port, '127.0.0.1').resume();
+  await listen();
+  const silent = connect(port, '127.0.0.1').resume();
   const ended = once(silent, 'end');
   await accepted;
   expect(await drain(5_000)).toBe(true);
@@ -115,13 +111,12 @@ test.each([
   ['has asked half of what it wants', 'GET /other HTTP'],
   ['still sends a body that was answered', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 300000\r\n\r\nab'],
 ])('a drain does not wait for a connection that %s', async (_name, bytes) => {
-  const bound = await bindPort('127.0.0.1', 0);
-  const { server, drain } = createDrainable((_req, res) => res.end('response'));
+  const { server, port, drain, listen } = await createDrainable((_req, res) => res.end('response'));
   server.on('connect', (_req, socket) => socket.on('error', () => {}));
   const accepted = createDeferred<Socket>();
   server.once('connection', accepted.resolve);
-  await bound.handOver(server);
-  const caller = connect(bound.port, '127.0.0.1');
+  await listen();
+  const caller = connect(port, '127.0.0.1');
   caller.on('error', () => {}); // it may be a reset
   caller.write(REQUEST);
   await once(caller, 'data');
@@ -132,13 +127,12 @@ test.each([
 });
 
 test('a request behind a response that is due is dropped, and the drain ends with that response', async () => {
-  const bound = await bindPort('127.0.0.1', 0);
   const begun: ServerResponse[] = [];
-  const { server, drain } = createDrainable((_req, res) => begun.push(res));
+  const { server, port, drain, listen } = await createDrainable((_req, res) => begun.push(res));
   const accepted = createDeferred<Socket>();
   server.once('connection', accepted.resolve);
-  await bound.handOver(server);
-  const client = connect(bound.port, '127.0.0.1');
+  await listen();
+  const client = connect(port, '127.0.0.1');
   const responses = text(client);
   client.write(REQUEST);
   await eventually(async () => begun.length === 1);

@@ -1,0 +1,136 @@
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from '../observability/logger.ts';
+import { Connection } from './connection.ts';
+import type { BoundPort } from './listening.ts';
+import { Shutdown, type ShutdownOptions } from './shutdown.ts';
+
+interface HttpServerOptions extends Partial<ShutdownOptions> {
+  readonly log: Logger;
+  /** Node's own time limits for clients. */
+  readonly limits?: ServerOptions;
+  /** How long a closing connection waits for the client to close its side, in ms. */
+  readonly lingerMs: number;
+  /** How long a client may send nothing, or read nothing of a response, in ms. */
+  readonly silenceMs: number;
+}
+
+/** An HTTP server that owns its connections: each takes one request at a time, and a drain loses none. */
+export class HttpServer {
+  readonly server: Server;
+  readonly #log: Logger;
+  readonly #connections = new Map<Socket, Connection>();
+  readonly #shutdown: Shutdown;
+
+  constructor({ log, limits = {}, lingerMs, silenceMs, ...options }: HttpServerOptions) {
+    this.#log = log;
+    // judgeFraming() checks the Host header and counts header fields, and closes the connection (request-framing.ts).
+    this.server = createServer({ ...limits, requireHostHeader: false });
+    this.server.maxHeadersCount = 0;
+    this.#shutdown = new Shutdown(this.server, this.#connections, options);
+    this.#trackConnections(lingerMs);
+    this.#closeSilentConnections(silenceMs);
+    this.#refuseBadRequests();
+  }
+
+  /** Takes over a bound port, and the clients that have connected to it. */
+  async listen(bound: BoundPort, handle: RequestListener): Promise<void> {
+    this.#serveRequests(handle);
+    await bound.handOver(this.server);
+  }
+
+  get isDraining(): boolean {
+    return this.#shutdown.isDraining;
+  }
+
+  /** Whether the request has to get a 503, as it arrived after the drain had begun. */
+  refuses(req: IncomingMessage): boolean {
+    return this.#connections.get(req.socket)?.refusesRequest === true;
+  }
+
+  /** Shuts the server down (shutdown.ts). Resolves with whether it took at most `withinMs`. */
+  async drain(withinMs: number): Promise<boolean> {
+    return this.#shutdown.drain(withinMs);
+  }
+
+  #trackConnections(lingerMs: number): void {
+    this.server.on('connection', (socket: Socket) => {
+      const connection = new Connection(socket, lingerMs);
+      this.#connections.set(socket, connection);
+      socket.once('close', () => this.#connections.delete(socket));
+      this.#shutdown.onConnection(connection);
+    });
+  }
+
+  #closeSilentConnections(silenceMs: number): void {
+    // With a listener Node closes no silent connection by itself.
+    this.server.setTimeout(silenceMs, (socket) => this.#connections.get(socket)?.destroyIfSilent());
+    // Input counts as activity there: a client could send now and then, read nothing, and hold its response for ever.
+    const timer = setInterval(() => {
+      for (const connection of this.#connections.values()) connection.destroyIfUnread();
+    }, silenceMs).unref();
+    this.server.once('close', () => clearInterval(timer));
+  }
+
+  #serveRequests(handle: RequestListener): void {
+    this.server.on('request', (req, res) => {
+      this.#connections.get(req.socket)?.begin(req, res, () => {
+        this.#shutdown.onRequest(req, res);
+        handle(req, res);
+      });
+    });
+    // Responds to `Expect: 100-continue` once a handler reads the body: a client whose head is refused need not send it
+    // (RFC 9110 §10.1.1).
+    this.server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+      req.once('resume', () => !res.headersSent && res.writeContinue());
+      this.server.emit('request', req, res);
+    });
+    // judgeFraming() refuses another expectation.
+    this.server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) =>
+      this.server.emit('request', req, res),
+    );
+  }
+
+  /** Responds to bytes that are no HTTP request with a bare 400, 408, 431 or 505, and to CONNECT with 405; then closes. */
+  #refuseBadRequests(): void {
+    const refuse = (socket: Socket, status: number, reason: string) => {
+      const client = socket.remoteAddress;
+      if (this.#connections.get(socket)?.refuse(`${status} ${STATUS_CODES[status]}`) === true)
+        this.#log.info({ status, reason, client }, 'bad request');
+    };
+    this.server.on('clientError', (error: ParseError, stream) => {
+      const socket = stream as Socket;
+      const { code = '' } = error;
+      // Bytes behind a request that said `Connection: close`: they belong to no request.
+      if (code === 'HPE_CLOSED_CONNECTION') this.#connections.get(socket)?.closeAfterResponse();
+      else if (code === 'ERR_HTTP_REQUEST_TIMEOUT' || code.startsWith('HPE_'))
+        refuse(socket, toStatus(error), code);
+      else socket.destroy(); // the connection broke
+    });
+    this.server.on('connect', (_req, stream) => {
+      const socket = stream as Socket;
+      socket.on('error', () => socket.destroy()); // Node has removed its own listeners
+      refuse(socket, 405, 'CONNECT');
+    });
+  }
+}
+
+/** An error of a connection: of Node's parser, which adds its reason, or of the socket. */
+interface ParseError extends NodeJS.ErrnoException {
+  readonly reason?: string;
+}
+
+function toStatus({ code, reason }: ParseError): number {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
+  if (code === 'HPE_HEADER_OVERFLOW') return 431;
+  // HTTP/2 with prior knowledge, or another version. The parser's code for the latter also stands for a bare LF behind it.
+  return code === 'HPE_PAUSED_H2_UPGRADE' || reason === 'Invalid HTTP version' ? 505 : 400;
+}
