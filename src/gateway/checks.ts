@@ -2,7 +2,7 @@ import type { Config } from '../config/load.ts';
 import { AppError } from '../errors.ts';
 import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
 import { judgeFraming } from '../http/request-framing.ts';
-import { judgeTarget } from '../upstream/target.ts';
+import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
 import { BodyTooLargeError } from './request-body.ts';
 
@@ -16,9 +16,9 @@ export function checkHead({ req, target }: ApiRequest, config: Config): void {
       detail: 'TRACE would show headers that the gateway adds.',
       allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
     });
-  const verdict = judgeTarget(target, config.apiPaths);
-  if (verdict === 'malformed') throw new AppError('bad_request_target');
-  if (verdict === 'not-allowed') throw new AppError('path_not_allowed');
+  const result = checkTarget(target, config.apiPaths);
+  if (result === 'malformed') throw new AppError('bad_request_target');
+  if (result === 'not-allowed') throw new AppError('path_not_allowed');
   if (!isSameOrigin(method, headers, config.publicOrigin)) throw crossSiteRequest();
   if (Number(headers['content-length'] ?? 0) > config.maxBodyBytes)
     throw new BodyTooLargeError(config.maxBodyBytes);

@@ -134,11 +134,11 @@ function originalTarget(req: IncomingMessage): string {
 }
 
 /**
- * Returns what a request counts as in the service's metrics: its status, undefined where the service failed, and `left`
+ * Returns what a request counts as in the service's metrics: its status, undefined where the service failed, and `aborted`
  * where the client disconnected, stopped sending, or sent too much.
  */
-function toMetricsStatus({ upstreamStatus, failure }: ApiRequest): number | 'left' | undefined {
+function toMetricsStatus({ upstreamStatus, failure }: ApiRequest): number | 'aborted' | undefined {
   if (upstreamStatus !== undefined) return upstreamStatus;
   const { code } = toAppError(failure);
-  return code === 'service_timeout' || code === 'service_unreachable' ? undefined : 'left';
+  return code === 'service_timeout' || code === 'service_unreachable' ? undefined : 'aborted';
 }

@@ -3,30 +3,31 @@ import { createDurationHistogram } from '../observability/histogram.ts';
 import { STATUSES, kindOfStatus } from '../observability/status-kinds.ts';
 
 /**
- * Counts what the service took for one caller. `status` is undefined where it gave no answer, and `left` where its answer was
- * not waited for, which is no fault of the service’s: whoever wanted it left, or did not send all that it is an answer to.
+ * Records how long the service took for one caller. `status` is undefined where the service did not respond, and `aborted`
+ * where that is not its fault: the client disconnected, or did not send its whole request.
  */
-export type RecordServiceResponse = (status: number | 'left' | undefined, ms: number) => void;
+export type RecordServiceResponse = (status: number | 'aborted' | undefined, ms: number) => void;
 
-/** What the label `status` may be. */
-export const SERVICE_STATUSES = [...STATUSES, 'left'];
+/** Values of the label `status`. */
+export const SERVICE_STATUSES = [...STATUSES, 'aborted'];
 
-/** Counts the service’s answers for each who calls it. */
+/** Creates the histogram of the service's responses, with a function for each caller. */
 export function createServiceMetrics<C extends string>(
   registry: Registry,
   callers: readonly C[],
 ): Readonly<Record<C, RecordServiceResponse>> {
-  const answers = createDurationHistogram(registry, {
+  const responses = createDurationHistogram(registry, {
     name: 'cloakroom_service_duration_seconds',
-    help: 'Until the head of the service’s answer, by who called and the kind of its status.',
+    help: 'Time to the head of the service’s response, by caller and kind of status.',
     labelNames: ['caller', 'status'],
   });
-  const count = (caller: C): RecordServiceResponse => {
-    const left = answers.series({ caller, status: 'left' });
-    const series = STATUSES.map((status) => answers.series({ caller, status }));
-    return (status, ms) => (status === 'left' ? left : series[kindOfStatus(status)])?.observe(ms / 1_000);
+  const record = (caller: C): RecordServiceResponse => {
+    const aborted = responses.series({ caller, status: 'aborted' });
+    const series = STATUSES.map((status) => responses.series({ caller, status }));
+    return (status, ms) =>
+      (status === 'aborted' ? aborted : series[kindOfStatus(status)])?.observe(ms / 1_000);
   };
-  return Object.fromEntries(callers.map((caller) => [caller, count(caller)])) as Record<
+  return Object.fromEntries(callers.map((caller) => [caller, record(caller)])) as Record<
     C,
     RecordServiceResponse
   >;

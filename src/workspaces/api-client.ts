@@ -53,7 +53,7 @@ export function createServiceCalls(deps: {
     const timeout = AbortSignal.timeout(deps.timeoutSeconds * 1_000);
     const signal = AbortSignal.any([source.signal, timeout]);
     const askedAt = performance.now();
-    const heard = (status?: number | 'left') => answered?.(status, performance.now() - askedAt);
+    const heard = (status?: number | 'aborted') => answered?.(status, performance.now() - askedAt);
     try {
       const asked = service.request({
         method: 'GET',
@@ -67,7 +67,7 @@ export function createServiceCalls(deps: {
         signal,
       });
       const response = await unlessAborted(signal, asked).catch((error: unknown) => {
-        heard(source.signal.aborted ? 'left' : undefined);
+        heard(source.signal.aborted ? 'aborted' : undefined);
         throw error;
       });
       heard(response.statusCode);

@@ -1,4 +1,4 @@
-import { judgeTarget } from '../upstream/target.ts';
+import { checkTarget } from '../upstream/target.ts';
 
 /** A list of the service, and where the browser shows it. */
 export interface ServiceList {
@@ -23,7 +23,7 @@ export const WORKSPACES = {
  */
 export function isPathId(id: string): boolean {
   if (id.length === 0 || id.length > LONGEST_ID || /[/\\%;?#\p{Cc}\p{Cs}\p{Z}]/u.test(id)) return false;
-  return judgeTarget(toWorkspacePath(id), [`${WORKSPACES.servicePath}/`]) === 'forward';
+  return checkTarget(toWorkspacePath(id), [`${WORKSPACES.servicePath}/`]) === 'forward';
 }
 
 /** One workspace on the service. Its id must be one that isPathId accepts. */

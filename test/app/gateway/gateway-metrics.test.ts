@@ -72,9 +72,9 @@ describe('who leaves', () => {
     const { cookie } = await metrics.testApp.enter();
     const series = (status: string) =>
       `cloakroom_service_duration_seconds_count{caller="${caller}",status="${status}"}`;
-    const [left, none] = [await metrics.valueOf(series('left')), await metrics.valueOf(series('none'))];
+    const [left, none] = [await metrics.valueOf(series('aborted')), await metrics.valueOf(series('none'))];
     await leave(path, init(), cookie);
-    await metrics.expectCount(series('left'), left + 1);
+    await metrics.expectCount(series('aborted'), left + 1);
     expect(await metrics.valueOf(series('none'))).toBe(none);
   });
 });

@@ -1,24 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
-import { judgeTarget } from '../../../src/upstream/target.ts';
-import type { TargetVerdict } from '../../../src/upstream/target.ts';
+import { checkTarget } from '../../../src/upstream/target.ts';
 import { fc, times } from '../../support/properties.ts';
 
 const PREFIX = '/api/public/v1/';
 const AUTHORIZATION = '/api/public/v1/authorization/oauth2';
-const judge = (target: string) => judgeTarget(target, [PREFIX]);
+const check = (target: string) => checkTarget(target, [PREFIX]);
 
-/** Spellings and their verdict; one that does not begin with a slash stands for what comes behind the prefix. */
-function spellings(verdict: TargetVerdict, list: readonly string[]): void {
+/** Spellings and their result; one that does not begin with a slash stands for what comes behind the prefix. */
+function spellings(result: ReturnType<typeof checkTarget>, list: readonly string[]): void {
   const words = { forward: 'forwards', malformed: 'calls malformed', 'not-allowed': 'does not allow' };
-  test.each(list.map((spelling) => [spelling]))(`${words[verdict]} %j`, (spelling) => {
-    expect(judge(spelling.startsWith('/') ? spelling : PREFIX + spelling)).toBe(verdict);
+  test.each(list.map((spelling) => [spelling]))(`${words[result]} %j`, (spelling) => {
+    expect(check(spelling.startsWith('/') ? spelling : PREFIX + spelling)).toBe(result);
   });
 }
 
 /** The same for whole targets. */
-function wholeTargets(verdict: TargetVerdict, list: readonly string[]): void {
-  test.each(list.map((target) => [target]))(`calls %j ${verdict}`, (target) => {
-    expect(judge(target)).toBe(verdict);
+function wholeTargets(result: ReturnType<typeof checkTarget>, list: readonly string[]): void {
+  test.each(list.map((target) => [target]))(`calls %j ${result}`, (target) => {
+    expect(check(target)).toBe(result);
   });
 }
 
@@ -138,9 +137,9 @@ describe('a path that is encoded many times over', () => {
   test.each(Array.from({ length: 33 }, (_, depth) => depth))(
     'is refused like the plain one (%i)',
     (depth) => {
-      expect(judge(`${PREFIX}x/${escaped('2e', depth).repeat(2)}/y`)).toBe('malformed');
-      expect(judge(`${PREFIX}..${escaped('2f', depth)}x`)).toBe('malformed');
-      expect(judge(`${PREFIX}${escaped('61', depth)}uthorization/oauth2/token`)).not.toBe('forward');
+      expect(check(`${PREFIX}x/${escaped('2e', depth).repeat(2)}/y`)).toBe('malformed');
+      expect(check(`${PREFIX}..${escaped('2f', depth)}x`)).toBe('malformed');
+      expect(check(`${PREFIX}${escaped('61', depth)}uthorization/oauth2/token`)).not.toBe('forward');
     },
   );
 });
@@ -325,7 +324,7 @@ describe('the allowed prefix', () => {
   ]);
 
   const several = ['/api/public/v1/', '/api/public/v2/rooms/', "/api/it's+(v3)/"];
-  test.each<[string, TargetVerdict]>([
+  test.each<[string, ReturnType<typeof checkTarget>]>([
     ['/api/public/v1/x', 'forward'],
     ['/api/public/v2/rooms/x', 'forward'],
     ['/api/public/v2/rooms/', 'forward'],
@@ -337,11 +336,11 @@ describe('the allowed prefix', () => {
     ['/api/public/v2/rooms/..', 'malformed'],
     ['/api/public/v2/rooms/%2e%2e%2fmurals/x', 'malformed'],
     [`${AUTHORIZATION}/token`, 'not-allowed'],
-  ])('may be one of several: %s is %s', (target, verdict) => {
-    expect(judgeTarget(target, several)).toBe(verdict);
+  ])('may be one of several: %s is %s', (target, result) => {
+    expect(checkTarget(target, several)).toBe(result);
   });
 
-  test.each<[string, TargetVerdict]>([
+  test.each<[string, ReturnType<typeof checkTarget>]>([
     ['/api/x', 'forward'],
     ['/api/Public/V1/authorization', 'forward'],
     ['/api/public/v1/authorization/oauth2', 'not-allowed'],
@@ -350,12 +349,12 @@ describe('the allowed prefix', () => {
     ['/api/public;%2fx/v1/authorization/oauth2', 'not-allowed'],
     ['/api/public%2fv1%2fauthorization%2foauth2', 'not-allowed'],
     ['/apis/x', 'not-allowed'],
-  ])('may be as wide as /api/: %s is %s', (target, verdict) => {
-    expect(judgeTarget(target, ['/api/'])).toBe(verdict);
+  ])('may be as wide as /api/: %s is %s', (target, result) => {
+    expect(checkTarget(target, ['/api/'])).toBe(result);
   });
 
   test('opens nothing where it is the authorization endpoints’ own', () => {
-    expect(judgeTarget(`${AUTHORIZATION}/token`, [`${AUTHORIZATION}/`])).toBe('not-allowed');
+    expect(checkTarget(`${AUTHORIZATION}/token`, [`${AUTHORIZATION}/`])).toBe('not-allowed');
   });
 });
 
@@ -472,7 +471,7 @@ describe('look-alikes', () => {
   ]);
 });
 
-describe('the verdict', () => {
+describe('the result', () => {
   const attack = fc
     .array(
       fc.constantFrom(
@@ -529,7 +528,7 @@ describe('the verdict', () => {
   test('lets nothing through that the WHATWG URL parser sees elsewhere', () => {
     fc.assert(
       fc.property(attack, (target) => {
-        if (judge(target) !== 'forward') return;
+        if (check(target) !== 'forward') return;
         const { pathname, host } = new URL(target, 'http://service.test');
         expect(host).toBe('service.test');
         expectAllowed(pathname);
@@ -542,7 +541,7 @@ describe('the verdict', () => {
     const habits = fc.array(fc.constantFrom(...HABITS), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(attack, habits, (target, order) => {
-        if (judge(target) !== 'forward') return;
+        if (check(target) !== 'forward') return;
         const path = target.split('?', 1)[0] ?? '';
         expectAllowed(order.reduce((read, habit) => habit(read), path));
       }),
@@ -558,7 +557,7 @@ describe('the verdict', () => {
       fc.property(chosen, (pieces) => {
         const plain = pieces.map(([text]) => text).join('');
         const encoded = pieces.map(([text, isEncoded]) => (isEncoded ? encode(text) : text)).join('');
-        expect(judge(PREFIX + encoded)).toBe(judge(PREFIX + plain));
+        expect(check(PREFIX + encoded)).toBe(check(PREFIX + plain));
       }),
       { numRuns: times(5_000) },
     );
@@ -569,7 +568,7 @@ describe('the verdict', () => {
     fc.assert(
       fc.property(fc.array(name), fc.boolean(), (names, slash) => {
         const target = PREFIX + names.join('/') + (slash && names.length > 0 ? '/' : '');
-        expect(judge(target)).toBe('forward');
+        expect(check(target)).toBe('forward');
       }),
       { numRuns: times(5_000) },
     );
@@ -582,7 +581,7 @@ describe('the verdict', () => {
       .filter((text) => text !== '' && !/[./\\;?#%]/.test(text.normalize('NFKD')));
     fc.assert(
       fc.property(letter, (text) => {
-        expect(judge(`${PREFIX}rooms/${encodeURIComponent(text)}`)).toBe('forward');
+        expect(check(`${PREFIX}rooms/${encodeURIComponent(text)}`)).toBe('forward');
       }),
       { numRuns: times(1_000) },
     );
