@@ -19,7 +19,7 @@ const { createEncryption } = /** @type {typeof import('../src/session/encryption
 const { createSessionStore } = /** @type {typeof import('../src/session/store.ts')} */ (
   await fromDist('session/store.js')
 );
-const { createPageTokens } = /** @type {typeof import('../src/workspaces/cursors.ts')} */ (
+const { createCursors } = /** @type {typeof import('../src/workspaces/cursors.ts')} */ (
   await fromDist('workspaces/cursors.js')
 );
 const { createSignInTransactions } = /** @type {typeof import('../src/oauth/sign-in-transactions.ts')} */ (
@@ -51,7 +51,7 @@ const deps = {
   now: Date.now,
 };
 const records = createSessionStore(deps);
-const pageTokens = createPageTokens(deps);
+const cursors = createCursors(deps);
 const attempts = createSignInTransactions({ ...deps, https: true });
 
 try {
@@ -114,11 +114,12 @@ async function createSession(id, lengths) {
 
 /** @param {string} sessionId */
 async function walkList(sessionId) {
-  const marks = Array.from(
-    { length: PAGES_BEHIND_THE_FIRST },
-    (_, at) => /** @type {const} */ ([at + 2, { next: newToken(NEXT_TOKEN), before: 25 * (at + 1) }]),
-  );
-  await pageTokens.remember({ sessionId, path: '/api/public/v1/workspaces', limit: 25 }, new Map(marks));
+  const starts = Array.from({ length: PAGES_BEHIND_THE_FIRST }, (_, at) => ({
+    page: at + 2,
+    cursor: newToken(NEXT_TOKEN),
+    before: 25 * (at + 1),
+  }));
+  await cursors.add({ sessionId, path: '/api/public/v1/workspaces', limit: 25 }, starts);
 }
 
 /** @param {string} state */

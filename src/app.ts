@@ -73,7 +73,7 @@ export function createApp(
     }),
   );
   const lists = { signedIn, currentSession: requiredSession, kinds: config.workspaceItems };
-  app.use(createExportsRouter({ ...lists, log, now, wholeList: workspaces.wholeList }));
+  app.use(createExportsRouter({ ...lists, log, now, readAllItems: workspaces.readAllItems }));
   app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionOf, render, pageSize: config.pageSize }));
   app.use(pageNotFound);
   app.use(signInAgain);

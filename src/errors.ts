@@ -130,32 +130,32 @@ export const PROBLEMS = {
   too_many_pages: {
     status: 429,
     title: 'Too many pages at once',
-    detail: 'The pages that you opened before are still loading. Wait until they are there, then try again.',
+    detail: 'Other pages are still loading. Wait a moment, then try again.',
     retryAfterSeconds: 2,
   },
   too_many_exports: {
     status: 429,
-    title: 'Two exports are under way already',
-    detail: 'Wait until one of them has finished, or stop one. Then this one can begin.',
+    title: 'Two exports are already running',
+    detail: 'Wait until one of them has finished, or stop one. Then try again.',
     retryAfterSeconds: 10,
   },
   service_refuses_sign_in: {
     status: 502,
     title: 'The service no longer accepts your sign-in',
-    detail: 'Nothing is lost. Sign in again to go on; if that changes nothing, try again later.',
+    detail: 'Nothing is lost. Sign in again. If that does not help, try again later.',
     signInLabel: 'Sign in again',
   },
   permission_missing: {
     status: 403,
-    title: 'Cloakroom may not show you this list',
+    title: 'Cloakroom has no access to this list',
     detail:
-      'The service has not allowed it. Nothing is lost, and you are still signed in. Sign in again and allow access; if that changes nothing, ask for help.',
+      'The service does not allow it. Nothing is lost, and you are still signed in. Sign in again and allow access. If that does not help, ask for help.',
     signInLabel: 'Sign in again',
   },
   list_not_found: {
     status: 404,
     title: 'There is nothing here',
-    detail: 'It may have been removed, or it is no longer open to you. You are still signed in.',
+    detail: 'It may have been removed, or you may no longer have access. You are still signed in.',
   },
   service_rate_limited: {
     status: 503,
@@ -165,7 +165,7 @@ export const PROBLEMS = {
   },
   service_failed: {
     status: 502,
-    title: 'The service could not give this page',
+    title: 'The service could not load this page',
     detail:
       'The service has a problem. Nothing is lost, and you are still signed in. Try again in a few minutes.',
   },
@@ -173,12 +173,12 @@ export const PROBLEMS = {
     status: 502,
     title: 'The service sent something unexpected',
     detail:
-      'This page can’t be shown because of it. Nothing is lost, and you are still signed in. Try again in a few minutes.',
+      'Cloakroom can’t show this page. Nothing is lost, and you are still signed in. Try again in a few minutes.',
   },
   list_not_tabular: {
     status: 502,
     title: 'This list doesn’t fit into a table',
-    detail: 'Its items have no named fields, or too many of them. Use NDJSON, which takes them as they are.',
+    detail: 'Its items have no named fields, or too many of them. Export it as NDJSON instead.',
   },
 } as const satisfies Readonly<Record<string, Problem>>;
 

@@ -21,9 +21,8 @@ import type { Render } from './http/templates.ts';
 import { toRouteName } from './routes.ts';
 import { createSessionServices } from './session/session-services.ts';
 import type { SessionServices } from './session/session-services.ts';
-import type { Wait } from './workspaces/export/patience.ts';
-import { createWorkspaces } from './workspaces/workspaces.ts';
-import type { Workspaces } from './workspaces/workspaces.ts';
+import type { Wait } from './workspaces/export/all-items.ts';
+import { createWorkspaces, type Workspaces } from './workspaces/workspaces.ts';
 
 /** Everything that the rooms work with, and whatever of it has a lifetime. */
 export interface Services extends SessionServices, AuthServices, AsyncDisposable {
@@ -97,7 +96,7 @@ export function createServices(
     ...auth,
     workspaces: createWorkspaces({
       service: upstream,
-      answered: metrics?.service.pages ?? null,
+      recordResponse: metrics?.service.pages ?? null,
       tokens: auth.tokens,
       sessions: sessions.store,
       redis,

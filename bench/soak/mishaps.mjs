@@ -39,7 +39,7 @@ const UNREACHABLE = ['502 service_unreachable', '502 “The service can’t be r
 const MISHAPS = [
   ofService(
     'the service answers 500',
-    ['500 passed on', '502 “The service could not give this page”', '500 of the service', ...NO_TOKEN],
+    ['500 passed on', '502 “The service could not load this page”', '500 of the service', ...NO_TOKEN],
     { route: 'any', fault: 'status', status: 500 },
     { recoveryMs: LATER_MS },
   ),

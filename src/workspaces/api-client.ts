@@ -1,108 +1,189 @@
+import type { ServerResponse } from 'node:http';
+import { aborted } from 'node:util';
 import type { Dispatcher } from 'undici';
+import { z } from 'zod';
+import { toTraceHeaders, type RequestContext } from '../http/request-context.ts';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import { noteToken } from '../oauth/token-use.ts';
-import { createDeferred } from '../promises.ts';
-import { type RequestContext, toTraceHeaders } from '../http/request-context.ts';
+import type { Session } from '../session/record.ts';
 import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
-import type { Session } from '../session/record.ts';
-import { toServiceFailure } from './service-errors.ts';
+import { toConnectionError, toStatusError, toUnreadableResponse } from './service-errors.ts';
 
-/** Something of the service that is read, and on whose behalf. */
-export interface ServiceSource {
-  readonly ticket: Session;
+/** What a page or an export reads from the service, and for which session. */
+export interface ApiRequest {
+  readonly session: Session;
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
-  /** Of the request that it is read for. */
-  readonly notes: RequestContext;
-  /** Aborts the call when the reader has gone. */
+  /** Context of the client's request. */
+  readonly context: RequestContext;
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** What the service answered, whatever its status. */
-interface ServiceAnswer {
+/** A list of the service. */
+export interface ListRequest extends ApiRequest {
+  /** Page size. Every request of a list sends the same one: the service binds its cursors to it. */
+  readonly limit: number;
+}
+
+/** One page of a list. Items have any shape. */
+export interface ServicePage {
+  readonly items: readonly unknown[];
+  /** Cursor of the following page; absent on the last one. */
+  readonly next?: string;
+  /** The response as received: a JSON object with the items in its member `value`. */
+  readonly text: string;
+}
+
+/** Reads the page at a cursor, or the first page. */
+export type ReadPage = (cursor: string | undefined) => Promise<ServicePage>;
+
+export type ApiClient = ReturnType<typeof createApiClient>;
+
+interface ServiceResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
-  /** Of a 200 only; null where it is over the bound. */
+  /** Body of a 200; null where it exceeds the limit, and for any other status. */
   readonly body: Buffer | null;
 }
 
-/**
- * Asks for a source with a query (without its question mark; empty for none). After a 401 the token is renewed,
- * once for all calls of a source: a walk that needs more than one renewal has met another trouble. Rejects with an AppError fit for a page, with what the token keeper rejects with, or with the signal's reason once
- * that is aborted.
- */
-export type AskService = (source: ServiceSource) => (query: string) => Promise<ServiceAnswer>;
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+const ITEM_EXTRA_MS = 1_000;
 
-const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
+/** A cursor has to fit into the head of a request, beside everything else. */
+const MAX_CURSOR_LENGTH = 8_192;
+/** A hundred times the largest limit. Processing more would block the event loop. */
+const MAX_ITEMS = 10_000;
+
+const pageSchema = z.object({
+  // z.array(z.unknown()) would copy the items, which costs as much as parsing them.
+  value: z.custom<readonly unknown[]>((value) => Array.isArray(value) && value.length <= MAX_ITEMS),
+  // encodeURIComponent() throws on half a surrogate pair.
+  next: z
+    .string()
+    .min(1)
+    .max(MAX_CURSOR_LENGTH)
+    .regex(/^\P{Cs}+$/u)
+    .optional(),
+});
+
+const itemSchema = z.object({ value: z.record(z.string(), z.unknown()) });
 
 /**
- * The calls under all that is read: of pages (`service-pages.ts`) and single items (`service-item.ts`). `timeoutSeconds`
- * bounds one whole answer, so that not even one that trickles in keeps a reader waiting.
+ * Reads lists and items of the service (service interface, sections 4.4 and 4.5). Rejects with an AppError that error pages can
+ * show, with the errors of the token provider, or with the reason of an aborted signal.
  */
-export function createServiceCalls(deps: {
+export function createApiClient(deps: {
   readonly service: ConnectionPool;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
+  /** For one whole response: a body that trickles in times out as well. */
   readonly timeoutSeconds: number;
-  /** Null where nobody reads metrics. */
-  readonly answered?: RecordServiceResponse | null;
-}): AskService {
-  const { service, tokens, answered = null } = deps;
+  /** Null while metrics are off. */
+  readonly recordResponse?: RecordServiceResponse | null;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}) {
+  const { service, tokens, recordResponse = null, now } = deps;
 
-  const call = async (source: ServiceSource, token: string, query: string): Promise<ServiceAnswer> => {
+  const get = async (request: ApiRequest, token: string, query: string): Promise<ServiceResponse> => {
+    const { path, context } = request;
     const timeout = AbortSignal.timeout(deps.timeoutSeconds * 1_000);
-    const signal = AbortSignal.any([source.signal, timeout]);
-    const askedAt = performance.now();
-    const heard = (status?: number | 'aborted') => answered?.(status, performance.now() - askedAt);
+    const signal = AbortSignal.any([request.signal, timeout]);
+    const sentAt = performance.now();
+    const record = (status?: number | 'aborted') => recordResponse?.(status, performance.now() - sentAt);
     try {
-      const asked = service.request({
+      const pending = service.request({
         method: 'GET',
-        path: query === '' ? source.path : `${source.path}?${query}`,
+        path: query === '' ? path : `${path}?${query}`,
         headers: {
           accept: 'application/json',
           authorization: `Bearer ${token}`,
-          'x-request-id': source.notes.requestId,
-          ...toTraceHeaders(source.notes.trace),
+          'x-request-id': context.requestId,
+          ...toTraceHeaders(context.trace),
         },
         signal,
       });
-      const response = await unlessAborted(signal, asked).catch((error: unknown) => {
-        heard(source.signal.aborted ? 'aborted' : undefined);
+      const response = await unlessAborted(signal, pending).catch((error: unknown) => {
+        record(request.signal.aborted ? 'aborted' : undefined);
         throw error;
       });
-      heard(response.statusCode);
+      record(response.statusCode);
       return { status: response.statusCode, headers: response.headers, body: await readBody(response) };
     } catch (error) {
-      source.signal.throwIfAborted();
-      throw toServiceFailure(error, timeout.aborted);
+      request.signal.throwIfAborted();
+      throw toConnectionError(error, timeout.aborted);
     }
   };
 
-  return (source) => {
+  /**
+   * Sends the GETs of one operation. After a 401 it refreshes the token and repeats the GET. It does so once: a service that
+   * refuses a second fresh token has another problem.
+   */
+  const createGet = (request: ApiRequest) => {
     let token: string | undefined;
-    let renewed = false;
-
-    return async (query) => {
-      token ??= await tokens.accessToken(source.ticket, source.notes);
-      const answer = await call(source, token, query);
-      if (answer.status !== 401 || renewed) return answer;
-      const fresh = await tokens.tokenAfterUnauthorized(source.ticket, token, source.notes);
-      if (fresh === null) return answer;
-      renewed = true;
-      token = fresh;
-      noteToken(source.notes, 'replayed');
-      return call(source, token, query);
+    let hasRefreshed = false;
+    return async (query: string): Promise<ServiceResponse> => {
+      token ??= await tokens.accessToken(request.session, request.context);
+      const response = await get(request, token, query);
+      if (response.status !== 401 || hasRefreshed) return response;
+      const refreshed = await tokens.tokenAfterUnauthorized(request.session, token, request.context);
+      if (refreshed === null) return response;
+      hasRefreshed = true;
+      token = refreshed;
+      noteToken(request.context, 'replayed');
+      return get(request, token, query);
     };
+  };
+
+  const readItemNow = async (request: ApiRequest): Promise<unknown> => {
+    const { status, body } = await createGet(request)('');
+    if (status !== 200 || body === null) return null;
+    return itemSchema.parse(JSON.parse(body.toString('utf8'))).value;
+  };
+
+  return {
+    /** Reads pages of one list, one request each. */
+    createReadPage(list: ListRequest): ReadPage {
+      const getPage = createGet(list);
+      return async (cursor) => {
+        const next = cursor === undefined ? '' : `&next=${encodeURIComponent(cursor)}`;
+        const { status, headers, body } = await getPage(`limit=${list.limit}${next}`);
+        if (status !== 200) throw toStatusError(status, headers, now());
+        return toServicePage(body);
+      };
+    },
+
+    /**
+     * Starts to read one item while its page waits for a list. The returned function waits one second more, and resolves to the
+     * item or to null. Never rejects: the interface does not promise this route, and the page works without it.
+     */
+    startReadingItem(request: ApiRequest): () => Promise<unknown> {
+      const expiry = new AbortController();
+      const signal = AbortSignal.any([request.signal, expiry.signal]);
+      const item = readItemNow({ ...request, signal }).catch(() => null);
+      return async () => {
+        const timer = setTimeout(() => expiry.abort(), ITEM_EXTRA_MS);
+        return item.finally(() => clearTimeout(timer));
+      };
+    },
   };
 }
 
-/** undici looks at its signal no sooner than there is a connection; one that waits for it is to end in time as well. */
-async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  const { promise: aborted, reject } = createDeferred<never>();
-  const abort = () => reject(new Error('it was not waited for any longer'));
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) abort();
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
+/** Aborts when the client of a response disconnects, or has disconnected before. */
+export function abortSignalOf(res: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  res.once('close', () => controller.abort());
+  if (res.destroyed) controller.abort(); // `close` was emitted before
+  return controller.signal;
+}
+
+/** Rejects at once on abort. undici heeds its signal only when a connection is free, so a queued request would never time out. */
+async function unlessAborted<T extends object>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
+  const abort = aborted(signal, pending).then(() => {
+    throw new Error('the request was aborted');
+  });
+  return Promise.race([pending, abort]);
 }
 
 async function readBody({ statusCode, body }: Dispatcher.ResponseData): Promise<Buffer | null> {
@@ -112,11 +193,33 @@ async function readBody({ statusCode, body }: Dispatcher.ResponseData): Promise<
   }
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // Leaving the loop early destroys the body, and its connection with it.
+  // Leaving the loop early destroys the body and closes its connection.
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) return null;
+    if (bytes > MAX_BODY_BYTES) return null;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+function toServicePage(body: Buffer | null): ServicePage {
+  if (body === null) throw toUnreadableResponse('the response is too large');
+  const { text, json } = parseBody(body);
+  const page = pageSchema.safeParse(json);
+  if (!page.success) throw toUnreadableResponse('the response is no page of a list', page.error);
+  const { value, next } = page.data;
+  return { items: value, ...(next !== undefined && { next }), text };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Refuses bytes that are not UTF-8 (RFC 8259 §8.1): replacement characters would change items. */
+function parseBody(body: Buffer): { readonly text: string; readonly json: unknown } {
+  try {
+    const text = utf8.decode(body);
+    return { text, json: JSON.parse(text) };
+  } catch {
+    // No cause: the message of a SyntaxError quotes the user's data.
+    throw toUnreadableResponse('the response is no JSON');
+  }
 }

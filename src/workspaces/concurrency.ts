@@ -1,36 +1,57 @@
+import type { Request, RequestHandler } from 'express';
+import { AppError } from '../errors.ts';
+import type { Session } from '../session/record.ts';
 import { quotaOf } from '../upstream/connection-pool.ts';
+import { abortSignalOf } from './api-client.ts';
 
-/** Lets a session in, and gives what it leaves with; null where it has enough under way already. */
-type Enter = (sessionId: string) => (() => void) | null;
-
-/** How many of one kind are under way in this process at a time. */
-export interface AtOnceBounds {
-  /** Most of a session. */
-  readonly most: number;
-  /** A session has no more than half of those that others leave of them, but at least two; unbounded unless told. */
-  readonly places?: number;
+/** How many requests of one kind may be in flight in this process. */
+export interface ConcurrencyLimits {
+  /** Of one session. */
+  readonly perSession: number;
+  /** Of all sessions. One session gets half of what the others leave, but at least two. Unlimited by default. */
+  readonly total?: number;
 }
 
-/** What somebody has just left may not be over yet when the next one is asked for. */
-const LEAST = 2;
+/** A client may request the next page before the process has noticed the end of the previous one. */
+const LEAST_PER_SESSION = 2;
 
 /**
- * Counts what a session has under way in this process of one kind, and lets in no more than it may have: each takes connections
- * to the service, and memory, and neither one session nor a few must take those of all.
+ * Counts the requests of each session in flight. Returns a function that ends the request, or null for a request over the limit. Each
+ * request takes memory and connections to the service, so no session may take them all.
  */
-export function createAtOnce({ most, places = Infinity }: AtOnceBounds): Enter {
-  const underWay = new Map<string, number>();
+export function createConcurrencyLimiter({ perSession, total = Infinity }: ConcurrencyLimits) {
+  const inFlight = new Map<string, number>();
   let all = 0;
-  return (sessionId) => {
-    const count = underWay.get(sessionId) ?? 0;
-    if (count >= Math.min(most, Math.max(LEAST, quotaOf(places, all - count)))) return null;
-    underWay.set(sessionId, count + 1);
+  return (sessionId: string): (() => void) | null => {
+    const count = inFlight.get(sessionId) ?? 0;
+    const quota = Math.max(LEAST_PER_SESSION, quotaOf(total, all - count));
+    if (count >= Math.min(perSession, quota)) return null;
+    inFlight.set(sessionId, count + 1);
     all += 1;
     return () => {
       all -= 1;
-      const left = (underWay.get(sessionId) ?? 1) - 1;
-      if (left > 0) underWay.set(sessionId, left);
-      else underWay.delete(sessionId);
+      const left = (inFlight.get(sessionId) ?? 1) - 1;
+      if (left > 0) inFlight.set(sessionId, left);
+      else inFlight.delete(sessionId);
     };
+  };
+}
+
+/**
+ * Refuses pages over the limit with a 429. A page counts until it is sent or the client disconnects: until then it stays in memory, also
+ * where the client reads nothing.
+ */
+export function limitPages(
+  limits: ConcurrencyLimits,
+  currentSession: (req: Request) => Session,
+): RequestHandler {
+  const begin = createConcurrencyLimiter(limits);
+  return (req, res, next) => {
+    const end = begin(currentSession(req).id);
+    if (end === null) throw new AppError('too_many_pages');
+    const signal = abortSignalOf(res);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+    next();
   };
 }

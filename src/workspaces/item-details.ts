@@ -1,5 +1,4 @@
-import { isVisible, shorten, toMoment } from './shown-text.ts';
-import type { Moment } from './shown-text.ts';
+import { isVisible, shorten, toMoment, type Moment } from './shown-text.ts';
 
 /** A field of an item in the tidy list behind it: its name in words, and its value as a text, a time or a link. */
 export interface Detail {

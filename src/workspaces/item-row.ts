@@ -1,7 +1,5 @@
-import { toDetails } from './item-details.ts';
-import type { Detail } from './item-details.ts';
-import { isVisible, shorten, toMoment } from './shown-text.ts';
-import type { Moment } from './shown-text.ts';
+import { toDetails, type Detail } from './item-details.ts';
+import { isVisible, shorten, toMoment, type Moment } from './shown-text.ts';
 
 /** What an item is at a glance; `warning` where it keeps people from something. */
 interface Flag {

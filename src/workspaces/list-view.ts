@@ -1,39 +1,45 @@
-import { toFindQuery, toHref, toPageQuery } from './urls.ts';
-import type { FindAddress, Query } from './urls.ts';
-import type { Found } from './search.ts';
-import { toItemRows } from './item-row.ts';
-import type { ItemRow } from './item-row.ts';
-import type { ListedPage } from './page-by-number.ts';
-import { toCount, toPagination } from './pagination.ts';
-import type { PageAddress, Pagination } from './pagination.ts';
+import { toItemRows, type ItemRow } from './item-row.ts';
+import type { ListedPage } from './paging.ts';
+import type { SearchResult } from './search.ts';
+import {
+  pageParams,
+  searchParams,
+  toHref,
+  type PageParams,
+  type QueryParams,
+  type SearchParams,
+} from './urls.ts';
 
-interface Link {
-  readonly href: string;
-  readonly label: string;
-}
-
-/** Something to know about the page, with a way on where there is one. */
-interface Notice {
-  readonly text: string;
-  readonly action?: Link;
-}
-
-/** A row, and where it leads; many kinds of item lead nowhere. */
-type LinkedRow = ItemRow & { readonly href?: string };
-
-/** A list, or what was found in one, as a page shows it. */
-export interface ListView {
+/** A list and its URLs, whichever part of it a page shows. */
+export interface ShownList {
   /** What it lists, in the plural: `workspaces`. */
   readonly kind: string;
-  /** The number of the first item in the whole list, counted from 1; absent where the rows are no stretch of it. */
-  readonly firstNumber?: number;
-  /** Which part of the list this is, in words; empty where it is no part. */
-  readonly place: string;
-  readonly rows: readonly LinkedRow[];
+  /** Our own path of the list. */
+  readonly path: string;
+  /** Added to every URL of this list. */
+  readonly back?: string;
+  /** The URL of an item; undefined where it has none. */
+  readonly hrefOf: (row: ItemRow) => string | undefined;
+  /** Text of an empty list. */
   readonly empty: string;
-  readonly notice?: Notice;
+  readonly defaultLimit: number;
+}
+
+/** A page or a search result of a list, as the template shows it. */
+export interface ListView {
+  readonly kind: string;
+  /** Number of the first item in the whole list, counted from 1; absent where the rows are not consecutive. */
+  readonly firstNumber?: number;
+  /** Which part of the list this is, in words; empty for the whole list. */
+  readonly place: string;
+  readonly rows: readonly (ItemRow & { readonly href?: string })[];
+  readonly empty: string;
+  readonly notice?: {
+    readonly text: string;
+    readonly action?: { readonly href: string; readonly label: string };
+  };
   readonly pagination?: Pagination;
-  /** The form that finds: what is in it, what goes with it unseen, and where all is shown again. */
+  /** The search form: its text, its hidden fields, and the URL that shows all items again. */
   readonly find: {
     readonly action: string;
     readonly words: string;
@@ -41,132 +47,151 @@ export interface ListView {
     readonly all?: string;
   };
   /** Path of the list, for its exports. */
-  readonly address: string;
+  readonly path: string;
 }
 
-/** A list and how its pages lead on. */
-export interface ShownList {
-  readonly kind: string;
-  /** Path of ours. */
-  readonly address: string;
-  /** Goes along in every address of this list. */
-  readonly back?: string;
-  /** Where an item leads; undefined where it leads nowhere. */
-  readonly hrefOf: (row: ItemRow) => string | undefined;
-  /** What an empty list says. */
-  readonly empty: string;
-  readonly defaultLimit: number;
+/** The links between pages. A link without a target has no URL. */
+interface Pagination {
+  readonly page: number;
+  readonly first?: string;
+  readonly previous?: string;
+  readonly next?: string;
+  /** Empty where the whole list fits on the smallest page. */
+  readonly sizes: readonly { readonly label: string; readonly href: string; readonly current: boolean }[];
 }
 
-/** A page from a service that ignores `limit` stays a page that a browser can show. */
-const MOST_ROWS = 1_000;
-/** A page further on than this takes so many steps that a link towards it leads nowhere in earnest. */
-const LONGEST_WAY = 10_000;
+/** A service that ignores `limit` may send more items than a browser can show. */
+const MAX_ROWS = 1_000;
+/** Reaching a page further away takes too many requests to offer it. */
+const MAX_CONTINUE_PAGES = 10_000;
+const SMALLEST_SIZE = 10;
+const SIZES = [SMALLEST_SIZE, 25, 50, 100];
 
-/** One page of a list; `asked` is the page in the address. */
-export function toPageView(list: ShownList, listed: ListedPage, asked: number): ListView {
-  const hrefOf = (address: PageAddress) => toHref(list.address, { ...address, back: list.back });
-  const pagination = toPagination(listed, hrefOf, list.defaultLimit);
-  const notice = toNotice(listed, asked, hrefOf);
+/** One page of a list. `requested` is the page number in the URL. */
+export function toPageView(list: ShownList, listed: ListedPage, requested: number): ListView {
+  const hrefOf = (params: PageParams) => toHref(list.path, { ...params, back: list.back });
+  const notice = toPageNotice(listed, requested, hrefOf);
   const isWhole = listed.page === 1 && !listed.hasNext;
   return {
-    ...toFrame(list, listed, ''),
+    ...toCommonView(list, listed, ''),
     rows: toLinkedRows(list, listed.items),
     empty: isWhole ? list.empty : 'There is nothing on this page.',
-    place: toPlace(pagination),
+    place: [...toRange(listed), ...(isWhole ? [] : [`Page ${listed.page}`])].join(' · '),
     firstNumber: listed.before + 1,
-    pagination,
+    pagination: toPagination(listed, hrefOf, list.defaultLimit),
     ...(notice !== undefined && { notice }),
   };
 }
 
-/** What was found in a list. */
-export function toFoundView(list: ShownList, found: Found, find: FindAddress): ListView {
-  const { words, cameFrom } = find;
-  const { items, before, upTo, nextFrom } = found;
-  const looked =
-    before === 0 ? `the first ${toCount(upTo)}` : `numbers ${toCount(before + 1)} to ${toCount(upTo)}`;
-  const matches = `${toCount(items.length)} ${items.length === 1 ? 'matches' : 'match'} “${words}”`;
-  const extent = nextFrom === undefined && before === 0 ? `all ${toCount(upTo)}` : looked;
-  const isCut = items.length > MOST_ROWS;
-  const texts = [
-    ...(isCut ? [`The first ${toCount(MOST_ROWS)} of them are shown.`] : []),
-    ...(nextFrom === undefined ? [] : [`So far only ${looked} ${list.kind} were looked through.`]),
-  ];
-  const notice: Notice = {
-    text: texts.join(' '),
-    ...(nextFrom !== undefined && {
-      action: {
-        href: toHref(list.address, {
-          ...toFindQuery({ ...find, from: nextFrom }, list.defaultLimit),
-          back: list.back,
+/** The items that a search found. */
+export function toSearchView(list: ShownList, result: SearchResult, search: SearchParams): ListView {
+  const { kind, path, back, defaultLimit } = list;
+  const { items, before, upTo, nextFrom } = result;
+  const range =
+    before === 0
+      ? `the first ${toCount(upTo)} ${kind}`
+      : `${kind} ${toCount(before + 1)} to ${toCount(upTo)}`;
+  const isWhole = before === 0 && nextFrom === undefined;
+  const searched = isWhole ? `all ${toCount(upTo)} ${kind}` : range;
+  const notice = [
+    ...(items.length > MAX_ROWS ? [`The first ${toCount(MAX_ROWS)} of them are shown.`] : []),
+    ...(nextFrom === undefined ? [] : [`Searched ${searched}.`]),
+  ].join(' ');
+  return {
+    ...toCommonView(list, search.origin, search.words),
+    rows: toLinkedRows(list, items),
+    empty:
+      upTo === 0
+        ? `No more ${kind} match “${search.words}”.`
+        : `Nothing matches “${search.words}” in ${searched}.`,
+    place: `${toCount(items.length)} ${items.length === 1 ? 'match' : 'matches'} for “${search.words}” in ${searched}`,
+    ...(notice !== '' && {
+      notice: {
+        text: notice,
+        ...(nextFrom !== undefined && {
+          action: {
+            href: toHref(path, { ...searchParams({ ...search, from: nextFrom }, defaultLimit), back }),
+            label: 'Search further',
+          },
         }),
-        label: 'Look further',
       },
     }),
   };
-  return {
-    ...toFrame(list, cameFrom, words),
-    rows: toLinkedRows(list, items),
-    empty: `Nothing matches “${words}”${upTo === 0 ? `: there are no more ${list.kind}` : ` in ${extent} ${list.kind}`}.`,
-    place: upTo === 0 ? '' : `${matches} in ${extent}`,
-    ...(texts.length > 0 && { notice }),
-  };
 }
 
-/** What a list and what was found in it have in common; `page` is where all is shown again. */
-function toFrame({ kind, address, back, defaultLimit }: ShownList, page: PageAddress, words: string) {
-  const all: Query = { ...toPageQuery(page, defaultLimit), ...(back !== undefined && { back }) };
+/** What a page of a list and a search result share. `page` is where all items are shown again. */
+function toCommonView({ kind, path, back, defaultLimit }: ShownList, page: PageParams, words: string) {
+  const all: QueryParams = { ...pageParams(page, defaultLimit), ...(back !== undefined && { back }) };
   return {
     kind,
-    address,
+    path,
     find: {
-      action: address,
+      action: path,
       words,
       kept: Object.entries(all).map(([name, value]) => ({ name, value: String(value) })),
-      ...(words !== '' && { all: toHref(address, all) }),
+      ...(words !== '' && { all: toHref(path, all) }),
     },
   };
 }
 
-/** A kind as a name: with a capital letter. */
-export function toLabel(kind: string): string {
-  return kind.charAt(0).toUpperCase() + kind.slice(1);
+function toLinkedRows(list: ShownList, items: readonly unknown[]): ListView['rows'] {
+  return toItemRows(items.slice(0, MAX_ROWS)).map((row) => {
+    const href = list.hrefOf(row);
+    return href === undefined ? row : { ...row, href };
+  });
 }
 
-/** Only those that are shown share what a page can hold. */
-function toLinkedRows(list: ShownList, items: readonly unknown[]): LinkedRow[] {
-  return toItemRows(items.slice(0, MOST_ROWS)).map((row) => toLinkedRow(list, row));
-}
-
-function toLinkedRow(list: ShownList, row: ItemRow): LinkedRow {
-  const href = list.hrefOf(row);
-  return href === undefined ? row : { ...row, href };
-}
-
-function toPlace({ range, page, previous, next }: Pagination): string {
-  const hasOthers = previous !== undefined || next !== undefined;
-  return [...(range === undefined ? [] : [range]), ...(hasOthers ? [`Page ${page}`] : [])].join(' · ');
-}
-
-function toNotice(
+function toPageNotice(
   { reached, page, limit, items }: ListedPage,
-  asked: number,
-  hrefOf: (address: PageAddress) => string,
-): Notice | undefined {
-  if (reached === 'last') return { text: `There is no page ${asked}: this is the last one.` };
+  requested: number,
+  hrefOf: (params: PageParams) => string,
+): ListView['notice'] {
+  if (reached === 'last') return { text: `There is no page ${requested}. This is the last page.` };
   if (reached === 'furthest') {
     return {
-      text: `Page ${asked} is too far for one step. This is page ${page}.`,
-      ...(asked - page <= LONGEST_WAY && {
-        action: { href: hrefOf({ limit, page: asked }), label: `Go on towards page ${asked}` },
+      text: `Page ${requested} is too far away to load at once. This is page ${page}.`,
+      ...(requested - page <= MAX_CONTINUE_PAGES && {
+        action: { href: hrefOf({ limit, page: requested }), label: `Continue to page ${requested}` },
       }),
     };
   }
-  if (items.length > MOST_ROWS) {
+  if (items.length > MAX_ROWS) {
     return {
-      text: `The service gave ${toCount(items.length)} items at once: the first ${toCount(MOST_ROWS)} are shown.`,
+      text: `The service sent ${toCount(items.length)} items at once. The first ${toCount(MAX_ROWS)} are shown.`,
     };
   }
   return undefined;
+}
+
+function toPagination(
+  { page, limit, items, hasNext }: ListedPage,
+  hrefOf: (params: PageParams) => string,
+  defaultLimit: number,
+): Pagination {
+  const isWhole = page === 1 && !hasNext;
+  const isShort = items.length === 0 || (isWhole && items.length <= SMALLEST_SIZE);
+  const sizes = isShort ? [] : [...new Set([...SIZES, defaultLimit, limit])];
+  return {
+    page,
+    ...(page > 1 && { first: hrefOf({ limit, page: 1 }), previous: hrefOf({ limit, page: page - 1 }) }),
+    ...(hasNext && { next: hrefOf({ limit, page: page + 1 }) }),
+    sizes: sizes
+      .toSorted((a, b) => a - b)
+      .map((size) => ({
+        label: String(size),
+        href: hrefOf({ limit: size, page: 1 }),
+        current: size === limit,
+      })),
+  };
+}
+
+function toRange({ before, items }: ListedPage): string[] {
+  if (items.length === 0) return [];
+  if (items.length === 1) return [`Item ${toCount(before + 1)}`];
+  return [`Items ${toCount(before + 1)}–${toCount(before + items.length)}`];
+}
+
+/** A number as people write it: `1,234`. */
+function toCount(number: number): string {
+  return number.toLocaleString('en');
 }

@@ -1,75 +1,121 @@
-import { toHref } from './urls.ts';
-import type { FindAddress, WayBack } from './urls.ts';
-import type { Found } from './search.ts';
-import { toItemRow } from './item-row.ts';
-import type { ItemRow } from './item-row.ts';
-import { toFoundView, toLabel, toPageView } from './list-view.ts';
-import type { ListView, ShownList } from './list-view.ts';
-import { toItemsList, toWorkspaceAddress } from './list-paths.ts';
-import type { ListedPage } from './page-by-number.ts';
+import { toItemRow, type ItemRow } from './item-row.ts';
+import { toPageView, toSearchView, type ListView, type ShownList } from './list-view.ts';
+import type { ListedPage } from './paging.ts';
+import type { SearchResult } from './search.ts';
 import { toTitlePart } from './shown-text.ts';
+import {
+  isPathId,
+  itemListPaths,
+  toBackQuery,
+  toHref,
+  workspacePath,
+  WORKSPACES,
+  type BackLink,
+  type SearchParams,
+} from './urls.ts';
 
-/** One kind of item inside a workspace, as an address asks for it. */
+/** The page that lists workspaces, as its template shows it. */
+interface WorkspacesView {
+  readonly title: string;
+  readonly signedIn: true;
+  readonly room: 'workspaces';
+  readonly list: ListView;
+}
+
+/** The page of one workspace. */
+interface WorkspaceView extends WorkspacesView {
+  /** What is known of the workspace: at least its id. */
+  readonly workspace: ItemRow;
+  readonly wayBack: BackLink;
+  readonly tabs: readonly { readonly label: string; readonly href: string; readonly current: boolean }[];
+}
+
+/** The part of a workspace that a URL requests. */
 export interface WorkspacePlace {
   readonly id: string;
   readonly kind: string;
   /** All kinds, in the order of the tabs. */
   readonly kinds: readonly string[];
-  /** The query of the page of workspaces that somebody came from. */
+  /** Query of the page of workspaces that the user came from. */
   readonly back?: string;
-  readonly wayBack: WayBack;
+  readonly wayBack: BackLink;
   readonly defaultLimit: number;
 }
 
-interface WorkspaceView {
-  readonly title: string;
-  readonly signedIn: true;
-  readonly room: 'workspaces';
-  /** What is known of the workspace: at least how it is called in the address. */
-  readonly workspace: ItemRow;
-  readonly wayBack: WayBack;
-  readonly tabs: readonly { readonly label: string; readonly href: string; readonly current: boolean }[];
-  readonly list: ListView;
-}
-
-/** Makes the page once it is known what the service says of the workspace itself; null where it says nothing. */
+/** Completes the page with the workspace as the service describes it, or null. */
 type ToWorkspaceView = (workspace: unknown) => WorkspaceView;
 
-/** A page of items; `asked` is the page in the address. */
-export function toWorkspaceView(place: WorkspacePlace, listed: ListedPage, asked: number): ToWorkspaceView {
-  const list = toPageView(toShownList(place), listed, asked);
+/** One page of workspaces. `requested` is the page number in the URL. */
+export function toWorkspacesView(
+  listed: ListedPage,
+  requested: number,
+  defaultLimit: number,
+): WorkspacesView {
+  const list = toWorkspaceList(toBackQuery(listed, defaultLimit), defaultLimit);
+  const title = listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`;
+  return { title, signedIn: true, room: 'workspaces', list: toPageView(list, listed, requested) };
+}
+
+/** The workspaces that a search found. */
+export function toWorkspaceSearchView(
+  result: SearchResult,
+  search: SearchParams,
+  defaultLimit: number,
+): WorkspacesView {
+  const list = toWorkspaceList(toBackQuery(search, defaultLimit), defaultLimit);
+  const title = `Workspaces that match “${toTitlePart(search.words)}”`;
+  return { title, signedIn: true, room: 'workspaces', list: toSearchView(list, result, search) };
+}
+
+/** One page of the items inside a workspace. */
+export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number): ToWorkspaceView {
+  const list = toPageView(toItemList(place), listed, requested);
   const page = listed.page === 1 ? '' : `, page ${listed.page}`;
-  return (workspace) => toView(place, workspace, list, page);
+  return (workspace) => toWorkspaceView(place, workspace, list, page);
 }
 
-/** What was found among the items of a kind. */
-export function toFoundItemsView(place: WorkspacePlace, found: Found, find: FindAddress): ToWorkspaceView {
-  const list = toFoundView(toShownList(place), found, find);
-  return (workspace) => toView(place, workspace, list, ` that match “${toTitlePart(find.words)}”`);
+/** The items inside a workspace that a search found. */
+export function toItemSearchView(
+  place: WorkspacePlace,
+  result: SearchResult,
+  search: SearchParams,
+): ToWorkspaceView {
+  const list = toSearchView(toItemList(place), result, search);
+  return (workspace) => toWorkspaceView(place, workspace, list, ` that match “${toTitlePart(search.words)}”`);
 }
 
-function toView(place: WorkspacePlace, item: unknown, list: ListView, which: string): WorkspaceView {
+function toWorkspaceView(place: WorkspacePlace, item: unknown, list: ListView, part: string): WorkspaceView {
   const { id, kind, kinds, back, wayBack } = place;
   const workspace = toItemRow(item ?? { id });
   return {
-    title: `${toLabel(toWords(kind))} in ${toTitlePart(workspace.name)}${which}`,
+    title: `${toLabel(kind)} in ${toTitlePart(workspace.name)}${part}`,
     signedIn: true,
     room: 'workspaces',
     workspace,
     wayBack,
     tabs: kinds.map((each, index) => ({
-      label: toLabel(toWords(each)),
-      href: toHref(index === 0 ? toWorkspaceAddress(id) : toItemsList(id, each).address, { back }),
+      label: toLabel(each),
+      href: toHref(index === 0 ? workspacePath(id) : itemListPaths(id, each).path, { back }),
       current: each === kind,
     })),
     list,
   };
 }
 
-function toShownList({ id, kind, back, defaultLimit }: WorkspacePlace): ShownList {
+function toWorkspaceList(back: string, defaultLimit: number): ShownList {
+  return {
+    kind: 'workspaces',
+    path: WORKSPACES.path,
+    empty: 'You have no workspaces yet. Workspaces that you are invited to will appear here.',
+    defaultLimit,
+    hrefOf: ({ id }) => (id === undefined || !isPathId(id) ? undefined : toHref(workspacePath(id), { back })),
+  };
+}
+
+function toItemList({ id, kind, back, defaultLimit }: WorkspacePlace): ShownList {
   return {
     kind: toWords(kind),
-    address: toItemsList(id, kind).address,
+    path: itemListPaths(id, kind).path,
     ...(back !== undefined && { back }),
     empty: `There are no ${toWords(kind)} in this workspace yet.`,
     hrefOf: () => undefined,
@@ -79,4 +125,9 @@ function toShownList({ id, kind, back, defaultLimit }: WorkspacePlace): ShownLis
 
 function toWords(kind: string): string {
   return kind.replaceAll('-', ' ');
+}
+
+function toLabel(kind: string): string {
+  const words = toWords(kind);
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

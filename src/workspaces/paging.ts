@@ -1,75 +1,168 @@
-import { createLoopGuard } from './loop-guard.ts';
-import { ServiceAnswerError } from './service-errors.ts';
-import type { AskPage } from './service-pages.ts';
+import { createHash } from 'node:crypto';
+import { SessionEndedError } from '../errors.ts';
+import type { SessionStore } from '../session/store.ts';
+import type { ApiClient, ListRequest, ReadPage } from './api-client.ts';
+import type { Cursors, PageStart } from './cursors.ts';
+import { isExpiredCursor, ServiceStatusError, toUnreadableResponse } from './service-errors.ts';
 
-/** How a page is asked for. */
-export interface PageMark {
-  /** The service's token for it; absent for the first page. */
-  readonly next?: string;
-  /** Number of items on the pages before it. */
+/** The page to show: the requested one, the last one, or the furthest one within the limits. */
+export interface ListedPage {
+  readonly items: readonly unknown[];
+  readonly page: number;
+  readonly limit: number;
+  /** Number of items on the pages before this one. */
   readonly before: number;
+  readonly hasNext: boolean;
+  /** `last`: the list ends before the requested page. `furthest`: that page takes more requests than allowed. */
+  readonly reached: 'requested' | 'last' | 'furthest';
 }
 
-/** A page with its place in the list, counted from 1. */
-export interface WalkedPage {
+/** A page and its position in the list. */
+export interface PositionedPage {
+  /** Counted from 1. */
   readonly page: number;
   readonly items: readonly unknown[];
+  /** Number of items on the pages before this one. */
   readonly before: number;
-  /** Leads to the page after it; absent on the last one. */
-  readonly following?: PageMark;
+  /** Absent on the last page. */
+  readonly next?: PageStart;
 }
 
-export interface Walk {
-  readonly ask: AskPage;
-  readonly from: { readonly page: number; readonly mark: PageMark };
-  /** Whether the walk need go no further; sees every page once, in order. */
-  readonly isThere: (page: WalkedPage) => boolean;
-  /** Hears of every mark that the walk comes by, also of one that fails later. */
-  readonly onMark: (page: number, mark: PageMark) => void;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
+/** What `seek` looks for in a list. */
+interface SeekTarget {
+  /** The first page of interest. Seeking starts there or earlier. */
+  readonly page: number;
+  /** Starts over, and returns whether a page is the last one needed. It sees each page once, in order. */
+  start(): (page: PositionedPage) => boolean;
 }
 
-const MOST_CALLS = 200;
-const LONGEST_WALK_MS = 10_000;
+export type Paging = ReturnType<typeof createPaging>;
+
+const FIRST_PAGE: PageStart = { page: 1, before: 0 };
+const MAX_REQUESTS = 200;
+const MAX_MS = 10_000;
 
 /**
- * One walk, which remembers nothing: from one page to later ones, call by call, for there is no other way. Resolves to the page that is there, to the
- * last one where the list ends before it, or to the furthest that calls and time allow. Throws what `ask` does.
+ * Pages of a list by number, although the service only gives a cursor for the following page. Seeking starts at the nearest page whose cursor
+ * the session knows. Rejects as ApiClient does, and with SessionEndedError once the session has ended.
  */
-export async function walkPages({ ask, from, isThere, onMark, now }: Walk): Promise<WalkedPage> {
-  const visit = createVisit(ask, from.mark);
-  const stopAt = now() + LONGEST_WALK_MS;
-  let at = await visit(from.page, from.mark);
-  for (let calls = 1; ; calls += 1) {
-    const there = isThere(at);
-    if (at.following === undefined) return at;
-    onMark(at.page + 1, at.following);
-    if (there || calls >= MOST_CALLS || now() >= stopAt) return at;
-    const onwards = await visit(at.page + 1, at.following).catch(unlessRateLimited);
-    if (onwards === null) return at;
-    at = onwards;
-  }
-}
+export function createPaging(deps: {
+  readonly api: Pick<ApiClient, 'createReadPage'>;
+  readonly sessions: Pick<SessionStore, 'read'>;
+  readonly cursors: Cursors;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}) {
+  const { api, sessions, cursors, now } = deps;
 
-/** It may be the walk itself that the service finds too fast: then what was reached is shown. */
-function unlessRateLimited(error: unknown): null {
-  if (error instanceof ServiceAnswerError && error.serviceStatus === 429) return null;
-  throw error;
-}
-
-/** Asks for the pages of one walk that begins with a mark, each with its place. */
-function createVisit(ask: AskPage, start: PageMark): (page: number, mark: PageMark) => Promise<WalkedPage> {
-  const noLoop = createLoopGuard();
-  noLoop(start.next);
-  return async (page, { next: token, before }) => {
-    const { items, next } = await ask(token);
-    noLoop(next);
-    return {
-      page,
-      items,
-      before,
-      ...(next !== undefined && { following: { next, before: before + items.length } }),
+  /** The router has read the session for the first request. Each further request checks it again. */
+  const createReadWhileSignedIn = (list: ListRequest): ReadPage => {
+    const readPage = api.createReadPage(list);
+    let requests = 0;
+    return async (cursor) => {
+      requests += 1;
+      if (requests > 1 && (await sessions.read(list.session.id, list.context)) === null)
+        throw new SessionEndedError();
+      return readPage(cursor);
     };
   };
+
+  /** Reads pages until `isLast`, the end of the list or a limit. Adds the start of each following page to `found`. */
+  const readFrom = async (
+    start: PageStart,
+    read: ReadPage,
+    isLast: (page: PositionedPage) => boolean,
+    found: PageStart[],
+  ): Promise<PositionedPage> => {
+    const readPositioned = createReadPositioned(read, start);
+    const stopAt = now() + MAX_MS;
+    let at = await readPositioned(start);
+    for (let requests = 1; ; requests += 1) {
+      const isDone = isLast(at);
+      if (at.next === undefined) return at;
+      found.push(at.next);
+      if (isDone || requests >= MAX_REQUESTS || now() >= stopAt) return at;
+      const next = await readPositioned(at.next).catch(unlessRateLimited);
+      if (next === null) return at;
+      at = next;
+    }
+  };
+
+  const seek = async (list: ListRequest, target: SeekTarget): Promise<PositionedPage> => {
+    const name = { sessionId: list.session.id, path: list.path, limit: list.limit };
+    const read = createReadWhileSignedIn(list);
+
+    const seekFrom = async (start: PageStart) => {
+      const found: PageStart[] = [];
+      try {
+        return await readFrom(start, read, target.start(), found);
+      } catch (error) {
+        if (error instanceof SessionEndedError) found.length = 0; // nothing reads them again
+        throw error;
+      } finally {
+        await cursors.add(name, found); // never rejects, so the page or its error stays
+      }
+    };
+
+    const known = await cursors.nearest(name, target.page);
+    if (known === null) return seekFrom(FIRST_PAGE);
+    try {
+      return await seekFrom(known);
+    } catch (error) {
+      if (!isExpiredCursor(error)) throw error;
+      await cursors.clear(name); // the list's other cursors are as old
+      return seekFrom(FIRST_PAGE);
+    }
+  };
+
+  return {
+    seek,
+    async readPage(list: ListRequest, page: number): Promise<ListedPage> {
+      const shown = await seek(list, { page, start: () => (at) => at.page >= page });
+      const hasNext = shown.next !== undefined;
+      const early = hasNext ? 'furthest' : 'last';
+      return {
+        items: shown.items,
+        page: shown.page,
+        limit: list.limit,
+        before: shown.before,
+        hasNext,
+        reached: shown.page === page ? 'requested' : early,
+      };
+    },
+  };
+}
+
+/**
+ * Refuses a cursor that a list has given before, which would repeat its pages for ever. Keeps a digest of each, because cursors may
+ * be long.
+ */
+export function createLoopGuard(): (cursor: string | undefined) => void {
+  const seen = new Set<string>();
+  return (cursor) => {
+    if (cursor === undefined) return;
+    const digest = createHash('sha256').update(cursor).digest('base64url');
+    if (seen.has(digest)) throw toUnreadableResponse('the list leads back to an earlier page');
+    seen.add(digest);
+  };
+}
+
+function createReadPositioned(
+  read: ReadPage,
+  first: PageStart,
+): (start: PageStart) => Promise<PositionedPage> {
+  const refuseLoop = createLoopGuard();
+  refuseLoop(first.cursor);
+  return async ({ page, cursor, before }) => {
+    const { items, next } = await read(cursor);
+    refuseLoop(next);
+    const following = { page: page + 1, cursor: next, before: before + items.length };
+    return { page, items, before, ...(next !== undefined && { next: following }) };
+  };
+}
+
+/** Seeking itself may exceed the service's rate limit. Then show the page reached so far. */
+function unlessRateLimited(error: unknown): null {
+  if (error instanceof ServiceStatusError && error.serviceStatus === 429) return null;
+  throw error;
 }

@@ -1,62 +1,62 @@
-import { createMatcher } from './search-text.ts';
-import { toItemRow } from './item-row.ts';
-import type { WalkedPage } from './paging.ts';
-import type { ListSource } from './service-pages.ts';
-import type { SessionWalk } from './session-walk.ts';
+import type { ListRequest } from './api-client.ts';
+import { toItemRow, type ItemRow } from './item-row.ts';
+import type { Paging, PositionedPage } from './paging.ts';
 
-/** Looks for words in a list, from a page on; of pages of the largest size, so that it takes few calls. */
-interface FindRequest extends Omit<ListSource, 'limit'> {
-  readonly words: string;
-  /** Where it goes on, counted from 1 in pages of FIND_LIMIT items. */
-  readonly from: number;
-}
-
-/** What was found, and how far it looked. */
-export interface Found {
+/** What a search found, and which part of the list it covers. */
+export interface SearchResult {
   readonly items: readonly unknown[];
-  /** Number of items before those that were looked at, and up to the last of them. */
+  /** Number of items before the searched part, and up to its end. */
   readonly before: number;
   readonly upTo: number;
-  /** Where to go on; absent where the list was looked through to its end. */
+  /** Page at which to continue; absent after the end of the list. */
   readonly nextFrom?: number;
 }
 
-/** Rejects as PageByNumber does. */
-export type FindItems = (request: FindRequest) => Promise<Found>;
+export type SearchItems = ReturnType<typeof createSearch>;
 
-const FIND_LIMIT = 100;
-/** A page of results ends soon after these. */
-const ENOUGH = 100;
+/** The largest page that the service gives, so that a search takes few requests. */
+const SEARCH_LIMIT = 100;
+/** A search ends with the page that reaches this number. */
+const ENOUGH_ITEMS = 100;
 
-/** Finds by walking: the service can't be asked. Bounded by the calls and the time of one walk, and by its results. */
-export function createFinding(walk: SessionWalk): FindItems {
-  return async ({ words, from, ...source }) => {
+/**
+ * Searches a list for words by reading its pages, because the service has no search. Starts at page `from`, in pages of 100 items. Ends with
+ * enough items or at the limits of `seek`, and rejects as that does.
+ */
+export function createSearch({ seek }: Pick<Paging, 'seek'>) {
+  return async (request: Omit<ListRequest, 'limit'>, words: string, from: number): Promise<SearchResult> => {
     const matches = createMatcher(words);
-    let found: unknown[] = [];
-    let before = 0;
-    let upTo = 0;
+    let result = { items: [] as unknown[], before: 0, upTo: 0 };
 
-    const look = (at: WalkedPage) => {
+    const searchPage = (at: PositionedPage) => {
       if (at.page < from) return false;
-      if (at.page === from) before = at.before;
-      for (const item of at.items) {
-        if (matches(toItemRow(item))) found.push(item);
-      }
-      upTo = at.before + at.items.length;
-      return found.length >= ENOUGH;
+      if (at.page === from) result.before = at.before;
+      for (const item of at.items) if (matches(toItemRow(item))) result.items.push(item);
+      result.upTo = at.before + at.items.length;
+      return result.items.length >= ENOUGH_ITEMS;
     };
-    const begin = () => {
-      found = [];
-      before = 0;
-      upTo = 0;
-      return look;
+    const start = () => {
+      result = { items: [], before: 0, upTo: 0 };
+      return searchPage;
     };
-    const end = await walk({ ...source, limit: FIND_LIMIT }, { from, begin });
-    return {
-      items: found,
-      before,
-      upTo,
-      ...(end.following !== undefined && { nextFrom: Math.max(end.page + 1, from) }),
-    };
+    const last = await seek({ ...request, limit: SEARCH_LIMIT }, { page: from, start });
+    return { ...result, ...(last.next !== undefined && { nextFrom: Math.max(last.page + 1, from) }) };
   };
+}
+
+/** Whether each of the words occurs in what a page shows of an item. No words match every item. */
+export function createMatcher(words: string): (row: ItemRow) => boolean {
+  const parts = foldText(words)
+    .split(/\s+/)
+    .filter((part) => part !== '');
+  return ({ name, description, flags, created, updated, details }) => {
+    const texts = [...flags, ...details].map(({ text }) => text);
+    const shown = foldText([name, description, created?.day, updated?.day, ...texts].join('\n'));
+    return parts.every((part) => shown.includes(part));
+  };
+}
+
+/** Removes case, accents and differences of Unicode form, as `public/find.js` does with the text of a page. */
+function foldText(text: string): string {
+  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

@@ -1,78 +1,138 @@
-import { toPageAddress } from './pagination.ts';
-import type { PageAddress } from './pagination.ts';
-import { WORKSPACES } from './list-paths.ts';
+import { checkTarget } from '../upstream/target.ts';
 
-/** A place in a list, to come back to. */
-export interface WayBack {
-  readonly href: string;
-  readonly label: string;
+/** A list of the service, and where the browser shows it. */
+export interface ListPaths {
+  /** Path on the service, percent-encoded where needed, without a query. */
+  readonly servicePath: string;
+  /** Our own path, without a query. Exports add `.csv` and `.ndjson`. */
+  readonly path: string;
 }
 
-/** What stands in the query of an address; what is not defined is left out. */
-export interface Query {
-  readonly [name: string]: string | number | undefined;
+const API = '/api/public/v1';
+const MAX_ID_LENGTH = 256;
+
+/** The list of workspaces (service interface, section 4.4). */
+export const WORKSPACES = {
+  servicePath: `${API}/workspaces`,
+  path: '/workspaces',
+} as const satisfies ListPaths;
+
+/**
+ * Whether an id is safe as one segment of a path, however a server decodes it. Refuses separators, escapes and dot segments, and
+ * whatever the gateway refuses. The service promises nothing about its ids.
+ */
+export function isPathId(id: string): boolean {
+  if (id.length === 0 || id.length > MAX_ID_LENGTH || /[/\\%;?#\p{Cc}\p{Cs}\p{Z}]/u.test(id)) return false;
+  return checkTarget(workspaceServicePath(id), [`${WORKSPACES.servicePath}/`]) === 'forward';
 }
 
-const LONGEST_WORDS = 200;
+/** Path of a workspace on the service. `isPathId` must accept the id. */
+export function workspaceServicePath(id: string): string {
+  return `${WORKSPACES.servicePath}/${encodeURIComponent(id)}`;
+}
 
-/** A path of ours with a query of what is defined. */
-export function toHref(path: string, query: Query): string {
-  const parts = Object.entries(query).flatMap(([name, value]) =>
+/** Our own path of a workspace. `isPathId` must accept the id. */
+export function workspacePath(id: string): string {
+  return `${WORKSPACES.path}/${encodeURIComponent(id)}`;
+}
+
+/** Items of one kind inside a workspace (service interface, section 4.5; `WORKSPACE_ITEMS`). */
+export function itemListPaths(workspaceId: string, kind: string): ListPaths {
+  return {
+    servicePath: `${workspaceServicePath(workspaceId)}/${kind}`,
+    path: `${workspacePath(workspaceId)}/${kind}`,
+  };
+}
+
+/** Parameters of a query, as Express parses them or as a link needs them. */
+type ParsedQuery = Readonly<Record<string, unknown>>;
+export type QueryParams = Readonly<Record<string, string | number | undefined>>;
+
+/** A path with a query. Leaves out parameters that are undefined or empty. */
+export function toHref(path: string, params: QueryParams): string {
+  const parts = Object.entries(params).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [`${name}=${encodeURIComponent(value)}`],
   );
   return parts.length === 0 ? path : `${path}?${parts.join('&')}`;
 }
 
-/** What a search in a list looks for, and from where on. */
-export interface FindAddress {
-  readonly words: string;
-  /** Counted from 1, in the pages that a search asks for. */
-  readonly from: number;
-  /** The page that was shown before: to show all again leads back there. */
-  readonly cameFrom: PageAddress;
+/** Which page of a list a URL requests. */
+export interface PageParams {
+  readonly limit: number;
+  readonly page: number;
 }
 
-/** What the address of a list asks to be found; null where it asks for nothing. */
-export function toFindAddress(
-  query: { readonly [name: string]: unknown },
-  defaultLimit: number,
-): FindAddress | null {
-  const { find, from } = query;
-  if (typeof find !== 'string' || find.trim() === '') return null;
-  const words = find.trim().slice(0, LONGEST_WORDS);
+const MAX_LIMIT = 100;
+/** Far more pages than any list has. */
+const MAX_PAGE = 1_000_000;
+
+/** Reads `limit` (1 to 100) and `page` (1 to 1,000,000) from a query. Clamps them, and ignores what is no whole number. */
+export function parsePage(query: ParsedQuery, defaultLimit: number): PageParams {
+  const limit = parseWholeNumber(query['limit']) ?? defaultLimit;
+  const page = parseWholeNumber(query['page']) ?? 1;
   return {
-    words: words.replace(/[\uD800-\uDBFF]$/, ''), // half a surrogate pair has no place in an address
-    from: toPageAddress({ page: from }, 1).page,
-    cameFrom: toPageAddress(query, defaultLimit),
+    limit: Math.min(Math.max(1, limit), MAX_LIMIT),
+    page: Math.min(Math.max(1, page), MAX_PAGE),
   };
 }
 
-/** The query of a place in a list: short enough to go along in the address of another page, empty for where it begins. */
-export function toPlaceQuery(place: PageAddress | FindAddress, defaultLimit: number): string {
-  const query = 'words' in place ? toFindQuery(place, defaultLimit) : toPageQuery(place, defaultLimit);
-  return toHref('', query).slice(1);
+function parseWholeNumber(value: unknown): number | undefined {
+  return typeof value === 'string' && /^[+-]?\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** What the address of a page of a list says: nothing of the page where it begins. */
-export function toPageQuery({ limit, page }: PageAddress, defaultLimit: number): Query {
+/** A search in a list. */
+export interface SearchParams {
+  readonly words: string;
+  /** Page at which the search starts, counted from 1 in pages of a search. */
+  readonly from: number;
+  /** The page that the search came from, and that *Show all* leads back to. */
+  readonly origin: PageParams;
+}
+
+const MAX_WORDS_LENGTH = 200;
+
+/** Reads `find` and `from` from a query; null where it requests no search. */
+export function parseSearch(query: ParsedQuery, defaultLimit: number): SearchParams | null {
+  const { find, from } = query;
+  if (typeof find !== 'string' || find.trim() === '') return null;
+  const words = find.trim().slice(0, MAX_WORDS_LENGTH);
+  return {
+    words: words.replace(/[\uD800-\uDBFF]$/, ''), // encodeURIComponent() throws on half a surrogate pair
+    from: parsePage({ page: from }, 1).page,
+    origin: parsePage(query, defaultLimit),
+  };
+}
+
+/** The parameters of a page: none for the first page of the default size. */
+export function pageParams({ limit, page }: PageParams, defaultLimit: number): QueryParams {
   return page === 1 && limit === defaultLimit ? {} : { limit, page };
 }
 
-/** The same of what is found in it. */
-export function toFindQuery({ words, from, cameFrom }: FindAddress, defaultLimit: number): Query {
-  return { find: words, from: from === 1 ? undefined : from, ...toPageQuery(cameFrom, defaultLimit) };
+/** The parameters of a search. */
+export function searchParams({ words, from, origin }: SearchParams, defaultLimit: number): QueryParams {
+  return { find: words, from: from === 1 ? undefined : from, ...pageParams(origin, defaultLimit) };
 }
 
-/** The way back that an address remembers in `back`; made anew from its parts, so that it leads nowhere else. */
-export function toWayBack(query: { readonly [name: string]: unknown }, defaultLimit: number): WayBack {
+/** The query of a page or search of workspaces, for the parameter `back` of other URLs; empty for the first page. */
+export function toBackQuery(place: PageParams | SearchParams, defaultLimit: number): string {
+  const params = 'words' in place ? searchParams(place, defaultLimit) : pageParams(place, defaultLimit);
+  return toHref('', params).slice(1);
+}
+
+/** A link back to a list. */
+export interface BackLink {
+  readonly href: string;
+  readonly label: string;
+}
+
+/** The link that `back` stands for. Composes it from parsed parameters, so that it leads to no other page or site. */
+export function parseBackLink(query: ParsedQuery, defaultLimit: number): BackLink {
   const { back } = query;
-  const asked = Object.fromEntries(new URLSearchParams(typeof back === 'string' ? back : ''));
-  const place = toFindAddress(asked, defaultLimit) ?? toPageAddress(asked, defaultLimit);
-  const kept = toPlaceQuery(place, defaultLimit);
-  return { href: kept === '' ? WORKSPACES.address : `${WORKSPACES.address}?${kept}`, label: toLabel(place) };
-}
-
-function toLabel(place: PageAddress | FindAddress): string {
-  if ('words' in place) return `Workspaces that match “${place.words}”`;
-  return place.page === 1 ? 'Workspaces' : `Workspaces, page ${place.page}`;
+  const params = Object.fromEntries(new URLSearchParams(typeof back === 'string' ? back : ''));
+  const search = parseSearch(params, defaultLimit);
+  const page = parsePage(params, defaultLimit);
+  const kept = toBackQuery(search ?? page, defaultLimit);
+  const href = kept === '' ? WORKSPACES.path : `${WORKSPACES.path}?${kept}`;
+  if (search !== null) return { href, label: `Workspaces that match “${search.words}”` };
+  return { href, label: page.page === 1 ? 'Workspaces' : `Workspaces, page ${page.page}` };
 }

@@ -79,7 +79,7 @@ const OPEN: [string, string][] = [
   ['src/gateway/a.ts', type('../config/load.ts')],
   ['src/workspaces/a.ts', value('../upstream/connection-pool.ts')],
   ['src/workspaces/export/a.ts', value('../../errors.ts')],
-  ['src/workspaces/export/a.ts', value('../service-pages.ts')],
+  ['src/workspaces/export/a.ts', value('../api-client.ts')],
   ['src/workspaces/export/a.ts', type('../../config/load.ts')],
   ['src/local-service/a.ts', value('../redis/client.ts')],
   ['src/local-service/local-service.ts', value('./faults/inject-faults.ts')],

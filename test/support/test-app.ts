@@ -19,7 +19,7 @@ import type { RunningServer } from '../../src/server.ts';
 import type { Grant } from '../../src/session/record.ts';
 import { createServices } from '../../src/services.ts';
 import type { Services } from '../../src/services.ts';
-import type { Wait } from '../../src/workspaces/export/patience.ts';
+import type { Wait } from '../../src/workspaces/export/all-items.ts';
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS, TOKEN_PATH } from './constants.ts';

@@ -1,111 +1,153 @@
-import { SessionEndedError } from '../../errors.ts';
+import { createHash } from 'node:crypto';
+import { AppError, SessionEndedError } from '../../errors.ts';
 import type { SessionStore } from '../../session/store.ts';
-import { createLoopGuard } from '../loop-guard.ts';
-import { isExpiredToken, toUnreadableAnswer } from '../service-errors.ts';
-import type { AskPage, ListSource, ServicePage } from '../service-pages.ts';
-import { createItemTrail } from './item-trail.ts';
-import type { ItemTrail } from './item-trail.ts';
-import { elementsOf, membersOf, toOneLine } from './json.ts';
-import { withPatience } from './patience.ts';
-import type { Wait } from './patience.ts';
+import type { ApiClient, ApiRequest, ServicePage } from '../api-client.ts';
+import { createLoopGuard } from '../paging.ts';
+import { isExpiredCursor, toUnreadableResponse } from '../service-errors.ts';
+import { elementsOf, isNumber, isObject, isString, membersOf, toOneLine } from './json.ts';
 
 /**
- * All items of a list from the first on, page by page, each item as JSON text on one line. A page is asked for when the one
- * before it has been taken. Throws an AppError, or the signal's reason; what was given until then is not the whole list.
+ * All items of a list, page by page, each item as JSON text on one line. Requests a page once the consumer has taken the page before. Throws an AppError or
+ * the signal's reason; after that the items are incomplete.
  */
-export type WholeList = (source: Omit<ListSource, 'limit'>) => AsyncGenerator<readonly string[], void>;
+export type ReadAllItems = (request: ApiRequest) => AsyncGenerator<readonly string[], void>;
 
-/** The most that a list gives at a time (service interface, section 2). */
+/** Waits; rejects at once when the signal aborts. */
+export type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;
+
+/** The largest page that the service gives (service interface, section 2). */
 const LIMIT = 100;
-/** A list that has no end by then has none: a million items. */
-const MOST_CALLS = 10_000;
-/** So many walks in a row may end at an expired token without an item that is new. */
-const MOST_IDLE_WALKS = 3;
+/** One million items. A longer list does not end. */
+const MAX_REQUESTS = 10_000;
+/** Passes in a row that end at an expired cursor without a new item. */
+const MAX_IDLE_PASSES = 3;
+const MAX_TRIES = 10;
+/** Load balancers close a connection that is silent for two minutes (docs/operations.md). */
+const MAX_WAIT_MS = 100_000;
 
-/** `wait` is what a pause that the service asks for is spent with. */
-export function createWholeList(deps: {
-  readonly readList: (source: ListSource) => AskPage;
+/** `wait` passes the time before a request is repeated. */
+export function createReadAllItems(deps: {
+  readonly api: Pick<ApiClient, 'createReadPage'>;
   readonly sessions: Pick<SessionStore, 'read'>;
   readonly wait: Wait;
-}): WholeList {
-  /**
-   * Each page is asked for on its own: with the session as it stands then, so that a sign-out ends the export and any
-   * number of renewals does not. Null where the token has expired.
-   */
-  const createAsk = (source: Parameters<WholeList>[0]) => {
-    const list = { ...source, limit: LIMIT };
-    let calls = 0;
+}): ReadAllItems {
+  const { api, sessions, wait } = deps;
 
-    const askLater = async (next: string | undefined): Promise<ServicePage | null> => {
-      const ticket = await deps.sessions.read(source.ticket.id, source.notes);
-      if (ticket === null) throw new SessionEndedError();
-      return deps
-        .readList({ ...list, ticket })(next)
-        .catch(unlessExpired(next));
+  /**
+   * Reads each page with the session as it is then: a sign-out ends the export, and the token may be refreshed any number of times. Null
+   * where the cursor has expired.
+   */
+  const createReadPage = (request: ApiRequest) => {
+    const list = { ...request, limit: LIMIT };
+    let requests = 0;
+
+    const readLaterPage = async (cursor: string | undefined): Promise<ServicePage | null> => {
+      const session = await sessions.read(request.session.id, request.context);
+      if (session === null) throw new SessionEndedError();
+      const page = api.createReadPage({ ...list, session })(cursor);
+      return page.catch((error: unknown) => {
+        if (cursor !== undefined && isExpiredCursor(error)) return null;
+        throw error;
+      });
     };
-    return async (next: string | undefined): Promise<ServicePage | null> => {
-      calls += 1;
-      // Whoever waits for the first page sees an error page instead, and can judge it.
-      if (calls === 1) return deps.readList(list)(next);
-      if (calls > MOST_CALLS) throw toUnreadableAnswer('the list does not come to an end');
-      return withPatience(async () => askLater(next), deps.wait, source.signal);
+    return async (cursor: string | undefined): Promise<ServicePage | null> => {
+      requests += 1;
+      // The first page is never retried: until it arrives, a failure can still become an error page.
+      if (requests === 1) return api.createReadPage(list)(cursor);
+      if (requests > MAX_REQUESTS) throw toUnreadableResponse('the list does not end');
+      return withRetries(async () => readLaterPage(cursor), wait, request.signal);
     };
   };
 
-  return async function* wholeList(source) {
-    const ask = createAsk(source);
-    const given = createItemTrail();
-    let idleWalks = 0;
+  return async function* readAllItems(request) {
+    const readPage = createReadPage(request);
+    const sent = createItemTracker();
+    let idlePasses = 0;
     do {
-      const { length } = given;
-      if ((yield* walk(ask, given)) === 'end') return;
-      idleWalks = given.length > length ? 0 : idleWalks + 1;
-    } while (idleWalks < MOST_IDLE_WALKS);
-    throw toUnreadableAnswer('the tokens of the list expire before the list ends');
+      const { count } = sent;
+      if ((yield* readUnsent(readPage, sent)) === 'end') return;
+      idlePasses = sent.count > count ? 0 : idlePasses + 1;
+    } while (idlePasses < MAX_IDLE_PASSES);
+    throw toUnreadableResponse('the cursors of the list expire before the list ends');
   };
 }
 
+type ItemTracker = ReturnType<typeof createItemTracker>;
+
 /**
- * Goes through the list from its first page on, and gives what comes after the items that were given before: these must
- * be the same as then, or something would be doubled or missing.
+ * Reads the list from its first page, and yields the items after those that are sent. The items before must be the same as in
+ * earlier passes, or an item would be missing or sent twice.
  */
-async function* walk(
-  ask: (next: string | undefined) => Promise<ServicePage | null>,
-  given: ItemTrail,
+async function* readUnsent(
+  readPage: (cursor: string | undefined) => Promise<ServicePage | null>,
+  sent: ItemTracker,
 ): AsyncGenerator<readonly string[], 'end' | 'expired'> {
-  const known = { length: given.length, digest: given.digest() };
-  const passed = createItemTrail();
-  const isPast = () => passed.length === known.length;
-  const noLoop = createLoopGuard();
-  let next: string | undefined;
+  const expected = { count: sent.count, digest: sent.digest() };
+  const skipped = createItemTracker();
+  const isPastSent = () => skipped.count === expected.count;
+  const refuseLoop = createLoopGuard();
+  let cursor: string | undefined;
   do {
-    const page = await ask(next);
+    const page = await readPage(cursor);
     if (page === null) return 'expired';
-    ({ next } = page);
-    noLoop(next);
-    const items = itemsOf(page);
-    const fresh = items.slice(known.length - passed.length);
-    for (const item of items.slice(0, known.length - passed.length)) passed.add(item);
-    if (isPast() && passed.digest() !== known.digest) throw toChangedList();
-    for (const item of fresh) given.add(item);
-    yield fresh;
-  } while (next !== undefined);
-  if (!isPast()) throw toChangedList();
+    cursor = page.next;
+    refuseLoop(cursor);
+    const items = elementsOf(membersOf(page.text).get('value') ?? '[]').map(toOneLine);
+    const unsent = items.slice(expected.count - skipped.count);
+    for (const item of items.slice(0, expected.count - skipped.count)) skipped.add(item);
+    if (isPastSent() && skipped.digest() !== expected.digest) throw toChangedList();
+    for (const item of unsent) sent.add(item);
+    yield unsent;
+  } while (cursor !== undefined);
+  if (!isPastSent()) throw toChangedList();
   return 'end';
 }
 
-function itemsOf({ text }: ServicePage): string[] {
-  return elementsOf(membersOf(text).get('value') ?? '[]').map(toOneLine);
-}
-
-/** The first page is asked for without a token: nothing of it can have expired. */
-function unlessExpired(next: string | undefined) {
-  return (error: unknown): null => {
-    if (next !== undefined && isExpiredToken(error)) return null;
-    throw error;
+/**
+ * Counts items and digests them in their order, in constant memory. Items are equal where their `id` is, or their text where they have
+ * none.
+ */
+export function createItemTracker() {
+  const hash = createHash('sha256');
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    /** `item` is JSON text. */
+    add(item: string): void {
+      count += 1;
+      const id = isObject(item) ? membersOf(item).get('id') : undefined;
+      const name = id !== undefined && (isString(id) || isNumber(id)) ? id : item;
+      hash.update(`${name.length} ${name}`); // the length separates neighbours
+    },
+    digest: () => hash.copy().digest('base64url'),
   };
 }
 
 function toChangedList(): Error {
-  return toUnreadableAnswer('the list has changed since its first pages were sent');
+  return toUnreadableResponse('the list has changed since its first pages were sent');
+}
+
+/**
+ * Repeats a task after a temporary failure: a rate limit, the token endpoint or Redis away. Waits as long as `Retry-After` says. Gives up
+ * after ten tries or 100 s of waiting.
+ */
+async function withRetries<T>(task: () => Promise<T>, wait: Wait, signal: AbortSignal): Promise<T> {
+  for (let tries = 1, waitedMs = 0; ; tries += 1) {
+    try {
+      return await task();
+    } catch (error) {
+      const pauseMs = retryAfterMs(error);
+      waitedMs += pauseMs;
+      if (tries >= MAX_TRIES || waitedMs > MAX_WAIT_MS) throw error;
+      await wait(pauseMs, signal);
+    }
+  }
+}
+
+/** Infinity for an error that is not temporary. */
+function retryAfterMs(error: unknown): number {
+  if (!(error instanceof AppError) || error.status !== 503) return Infinity;
+  return (error.retryAfterSeconds ?? Infinity) * 1_000;
 }

@@ -1,19 +1,18 @@
 import { stringify } from 'csv-stringify/sync';
 import { AppError } from '../../errors.ts';
-import type { ExportFormat } from './format.ts';
-import { isNumberText, isObjectText, isStringText, membersOf, readString } from './json.ts';
-import { toHarmlessText } from './spreadsheet-cells.ts';
+import { isNumber, isObject, isString, membersOf, readString } from './json.ts';
+import type { ExportFormat } from './stream.ts';
 
 const FIRST_COLUMNS = ['id', 'name', 'title'];
-const COLUMNS_OF_NOTHING = ['id', 'name'];
-/** Spreadsheets have no more. */
-const MOST_COLUMNS = 16_384;
-/** Made in one go: others are to be answered in between. */
+const COLUMNS_OF_EMPTY_LIST = ['id', 'name'];
+/** The limit of spreadsheets. */
+const MAX_COLUMNS = 16_384;
+/** Cells to write before other requests get a turn. */
 const CELLS_AT_A_TIME = 20_000;
 
 /**
- * RFC 4180 in UTF-8 without a byte order mark, which programs would take for a part of the first name. A column for each
- * field of the items that are written first; what has no column is left out (docs/decisions/0024).
+ * CSV (RFC 4180) in UTF-8. It has no byte order mark, which programs would take for a part of the first name. The fields of the first items are the
+ * columns; later fields are left out (docs/decisions/0024).
  */
 export const CSV: ExportFormat = {
   extension: 'csv',
@@ -25,14 +24,14 @@ export const CSV: ExportFormat = {
         if (items.length === 0) return;
         if (columns === undefined) {
           columns = toColumns(items);
-          yield toText([columns.map(toHarmlessText)]);
+          yield toText([columns.map(neutraliseFormulas)]);
         }
         const names = columns;
         const rows = Math.max(1, Math.floor(CELLS_AT_A_TIME / names.length));
         for (let at = 0; at < items.length; at += rows)
           yield toText(items.slice(at, at + rows).map((item) => toRow(item, names)));
       },
-      end: () => (columns === undefined ? toText([[...COLUMNS_OF_NOTHING]]) : ''),
+      end: () => (columns === undefined ? toText([[...COLUMNS_OF_EMPTY_LIST]]) : ''),
     };
   },
 };
@@ -40,24 +39,18 @@ export const CSV: ExportFormat = {
 function toText(records: string[][]): string {
   return stringify(records, {
     record_delimiter: 'windows',
-    // By itself it quotes only the whole record delimiter. Many readers end a row at a lone CR or LF as well.
+    // csv-stringify quotes CRLF only. Many readers end a row at a lone CR or LF as well.
     quoted_match: /[\r\n]/,
-    // A record of one empty cell would be an empty line, which readers pass over.
+    // A record of one empty cell would be an empty line, which readers skip.
     quoted_empty: records[0]?.length === 1,
   });
-}
-
-/** The fields of an item, each value as JSON text. */
-function toFields(item: string): ReadonlyMap<string, string> {
-  if (isObjectText(item)) return membersOf(item);
-  throw noTable('an item has no fields');
 }
 
 function toColumns(items: readonly string[]): readonly string[] {
   const names = new Set<string>();
   for (const item of items) for (const name of toFields(item).keys()) names.add(name);
-  if (names.size > MOST_COLUMNS) throw noTable('the items have too many fields');
-  if (names.size === 0) return COLUMNS_OF_NOTHING;
+  if (names.size > MAX_COLUMNS) throw notTabular('the items have too many fields');
+  if (names.size === 0) return COLUMNS_OF_EMPTY_LIST;
   return [...new Set([...FIRST_COLUMNS.filter((name) => names.has(name)), ...names])];
 }
 
@@ -66,13 +59,42 @@ function toRow(item: string, columns: readonly string[]): string[] {
   return columns.map((name) => toCell(fields.get(name)));
 }
 
-/** A number is no formula whatever it begins with, and stays one to reckon with. */
-function toCell(value: string | undefined): string {
-  if (value === undefined || isNumberText(value)) return value ?? '';
-  return toHarmlessText(isStringText(value) ? readString(value) : value);
+/** The fields of an item, each value as JSON text. */
+function toFields(item: string): ReadonlyMap<string, string> {
+  if (isObject(item)) return membersOf(item);
+  throw notTabular('an item has no fields');
 }
 
-/** `why` is for the log. */
-function noTable(why: string): AppError {
-  return new AppError('list_not_tabular', { cause: new Error(why) });
+/** Leaves numbers as they are: a minus sign begins no formula there. */
+function toCell(value: string | undefined): string {
+  if (value === undefined || isNumber(value)) return value ?? '';
+  return neutraliseFormulas(isString(value) ? readString(value) : value);
+}
+
+/** Only the log shows `reason`. */
+function notTabular(reason: string): AppError {
+  return new AppError('list_not_tabular', { cause: new Error(reason) });
+}
+
+/** Blanks and invisible characters, which a spreadsheet ignores at the start of a cell. */
+const LEADING_BLANKS = /^[\s\p{C}\p{Z}]*/u;
+/** Where a cell or row starts for a reader with another separator, and what it ignores there. Quotes belong to that cell. */
+const OTHER_STARTS = /[;\t\r\n]["\s\p{C}\p{Z}]*/gu;
+
+/**
+ * Puts an apostrophe before every place where a spreadsheet would start a formula (CWE-1236): at the start of the cell and behind other separators.
+ * Excel splits at semicolons where Windows has a decimal comma, and ignores our quotes then.
+ */
+export function neutraliseFormulas(text: string): string {
+  const leading = LEADING_BLANKS.exec(text)?.[0].length ?? 0;
+  const isFormula = /^[\t\r\n]/.test(text) || startsFormula(text, leading);
+  const inside = text.replaceAll(OTHER_STARTS, (start, at: number) =>
+    startsFormula(text, at + start.length) ? `${start}'` : start,
+  );
+  return isFormula ? `'${inside}` : inside;
+}
+
+/** Whether a character that starts a formula stands there, or a compatible one such as its full-width form. */
+function startsFormula(text: string, at: number): boolean {
+  return /^[=+\-@]$/.test(text.charAt(at).normalize('NFKC'));
 }

@@ -1,96 +1,92 @@
-import { Router } from 'express';
-import type { Request, RequestHandler, Response } from 'express';
+import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { AppError } from '../../errors.ts';
-import type { Logger } from '../../observability/logger.ts';
 import { setFrame, setReturnPath } from '../../http/error-pages.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Session } from '../../session/record.ts';
-import { createAtOnce } from '../concurrency.ts';
-import { isPathId, toItemsList, WORKSPACES } from '../list-paths.ts';
-import type { ServiceList } from '../list-paths.ts';
-import { createSendExport, writeExportHead } from './stream.ts';
+import { createConcurrencyLimiter } from '../concurrency.ts';
+import { isPathId, itemListPaths, WORKSPACES, type ListPaths } from '../urls.ts';
+import type { ReadAllItems } from './all-items.ts';
 import { CSV } from './csv.ts';
-import type { ExportFormat } from './format.ts';
-import { NDJSON } from './ndjson.ts';
-import type { WholeList } from './all-items.ts';
+import { NDJSON } from './json.ts';
+import { streamExport, writeExportHead, type ExportFormat } from './stream.ts';
 
-const MOST_AT_ONCE = 2;
+const MAX_EXPORTS_PER_SESSION = 2;
 
-interface Exported {
-  readonly list: ServiceList;
-  /** Of the file, without date and extension. */
+interface ExportedList {
+  readonly paths: ListPaths;
+  /** Name of the file, without date and extension. */
   readonly name: string;
 }
 
-/**
- * The exports of all lists, for who `signedIn` lets through: `currentSession` gives their session. Failures before the first byte are passed
- * on, that of a session which turns out to have ended (SessionEndedError) included. `kinds` are those of the items inside a
- * workspace, `now` is in ms since the epoch.
- */
+/** Exports of all lists. Passes failures before the first byte on, SessionEndedError included. */
 export function createExportsRouter(deps: {
-  readonly wholeList: WholeList;
+  readonly readAllItems: ReadAllItems;
+  /** Lets only signed-in clients through. */
   readonly signedIn: RequestHandler[];
   readonly currentSession: (req: Request) => Session;
+  /** The kinds of item inside a workspace. */
   readonly kinds: readonly string[];
   readonly log: Logger;
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }): Router {
   const { signedIn, currentSession, kinds, now } = deps;
   const router = Router({ caseSensitive: true });
-  const sendExport = createSendExport(deps);
-  const enter = createAtOnce({ most: MOST_AT_ONCE });
+  const begin = createConcurrencyLimiter({ perSession: MAX_EXPORTS_PER_SESSION });
 
-  const answer = async (req: Request, res: Response, format: ExportFormat, { list, name }: Exported) => {
-    const fileName = `${name}-${toDay(now())}.${format.extension}`;
+  const serve = (path: string, format: ExportFormat, toList: (req: Request) => ExportedList | null) => {
+    router.all(path, (req, res, next) => {
+      const list = toList(req);
+      if (list !== null) frameErrorPages(res, list.paths);
+      next();
+    });
+    router.all(path, signedIn);
+    router.get(path, async (req, res, next) => {
+      const list = toList(req);
+      if (list === null) next();
+      else await sendExport(req, res, format, list);
+    });
+  };
+
+  const sendExport = async (req: Request, res: Response, format: ExportFormat, list: ExportedList) => {
+    const fileName = `${list.name}-${toDay(now())}.${format.extension}`;
     if (req.method === 'HEAD') {
-      writeExportHead(res, { format, fileName });
+      writeExportHead(res, format, fileName);
       res.end();
       return;
     }
-    const ticket = currentSession(req);
-    const leave = enter(ticket.id);
-    if (leave === null) throw new AppError('too_many_exports');
+    const session = currentSession(req);
+    const end = begin(session.id);
+    if (end === null) throw new AppError('too_many_exports');
     try {
-      await sendExport(res, { ticket, path: list.servicePath, format, fileName });
+      await streamExport(res, { session, path: list.paths.servicePath, format, fileName }, deps);
     } finally {
-      leave();
+      end();
     }
   };
 
-  const ofItems = (req: Request): Exported | null => {
+  const toItemList = (req: Request): ExportedList | null => {
     const { id = '', kind = '' } = req.params as { id?: string; kind?: string };
     if (!isPathId(id) || !kinds.includes(kind)) return null;
-    return { list: toItemsList(id, kind), name: `${kind}-${toFileName(id)}` };
-  };
-
-  const serve = (address: string, format: ExportFormat, toExported: (req: Request) => Exported | null) => {
-    router.all(address, (req, res, next) => {
-      const exported = toExported(req);
-      if (exported !== null) {
-        const { list } = exported;
-        const isInside = list !== WORKSPACES; // there each error leads anyway
-        setFrame(res, {
-          room: 'workspaces',
-          ...(isInside && { wayBack: { href: list.address, label: 'Back to the list' } }),
-        });
-        // A download is no page to come back to, and would leave the tab at the service: its list is one.
-        setReturnPath(res, list.address);
-      }
-      next();
-    });
-    router.all(address, signedIn);
-    router.get(address, async (req, res, next) => {
-      const exported = toExported(req);
-      if (exported === null) next();
-      else await answer(req, res, format, exported);
-    });
+    return { paths: itemListPaths(id, kind), name: `${kind}-${toFileName(id)}` };
   };
 
   for (const format of [CSV, NDJSON]) {
-    const { address } = WORKSPACES;
-    serve(`${address}.${format.extension}`, format, () => ({ list: WORKSPACES, name: 'workspaces' }));
-    serve(`${address}/:id/:kind.${format.extension}`, format, ofItems);
+    const { path } = WORKSPACES;
+    serve(`${path}.${format.extension}`, format, () => ({ paths: WORKSPACES, name: 'workspaces' }));
+    serve(`${path}/:id/:kind.${format.extension}`, format, toItemList);
   }
   return router;
+}
+
+function frameErrorPages(res: Response, list: ListPaths): void {
+  const isInside = list !== WORKSPACES; // every error page links to the workspaces
+  setFrame(res, {
+    room: 'workspaces',
+    ...(isInside && { wayBack: { href: list.path, label: 'Back to the list' } }),
+  });
+  // Sign-in returns to the list: returning to a download would leave the tab at the service.
+  setReturnPath(res, list.path);
 }
 
 /** In UTC, as in `2026-11-22`. */
@@ -98,9 +94,9 @@ function toDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-const LONGEST_FILE_NAME = 64;
+const MAX_FILE_NAME_LENGTH = 64;
 
-/** What every file system takes, and no header has to escape. */
+/** Keeps only characters that every file system takes and no header has to escape. */
 function toFileName(id: string): string {
-  return id.replaceAll(/[^A-Za-z0-9_]+/g, '-').slice(0, LONGEST_FILE_NAME);
+  return id.replaceAll(/[^A-Za-z0-9_]+/g, '-').slice(0, MAX_FILE_NAME_LENGTH);
 }

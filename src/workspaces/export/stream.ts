@@ -2,17 +2,33 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { toAppError } from '../../errors.ts';
-import { goneSignal } from '../gone.ts';
-import type { Logger } from '../../observability/logger.ts';
 import { abortResponse } from '../../http/problem.ts';
 import { requestContext } from '../../http/request-context.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Session } from '../../session/record.ts';
-import type { ExportFormat } from './format.ts';
-import type { WholeList } from './all-items.ts';
+import { abortSignalOf } from '../api-client.ts';
+import type { ReadAllItems } from './all-items.ts';
 
-/** What to export, in which form, and on whose behalf. */
-export interface ExportOrder {
-  readonly ticket: Session;
+/** A file format of exports. */
+export interface ExportFormat {
+  /** Without a dot. */
+  readonly extension: string;
+  readonly contentType: string;
+  /** Starts one export. */
+  createWriter(): {
+    /**
+     * A page of items, each as JSON text on one line, in pieces that are sent one by one. Throws an AppError for an item that the
+     * format can't hold.
+     */
+    write(items: readonly string[]): Iterable<string>;
+    /** The rest, after all items. */
+    end(): string;
+  };
+}
+
+/** One export. */
+interface ExportRequest {
+  readonly session: Session;
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
   readonly format: ExportFormat;
@@ -21,44 +37,42 @@ export interface ExportOrder {
 }
 
 /**
- * Sends an export as it comes, no faster than it is read. Rejects where it fails before its first byte; after that a failure
- * is logged and cuts the connection off, and never ends the answer in order. Who has gone is not waited for.
+ * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. After that it logs the failure and resets the
+ * connection: a partial export never looks complete.
  */
-export type SendExport = (res: ServerResponse, order: ExportOrder) => Promise<void>;
-
-export function createSendExport(deps: { readonly wholeList: WholeList; readonly log: Logger }): SendExport {
-  return async (res, order) => {
-    const signal = goneSignal(res);
-    const notes = requestContext(res);
-    const pages = deps.wholeList({ ...order, notes, signal });
-    const texts = toTexts(pages, order.format);
-    try {
-      for await (const text of texts) {
-        signal.throwIfAborted();
-        if (!res.headersSent) writeExportHead(res, order);
-        await (res.write(text) ? turn() : once(res, 'drain', { signal }));
-      }
-      res.end();
-    } catch (error) {
-      if (res.destroyed) return;
-      if (!res.headersSent) throw error;
-      const { status, code } = toAppError(error);
-      const level = status === 500 ? 'error' : 'warn';
-      deps.log[level]({ err: error, requestId: notes.requestId, code }, 'export cut off');
-      abortResponse(res);
+export async function streamExport(
+  res: ServerResponse,
+  { format, fileName, ...list }: ExportRequest,
+  { readAllItems, log }: { readonly readAllItems: ReadAllItems; readonly log: Logger },
+): Promise<void> {
+  const signal = abortSignalOf(res);
+  const context = requestContext(res);
+  try {
+    for await (const text of toTexts(readAllItems({ ...list, context, signal }), format)) {
+      signal.throwIfAborted();
+      if (!res.headersSent) writeExportHead(res, format, fileName);
+      await (res.write(text) ? turn() : once(res, 'drain', { signal }));
     }
-  };
+    res.end();
+  } catch (error) {
+    if (res.destroyed) return;
+    if (!res.headersSent) throw error;
+    const { status, code } = toAppError(error);
+    const level = status === 500 ? 'error' : 'warn';
+    log[level]({ err: error, requestId: context.requestId, code }, 'export cut off');
+    abortResponse(res);
+  }
 }
 
-/** Says what is coming; without a length, which nobody knows. */
-export function writeExportHead(res: ServerResponse, order: Pick<ExportOrder, 'format' | 'fileName'>): void {
+/** Without `Content-Length`: the length of an export is unknown. */
+export function writeExportHead(res: ServerResponse, format: ExportFormat, fileName: string): void {
   res.writeHead(200, {
-    'content-type': order.format.contentType,
-    'content-disposition': `attachment; filename="${order.fileName}"`,
+    'content-type': format.contentType,
+    'content-disposition': `attachment; filename="${fileName}"`,
   });
 }
 
-/** Piece by piece, and at least one piece. */
+/** At least one piece, so that an empty export has a head. */
 async function* toTexts(
   pages: AsyncIterable<readonly string[]>,
   format: ExportFormat,

@@ -6,7 +6,7 @@ import express from 'express';
 import type { ErrorRequestHandler } from 'express';
 import request from 'supertest';
 import type { Session } from '../../../src/session/record.ts';
-import { createPagesAtOnce } from '../../../src/workspaces/pages-at-once.ts';
+import { limitPages } from '../../../src/workspaces/concurrency.ts';
 import { eventually } from '../../support/eventually.ts';
 import { json } from '../../support/raw-service.ts';
 import { withEmptyRedis } from './browser-app.ts';
@@ -19,7 +19,7 @@ const start = withEmptyRedis();
 const CONNECTIONS = 24;
 const MOST_PAGES = 3;
 
-const TICKET: Session = {
+const SESSION: Session = {
   id: 'a-session',
   encrypted: '',
   record: { grant: { accessToken: '', expiresAt: 0, lifetimeMs: 0, scopes: [] }, createdAt: 0 },
@@ -74,7 +74,7 @@ test('A page that nobody reads counts until its reader has gone: it stays in mem
   const app = express();
   app.get(
     '/',
-    createPagesAtOnce({ most: MOST_PAGES }, () => TICKET),
+    limitPages({ perSession: MOST_PAGES }, () => SESSION),
     (_req, res) => {
       res.send('x'.repeat(20_000_000)); // more than the system takes for who doesn’t read
     },

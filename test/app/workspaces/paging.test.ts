@@ -132,7 +132,7 @@ test('A service that refuses every token is asked again once, not for ever', asy
   await request(app.server).get('/workspaces').expect(200);
   service.calls.length = 0;
   const page = await request(app.server).get('/workspaces?page=2').expect(502);
-  expect(page.text).toContain('The service could not give this page');
+  expect(page.text).toContain('The service could not load this page');
   expect(service.calls.map(({ next }) => next !== null)).toEqual([true, false, true]);
 });
 
@@ -153,8 +153,8 @@ test('A walk makes at most 200 calls, shows how far it came, and goes on from th
   const page = await request(app.server).get('/workspaces?limit=1&page=300').expect(200);
   expect(service.calls).toHaveLength(200);
   expect(namesIn(page.text)).toEqual(['Workspace 200']);
-  expect(page.text).toContain('Page 300 is too far for one step. This is page 200.');
-  expect(page.text).toContain('<a href="/workspaces?limit=1&amp;page=300">Go on towards page 300</a>');
+  expect(page.text).toContain('Page 300 is too far away to load at once. This is page 200.');
+  expect(page.text).toContain('<a href="/workspaces?limit=1&amp;page=300">Continue to page 300</a>');
   const further = await request(app.server).get('/workspaces?limit=1&page=300').expect(200);
   expect(namesIn(further.text)).toEqual(['Workspace 300']);
 });
@@ -163,8 +163,8 @@ test('No link leads towards a page that nobody will reach', async () => {
   await using service = await startSmallService(workspaces(320));
   await using app = await start(service, TIMELESS);
   const page = await request(app.server).get('/workspaces?limit=1&page=99999999').expect(200);
-  expect(page.text).toContain('is too far for one step. This is page 200.');
-  expect(page.text).not.toContain('Go on towards');
+  expect(page.text).toContain('is too far away to load at once. This is page 200.');
+  expect(page.text).not.toContain('Continue to');
 });
 
 test('A walk stops after ten seconds and shows how far it came', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { createMatcher } from '../../../src/workspaces/search-text.ts';
 import { toItemRow } from '../../../src/workspaces/item-row.ts';
+import { createMatcher } from '../../../src/workspaces/search.ts';
 import { json } from '../../support/raw-service.ts';
 import { namesIn, withEmptyRedis } from './browser-app.ts';
 import { startSmallService, workspaces } from './small-service.ts';
@@ -13,7 +13,7 @@ test('Finding walks all pages, of the largest size, and says that it has', async
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?find=workspace%20%2099').expect(200);
   expect(namesIn(page.text)).toEqual(['Workspace 99', 'Workspace 199']);
-  expect(page.text).toContain('2 match “workspace  99” in all 250');
+  expect(page.text).toContain('2 matches for “workspace  99” in all 250 workspaces');
   expect(page.text).toContain('href="/workspaces">Show all workspaces</a>');
   expect(service.calls.map(({ limit }) => limit)).toEqual(['100', '100', '100']);
 });
@@ -22,7 +22,7 @@ test('A single match is said in the singular, and keeps the way back to what was
   await using service = await startSmallService(workspaces(120));
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?find=117').expect(200);
-  expect(page.text).toContain('1 matches “117” in all 120');
+  expect(page.text).toContain('1 match for “117” in all 120 workspaces');
   expect(page.text).toContain('href="/workspaces/w117?back=find%3D117"');
 });
 
@@ -39,7 +39,7 @@ test('What is found keeps the page and the size of those that somebody came from
   expect(kept(found.text)).toEqual(['limit=10', 'page=3']);
   expect(found.text).toContain('href="/workspaces?limit=10&amp;page=3">Show all workspaces</a>');
   expect(found.text).toContain(
-    'href="/workspaces?find=workspace&amp;from=2&amp;limit=10&amp;page=3">Look further',
+    'href="/workspaces?find=workspace&amp;from=2&amp;limit=10&amp;page=3">Search further',
   );
   expect(found.text).toContain('href="/workspaces/w1?back=find%3Dworkspace%26limit%3D10%26page%3D3"');
 });
@@ -73,11 +73,11 @@ test('With enough matches a page of results ends, and leads on from there withou
   await using app = await start(service);
   const first = await request(app.server).get('/workspaces?find=workspace').expect(200);
   expect(namesIn(first.text)).toHaveLength(100);
-  expect(first.text).toContain('So far only the first 100 workspaces were looked through.');
-  expect(first.text).toContain('href="/workspaces?find=workspace&amp;from=2">Look further</a>');
+  expect(first.text).toContain('Searched the first 100 workspaces.');
+  expect(first.text).toContain('href="/workspaces?find=workspace&amp;from=2">Search further</a>');
   const second = await request(app.server).get('/workspaces?find=workspace&from=2').expect(200);
   expect(namesIn(second.text).at(0)).toBe('Workspace 101');
-  expect(second.text).toContain('100 match “workspace” in numbers 101 to 200');
+  expect(second.text).toContain('100 matches for “workspace” in workspaces 101 to 200');
   expect(service.calls).toHaveLength(2);
 });
 
@@ -90,7 +90,7 @@ test('A search that takes too long says how far it came, and goes on from there'
   await using app = await start(service, { now: () => now });
   const page = await request(app.server).get('/workspaces?find=999').expect(200);
   expect(page.text).toContain('Nothing matches “999” in the first 300 workspaces.');
-  expect(page.text).toContain('href="/workspaces?find=999&amp;from=4">Look further</a>');
+  expect(page.text).toContain('href="/workspaces?find=999&amp;from=4">Search further</a>');
 });
 
 test('A search that the service finds too fast shows what it found so far', async () => {
@@ -101,7 +101,7 @@ test('A search that the service finds too fast shows what it found so far', asyn
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?find=Workspace%20150').expect(200);
   expect(namesIn(page.text)).toEqual(['Workspace 150']);
-  expect(page.text).toContain('from=3">Look further</a>');
+  expect(page.text).toContain('from=3">Search further</a>');
 });
 
 test('A token that the service no longer takes begins the search anew, and nothing is found twice', async () => {
@@ -119,7 +119,7 @@ test('Looking on behind the end of a list finds nothing, and says nothing wrong'
   await using app = await start(service);
   const page = await request(app.server).get('/workspaces?find=workspace&from=9').expect(200);
   expect(namesIn(page.text)).toEqual([]);
-  expect(page.text).toContain('Nothing matches “workspace”: there are no more workspaces.');
+  expect(page.text).toContain('No more workspaces match “workspace”.');
 });
 
 test('A failure of the service while looking is an error page, as for any list', async () => {

@@ -123,7 +123,7 @@ test('A token that can’t be refreshed now is a 503 page', async () => {
 test('A missing permission is a 403 page', async () => {
   const { page } = await answerOver(always(403));
   expect(page.status).toBe(403);
-  expect(page.text).toContain('Cloakroom may not show you this list');
+  expect(page.text).toContain('Cloakroom has no access to this list');
   expect(page.text).toContain('href="/auth/login?return_to=%2Fworkspaces">Sign in again</a>');
 });
 
@@ -152,7 +152,7 @@ test('Any other status is a 502 page in plain words; the log hears which it was'
   expect(page.status).toBe(502);
   expect(page.text).toContain('Nothing is lost, and you are still signed in. Try again in a few minutes.');
   expect(page.text).not.toMatch(/from the service|\b500\b/);
-  expect(causeOf(failures[0])).toBe('the service answered 500 (Internal Server Error)');
+  expect(causeOf(failures[0])).toBe('the service responded 500 Internal Server Error');
 });
 
 test('A redirect of the service is not followed', async () => {
@@ -178,7 +178,7 @@ test.each([
   const { page, failures } = await answerOver(body(text));
   expect(page.status).toBe(502);
   expect(page.text).toContain('The service sent something unexpected');
-  expect(causeOf(failures[0])).toMatch(/^the answer is no (JSON|page of a list)$/);
+  expect(causeOf(failures[0])).toMatch(/^the response is no (JSON|page of a list)$/);
 });
 
 test('An answer over 10 MiB is a 502 page', async () => {
@@ -186,7 +186,7 @@ test('An answer over 10 MiB is a 502 page', async () => {
     body(JSON.stringify({ value: ['x'.repeat(10 * 1024 * 1024)] })),
   );
   expect(page.status).toBe(502);
-  expect(causeOf(failures[0])).toBe('the answer is too large for a page');
+  expect(causeOf(failures[0])).toBe('the response is too large');
 });
 
 test('An answer that breaks off is a 502 page', async () => {

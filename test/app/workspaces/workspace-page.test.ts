@@ -74,7 +74,7 @@ describe('Inside a workspace', () => {
   test('items can be found', async () => {
     testApp.intercept = withRooms(230);
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?find=room%20199`);
-    expect(page.text).toContain('1 matches “room 199” in all 230');
+    expect(page.text).toContain('1 match for “room 199” in all 230 rooms');
     expect(page.text).toContain('>Room 199<');
     expect(page.text).toContain('href="/workspaces/w1/rooms">Show all rooms</a>');
   });
@@ -132,7 +132,7 @@ describe('Inside a workspace', () => {
 
   test.each([
     [404, 404, 'There is nothing here'],
-    [500, 502, 'The service could not give this page'],
+    [500, 502, 'The service could not load this page'],
     [429, 503, 'The service asks for a short pause'],
   ])('an error page (%d of the service) keeps the way back to where somebody came from', async (...each) => {
     const [answered, status, words] = each;

@@ -19,7 +19,7 @@ export function testMainWay(given: () => TwoProcesses): void {
     expect((await browser.open(`${origin}/workspaces?limit=25&page=2`)).text).toContain('Items 26–50');
     // Pages show without their tokens, too: it is the log that tells.
     const logged = processes.flatMap((each) => each.logged());
-    expect(logged.filter(({ msg }) => msg === 'page tokens not kept')).toEqual([]);
+    expect(logged.filter(({ msg }) => msg === 'page cursors not stored')).toEqual([]);
 
     const cookie = await browser.jar.getCookieString(origin);
     const left = await browser.press(first, 'Sign out');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createMatcher as createPageMatcher, foldText } from '../../../public/find-text.js';
-import { createMatcher as createServerMatcher } from '../../../src/workspaces/search-text.ts';
+import { createMatcher as createServerMatcher } from '../../../src/workspaces/search.ts';
 
 /** One rule, written for the server and for the browser. */
 const MATCHERS: readonly [string, (words: string, text: string) => boolean][] = [

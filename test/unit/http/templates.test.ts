@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { ListedPage } from '../../../src/workspaces/page-by-number.ts';
-import { toFoundWorkspacesView, toWorkspacesView } from '../../../src/workspaces/workspaces-view.ts';
+import { toWorkspaceSearchView, toWorkspacesView } from '../../../src/workspaces/page-views.ts';
+import type { ListedPage } from '../../../src/workspaces/paging.ts';
 import { ROOT } from '../../support/constants.ts';
 import { render } from '../../support/render.ts';
 
@@ -83,8 +83,8 @@ test('A page on which all is as long as it can be is no more than 16 MB of HTML'
     ...{ status: quote.repeat(50), type: quote.repeat(50) },
   };
   const found = { items: Array.from({ length: 10_000 }, () => item), before: 1, upTo: 20_000, nextFrom: 201 };
-  const find = { words: sign.repeat(200), from: 101, cameFrom: { limit: 100, page: 1_000_000 } };
-  const html = render('workspaces', toFoundWorkspacesView(found, find, 25));
+  const find = { words: sign.repeat(200), from: 101, origin: { limit: 100, page: 1_000_000 } };
+  const html = render('workspaces', toWorkspaceSearchView(found, find, 25));
   expect(html.split('<li class="item">')).toHaveLength(1_000 + 1);
   expect(Buffer.byteLength(html)).toBeLessThan(16_000_000);
 });
@@ -100,7 +100,7 @@ test('A link leads past the items of a list to its pages, where it has some', ()
   expect(pages.workspaces).toContain('id="pages" tabindex="-1"');
   const whole = render(
     'workspaces',
-    toWorkspacesView({ ...listed, page: 1, hasNext: false, reached: 'asked' }, 1, 25),
+    toWorkspacesView({ ...listed, page: 1, hasNext: false, reached: 'requested' }, 1, 25),
   );
   expect(whole).not.toContain('#pages');
 });

@@ -1,25 +1,27 @@
+import { once } from 'node:events';
+import { createServer, request as sendRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NOTES } from '../../support/request-notes.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import type { Session } from '../../../src/session/record.ts';
-import { createServiceCalls } from '../../../src/workspaces/api-client.ts';
-import { createServicePages } from '../../../src/workspaces/service-pages.ts';
+import { abortSignalOf, createApiClient } from '../../../src/workspaces/api-client.ts';
 import { ok, startRawService } from '../../support/raw-service.ts';
 import type { RawService } from '../../support/raw-service.ts';
 import { turns } from '../../support/turns.ts';
 
-// The one connection to the service is taken, and not given back before the test says so.
+// A request holds the only connection to the service until a test releases it.
 
 let service: RawService;
 let client: ConnectionPool;
-let giveBack: () => void;
+let release: () => void;
 let held: Promise<unknown>;
 beforeEach(async () => {
   const { promise: isTaken, resolve } = createDeferred<void>();
   service = await startRawService();
   service.answer = (_request, socket) => {
-    giveBack = () => socket.write(ok());
+    release = () => socket.write(ok());
     service.answer = () => ok('{"value":[]}');
     resolve();
     return null;
@@ -29,44 +31,61 @@ beforeEach(async () => {
   await isTaken;
 });
 afterEach(async () => {
-  giveBack();
+  release();
   await held;
   await client.destroy();
   await service[Symbol.asyncDispose]();
 });
 
-async function askPage(timeoutSeconds: number, signal = new AbortController().signal): Promise<unknown> {
-  const tokens = { accessToken: async () => 'a-living-token', tokenAfterUnauthorized: async () => null };
-  const readPages = createServicePages(
-    createServiceCalls({ service: client, tokens, timeoutSeconds }),
-    Date.now,
-  );
-  const ticket = {} as Session; // the tokens are those above, whoever asks
-  return readPages({ ticket, path: '/things', limit: 25, notes: NOTES, signal })(undefined);
+async function readPage(timeoutSeconds: number, signal = new AbortController().signal): Promise<unknown> {
+  const tokens = { accessToken: async () => 'a-token', tokenAfterUnauthorized: async () => null };
+  const api = createApiClient({ service: client, tokens, timeoutSeconds, now: Date.now });
+  const session = {} as Session; // the tokens above belong to any session
+  return api.createReadPage({ session, path: '/things', limit: 25, context: NOTES, signal })(undefined);
 }
 
-const TOO_LATE = { status: 504, code: 'service_timeout' };
+const TIMED_OUT = { status: 504, code: 'service_timeout' };
 
-test('a page that waits gives up in time', async () => {
-  await expect(askPage(0.1)).rejects.toMatchObject(TOO_LATE);
+test('a request that waits for a connection times out', async () => {
+  await expect(readPage(0.1)).rejects.toMatchObject(TIMED_OUT);
 });
 
 test.each([
-  ['already', 0],
+  ['before', 0],
   ['while it waits', 20],
-])('a page of which the reader has gone %s is not waited for', async (_when, after) => {
-  const gone = new AbortController();
-  const page = askPage(60, gone.signal);
+])('a client that disconnected %s ends its request', async (_when, after) => {
+  const client = new AbortController();
+  const page = readPage(60, client.signal);
   await turns(after);
-  const left = new Error('left');
-  gone.abort(left);
+  const left = new Error('disconnected');
+  client.abort(left);
   await expect(page).rejects.toBe(left);
 });
 
-test('a page that has given up is never asked for, and takes no connection with it', async () => {
-  await expect(askPage(0.1)).rejects.toMatchObject(TOO_LATE);
-  giveBack();
-  expect(await askPage(60)).toMatchObject({ items: [] });
+test('a request that timed out is never sent, and leaves the connection usable', async () => {
+  await expect(readPage(0.1)).rejects.toMatchObject(TIMED_OUT);
+  release();
+  expect(await readPage(60)).toMatchObject({ items: [] });
   const asked = service.requests.map(({ start }) => start);
   expect(asked).toEqual(['GET /held HTTP/1.1', 'GET /things?limit=25 HTTP/1.1']);
 });
+
+test.each(['before', 'after'])(
+  'the signal of a client that disconnected %s it was requested aborts',
+  async (when) => {
+    const outcome = createDeferred<boolean>();
+    const server = createServer((_req, res) => {
+      if (when === 'after') abortSignalOf(res).addEventListener('abort', () => outcome.resolve(true));
+      res.once('close', () => {
+        if (when === 'before') outcome.resolve(abortSignalOf(res).aborted);
+      });
+      request.destroy();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const request = sendRequest({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' });
+    request.on('error', () => {});
+    request.end();
+    expect(await outcome.promise).toBe(true);
+    server.close();
+  },
+);

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { createAtOnce } from '../../../src/workspaces/concurrency.ts';
+import { createConcurrencyLimiter } from '../../../src/workspaces/concurrency.ts';
 
 test('A session has so many under way as are allowed, and again as many when it has left', () => {
-  const enter = createAtOnce({ most: 2 });
+  const enter = createConcurrencyLimiter({ perSession: 2 });
   const [first, second] = [enter('a'), enter('a')];
   expect(enter('a')).toBeNull();
   expect(enter('b')).not.toBeNull();
@@ -14,7 +14,7 @@ test('A session has so many under way as are allowed, and again as many when it 
 });
 
 test('A session has half of what others leave, at least two, so that a few that take all they get leave some', () => {
-  const enter = createAtOnce({ most: 5, places: 12 });
+  const enter = createConcurrencyLimiter({ perSession: 5, total: 12 });
   const taken = ['a', 'b', 'c', 'd', 'e'].map((session) => {
     const entered = Array.from({ length: 12 }, () => enter(session)).filter((leave) => leave !== null);
     return { count: entered.length, leave: entered[0] };

@@ -1,5 +1,20 @@
 import { expect, test } from '@jest/globals';
-import { toFindAddress, toPlaceQuery, toWayBack } from '../../../src/workspaces/urls.ts';
+import { parseBackLink, parsePage, parseSearch, toBackQuery } from '../../../src/workspaces/urls.ts';
+
+test.each([
+  [{}, 25, 1],
+  [{ limit: '10', page: '3' }, 10, 3],
+  [{ limit: '0', page: '0' }, 1, 1],
+  [{ limit: '-5', page: '-1' }, 1, 1],
+  [{ limit: '101', page: '007' }, 100, 7],
+  [{ limit: 'ten', page: 'two' }, 25, 1],
+  [{ limit: '2.5', page: '1e3' }, 25, 1],
+  [{ limit: '', page: ' 2' }, 25, 1],
+  [{ limit: ['10', '20'], page: { x: '1' } }, 25, 1],
+  [{ limit: '9'.repeat(400), page: '9'.repeat(400) }, 100, 1_000_000],
+])('the query %j requests %d items and page %d', (query, limit, page) => {
+  expect(parsePage(query, 25)).toEqual({ limit, page });
+});
 
 test.each([
   ['', '/workspaces', 'Workspaces'],
@@ -13,28 +28,28 @@ test.each([
   ['https://other.example/?page=2', '/workspaces', 'Workspaces'],
   ['limit=10&page=2&next=//other.example', '/workspaces?limit=10&page=2', 'Workspaces, page 2'],
   ['limit=1000&page=-1&__proto__=x', '/workspaces?limit=100&page=1', 'Workspaces'],
-])('The way back that an address remembers is made anew from its parts: %j', (back, href, label) => {
-  expect(toWayBack({ back }, 25)).toEqual({ href, label });
+])('a link back is composed from the parsed parameters of %j', (back, href, label) => {
+  expect(parseBackLink({ back }, 25)).toEqual({ href, label });
 });
 
-test('The usual first page need not be remembered', () => {
-  expect(toPlaceQuery({ limit: 25, page: 1 }, 25)).toBe('');
-  expect(toPlaceQuery({ limit: 50, page: 1 }, 25)).toBe('limit=50&page=1');
-  const cameFrom = { limit: 25, page: 1 };
-  expect(toPlaceQuery({ words: 'a b', from: 1, cameFrom }, 25)).toBe('find=a%20b');
-  expect(toPlaceQuery({ words: 'a b', from: 4, cameFrom }, 25)).toBe('find=a%20b&from=4');
+test('the first page of the default size needs no link back of its own', () => {
+  expect(toBackQuery({ limit: 25, page: 1 }, 25)).toBe('');
+  expect(toBackQuery({ limit: 50, page: 1 }, 25)).toBe('limit=50&page=1');
+  const origin = { limit: 25, page: 1 };
+  expect(toBackQuery({ words: 'a b', from: 1, origin }, 25)).toBe('find=a%20b');
+  expect(toBackQuery({ words: 'a b', from: 4, origin }, 25)).toBe('find=a%20b&from=4');
 });
 
-test('What is to be found is one text of at most two hundred characters, never half of one', () => {
-  expect(toFindAddress({ find: '  two words ' }, 25)).toMatchObject({ words: 'two words', from: 1 });
-  expect(toFindAddress({ find: ['a', 'b'] }, 25)).toBeNull();
-  expect(toFindAddress({ find: ' ' }, 25)).toBeNull();
-  expect(toFindAddress({ find: 'a', from: '-3' }, 25)).toMatchObject({ words: 'a', from: 1 });
-  expect(toFindAddress({}, 25)).toBeNull();
-  expect(toFindAddress({ find: `x${'😀'.repeat(200)}` }, 25)?.words).toBe(`x${'😀'.repeat(99)}`);
+test('a search has at most two hundred characters, and never half of one', () => {
+  expect(parseSearch({ find: '  two words ' }, 25)).toMatchObject({ words: 'two words', from: 1 });
+  expect(parseSearch({ find: ['a', 'b'] }, 25)).toBeNull();
+  expect(parseSearch({ find: ' ' }, 25)).toBeNull();
+  expect(parseSearch({ find: 'a', from: '-3' }, 25)).toMatchObject({ words: 'a', from: 1 });
+  expect(parseSearch({}, 25)).toBeNull();
+  expect(parseSearch({ find: `x${'😀'.repeat(200)}` }, 25)?.words).toBe(`x${'😀'.repeat(99)}`);
 });
 
-test('What is to be found keeps the page that was shown before', () => {
-  expect(toFindAddress({ find: 'a' }, 25)?.cameFrom).toEqual({ limit: 25, page: 1 });
-  expect(toFindAddress({ find: 'a', limit: '10', page: '3' }, 25)?.cameFrom).toEqual({ limit: 10, page: 3 });
+test('a search keeps the page that it came from', () => {
+  expect(parseSearch({ find: 'a' }, 25)?.origin).toEqual({ limit: 25, page: 1 });
+  expect(parseSearch({ find: 'a', limit: '10', page: '3' }, 25)?.origin).toEqual({ limit: 10, page: 3 });
 });

@@ -1,4 +1,4 @@
-import type { Wait } from '../../../../src/workspaces/export/patience.ts';
+import type { Wait } from '../../../../src/workspaces/export/all-items.ts';
 import { TOKEN_PATH } from '../../../support/constants.ts';
 import { startTestApp } from '../../../support/test-app.ts';
 import type { TestApp } from '../../../support/test-app.ts';

@@ -198,7 +198,7 @@ describe('is cut off', () => {
     await expectCutOff(
       cookie,
       'service_response_unreadable',
-      'the tokens of the list expire before the list ends',
+      'the cursors of the list expire before the list ends',
     );
     // Three pages, and the fourth is refused; then three times the first, and the second is refused.
     expect(bench.service.calls).toHaveLength(4 + 3 * 2);
@@ -208,11 +208,7 @@ describe('is cut off', () => {
     const cookie = await bench.begin([]);
     bench.intercept = (_call, _socket, nth) =>
       json(200, { value: [{ id: nth }], next: nth % 2 === 0 ? 'even' : 'odd' });
-    await expectCutOff(
-      cookie,
-      'service_response_unreadable',
-      'the list leads from one page back to an earlier one',
-    );
+    await expectCutOff(cookie, 'service_response_unreadable', 'the list leads back to an earlier page');
     expect(bench.service.calls).toHaveLength(3);
   });
 

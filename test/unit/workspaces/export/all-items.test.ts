@@ -1,94 +1,190 @@
 import { expect, test } from '@jest/globals';
-import { NOTES } from '../../../support/request-notes.ts';
+import { StoreUnavailableError, type AppError } from '../../../../src/errors.ts';
 import { TokenEndpointError } from '../../../../src/oauth/client.ts';
-import { StoreUnavailableError } from '../../../../src/errors.ts';
-import type { AppError } from '../../../../src/errors.ts';
 import type { Session } from '../../../../src/session/record.ts';
-import { createWholeList } from '../../../../src/workspaces/export/all-items.ts';
-import { toServiceAnswerError } from '../../../../src/workspaces/service-errors.ts';
-import type { AskPage } from '../../../../src/workspaces/service-pages.ts';
+import type { ReadPage } from '../../../../src/workspaces/api-client.ts';
+import { createItemTracker, createReadAllItems } from '../../../../src/workspaces/export/all-items.ts';
+import { toStatusError } from '../../../../src/workspaces/service-errors.ts';
+import { fc, times } from '../../../support/properties.ts';
+import { NOTES } from '../../../support/request-notes.ts';
 
-// What would take hours or a million items with a service: the walk alone, over a service that answers at once.
+// A real service would take hours, or a million items. Here `readPage` stands in for it and responds at once.
 
-const ticket = {} as Session; // the service below does not ask who it is
+const session = {} as Session; // `readPage` does not look at it
 
-/** Walks to the end; gives the number of items and the pauses that were made. */
-async function walk(ask: AskPage, read = () => Promise.resolve<Session | null>(ticket)) {
+/** Reads all items; returns them with the pauses in seconds and the failure, if any. */
+async function readAll(readPage: ReadPage, read = () => Promise.resolve<Session | null>(session)) {
   const pauses: number[] = [];
-  const wholeList = createWholeList({
-    readList: () => ask,
+  const readAllItems = createReadAllItems({
+    api: { createReadPage: () => readPage },
     sessions: { read },
     wait: (ms) => Promise.resolve(pauses.push(ms / 1_000)),
   });
-  let items = 0;
-  const signal = new AbortController().signal;
-  const pages = wholeList({ ticket, path: '/things', notes: NOTES, signal });
-  const failure = await (async () => {
-    for await (const page of pages) items += page.length;
-    return undefined;
-  })().catch((error: unknown) => error);
-  return { items, pauses, failure };
+  const { signal } = new AbortController();
+  const items: string[] = [];
+  try {
+    for await (const page of readAllItems({ session, path: '/things', context: NOTES, signal }))
+      items.push(...page);
+    return { items, pauses, failure: undefined };
+  } catch (failure) {
+    return { items, pauses, failure };
+  }
 }
 
-function toPage(n: number, next?: string) {
-  return { items: [], text: JSON.stringify({ value: [n] }), ...(next !== undefined && { next }) };
+function toPage(value: string, next?: string) {
+  return { items: [], text: `{"value":[${value}]}`, ...(next !== undefined && { next }) };
 }
 
-const busy = (seconds: number) => toServiceAnswerError(429, { 'retry-after': String(seconds) }, 0);
+const busy = (seconds: number) => toStatusError(429, { 'retry-after': String(seconds) }, 0);
 
-/** Three pages, of which the second one fails so often with these before it comes. */
-function failing(...failures: AppError[]): AskPage {
-  return (next) => {
-    const failure = next === 'b' ? failures.shift() : undefined;
+/** A list of three pages. The second one first fails with each of these. */
+function failing(...failures: AppError[]): ReadPage {
+  return (cursor) => {
+    const failure = cursor === 'b' ? failures.shift() : undefined;
     if (failure !== undefined) return Promise.reject(failure);
-    return Promise.resolve(next === undefined ? toPage(1, 'b') : toPage(2, next === 'b' ? 'c' : undefined));
+    return Promise.resolve(
+      cursor === undefined ? toPage('1', 'b') : toPage('2', cursor === 'b' ? 'c' : undefined),
+    );
   };
 }
 
-test('A pause is as long as the service says, or the token endpoint or Redis', async () => {
-  const { items, pauses, failure } = await walk(
+test('an export pauses as long as the service, the token endpoint or Redis asks for', async () => {
+  const { items, pauses, failure } = await readAll(
     failing(busy(30), new TokenEndpointError(null), busy(5), new StoreUnavailableError(null)),
   );
-  expect({ items, pauses, failure }).toEqual({ items: 3, pauses: [30, 2, 5, 2], failure: undefined });
+  expect({ items, pauses, failure }).toEqual({
+    items: ['1', '2', '2'],
+    pauses: [30, 2, 5, 2],
+    failure: undefined,
+  });
 });
 
-test('Where no Retry-After is sent, x-ratelimit-reset counts', async () => {
-  const failure = toServiceAnswerError(429, { 'x-ratelimit-reset': '1007' }, 1_000_000);
-  expect((await walk(failing(failure))).pauses).toEqual([7]);
+test('an export reads x-ratelimit-reset where Retry-After is missing', async () => {
+  const failure = toStatusError(429, { 'x-ratelimit-reset': '1007' }, 1_000_000);
+  expect((await readAll(failing(failure))).pauses).toEqual([7]);
 });
 
-test('A pause that would leave the reader without a byte for more than 100 s is not made', async () => {
-  expect((await walk(failing(busy(100)))).pauses).toEqual([100]);
-  expect(await walk(failing(busy(101)))).toMatchObject({
-    items: 1,
+test('an export never leaves its client without a byte for more than 100 s', async () => {
+  expect((await readAll(failing(busy(100)))).pauses).toEqual([100]);
+  expect(await readAll(failing(busy(101)))).toMatchObject({
+    items: ['1'],
     pauses: [],
     failure: { code: 'service_rate_limited' },
   });
-  expect(await walk(failing(busy(60), busy(60)))).toMatchObject({ pauses: [60], failure: { status: 503 } });
+  expect(await readAll(failing(busy(60), busy(60)))).toMatchObject({
+    pauses: [60],
+    failure: { status: 503 },
+  });
 });
 
-test('A page is tried ten times at most', async () => {
+test('an export tries a page ten times at most', async () => {
   const many = (count: number) => Array.from({ length: count }, () => busy(1));
-  expect(await walk(failing(...many(9)))).toMatchObject({ items: 3, failure: undefined });
-  const { pauses, failure } = await walk(failing(...many(10)));
+  expect(await readAll(failing(...many(9)))).toMatchObject({ items: ['1', '2', '2'], failure: undefined });
+  const { pauses, failure } = await readAll(failing(...many(10)));
   expect(pauses).toHaveLength(9);
   expect(failure).toMatchObject({ code: 'service_rate_limited' });
 });
 
-test('Redis away for a moment between two pages ends nothing, an ended session does', async () => {
+test('an export survives a short outage of Redis and ends with its session', async () => {
   const reads: (() => Promise<Session | null>)[] = [
     () => Promise.reject(new StoreUnavailableError(null)),
-    () => Promise.resolve(ticket),
+    () => Promise.resolve(session),
     () => Promise.resolve(null),
   ];
-  const { items, pauses, failure } = await walk(failing(), () => reads.shift()?.() ?? Promise.resolve(null));
-  expect({ items, pauses }).toEqual({ items: 2, pauses: [2] });
+  const { items, pauses, failure } = await readAll(
+    failing(),
+    () => reads.shift()?.() ?? Promise.resolve(null),
+  );
+  expect({ items, pauses }).toEqual({ items: ['1', '2'], pauses: [2] });
   expect(failure).toMatchObject({ code: 'session_expired' });
 });
 
-test('A list that never ends is given up after 10,000 calls', async () => {
-  let calls = 0;
-  const { items, failure } = await walk(() => Promise.resolve(toPage((calls += 1), `next-${calls}`)));
-  expect({ items, calls }).toEqual({ items: 10_000, calls: 10_000 });
-  expect(failure).toMatchObject({ cause: { message: 'the list does not come to an end' } });
+test('an export gives up a list that does not end after 10,000 requests', async () => {
+  let requests = 0;
+  const { items, failure } = await readAll(() => Promise.resolve(toPage('1', `next-${(requests += 1)}`)));
+  expect([items.length, requests]).toEqual([10_000, 10_000]);
+  expect(failure).toMatchObject({ cause: { message: 'the list does not end' } });
+});
+
+function digestOf(...items: string[]): string {
+  const tracker = createItemTracker();
+  for (const item of items) tracker.add(item);
+  return tracker.digest();
+}
+
+test('items with the same ids in the same order have the same digest', () => {
+  expect(digestOf('{"id":1,"a":2}', '{"b":3,"id":"x"}')).toBe(digestOf('{"id":1}', '{"id":"x"}'));
+});
+
+test.each([
+  [
+    ['{"id":1}', '{"id":23}'],
+    ['{"id":12}', '{"id":3}'],
+  ],
+  [['{"id":1}'], ['{"id":"1"}']],
+  [
+    ['{"id":1}', '{"id":2}'],
+    ['{"id":2}', '{"id":1}'],
+  ],
+  [['{"id":1}'], ['{"id":1}', '{"id":1}']],
+  [['{"id":null,"a":1}'], ['{"id":null,"a":2}']],
+  [['1'], ['{"id":1,"id":2}']],
+])('the items %j and %j have different digests', (one, other) => {
+  expect(digestOf(...one)).not.toBe(digestOf(...other));
+});
+
+/** What the service does with one request: sends a page of so many items, or fails. */
+const RESPONSE = fc.oneof(
+  { weight: 6, arbitrary: fc.nat(5) },
+  { weight: 2, arbitrary: fc.constant('expired' as const) },
+  { weight: 1, arbitrary: fc.constantFrom('busy' as const, 'no token' as const) },
+  { weight: 1, arbitrary: fc.constant('broken' as const) },
+);
+const ITEM = fc.oneof(
+  fc.nat(3),
+  fc.record({ id: fc.nat(3) }),
+  fc.record({ id: fc.constantFrom(1, '1', null), a: fc.nat(1) }),
+);
+
+/** A service that sends each cursor once, and responds by the script. After the script, each page has three items. */
+function createService(items: readonly string[], script: readonly (number | string)[]): ReadPage {
+  const offsets = new Map<string | undefined, number>([[undefined, 0]]);
+  const failures: Readonly<Record<string, () => AppError>> = {
+    busy: () => toStatusError(429, {}, 0),
+    'no token': () => new TokenEndpointError(null),
+    broken: () => toStatusError(500, {}, 0),
+    expired: () => toStatusError(400, {}, 0),
+  };
+  let requests = 0;
+  return (cursor) => {
+    const response = script[requests] ?? 3;
+    requests += 1;
+    const failure = failures[response];
+    if (failure !== undefined) return Promise.reject(failure());
+    const offset = offsets.get(cursor) ?? 0;
+    const end = offset + Number(response);
+    const page = items.slice(offset, end).join(',');
+    if (end >= items.length) return Promise.resolve(toPage(page));
+    offsets.set(`${requests}`, end);
+    return Promise.resolve(toPage(page, `${requests}`));
+  };
+}
+
+test('whatever the service does, an export repeats, skips and moves no item, and only a complete one ends in order', async () => {
+  const ends = { complete: 0, cut: 0 };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(ITEM, { maxLength: 40 }),
+      fc.array(RESPONSE, { maxLength: 40 }),
+      async (list, script) => {
+        const items = list.map((item) => JSON.stringify(item));
+        const { items: sent, failure } = await readAll(createService(items, script));
+        const isComplete = failure === undefined;
+        ends[isComplete ? 'complete' : 'cut'] += 1;
+        expect(sent).toEqual(isComplete ? items : items.slice(0, sent.length));
+      },
+    ),
+    { numRuns: times(500) },
+  );
+  expect(Math.min(ends.complete, ends.cut)).toBeGreaterThan(25); // the scripts lead to both ends
 });

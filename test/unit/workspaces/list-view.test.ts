@@ -1,0 +1,84 @@
+import { expect, test } from '@jest/globals';
+import { toPageView, toSearchView } from '../../../src/workspaces/list-view.ts';
+import type { ListedPage } from '../../../src/workspaces/paging.ts';
+import { workspaces } from '../../app/workspaces/small-service.ts';
+
+const LISTED = { items: [1], page: 2, limit: 30, before: 30, hasNext: true, reached: 'requested' as const };
+const ONLY_PAGE = { ...LISTED, page: 1, before: 0, hasNext: false };
+
+function viewOf(listed: ListedPage, path = '/workspaces', defaultLimit = 25) {
+  const list = { kind: 'workspaces', path, empty: 'Empty', hrefOf: () => undefined, defaultLimit };
+  return toPageView(list, listed, listed.page);
+}
+
+const sizesOf = (listed: ListedPage, defaultLimit?: number) =>
+  viewOf(listed, '/workspaces', defaultLimit).pagination?.sizes ?? [];
+
+test('a page offers the usual sizes, the default one and its own, in order', () => {
+  const sizes = sizesOf(LISTED, 20);
+  expect(sizes.map(({ label }) => label)).toEqual(['10', '20', '25', '30', '50', '100']);
+  expect(sizes.filter(({ current }) => current).map(({ label }) => label)).toEqual(['30']);
+});
+
+test('another size starts at the first page', () => {
+  expect(sizesOf(LISTED)[0]?.href).toBe('/workspaces?limit=10&page=1');
+});
+
+test('a list at another path has the same links', () => {
+  expect(viewOf(LISTED, '/workspaces/w1/rooms').pagination).toMatchObject({
+    first: '/workspaces/w1/rooms?limit=30&page=1',
+    previous: '/workspaces/w1/rooms?limit=30&page=1',
+    next: '/workspaces/w1/rooms?limit=30&page=3',
+  });
+});
+
+test.each([
+  ['no items', { items: [] }, false],
+  ['all items on a short page', { items: workspaces(10) }, false],
+  ['all items on a longer page', { items: workspaces(11) }, true],
+  ['some items of more', { items: [1], hasNext: true }, true],
+  ['the last items of more', { items: [1], page: 2 }, true],
+])('a page with %s offers sizes where they make a difference', (_what, more, offered) => {
+  expect(sizesOf({ ...ONLY_PAGE, ...more }).length > 0).toBe(offered);
+});
+
+test('a page says which items it shows', () => {
+  expect(viewOf({ ...LISTED, items: workspaces(30) }).place).toBe('Items 31–60 · Page 2');
+  expect(viewOf({ ...ONLY_PAGE, items: [1] }).place).toBe('Item 1');
+  expect(viewOf({ ...LISTED, items: [] }).place).toBe('Page 2');
+});
+
+test('a service that sends far more items than requested gets a thousand rows and a notice', () => {
+  const { rows, notice } = viewOf({ ...ONLY_PAGE, items: Array.from({ length: 5_000 }, () => ({})) });
+  expect(rows).toHaveLength(1_000);
+  expect(notice?.text).toBe('The service sent 5,000 items at once. The first 1,000 are shown.');
+});
+
+test('a search result says which part of the list it covers', () => {
+  const list = {
+    kind: 'workspaces',
+    path: '/workspaces',
+    empty: '',
+    hrefOf: () => undefined,
+    defaultLimit: 25,
+  };
+  const search = { words: 'x', from: 1, origin: { limit: 25, page: 1 } };
+  const item = { name: 'x' };
+  const found = (more: object) =>
+    toSearchView(list, { items: [item], before: 0, upTo: 137, ...more }, search);
+  expect(found({}).place).toBe('1 match for “x” in all 137 workspaces');
+  expect(found({})).not.toHaveProperty('notice');
+  expect(found({ items: [item, item], upTo: 2_000, nextFrom: 21 })).toMatchObject({
+    place: '2 matches for “x” in the first 2,000 workspaces',
+    notice: {
+      text: 'Searched the first 2,000 workspaces.',
+      action: { href: '/workspaces?find=x&from=21', label: 'Search further' },
+    },
+  });
+  expect(found({ items: [], before: 20_000, upTo: 20_137 }).empty).toBe(
+    'Nothing matches “x” in workspaces 20,001 to 20,137.',
+  );
+  const many = found({ items: Array.from({ length: 1_001 }, () => item), upTo: 5_000 });
+  expect(many.rows).toHaveLength(1_000);
+  expect(many.notice?.text).toBe('The first 1,000 of them are shown.');
+});
