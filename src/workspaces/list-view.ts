@@ -32,7 +32,7 @@ export interface ListView {
   readonly firstNumber?: number;
   /** Which part of the list this is, in words; empty for the whole list. */
   readonly place: string;
-  readonly rows: readonly (ItemRow & { readonly href?: string })[];
+  readonly rows: readonly (ItemRow & { readonly href: string | undefined })[];
   readonly empty: string;
   readonly notice?: {
     readonly text: string;
@@ -135,10 +135,7 @@ function toCommonView({ kind, path, back, defaultLimit }: ShownList, page: PageP
 }
 
 function toLinkedRows(list: ShownList, items: readonly unknown[]): ListView['rows'] {
-  return toItemRows(items.slice(0, MAX_ROWS)).map((row) => {
-    const href = list.hrefOf(row);
-    return href === undefined ? row : { ...row, href };
-  });
+  return toItemRows(items.slice(0, MAX_ROWS)).map((row) => Object.assign(row, { href: list.hrefOf(row) }));
 }
 
 function toPageNotice(

@@ -23,7 +23,7 @@ import {
 } from './urls.ts';
 import type { Workspaces } from './workspaces.ts';
 
-type WorkspacesDeps = Pick<Workspaces, 'readPage' | 'searchItems' | 'startReadingItem' | 'pageLimits'> & {
+type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageLimits'> & {
   readonly render: Render;
   /** Lets only signed-in clients through. */
   readonly signedIn: RequestHandler[];
@@ -40,7 +40,7 @@ const INSIDE = `${WORKSPACES.path}/:id{/:kind}` as const;
 
 /** The workspace browser. Passes every failure on, SessionEndedError included. */
 export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
-  const { readPage, searchItems, startReadingItem, render, signedIn, sessionOf, currentSession } = deps;
+  const { api, paging, searchItems, render, signedIn, sessionOf, currentSession } = deps;
   const { kinds, pageSize } = deps;
   const router = Router({ caseSensitive: true });
 
@@ -60,7 +60,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     const { limit, page } = parsePage(req.query, pageSize);
     const view =
       search === null
-        ? toWorkspacesView(await readPage({ ...request, limit }, page), page, pageSize)
+        ? toWorkspacesView(await paging.readPage({ ...request, limit }, page), page, pageSize)
         : toWorkspaceSearchView(await searchItems(request, search.words, search.from), search, pageSize);
     res.type('html').send(render('workspaces', { ...view, session: sessionOf(req) }));
   });
@@ -72,12 +72,12 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       return;
     }
     const request = toApiRequest(req, res, itemListPaths(place.id, place.kind).servicePath);
-    const workspace = startReadingItem({ ...request, path: workspaceServicePath(place.id) });
+    const workspace = api.startReadingItem({ ...request, path: workspaceServicePath(place.id) });
     const search = parseSearch(req.query, pageSize);
     const { limit, page } = parsePage(req.query, pageSize);
     const toView =
       search === null
-        ? toItemsView(place, await readPage({ ...request, limit }, page), page)
+        ? toItemsView(place, await paging.readPage({ ...request, limit }, page), page)
         : toItemSearchView(place, await searchItems(request, search.words, search.from), search);
     res.type('html').send(render('workspace', { ...toView(await workspace()), session: sessionOf(req) }));
   });

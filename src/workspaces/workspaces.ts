@@ -42,9 +42,9 @@ export function createWorkspaces(options: {
   const api = createApiClient(options);
   const paging = createPaging({ ...options, api, cursors: createCursors(options) });
   return {
-    readPage: paging.readPage,
+    api,
+    paging,
     searchItems: createSearch(paging),
-    startReadingItem: api.startReadingItem,
     readAllItems: createReadAllItems({ api, sessions, wait }),
     pageLimits: toPageLimits(options.connections),
   };

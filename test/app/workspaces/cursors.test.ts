@@ -54,8 +54,8 @@ test('cursors that were moved to another list are not used', async () => {
   await request(app.server).get('/workspaces?page=3').expect(200);
   const [moved = ''] = await redis.keys('test:cursors:*');
   await request(app.server).get('/workspaces?page=3&limit=50').expect(200);
-  const own = (await redis.keys('test:cursors:*')).find((key) => key !== moved) ?? '';
-  await redis.copy(own, moved, 'REPLACE');
+  const other = (await redis.keys('test:cursors:*')).find((key) => key !== moved) ?? '';
+  await redis.copy(other, moved, 'REPLACE');
   service.calls.length = 0;
   const page = await request(app.server).get('/workspaces?page=2').expect(200);
   expect(page.text).toContain('Items 26–50');

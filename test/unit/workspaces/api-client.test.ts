@@ -54,11 +54,11 @@ test.each([
   ['before', 0],
   ['while it waits', 20],
 ])('a client that disconnected %s ends its request', async (_when, after) => {
-  const client = new AbortController();
-  const page = readPage(60, client.signal);
+  const disconnect = new AbortController();
+  const page = readPage(60, disconnect.signal);
   await turns(after);
   const left = new Error('disconnected');
-  client.abort(left);
+  disconnect.abort(left);
   await expect(page).rejects.toBe(left);
 });
 
