@@ -12,8 +12,6 @@ export interface SearchResult {
   readonly nextFrom?: number;
 }
 
-export type SearchItems = ReturnType<typeof createSearch>;
-
 /** The largest page that the service gives, so that a search takes few requests. */
 const SEARCH_LIMIT = 100;
 /** A search ends with the page that reaches this number. */
