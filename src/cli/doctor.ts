@@ -1,4 +1,4 @@
-import { diagnose } from './doctor/diagnosis.ts';
+import { diagnose } from './doctor/run-checks.ts';
 import { isWell, toJson, toText } from './doctor/report.ts';
 import { readDotEnv } from '../config/env.ts';
 import { exitCodeOf } from '../process.ts';

@@ -1,4 +1,4 @@
-import type { Verdict } from './verdict.ts';
+import type { Verdict } from './finding.ts';
 
 /** What is looked at, in the order in which it is told: the ids are for programs and stay as they are. */
 export const configurationChecks = {

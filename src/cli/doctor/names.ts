@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { failureOf } from './failure.ts';
+import { failureOf } from './network-errors.ts';
 
 /** Shorter than anybody waits for a connection, which would be blamed for it. */
 const WITHIN_MS = 2_500;

@@ -1,9 +1,9 @@
-import { Failure } from './failure.ts';
+import { Failure } from './network-errors.ts';
 import { requireName } from './names.ts';
 import { ask } from './service/ask.ts';
 import type { Settings } from './settings.ts';
-import { ok, skipped, warning } from './verdict.ts';
-import type { Verdict } from './verdict.ts';
+import { ok, skipped, warning } from './finding.ts';
+import type { Verdict } from './finding.ts';
 
 /** Who answers where browsers will go: nobody yet, perhaps, but nobody else. `now` is in ms since the epoch. */
 export async function checkPublicUrl({ publicOrigin }: Settings, now: () => number): Promise<Verdict> {

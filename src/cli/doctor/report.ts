@@ -1,5 +1,5 @@
 import type { Finding } from './checks.ts';
-import type { Status } from './verdict.ts';
+import type { Status } from './finding.ts';
 
 const WIDTH = 100;
 const WORDS: Readonly<Record<Status, string>> = {

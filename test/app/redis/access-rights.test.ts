@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { ROOT } from '../../support/constants.ts';
-import { examined } from '../../support/doctor/examined.ts';
+import { examined } from '../../support/doctor/doctor.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import type { TestApp } from '../../support/test-app.ts';
 

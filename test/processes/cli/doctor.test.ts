@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createCertificate } from '../../support/certificate.ts';
 import type { Certificate } from '../../support/certificate.ts';
-import { envOf, soundEnv } from '../../support/doctor/examined.ts';
+import { envOf, soundEnv } from '../../support/doctor/doctor.ts';
 import { createDotEnvFolder } from '../../support/dot-env-folder.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import type { TestApp } from '../../support/test-app.ts';

@@ -1,7 +1,7 @@
 import { DEMO_CLIENT, isLoopback } from '../../../config/schema.ts';
 import type { Settings } from '../settings.ts';
-import { ok, problem } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, problem } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 
 /** What `.env.example` begins with, too. */
 const DEMO = { CLIENT_ID: DEMO_CLIENT.id, CLIENT_SECRET: DEMO_CLIENT.secret } as const;

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { fileVariables } from '../../../config/schema.ts';
 import type { Env } from '../../../config/env.ts';
-import { ok, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 
 /** Read or written by anybody, or written by the group. To read, a group is how a platform hands a file to a user. */
 const TOO_OPEN = 0o027;

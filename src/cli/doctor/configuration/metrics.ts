@@ -1,7 +1,7 @@
 import { isLoopback } from '../../../config/schema.ts';
 import type { Settings } from '../settings.ts';
-import { ok, skipped, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, skipped, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 
 /** Metrics ask nobody who they are. */
 export function checkMetrics({ values }: Settings): Verdict {

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../../config/schema.ts';
 import type { Settings } from '../settings.ts';
-import { ok, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 
 /** Whether it is looked at as it will run. */
 export function checkMode({ env, isProduction, publicOrigin }: Settings): Verdict {

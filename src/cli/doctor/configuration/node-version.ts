@@ -1,5 +1,5 @@
-import { ok, problem, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, problem, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 
 const REMEDY = 'Use Node 24, as the container does.';
 /** Those that the tests run on. */

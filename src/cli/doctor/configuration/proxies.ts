@@ -1,6 +1,6 @@
 import type { Settings } from '../settings.ts';
-import { ok, skipped, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, skipped, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 
 /** TRUST_PROXY beside PUBLIC_URL: Cloakroom itself speaks no TLS. */
 export function checkProxies({ publicOrigin, values }: Settings): Verdict {

@@ -1,6 +1,6 @@
 import type { Settings } from '../settings.ts';
-import { ok, problem, skipped } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, problem, skipped } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 
 /** 32 random bytes have about 30 different values; fewer than 20 never come by chance. */
 const FEWEST_VALUES = 20;

@@ -2,7 +2,7 @@ import { variableNames } from '../../../config/load.ts';
 import { isMissing } from '../../../config/env.ts';
 import type { Finding } from '../checks.ts';
 import type { Settings } from '../settings.ts';
-import { ok, problem } from '../verdict.ts';
+import { ok, problem } from '../finding.ts';
 
 /**
  * What `loadConfig` would refuse: a finding for each variable, or one where all are in order. `ignoresDotEnv`: a `.env`

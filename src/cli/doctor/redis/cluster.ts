@@ -1,6 +1,6 @@
-import { problem } from '../verdict.ts';
-import { isForbidden } from './link.ts';
-import type { RedisAnswer } from './link.ts';
+import { problem } from '../finding.ts';
+import { isForbidden } from '../redis-connection.ts';
+import type { RedisAnswer } from '../redis-connection.ts';
 import { distinct, toPlace } from './place.ts';
 import type { Place } from './place.ts';
 import { askEach, lost } from './survey.ts';

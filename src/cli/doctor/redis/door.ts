@@ -1,4 +1,4 @@
-import { Failure, failureOf } from '../failure.ts';
+import { Failure, failureOf } from '../network-errors.ts';
 
 /** It was meant to be spoken to without TLS. */
 export function deafToTls(): Failure {

@@ -1,10 +1,10 @@
 import type { ClockReading } from '../clock.ts';
-import { tryCommands } from './commands.ts';
-import type { Refusal } from './commands.ts';
+import { tryCommands } from '../redis-commands.ts';
+import type { Refusal } from '../redis-commands.ts';
 import { parseInfo } from './info.ts';
 import type { Info } from './info.ts';
-import { isForbidden, openLink } from './link.ts';
-import type { RedisAnswer, RedisLink } from './link.ts';
+import { isForbidden, openLink } from '../redis-connection.ts';
+import type { RedisAnswer, RedisLink } from '../redis-connection.ts';
 import type { Place } from './place.ts';
 
 /** What one Redis says of itself; null where it won't. */

@@ -1,5 +1,5 @@
-import { skipped } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { skipped } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 import type { Examination } from './examination.ts';
 
 /** What INFO says, by field. */

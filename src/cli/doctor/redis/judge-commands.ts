@@ -1,6 +1,6 @@
-import { ok, problem, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
-import type { Refusal } from './commands.ts';
+import { ok, problem, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
+import type { Refusal } from '../redis-commands.ts';
 
 /** The limit of sign-ins alone needs it; without it each process counts for itself. */
 const FOR_LIMIT = new Set(['INCR']);

@@ -1,4 +1,4 @@
-import { ok, problem, skipped, warning } from '../verdict.ts';
+import { ok, problem, skipped, warning } from '../finding.ts';
 import { byInfo, numberIn } from './info.ts';
 
 /** Of `maxmemory`; past it people should know. */

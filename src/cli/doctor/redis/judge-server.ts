@@ -1,5 +1,5 @@
-import { ok, problem, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, problem, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 import type { Examination } from './examination.ts';
 import { byInfo, numberIn } from './info.ts';
 

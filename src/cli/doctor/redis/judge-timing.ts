@@ -1,6 +1,6 @@
 import { aheadBy, aheadInWords } from '../clock.ts';
-import { ok, problem, skipped, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { ok, problem, skipped, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 import type { Examination } from './examination.ts';
 
 /** Each call waits for Redis once (ms). */

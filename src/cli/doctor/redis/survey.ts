@@ -1,9 +1,9 @@
 import type { RedisTarget } from '../../../config/redis-url.ts';
-import { Failure } from '../failure.ts';
-import { warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
-import { openLink } from './link.ts';
-import type { RedisLink } from './link.ts';
+import { Failure } from '../network-errors.ts';
+import { warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
+import { openLink } from '../redis-connection.ts';
+import type { RedisLink } from '../redis-connection.ts';
 import type { Place } from './place.ts';
 
 export type SentinelTarget = Extract<RedisTarget, { kind: 'sentinel' }>;

@@ -1,4 +1,4 @@
-import { Failure, failureOf } from '../failure.ts';
+import { Failure, failureOf } from '../network-errors.ts';
 
 /** What came back; the text cut at 64 KiB. */
 export interface Answer {

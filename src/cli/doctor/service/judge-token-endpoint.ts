@@ -1,6 +1,6 @@
-import { Failure } from '../failure.ts';
-import { ok, problem, skipped, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { Failure } from '../network-errors.ts';
+import { ok, problem, skipped, warning } from '../finding.ts';
+import type { Verdict } from '../finding.ts';
 import type { Answer } from './ask.ts';
 import type { Answers } from './questions.ts';
 

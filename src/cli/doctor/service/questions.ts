@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { AUTHORIZATION_PATH } from '../../../upstream/service-paths.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../network-errors.ts';
 import { ask } from './ask.ts';
 import type { Answer } from './ask.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { examined } from '../../../support/doctor/examined.ts';
+import { examined } from '../../../support/doctor/doctor.ts';
 import { startCluster } from '../../../support/redis/cluster.ts';
 import type { ClusterTopology } from '../../../support/redis/cluster.ts';
 import { startSentinels } from '../../../support/redis/sentinels.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { diagnose } from '../../../../src/cli/doctor/diagnosis.ts';
+import { diagnose } from '../../../../src/cli/doctor/run-checks.ts';
 import { toJson, toText } from '../../../../src/cli/doctor/report.ts';
-import { envOf, soundEnv } from '../../../support/doctor/examined.ts';
+import { envOf, soundEnv } from '../../../support/doctor/doctor.ts';
 import { startTestApp } from '../../../support/test-app.ts';
 import type { TestApp } from '../../../support/test-app.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';

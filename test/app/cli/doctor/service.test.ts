@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { envOf, examined } from '../../../support/doctor/examined.ts';
+import { envOf, examined } from '../../../support/doctor/doctor.ts';
 import { freePort } from '../../../support/fleet/free-port.ts';
 import { startDeafPort } from '../../../support/deaf-port.ts';
 import { startTestApp } from '../../../support/test-app.ts';

@@ -8,9 +8,9 @@ import { checkMode } from '../../../../src/cli/doctor/configuration/mode.ts';
 import { checkNodeVersion } from '../../../../src/cli/doctor/configuration/node-version.ts';
 import { checkProxies } from '../../../../src/cli/doctor/configuration/proxies.ts';
 import { checkSessionKeys } from '../../../../src/cli/doctor/configuration/session-keys.ts';
-import { BALANCER_SECONDS, checkTimes } from '../../../../src/cli/doctor/configuration/times.ts';
+import { BALANCER_SECONDS, checkTimes } from '../../../../src/cli/doctor/configuration.ts';
 import { readSettings } from '../../../../src/cli/doctor/settings.ts';
-import { soundEnv } from '../../../support/doctor/examined.ts';
+import { soundEnv } from '../../../support/doctor/doctor.ts';
 
 const settings = (env: Record<string, string>) => readSettings({ ...soundEnv, ...env });
 const key = (bytes: Iterable<number>) => Buffer.from([...bytes]).toString('base64url');

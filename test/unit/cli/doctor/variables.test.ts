@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { checkFileModes } from '../../../../src/cli/doctor/configuration/file-modes.ts';
-import { checkUnknownVariables } from '../../../../src/cli/doctor/configuration/unknown-variables.ts';
+import { checkUnknownVariables } from '../../../../src/cli/doctor/unknown-variables.ts';
 import { checkVariables } from '../../../../src/cli/doctor/configuration/variables.ts';
 import { readSettings } from '../../../../src/cli/doctor/settings.ts';
-import { examined, soundEnv } from '../../../support/doctor/examined.ts';
+import { examined, soundEnv } from '../../../support/doctor/doctor.ts';
 
 test('each variable with a problem is a finding of its own, all at once', () => {
   const env = { ...soundEnv, PORT: 'http', SCOPES: '', SESSION_KEYS: 'short', SESSION_KEYS_FILE: '/nowhere' };

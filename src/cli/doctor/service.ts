@@ -1,17 +1,17 @@
-import { isLoopback } from '../../../config/schema.ts';
-import { serviceChecks } from '../checks.ts';
-import type { ServiceCheck } from '../checks.ts';
-import { aheadBy, aheadInWords } from '../clock.ts';
-import { Failure } from '../failure.ts';
-import type { Settings } from '../settings.ts';
-import { ok, problem, skipped, verdictForAll, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
-import type { Answer } from './ask.ts';
-import { judgeRedirectUri, judgeSignIn } from './judge-sign-in.ts';
-import { judgeCredentials, judgeTokenEndpoint } from './judge-token-endpoint.ts';
-import { requireName } from '../names.ts';
-import { askService } from './questions.ts';
-import type { Answers } from './questions.ts';
+import { isLoopback } from '../../config/schema.ts';
+import { serviceChecks } from './checks.ts';
+import type { ServiceCheck } from './checks.ts';
+import { aheadBy, aheadInWords } from './clock.ts';
+import { Failure } from './network-errors.ts';
+import type { Settings } from './settings.ts';
+import { ok, problem, skipped, verdictForAll, warning } from './finding.ts';
+import type { Verdict } from './finding.ts';
+import type { Answer } from './service/ask.ts';
+import { judgeRedirectUri, judgeSignIn } from './service-checks.ts';
+import { judgeCredentials, judgeTokenEndpoint } from './service/judge-token-endpoint.ts';
+import { requireName } from './names.ts';
+import { askService } from './service/questions.ts';
+import type { Answers } from './service/questions.ts';
 
 /** A `Date` header tells whole seconds (RFC 9110 §6.6.1). */
 const DATE_EXACT_TO_MS = 1_000;

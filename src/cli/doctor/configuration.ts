@@ -1,8 +1,8 @@
-import { DEFAULT_EXPIRES_IN_SECONDS } from '../../../oauth/service-quirks.ts';
-import { WAIT_BEYOND_TOKEN_TIMEOUT_MS, longestAhead } from '../../../oauth/refresh/refresh-times.ts';
-import type { Settings } from '../settings.ts';
-import { ok, skipped, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { DEFAULT_EXPIRES_IN_SECONDS } from '../../oauth/service-quirks.ts';
+import { WAIT_BEYOND_TOKEN_TIMEOUT_MS, longestAhead } from '../../oauth/refresh/refresh-times.ts';
+import type { Settings } from './settings.ts';
+import { ok, skipped, warning } from './finding.ts';
+import type { Verdict } from './finding.ts';
 
 /** What deploy/haproxy.cfg and docs/operations.md give an answer (seconds), and what many balancers give an idle connection. */
 export const BALANCER_SECONDS = 120;

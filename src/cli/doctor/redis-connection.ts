@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Redis } from 'ioredis';
-import { Failure } from '../failure.ts';
-import { requireName } from '../names.ts';
-import { deafToTls, forbiddenDatabase, missingDatabase, toFailure } from './door.ts';
-import type { Place } from './place.ts';
+import { Failure } from './network-errors.ts';
+import { requireName } from './names.ts';
+import { deafToTls, forbiddenDatabase, missingDatabase, toFailure } from './redis/door.ts';
+import type { Place } from './redis/place.ts';
 
 const CONNECT_WITHIN_MS = 3_000;
 const COMMAND_WITHIN_MS = 2_000;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RedisAnswer, RedisLink } from './link.ts';
+import type { RedisAnswer, RedisLink } from './redis-connection.ts';
 
 /** A command that Redis would not carry out, and why. */
 export interface Refusal {

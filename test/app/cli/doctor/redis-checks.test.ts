@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { startDeafPort } from '../../../support/deaf-port.ts';
-import { examined } from '../../../support/doctor/examined.ts';
+import { examined } from '../../../support/doctor/doctor.ts';
 import { PASSWORD, startRedisNode } from '../../../support/redis/redis-node.ts';
 import type { RedisNode } from '../../../support/redis/redis-node.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Refusal } from '../../../../src/cli/doctor/redis/commands.ts';
+import type { Refusal } from '../../../../src/cli/doctor/redis-commands.ts';
 import type { Examination } from '../../../../src/cli/doctor/redis/examination.ts';
 import { parseInfo } from '../../../../src/cli/doctor/redis/info.ts';
 import { judgeCommands, judgeLimitCommands } from '../../../../src/cli/doctor/redis/judge-commands.ts';

@@ -1,8 +1,8 @@
-import { variableNames } from '../../../config/load.ts';
-import { fileVariables } from '../../../config/schema.ts';
-import type { Env } from '../../../config/env.ts';
-import { ok, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
+import { variableNames } from '../../config/load.ts';
+import { fileVariables } from '../../config/schema.ts';
+import type { Env } from '../../config/env.ts';
+import { ok, warning } from './finding.ts';
+import type { Verdict } from './finding.ts';
 
 const FILE_NAMES = fileVariables.map((name) => `${name}_FILE`);
 const KNOWN = [...variableNames, ...FILE_NAMES];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Finding } from '../../../src/cli/doctor/checks.ts';
-import { diagnose } from '../../../src/cli/doctor/diagnosis.ts';
-import type { Surroundings } from '../../../src/cli/doctor/diagnosis.ts';
+import { diagnose } from '../../../src/cli/doctor/run-checks.ts';
+import type { Surroundings } from '../../../src/cli/doctor/run-checks.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
 import type { TestApp } from '../test-app.ts';
 

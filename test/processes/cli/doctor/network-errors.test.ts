@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestApp } from '../../../support/test-app.ts';
 import type { TestApp } from '../../../support/test-app.ts';
-import { soundEnv } from '../../../support/doctor/examined.ts';
+import { soundEnv } from '../../../support/doctor/doctor.ts';
 import { startProgram } from '../../../support/programs.ts';
 import { startRedisNode } from '../../../support/redis/redis-node.ts';
 import type { RedisNode } from '../../../support/redis/redis-node.ts';

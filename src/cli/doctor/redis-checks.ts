@@ -1,22 +1,22 @@
-import { isLoopback } from '../../../config/schema.ts';
-import type { RedisTarget } from '../../../config/redis-url.ts';
-import { redisChecks } from '../checks.ts';
-import type { RedisCheck } from '../checks.ts';
-import { Failure } from '../failure.ts';
-import type { Settings } from '../settings.ts';
-import { ok, problem, skipped, verdictForAll, warning, worst } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
-import { askCluster } from './cluster.ts';
-import { examine } from './examination.ts';
-import type { Examination } from './examination.ts';
-import { judgeCommands, judgeLimitCommands } from './judge-commands.ts';
-import { judgeEviction, judgeMemory, judgePersistence } from './judge-data.ts';
-import { judgeClients, judgeInfo, judgeMode, judgeRole, judgeVersion } from './judge-server.ts';
-import { judgeLatency, judgeRedisClock } from './judge-timing.ts';
-import { toPlace } from './place.ts';
-import type { Place } from './place.ts';
-import { askSentinels } from './sentinels.ts';
-import type { Survey } from './survey.ts';
+import { isLoopback } from '../../config/schema.ts';
+import type { RedisTarget } from '../../config/redis-url.ts';
+import { redisChecks } from './checks.ts';
+import type { RedisCheck } from './checks.ts';
+import { Failure } from './network-errors.ts';
+import type { Settings } from './settings.ts';
+import { ok, problem, skipped, verdictForAll, warning, worst } from './finding.ts';
+import type { Verdict } from './finding.ts';
+import { askCluster } from './redis/cluster.ts';
+import { examine } from './redis/examination.ts';
+import type { Examination } from './redis/examination.ts';
+import { judgeCommands, judgeLimitCommands } from './redis/judge-commands.ts';
+import { judgeEviction, judgeMemory, judgePersistence } from './redis/judge-data.ts';
+import { judgeClients, judgeInfo, judgeMode, judgeRole, judgeVersion } from './redis/judge-server.ts';
+import { judgeLatency, judgeRedisClock } from './redis/judge-timing.ts';
+import { toPlace } from './redis/place.ts';
+import type { Place } from './redis/place.ts';
+import { askSentinels } from './redis-topology.ts';
+import type { Survey } from './redis/survey.ts';
 
 /** Redis, as it is and as we may use it; behind Sentinels and in a cluster each master. `now` is in ms since the epoch. */
 export async function checkRedis(

@@ -1,9 +1,9 @@
-import { Failure } from '../failure.ts';
-import { ok, problem, skipped, warning } from '../verdict.ts';
-import type { Verdict } from '../verdict.ts';
-import type { Answer } from './ask.ts';
-import { STRANGE_URI } from './questions.ts';
-import type { Answers } from './questions.ts';
+import { Failure } from './network-errors.ts';
+import { ok, problem, skipped, warning } from './finding.ts';
+import type { Verdict } from './finding.ts';
+import type { Answer } from './service/ask.ts';
+import { STRANGE_URI } from './service/questions.ts';
+import type { Answers } from './service/questions.ts';
 
 const UNTOLD = 'CLIENT_ID, SCOPES and PUBLIC_URL must be right first.';
 

@@ -10,17 +10,17 @@ import { checkNodeVersion } from './configuration/node-version.ts';
 import { checkProxies } from './configuration/proxies.ts';
 import { checkFileModes } from './configuration/file-modes.ts';
 import { checkSessionKeys } from './configuration/session-keys.ts';
-import { checkTimes } from './configuration/times.ts';
-import { checkUnknownVariables } from './configuration/unknown-variables.ts';
+import { checkTimes } from './configuration.ts';
+import { checkUnknownVariables } from './unknown-variables.ts';
 import { checkVariables } from './configuration/variables.ts';
 import { whereFrom } from './flaw.ts';
 import { checkPublicUrl } from './public-url.ts';
-import { checkRedis } from './redis/check-redis.ts';
-import { checkService } from './service/check-service.ts';
+import { checkRedis } from './redis-checks.ts';
+import { checkService } from './service.ts';
 import { readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
-import { problem, skipped, verdictForAll } from './verdict.ts';
-import type { Verdict } from './verdict.ts';
+import { problem, skipped, verdictForAll } from './finding.ts';
+import type { Verdict } from './finding.ts';
 
 /** What stands around a configuration. */
 export interface Surroundings {

@@ -1,11 +1,11 @@
-import { toSentinelLogin } from '../../../redis/login.ts';
-import { warning } from '../verdict.ts';
-import { isForbidden } from './link.ts';
-import type { RedisAnswer } from './link.ts';
-import { distinct, toPlace } from './place.ts';
-import type { Place } from './place.ts';
-import { askEach, lost } from './survey.ts';
-import type { SentinelTarget, Survey } from './survey.ts';
+import { toSentinelLogin } from '../../redis/login.ts';
+import { warning } from './finding.ts';
+import { isForbidden } from './redis-connection.ts';
+import type { RedisAnswer } from './redis-connection.ts';
+import { distinct, toPlace } from './redis/place.ts';
+import type { Place } from './redis/place.ts';
+import { askEach, lost } from './redis/survey.ts';
+import type { SentinelTarget, Survey } from './redis/survey.ts';
 
 const TOO_FEW = warning(
   'The Sentinels are too few to agree on a failover.',
