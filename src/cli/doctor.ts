@@ -1,15 +1,14 @@
-import { diagnose } from './doctor/run-checks.ts';
-import { isWell, toJson, toText } from './doctor/report.ts';
 import { readDotEnv } from '../config/env.ts';
 import { exitCodeOf } from '../process.ts';
+import { hasProblem, toJson, toText } from './doctor/report.ts';
+import { runChecks } from './doctor/run-checks.ts';
 
-const USAGE = `Usage: npm run doctor              says in words what is wrong with the configuration
-       npm run -s doctor -- --json says it as one JSON object (--json without -- is npm's own)
+const USAGE = `Usage: npm run doctor              checks the configuration, its Redis and its service
+       npm run -s doctor -- --json the same as one JSON object (without "--", npm takes --json for itself)
 
-Reads the environment as npm start does. Exits with 1 if anything is wrong, and otherwise with 0.
+Reads the environment as npm start does. Exits with 1 if there is a problem, and otherwise with 0.
 `;
 
-/** Examines and tells; gives the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   if (args.some((arg) => arg === '--help' || arg === '-h')) {
     await print(USAGE);
@@ -20,23 +19,22 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const dotEnv = readDotEnv(process);
-  const findings = await diagnose({
+  const findings = await runChecks({
     env: process.env,
-    nodeVersion: process.versions.node,
     ignoresDotEnv: dotEnv.isIgnored,
     now: Date.now,
-    tellFlaw: (words) => console.error(words),
+    reportDefect: (description) => console.error(description),
   });
   await print(args.length > 0 ? toJson(findings) : toText(findings));
-  return isWell(findings) ? 0 : 1;
+  return hasProblem(findings) ? 1 : 0;
 }
 
-/** Resolves when all of it is out: what follows may be the end of the process. */
+/** Resolves once all of the text is written, so that the process can exit. */
 async function print(text: string): Promise<void> {
   await new Promise((resolve) => {
     process.stdout.write(text, resolve);
   });
 }
 
-// Connections may still be idle, and a Redis that was given up may still be on its way.
+// Ends connections that a check gave up on.
 process.exit(await exitCodeOf(async () => main(process.argv.slice(2))));

@@ -3,7 +3,7 @@ import { MalformedAnswerError } from './token-request.ts';
 import type { SendTokenRequest } from './token-request.ts';
 
 /** RFC 6749 §5.1 leaves the lifetime open; the service's documented default is 15 minutes. */
-export const DEFAULT_EXPIRES_IN_SECONDS = 900;
+const DEFAULT_EXPIRES_IN_SECONDS = 900;
 
 /**
  * The only place that knows how the service departs from RFC 6749 (contract, section 6): rewrites an answer of its

@@ -58,7 +58,7 @@ const CLOSED: [string, string, string][] = [
   ['src/main.ts', value('./local-service/local-service.ts'), IMPORTS],
   ['src/demo.ts', value('./main.ts'), IMPORTS],
   ['src/cli/a.ts', value('../local-service/local-service.ts'), IMPORTS],
-  ['src/cli/doctor/redis/a.ts', value('../../../local-service/local-service.ts'), IMPORTS],
+  ['src/cli/doctor/a.ts', value('../../local-service/local-service.ts'), IMPORTS],
   ['src/cli/compose/a.ts', value('../../local-service/oauth-store.ts'), IMPORTS],
   ['test/unit/a.ts', `import fc from 'fast-check';\nfc.nat();\n`, IMPORTS],
   ['src/http/a.ts', `export const port = process.env['PORT'];\n`, PROPERTIES],

@@ -3,53 +3,69 @@ const STATUSES = ['ok', 'skipped', 'warning', 'problem'] as const;
 
 export type Status = (typeof STATUSES)[number];
 
-/** What was found, in words for an operator. Nothing in it is secret, nor a value that might be one in the wrong place. */
-export interface Verdict {
+/** What a check found, in words for an operator. Holds no secret, and no value that may be a secret in the wrong place. */
+export interface Result {
   readonly status: Status;
-  /** What it is, and what that means. */
+  /** What is the case, and what follows from it. */
   readonly detail: string;
-  /** What to do; empty where there is nothing. */
+  /** What to do; empty where there is nothing to do. */
   readonly remedy: string;
 }
 
-export function ok(detail: string): Verdict {
+/** One line of the report. */
+export interface Finding extends Result {
+  /** For programs; documented in docs/operations.md. */
+  readonly id: string;
+  readonly title: string;
+}
+
+/** Looks at one aspect of a subject, such as the configuration or the responses of the service. */
+export interface Check<Subject> {
+  readonly id: string;
+  readonly title: string;
+  readonly run: (subject: Subject) => Result;
+}
+
+export function ok(detail: string): Result {
   return { status: 'ok', detail, remedy: '' };
 }
 
-/** Could not be looked at, or can't be told from outside. */
-export function skipped(detail: string, remedy = ''): Verdict {
+/** The check could not run, or its subject can't be judged from outside. */
+export function skipped(detail: string, remedy = ''): Result {
   return { status: 'skipped', detail, remedy };
 }
 
-/** Works, and will hurt some day. */
-export function warning(detail: string, remedy: string): Verdict {
+/** It works, with a risk. */
+export function warning(detail: string, remedy: string): Result {
   return { status: 'warning', detail, remedy };
 }
 
-/** Does not work, or must not go on like this. */
-export function problem(detail: string, remedy: string): Verdict {
+/** It does not work, or must not stay as it is. */
+export function problem(detail: string, remedy: string): Result {
   return { status: 'problem', detail, remedy };
 }
 
-/** The same verdict for all of a table of checks. */
-export function verdictForAll<Id extends string>(
-  titles: Readonly<Record<Id, string>>,
-  verdict: Verdict,
-): Record<Id, Verdict> {
-  return Object.fromEntries(Object.keys(titles).map((id) => [id, verdict])) as Record<Id, Verdict>;
+export function runAll<Subject>(checks: readonly Check<Subject>[], subject: Subject): Finding[] {
+  return checks.map(({ id, title, run }) => ({ id, title, ...run(subject) }));
 }
 
-/** The worst of several verdicts on the same thing: what they say, each thing once. */
-export function worst(verdicts: readonly Verdict[]): Verdict {
-  const status = STATUSES.findLast((each) => verdicts.some((verdict) => verdict.status === each)) ?? 'ok';
-  const those = verdicts.filter((verdict) => verdict.status === status);
+/** The findings where there is no subject: the first check has this result, and the others are skipped for this reason. */
+export function withoutSubject<Subject>(
+  checks: readonly Check<Subject>[],
+  first: Result,
+  reason: string,
+): Finding[] {
+  return checks.map(({ id, title }, at) => ({ id, title, ...(at === 0 ? first : skipped(reason)) }));
+}
+
+/** Joins the results that share the worst status; repeats no text. */
+export function worst(results: readonly Result[]): Result {
+  const status = STATUSES.findLast((each) => results.some((result) => result.status === each)) ?? 'ok';
+  const those = results.filter((result) => result.status === status);
+  const join = (texts: readonly string[]) => [...new Set(texts)].filter((text) => text !== '').join(' ');
   return {
     status,
-    detail: together(those.map(({ detail }) => detail)),
-    remedy: together(those.map(({ remedy }) => remedy)),
+    detail: join(those.map(({ detail }) => detail)),
+    remedy: join(those.map(({ remedy }) => remedy)),
   };
-}
-
-function together(texts: readonly string[]): string {
-  return [...new Set(texts)].filter((text) => text !== '').join(' ');
 }

@@ -1,7 +1,11 @@
-/** Something can't be reached, in words for an operator; never with what a server or a library said. */
-export class Failure extends Error {
-  override readonly name = 'Failure';
-  /** Goes on after “it”: “can't be found …”. */
+import { execFile } from 'node:child_process';
+import { isIP } from 'node:net';
+import { promisify } from 'node:util';
+
+/** A server can't be used, in words for an operator: never the words of a server or a library, which may quote a secret. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+  /** Continues a sentence whose subject is the server: “can’t be found …”. */
   readonly what: string;
   readonly remedy: string;
 
@@ -12,85 +16,99 @@ export class Failure extends Error {
   }
 }
 
-const CHECK_ADDRESS =
-  'Check host and port, that it runs, and that nothing in between refuses the connection.';
-const CHECK_WAY = 'Check host and port, and the firewalls and network policies in between.';
-const TRUST_IT =
-  'Name the authority in NODE_EXTRA_CA_CERTS (a PEM file), or have it sign with one that everybody knows.';
-const NOT_TRUSTED = 'shows a certificate of an authority that is not known here';
+const CLOSES = [
+  'closes the connection',
+  'Check that the port is the right one, and whether it expects TLS.',
+] as const;
+const NO_ROUTE = [
+  'can’t be reached: packets to it get no response',
+  'Check host and port, and the firewalls and network policies in between.',
+] as const;
+const UNTRUSTED = [
+  'has a certificate that is not trusted here',
+  'Name the issuing authority in NODE_EXTRA_CA_CERTS (a PEM file), or use a certificate of a public authority.',
+] as const;
+const NO_TLS = ['does not speak TLS there', 'Check the port, and whether it is meant to use TLS.'] as const;
 
+/** By error code of Node or undici. */
 const WORDS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   ENOTFOUND: [
-    'can’t be found: no DNS entry for its name',
+    'can’t be found: DNS has no entry for its name',
     'Check the name, and the DNS server of this machine.',
   ],
   EAI_AGAIN: [
-    'can’t be looked up: no DNS server answers for its name',
-    'Check the DNS server of this machine (/etc/resolv.conf), and the way to it.',
+    'can’t be looked up: no DNS server responds for its name',
+    'Check the DNS server of this machine (/etc/resolv.conf), and the network to it.',
   ],
-  ECONNREFUSED: ['refuses connections: nothing listens there', CHECK_ADDRESS],
-  ECONNRESET: ['cuts the connection off', 'Check that the port is the right one, and whether it speaks TLS.'],
-  UND_ERR_SOCKET: [
-    'cuts the connection off',
-    'Check that the port is the right one, and whether it speaks TLS.',
+  ECONNREFUSED: [
+    'refuses connections: nothing listens there',
+    'Check host and port, and that it is running.',
   ],
-  EPIPE: ['cuts the connection off', 'Check that the port is the right one, and whether it speaks TLS.'],
-  EHOSTUNREACH: ['can’t be reached: there is no way to its network', CHECK_WAY],
-  ENETUNREACH: ['can’t be reached: there is no way to its network', CHECK_WAY],
-  ETIMEDOUT: ['does not answer: what is sent to it gets lost', CHECK_WAY],
-  UND_ERR_CONNECT_TIMEOUT: ['does not answer: what is sent to it gets lost', CHECK_WAY],
-  ENOENT: ['can’t be found: there is no such socket', 'Check the path, and that Redis runs.'],
-  EACCES: ['may not be opened by this user', 'Check who may read and write the socket.'],
+  ENOENT: ['can’t be found: there is no such socket', 'Check the path, and that Redis is running.'],
+  EACCES: ['may not be opened by this user', 'Check the permissions of the socket.'],
+  ECONNRESET: CLOSES,
+  EPIPE: CLOSES,
+  UND_ERR_SOCKET: CLOSES,
+  EHOSTUNREACH: NO_ROUTE,
+  ENETUNREACH: NO_ROUTE,
+  ETIMEDOUT: NO_ROUTE,
+  UND_ERR_CONNECT_TIMEOUT: NO_ROUTE,
   CERT_HAS_EXPIRED: [
-    'shows a certificate that has expired',
-    'Have it renewed; if it looks right, check this clock.',
+    'has a certificate that has expired',
+    'Have it renewed. If it is still valid, check the clock of this machine.',
   ],
-  CERT_NOT_YET_VALID: ['shows a certificate that is not valid yet', 'Check the clock of this machine.'],
+  CERT_NOT_YET_VALID: ['has a certificate that is not valid yet', 'Check the clock of this machine.'],
   ERR_TLS_CERT_ALTNAME_INVALID: [
-    'shows a certificate of another name',
+    'has a certificate for another name',
     'Use the name that the certificate is for.',
   ],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ['shows a certificate that it signed itself', TRUST_IT],
-  SELF_SIGNED_CERT_IN_CHAIN: [NOT_TRUSTED, TRUST_IT],
-  UNABLE_TO_GET_ISSUER_CERT: [NOT_TRUSTED, TRUST_IT],
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [NOT_TRUSTED, TRUST_IT],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [NOT_TRUSTED, TRUST_IT],
-  EPROTO: ['does not speak TLS there', 'Check the port, and whether it is meant to be without TLS.'],
-  ERR_SSL_WRONG_VERSION_NUMBER: [
-    'does not speak TLS there',
-    'Check the port, and whether it is meant to be without TLS.',
-  ],
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  EPROTO: NO_TLS,
 };
 
-/** Of an error: whatever it is made of. */
-interface Told {
-  readonly name?: unknown;
-  readonly message?: unknown;
-  readonly code?: unknown;
-  readonly cause?: unknown;
+/** Translates an error by its code or name; undefined where they say nothing. */
+export function toConnectionError(error: unknown): ConnectionError | undefined {
+  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
+  if (name === 'HTTPParserError') {
+    return new ConnectionError('responds, but not with HTTP', 'Check the port, and whether it expects TLS.');
+  }
+  if (name === 'TimeoutError') {
+    return new ConnectionError(
+      'accepts the request and does not respond',
+      'Check its health, and the firewalls in between.',
+    );
+  }
+  if (typeof code !== 'string') return undefined;
+  const words = WORDS[code.startsWith('ERR_SSL_') ? 'EPROTO' : code];
+  return words && new ConnectionError(...words);
 }
 
-/** In words, by the code of the error or of what lies behind it; undefined where there is no code that is known. */
-export function failureOf(error: unknown): Failure | undefined {
-  for (let each = error as Told | undefined | null; each; each = each.cause as Told | undefined) {
-    const code = typeof each.code === 'string' ? each.code : '';
-    const words = WORDS[code] ?? (code.startsWith('ERR_SSL_') ? WORDS['EPROTO'] : undefined);
-    if (words !== undefined) return new Failure(...words);
-    if (each.message === 'bad port') {
-      return new Failure(
-        'stands at a port that no HTTP is ever sent to',
-        'Use another port (Fetch standard, “bad port”).',
-      );
-    }
-    if (code.startsWith('HPE_')) {
-      return new Failure('answers, but not in HTTP', 'Check the port, and whether it speaks TLS there.');
-    }
-    if (each.name === 'TimeoutError') {
-      return new Failure(
-        'leaves a question without an answer',
-        'Check how it is; a firewall may also be in between.',
-      );
-    }
+/** Less than the time limit of all checks, and enough for a process to start on a busy machine. */
+const LOOK_UP_TIMEOUT_MS = 4_000;
+const LOOK_UP =
+  'require("node:dns").lookup(process.argv[1], (error) => process.stdout.write(error?.code ?? ""))';
+
+/**
+ * Looks up a host name or address, for 4 s at most. Throws a ConnectionError where DNS does not know the name or does not respond.
+ *
+ * It starts a process for that. Node looks up two names at a time, can't cancel a look-up, and does not exit before it is over. So
+ * a name without a response would hold up the other checks and the end of the doctor.
+ */
+export async function requireHostName(host: string): Promise<void> {
+  if (host === 'localhost' || isIP(host.replaceAll(/[[\]]/g, '')) !== 0) return;
+  const args = [...process.execArgv, '--input-type=commonjs', '--eval', LOOK_UP, '--', host];
+  const options = { timeout: LOOK_UP_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
+  let code = '';
+  try {
+    code = (await promisify(execFile)(process.execPath, args, options)).stdout;
+  } catch (error) {
+    // Where no process can be started, the connection will show what is wrong.
+    if ((error as { killed?: boolean }).killed === true) code = 'EAI_AGAIN';
   }
-  return undefined;
+  const failure = toConnectionError({ code });
+  if (failure !== undefined) throw failure;
 }

@@ -1,98 +1,128 @@
 import { randomUUID } from 'node:crypto';
-import type { RedisAnswer, RedisLink } from './redis-connection.ts';
+import { ok, problem, warning, type Result } from './finding.ts';
+import type { Send } from './redis-connection.ts';
 
-/** A command that Redis would not carry out, and why. */
-export interface Refusal {
-  readonly command: string;
-  readonly reason: 'right' | 'key' | 'unknown' | 'replica' | 'full' | 'disk' | 'replicas' | 'other';
-}
+/** The name of a command that Redis refused, and the message of its error reply. */
+export type Refusal = readonly [command: string, message: string];
 
-/** What stands under REDIS_PREFIX for a moment, and goes by itself where we are killed in between (seconds). */
-const LIVES_SECONDS = 30;
-/** In a cluster each master has some of the names: so many are tried until one is its own. */
-const MOST_NAMES = 2_048;
+/** The key expires by itself where the doctor is killed. */
+const KEY_SECONDS = 30;
+/** A master of a cluster serves some of the slots: the doctor tries names until one belongs to it. */
+const MAX_NAMES = 2_048;
 
-/** Commands of scripts; hashes and lists only once it is known that they will not stay. */
-const SCRIPT = `
-  local refused = {}
-  local function try(...)
-    local answer = redis.pcall(...)
-    local isRefused = type(answer) == 'table' and answer.err ~= nil
-    if isRefused then table.insert(refused, ({...})[1] .. ' ' .. answer.err) end
-    return not isRefused
-  end
-  local key, seconds = KEYS[1], ARGV[1]
-  try('SET', key, '1', 'EX', seconds)
-  try('GET', key)
-  try('INCR', key)
-  try('PTTL', key)
-  try('PEXPIRE', key, seconds * 1000)
-  if not try('EXPIRE', key, seconds) then return refused end
-  try('DEL', key)
-  try('HSET', key, 'field', 'value')
-  try('EXPIRE', key, seconds)
-  try('HSTRLEN', key, 'field')
-  try('HGET', key, 'field')
-  try('HKEYS', key)
-  try('HDEL', key, 'field')
-  try('DEL', key)
-  try('RPUSH', key, 'value', 'value')
-  try('EXPIRE', key, seconds)
-  try('LREM', key, 1, 'value')
-  try('LPOP', key)
-  try('DEL', key)
-  return refused`;
+/** What Cloakroom sends and what its scripts run: arguments after the key. */
+const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[]])[] = [
+  ['SET', '1', 'EX', KEY_SECONDS],
+  ['GET'],
+  ['GETEX', 'EX', KEY_SECONDS],
+  ['INCR'],
+  ['PTTL'],
+  ['EXPIRE', KEY_SECONDS],
+  ['PEXPIRE', KEY_SECONDS * 1_000],
+  ['HSET', 'field', 'value'],
+  ['HGET', 'field'],
+  ['HKEYS'],
+  ['HSTRLEN', 'field'],
+  ['HDEL', 'field'],
+  ['RPUSH', 'value'],
+  ['LREM', 1, 'value'],
+  ['LPOP'],
+  ['GETDEL'],
+  ['DEL'],
+];
+
+/** They would create a key without a time to live where SET was refused. */
+const CREATES_KEY = new Set(['INCR', 'HSET', 'RPUSH']);
 
 /**
- * Does for real, with one key of its own under `prefix`, all that Cloakroom does with Redis; gives what was refused. The
- * key is taken away, and has a time to live at every moment.
+ * Tries every command that Cloakroom uses, and gives those that Redis refuses. A user may not read the ACL that restricts it, so that
+ * trying is the only way.
+ *
+ * All work on one string under `prefix` with a time to live, which the last one deletes. Commands for hashes and lists fail with
+ * WRONGTYPE, after Redis has checked the right to run them. So no key without a time to live can be left behind.
  */
-export async function tryCommands(link: RedisLink, prefix: string): Promise<Refusal[]> {
-  const { key, set } = await setOwnKey(link, prefix);
-  const script = await link.ask('EVAL', SCRIPT, 1, key, LIVES_SECONDS);
-  const steps: readonly (readonly [command: string, answer: RedisAnswer])[] = [
-    ['SET', set],
-    ['EVAL', script],
-    ['SET', await link.ask('SET', key, '1', 'EX', LIVES_SECONDS)],
-    ['GETEX', await link.ask('GETEX', key, 'EX', LIVES_SECONDS)],
-    ['GET', await link.ask('GET', key)],
-    ['PTTL', await link.ask('PTTL', key)],
-    ['GETDEL', await link.ask('GETDEL', key)],
-    ['HGET', await link.ask('HGET', key, 'field')],
-    ['HKEYS', await link.ask('HKEYS', key)],
-    ['DEL', await link.ask('DEL', key)],
-  ];
-  const direct = steps.flatMap(([command, answer]) =>
-    'refusal' in answer ? [[command, answer.refusal]] : [],
+export async function tryCommands(send: Send, prefix: string): Promise<Refusal[]> {
+  const key = await findKey(send, prefix);
+  const replies = new Map([
+    ['INFO', await send('INFO', 'server')],
+    ['EVAL', await send('EVAL', 'return 1', 1, key)],
+  ]);
+  for (const [command, ...args] of COMMANDS) {
+    const set = replies.get('SET');
+    const isSafe = (set !== undefined && 'value' in set) || !CREATES_KEY.has(command);
+    if (isSafe) replies.set(command, await send(command, key, ...args));
+  }
+  return [...replies].flatMap(([command, reply]): Refusal[] =>
+    'error' in reply && !reply.error.startsWith('WRONGTYPE') ? [[command, reply.error]] : [],
   );
-  const inScript = 'value' in script && Array.isArray(script.value) ? (script.value as string[]) : [];
-  const found = [...direct, ...inScript.map((line) => [line.slice(0, line.indexOf(' ')), line])].map(
-    ([command = '', message = '']) => toRefusal(command, message),
-  );
-  return [...new Map(found.map((refusal) => [refusal.command, refusal])).values()];
 }
 
-async function setOwnKey(link: RedisLink, prefix: string): Promise<{ key: string; set: RedisAnswer }> {
+/** A key that this node serves. */
+async function findKey(send: Send, prefix: string): Promise<string> {
   const name = `${prefix}doctor:${randomUUID()}`;
   for (let attempt = 1; ; attempt += 1) {
     const key = `${name}:${attempt}`;
-    const set = await link.ask('SET', key, '1', 'EX', LIVES_SECONDS, 'NX');
-    const isElsewhere = 'refusal' in set && set.refusal.startsWith('MOVED ');
-    if (!isElsewhere || attempt === MOST_NAMES) return { key, set };
+    const reply = await send('PTTL', key);
+    const isMoved = 'error' in reply && reply.error.startsWith('MOVED ');
+    if (!isMoved || attempt === MAX_NAMES) return key;
   }
 }
 
-const REASONS: readonly (readonly [RegExp, Refusal['reason']])[] = [
-  [/NOPERM.*\bkeys?\b|can't access at least one of the keys/i, 'key'],
-  [/NOPERM|ACL failure|can't run this command/i, 'right'],
-  [/unknown.*command/i, 'unknown'],
-  [/READONLY/, 'replica'],
-  [/OOM/, 'full'],
-  [/MISCONF/, 'disk'],
-  [/NOREPLICAS/, 'replicas'],
-];
+/** What is lost where an ACL forbids a command that Cloakroom can do without. */
+const OPTIONAL: Readonly<Record<string, string>> = {
+  INCR: 'Each process limits sign-ins by its own count.',
+  INFO: 'Cloakroom can’t tell when Redis is full, and other checks can’t run.',
+};
 
-function toRefusal(command: string, message: string): Refusal {
-  const [, reason] = REASONS.find(([pattern]) => pattern.test(message)) ?? [];
-  return { command, reason: reason ?? 'other' };
+export function judgeRefusals(refusals: readonly Refusal[]): Result {
+  const essential = refusals.filter(
+    ([command, message]) => OPTIONAL[command] === undefined || !message.startsWith('NOPERM'),
+  );
+  const judged = essential.length > 0 ? essential : refusals;
+  const reason = REASONS.find(([pattern]) => judged.some(([, message]) => pattern.test(message)));
+  if (reason === undefined)
+    return ok('It runs every command that Cloakroom uses, on keys under REDIS_PREFIX.');
+  const [pattern, detail, remedy] = reason;
+  const commands = judged.flatMap(([command, message]) => (pattern.test(message) ? [command] : []));
+  const rights = commands.map((command) => `+${command.toLowerCase()}`).join(' ');
+  const words = detail.replace('{commands}', commands.join(', '));
+  const advice = remedy.replace('{rights}', rights);
+  if (essential.length > 0) return problem(words, advice);
+  return warning([words, ...commands.map((command) => OPTIONAL[command])].join(' '), advice);
 }
+
+/** What a refusal means, by its message. The first that fits any refusal is the one to solve first. */
+const REASONS: readonly (readonly [pattern: RegExp, detail: string, remedy: string])[] = [
+  [/^READONLY/, 'It is a replica and takes no writes.', 'Name the master in REDIS_URL.'],
+  [
+    /^OOM/,
+    'It is full and takes no writes: nobody can sign in.',
+    'Raise maxmemory, or find out what else is stored there.',
+  ],
+  [
+    /^MISCONF/,
+    'It takes no writes, because it can’t save them to disk (MISCONF).',
+    'Look at its log and its disk.',
+  ],
+  [
+    /^NOREPLICAS/,
+    'It takes no writes, because too few replicas follow it (min-replicas-to-write).',
+    'Bring its replicas back.',
+  ],
+  [
+    /^NOPERM.*\bkeys?\b/,
+    'Its user may not use keys that begin with REDIS_PREFIX.',
+    'Allow them to the user in REDIS_URL: ACL SETUSER <user> ~<REDIS_PREFIX>*',
+  ],
+  [
+    /^NOPERM/,
+    'Its user may not run {commands}.',
+    'Allow this to the user in REDIS_URL: ACL SETUSER <user> {rights}',
+  ],
+  [
+    /unknown command/i,
+    'It does not know {commands}.',
+    'Use Redis 6.2 or newer, and rename none of these commands (rename-command).',
+  ],
+  [/^/, 'It refuses {commands}.', 'Look at its log.'],
+];

@@ -1,88 +1,134 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { Redis } from 'ioredis';
-import { Failure } from './network-errors.ts';
-import { requireName } from './names.ts';
-import { deafToTls, forbiddenDatabase, missingDatabase, toFailure } from './redis/door.ts';
-import type { Place } from './redis/place.ts';
+import { Redis, type RedisOptions } from 'ioredis';
+import type { RedisLogin } from '../../redis/login.ts';
+import { ConnectionError, requireHostName, toConnectionError } from './network-errors.ts';
 
-const CONNECT_WITHIN_MS = 3_000;
-const COMMAND_WITHIN_MS = 2_000;
-const SEEN_WITHIN_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 3_000;
+const COMMAND_TIMEOUT_MS = 2_000;
 
-/** One connection, opened for a few questions. */
-export interface RedisLink {
-  /** What Redis answers, or why it refuses. Rejects with a Failure where it says nothing. */
-  ask(command: string, ...args: readonly (string | number)[]): Promise<RedisAnswer>;
-  close(): void;
+/** One Redis, Sentinel or node of a cluster, and how to log in. */
+export interface RedisServer {
+  /** For the report; never holds the login. */
+  readonly name: string;
+  readonly options: Pick<RedisOptions, 'host' | 'port' | 'path' | 'tls' | 'username' | 'password'>;
+  readonly db: number;
 }
 
-/** `refusal`: the message of an error reply. It may quote what was sent, so that it is judged and never shown. */
-export type RedisAnswer = { readonly value: unknown } | { readonly refusal: string };
+/** `error` is the message of an error reply. It may quote what was sent, so that the doctor judges and never prints it. */
+export type Reply = { readonly value: unknown } | { readonly error: string };
 
-/** An ACL keeps its user from it. */
-export function isForbidden(answer: RedisAnswer): boolean {
-  return 'refusal' in answer && answer.refusal.startsWith('NOPERM');
+/** Sends a command. Throws a ConnectionError where no reply comes. */
+export type Send = (command: string, ...args: readonly (string | number)[]) => Promise<Reply>;
+
+export function toServer(
+  address:
+    { readonly host: string; readonly port: number; readonly tls?: boolean } | { readonly path: string },
+  { username, password }: RedisLogin,
+  db = 0,
+): RedisServer {
+  const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+  if ('path' in address) return { name: 'its socket', options: { path: address.path, ...login }, db };
+  const { host, port, tls = false } = address;
+  const name = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return { name, options: { host, port, ...(tls && { tls: {} }), ...login }, db };
 }
 
-/** Opens one. Rejects with a Failure within 10 s. */
-export async function openLink(place: Place): Promise<RedisLink> {
-  const { options, db } = place;
-  if (options.host !== undefined) await requireName(options.host);
+/** Whether an ACL forbids the command. */
+export function isForbidden(reply: Reply): boolean {
+  return 'error' in reply && reply.error.startsWith('NOPERM');
+}
+
+/** Connects, logs in, selects the database, and lets `use` send commands. Throws a ConnectionError. */
+export async function withConnection<T>(server: RedisServer, use: (send: Send) => Promise<T>): Promise<T> {
+  const { options, db } = server;
+  if (options.host !== undefined) await requireHostName(options.host);
   const client = new Redis({
     ...options,
     lazyConnect: true,
     enableReadyCheck: false,
     retryStrategy: null,
     maxRetriesPerRequest: 0,
-    connectTimeout: CONNECT_WITHIN_MS,
-    commandTimeout: COMMAND_WITHIN_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
     disconnectTimeout: 0,
   });
-  // connect() only says that the connection is closed; the first error says why.
-  let first: Error | undefined;
+  // connect() rejects because the connection is closed; the first `error` event has the reason.
+  let first: NodeJS.ErrnoException | undefined;
   client.on('error', (error: Error) => (first ??= error));
-  const link: RedisLink = {
-    async ask(command, ...args) {
-      try {
-        return { value: await client.call(command, ...args) };
-      } catch (error) {
-        if (error instanceof Error && error.name === 'ReplyError') return { refusal: error.message };
-        throw toFailure(first ?? error);
-      }
-    },
-    close: () => client.disconnect(),
+  const send: Send = async (command, ...args) => {
+    try {
+      return { value: await client.call(command, ...args) };
+    } catch (error) {
+      if (error instanceof Error && error.name === 'ReplyError') return { error: error.message };
+      throw toRedisError(first ?? error);
+    }
   };
   try {
-    await client.connect();
-    // Where the log-in failed it is connected all the same, or a moment later is not.
-    const answer = await link.ask('PING');
-    // Who may not even say that is logged in all the same; Cloakroom never says it.
-    if ('refusal' in answer && !isForbidden(answer)) throw toFailure(new Error(answer.refusal));
-    const selected = db === 0 ? null : await link.ask('SELECT', db);
-    if (selected !== null && 'refusal' in selected) {
-      throw isForbidden(selected) ? forbiddenDatabase() : missingDatabase();
+    await client.connect().catch((error: unknown) => {
+      // A Redis without TLS takes the start of the handshake for a command without an end.
+      if (options.tls !== undefined && first?.code === 'ETIMEDOUT') {
+        throw new ConnectionError(
+          'can’t be reached, or does not speak TLS there',
+          'Check host, port and firewalls, and whether the port is meant to be without TLS (redis://).',
+        );
+      }
+      throw toRedisError(first ?? error);
+    });
+    // connect() resolves though the login failed. A user without the right to PING, which Cloakroom never sends, is logged in.
+    const pong = await send('PING');
+    if ('error' in pong && !isForbidden(pong)) throw toRedisError(new Error(pong.error));
+    const selected = await send('SELECT', db);
+    if (db !== 0 && 'error' in selected) {
+      throw isForbidden(selected)
+        ? new ConnectionError(
+            'does not let its user select the database in REDIS_URL (SELECT)',
+            'Allow it: ACL SETUSER <user> +select. Or leave the database out of REDIS_URL.',
+          )
+        : new ConnectionError(
+            'does not have the database in REDIS_URL',
+            'Leave it out, or name one that exists.',
+          );
     }
-    return link;
-  } catch (error) {
-    link.close();
-    if (error instanceof Failure) throw error;
-    throw (await isDeafToTls(place, first)) ? deafToTls() : toFailure(first ?? error);
+    return await use(send);
+  } finally {
+    client.disconnect();
   }
 }
 
-/** A Redis without TLS takes our first words for a command that has no end yet, and waits: as if they were lost. */
-async function isDeafToTls({ options }: Place, error: NodeJS.ErrnoException | undefined): Promise<boolean> {
-  const { host, port, tls } = options;
-  if (tls === undefined || host === undefined || port === undefined || error?.code !== 'ETIMEDOUT')
-    return false;
-  const socket = connect({ host, port });
-  try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(SEEN_WITHIN_MS) });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+/** Never with the message of Redis, which may quote what was sent. */
+function toRedisError(error: unknown): ConnectionError {
+  const byCode = toConnectionError(error);
+  if (byCode !== undefined) return byCode;
+  const message = error instanceof Error ? error.message : '';
+  const [, ...words] = MESSAGES.find(([pattern]) => pattern.test(message)) ?? LAST_RESORT;
+  return new ConnectionError(...words);
 }
+
+const LAST_RESORT = [
+  /^/,
+  'closes the connection',
+  'Look at its log, and check whether it expects TLS there (rediss://).',
+] as const;
+
+const MESSAGES: readonly (readonly [pattern: RegExp, what: string, remedy: string])[] = [
+  [
+    /^WRONGPASS|invalid password/,
+    'refuses the user or the password',
+    'Check both in REDIS_URL. Special characters in them must be percent-encoded.',
+  ],
+  [
+    /^NOAUTH/,
+    'requires a password, and got none',
+    'Put it into REDIS_URL: redis://:password@host. Sentinels get the password only where REDIS_URL names no user.',
+  ],
+  [
+    /^LOADING|^DENIED|max number of clients/,
+    'refuses clients for now',
+    'Look at its log: it may be loading its data, have no room for clients, or be in protected mode.',
+  ],
+  [/RESP/, 'responds, but not as Redis does', 'Check the port, and whether it expects TLS (rediss://).'],
+  [
+    /timed out/,
+    'accepts the connection and does not respond',
+    'Look at its log: it may hang. Or it expects TLS there (rediss://).',
+  ],
+];

@@ -1,64 +1,107 @@
+import type { RedisTarget } from '../../config/redis-url.ts';
 import { toSentinelLogin } from '../../redis/login.ts';
-import { warning } from './finding.ts';
-import { isForbidden } from './redis-connection.ts';
-import type { RedisAnswer } from './redis-connection.ts';
-import { distinct, toPlace } from './redis/place.ts';
-import type { Place } from './redis/place.ts';
-import { askEach, lost } from './redis/survey.ts';
-import type { SentinelTarget, Survey } from './redis/survey.ts';
+import { problem, warning, type Result } from './finding.ts';
+import { ConnectionError } from './network-errors.ts';
+import { isForbidden, toServer, withConnection, type RedisServer, type Send } from './redis-connection.ts';
 
-const TOO_FEW = warning(
-  'The Sentinels are too few to agree on a failover.',
-  'Run at least three, on machines of their own, with a quorum that the rest of them reaches when one is away.',
-);
-const DISAGREE = warning(
-  'The Sentinels name different masters.',
-  'Wait for a failover to end; then compare their configurations.',
-);
-const UNKNOWN_NAME = warning(
-  'No Sentinel watches over a master of the name in REDIS_URL.',
-  'Compare the name after the last / of REDIS_URL with “sentinel monitor” in their configuration.',
-);
+/** The masters that hold sessions, and what is wrong with the Sentinels or the nodes that name them. */
+interface Topology {
+  readonly masters: readonly RedisServer[];
+  readonly remarks: readonly Result[];
+}
 
-const FORBIDDEN = warning(
-  'Who asks Sentinels for the master may not.',
-  'Allow it at each of them: ACL SETUSER default +info +subscribe &+switch-master +sentinel|get-master-addr-by-name +sentinel|sentinels',
-);
-
-/** Asks every Sentinel who the master is, and whether they could agree on another one. Never rejects with a Failure. */
-export async function askSentinels(target: SentinelTarget): Promise<Survey> {
-  const login = toSentinelLogin(target);
-  const sentinels = target.sentinels.map((address) => toPlace(address, login));
-  const { said, remarks } = await askEach(sentinels, 'Sentinel', async (link) => {
-    const master = await link.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.master);
-    const quorum = await link.ask('SENTINEL', 'CKQUORUM', target.master);
-    return {
-      master: toMaster(master, target),
-      isForbidden: isForbidden(master),
-      // Only we ask that: who may not know nothing of it.
-      hasQuorum: 'value' in quorum || isForbidden(quorum),
-    };
-  });
-  const masters = distinct(said.flatMap(({ master }) => master ?? []));
-  const [first] = masters;
-  const forbidden = said.some((each) => each.isForbidden) ? [FORBIDDEN] : [];
-  if (first === undefined) {
-    const unknown = said.some((each) => !each.isForbidden) ? [UNKNOWN_NAME] : [];
-    return lost([...unknown, ...forbidden, ...remarks]);
+/** Finds the masters as Cloakroom finds them: from Sentinels, from the nodes of a cluster, or from `REDIS_URL` itself. */
+export async function findMasters(target: RedisTarget): Promise<Topology> {
+  switch (target.kind) {
+    case 'sentinel': {
+      const login = toSentinelLogin(target);
+      const sentinels = target.sentinels.map((address) => toServer(address, login));
+      return askAll('Sentinel', sentinels, async (send) => askSentinel(send, target));
+    }
+    case 'cluster': {
+      const nodes = target.nodes.map((address) => toServer(address, target));
+      return askAll('Node', nodes, async (send, node) => askNode(send, node, target));
+    }
+    case 'single':
+    case 'socket':
+      return { masters: [toServer(target, target, target.db)], remarks: [] };
   }
+}
+
+/** Asks all at once. One that can't be reached is a warning as long as another one names a master. */
+async function askAll(
+  kind: string,
+  servers: readonly RedisServer[],
+  ask: (send: Send, server: RedisServer) => Promise<Topology>,
+): Promise<Topology> {
+  const topologies = await Promise.all(
+    servers.map(async (server): Promise<Topology> => {
+      try {
+        return await withConnection(server, async (send) => ask(send, server));
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error;
+        return { masters: [], remarks: [warning(`${kind} ${server.name} ${error.what}.`, error.remedy)] };
+      }
+    }),
+  );
+  const masters = topologies.flatMap((topology) => topology.masters);
+  const remarks = topologies.flatMap((topology) => topology.remarks);
   return {
-    masters: [first],
-    remarks: [
-      ...remarks,
-      ...forbidden,
-      ...(masters.length > 1 ? [DISAGREE] : []),
-      ...(said.some(({ hasQuorum }) => hasQuorum) ? [] : [TOO_FEW]),
-    ],
+    masters: [...new Map(masters.map((master) => [master.name, master])).values()],
+    remarks: masters.length > 0 ? remarks : remarks.map(({ detail, remedy }) => problem(detail, remedy)),
   };
 }
 
-function toMaster(answer: RedisAnswer, target: SentinelTarget): Place | undefined {
-  if (!('value' in answer) || !Array.isArray(answer.value)) return undefined;
-  const [host, port] = answer.value as [string, string];
-  return toPlace({ host, port: Number(port) }, target, target.db);
+type SentinelTarget = Extract<RedisTarget, { kind: 'sentinel' }>;
+
+async function askSentinel(send: Send, target: SentinelTarget): Promise<Topology> {
+  const reply = await send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.master);
+  if (isForbidden(reply)) {
+    const remark = warning(
+      'A Sentinel does not let Cloakroom ask for the master.',
+      'Allow it at each Sentinel: ACL SETUSER default +info +subscribe &+switch-master +sentinel|get-master-addr-by-name +sentinel|sentinels',
+    );
+    return { masters: [], remarks: [remark] };
+  }
+  if (!('value' in reply) || !Array.isArray(reply.value)) {
+    const remark = warning(
+      'A Sentinel monitors no master of the name in REDIS_URL.',
+      'Compare the name after the last / of REDIS_URL with “sentinel monitor” in the configuration of the Sentinels.',
+    );
+    return { masters: [], remarks: [remark] };
+  }
+  const [host, port] = reply.value as [string, string];
+  const master = toServer({ host, port: Number(port) }, target, target.db);
+  const quorum = await send('SENTINEL', 'CKQUORUM', target.master);
+  // Only the doctor sends CKQUORUM: where it is forbidden, nothing is wrong.
+  if ('value' in quorum || isForbidden(quorum)) return { masters: [master], remarks: [] };
+  const remark = warning(
+    'The Sentinels can’t agree on a failover: too few of them reach each other.',
+    'Run at least three on separate machines, with a quorum that two of them reach.',
+  );
+  return { masters: [master], remarks: [remark] };
+}
+
+async function askNode(send: Send, node: RedisServer, target: RedisTarget): Promise<Topology> {
+  const slots = await send('CLUSTER', 'SLOTS');
+  const isAnyForbidden = isForbidden(slots) || isForbidden(await send('CLUSTER', 'INFO'));
+  const forbidden = problem(
+    'The user in REDIS_URL may not run CLUSTER SLOTS and CLUSTER INFO, which Cloakroom needs to find the masters.',
+    'Allow both on every node: ACL SETUSER <user> +cluster|slots +cluster|info',
+  );
+  const ranges = 'value' in slots && Array.isArray(slots.value) ? slots.value : [];
+  const noCluster = problem(
+    'A node in REDIS_URL belongs to no cluster, or to one without slots.',
+    'Use redis:// for a single Redis.',
+  );
+  return {
+    masters: (ranges as [unknown, unknown, [host: string | null, port: number]][]).map(
+      ([, , [host, port]]) => {
+        // A node that does not know its own address gives null, "" or "?".
+        const isUnknown = host === null || host === '' || host === '?';
+        return toServer({ host: isUnknown ? (node.options.host ?? '') : host, port }, target);
+      },
+    ),
+    remarks: isAnyForbidden ? [forbidden] : ranges.length === 0 ? [noCluster] : [],
+  };
 }

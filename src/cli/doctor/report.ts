@@ -1,23 +1,20 @@
-import type { Finding } from './checks.ts';
-import type { Status } from './finding.ts';
+import type { Finding, Status } from './finding.ts';
 
-const WIDTH = 100;
-const WORDS: Readonly<Record<Status, string>> = {
-  ok: 'ok',
-  skipped: 'skipped',
-  warning: 'warning',
-  problem: 'PROBLEM',
+const LABELS: Readonly<Record<Status, string>> = {
+  ok: 'ok       ',
+  skipped: 'skipped  ',
+  warning: 'warning  ',
+  problem: 'PROBLEM  ',
 };
-const INDENT = '         ';
-/** What a terminal would obey, or show as something else than it is: others may have put it there. */
+/** Control and format characters: a terminal obeys them or hides them, and a server may have sent them. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
 
-/** Whether nothing is wrong; warnings don't count. */
-export function isWell(findings: readonly Finding[]): boolean {
-  return findings.every(({ status }) => status !== 'problem');
+/** The report for people. */
+export function toText(findings: readonly Finding[]): string {
+  return `${findings.flatMap(toLines).join('\n')}\n\n${toSummary(findings)}\n`;
 }
 
-/** For programs: documented in docs/operations.md, and stays as it is. */
+/** The report for programs; docs/operations.md documents its format. */
 export function toJson(findings: readonly Finding[]): string {
   const checks = findings.map(({ id, status, title, detail, remedy }) => ({
     id,
@@ -26,68 +23,37 @@ export function toJson(findings: readonly Finding[]): string {
     detail,
     remedy,
   }));
-  return `${escapeUnprintable(JSON.stringify({ ok: isWell(findings), checks }, null, 2))}\n`;
-}
-
-/** A terminal shows JSON, too. JSON.stringify leaves C1 and format characters as they are; lines end only where it has ended them. */
-function escapeUnprintable(json: string): string {
-  return json.replaceAll(UNPRINTABLE, (character) =>
+  const json = JSON.stringify({ ok: !hasProblem(findings), checks }, null, 2);
+  // JSON.stringify leaves C1 and format characters as they are; each line feed left is one of its own.
+  const escaped = json.replaceAll(UNPRINTABLE, (character) =>
     character === '\n' ? character : character.split('').map(toEscape).join(''),
   );
+  return `${escaped}\n`;
 }
 
-/** Of one UTF-16 code unit (RFC 8259 §7). */
+export function hasProblem(findings: readonly Finding[]): boolean {
+  return findings.some(({ status }) => status === 'problem');
+}
+
+/** Escapes one UTF-16 code unit (RFC 8259 §7). */
 function toEscape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** For people. */
-export function toText(findings: readonly Finding[]): string {
-  const lines = gather(findings).flatMap(toLines);
-  return `${lines.join('\n')}\n\n${toSummary(findings)}\n`;
-}
-
-/** What was skipped one after the other for one reason is one line. */
-function gather(findings: readonly Finding[]): Finding[] {
-  const gathered: Finding[] = [];
-  for (const finding of findings) {
-    const before = gathered.at(-1);
-    const goesOn =
-      before?.status === 'skipped' && finding.status === 'skipped' && before.detail === finding.detail;
-    if (goesOn) gathered[gathered.length - 1] = { ...before, title: `${before.title}; ${finding.title}` };
-    else gathered.push(finding);
-  }
-  return gathered;
-}
-
-function toLines({ status, title, detail, remedy }: Finding): string[] {
-  const said = wrap(detail.startsWith(title) ? detail : `${title}: ${detail}`);
-  const [first = '', ...more] = [...said, ...(remedy === '' ? [] : wrap(`To do: ${remedy}`))];
-  return [WORDS[status].padEnd(INDENT.length) + first, ...more.map((line) => INDENT + line)];
+/** Prints what was skipped for the same reason as its neighbour only once. */
+function toLines({ status, title, detail, remedy }: Finding, at: number, all: readonly Finding[]): string[] {
+  if (status === 'skipped' && all[at - 1]?.detail === detail) return [];
+  const line = LABELS[status] + (detail.startsWith(title) ? detail : `${title}: ${detail}`);
+  const lines = remedy === '' ? [line] : [line, `         To do: ${remedy}`];
+  return lines.map((each) => each.replaceAll(UNPRINTABLE, '\uFFFD'));
 }
 
 function toSummary(findings: readonly Finding[]): string {
-  const problems = count(findings, 'problem');
-  const warnings = count(findings, 'warning');
-  const also = warnings === 0 ? '' : ` and ${toCount(warnings, 'warning')}`;
-  if (problems > 0) return `${toCount(problems, 'problem')}${also}: see above.`;
-  return warnings === 0 ? 'Nothing is wrong.' : `Nothing is wrong; ${toCount(warnings, 'warning')}.`;
-}
-
-function count(findings: readonly Finding[], status: Status): number {
-  return findings.filter((finding) => finding.status === status).length;
-}
-
-function toCount(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`;
-}
-
-function wrap(text: string): string[] {
-  const lines = [''];
-  for (const word of text.replaceAll(UNPRINTABLE, '\uFFFD').split(' ')) {
-    const line = lines.at(-1) ?? '';
-    if (line !== '' && INDENT.length + line.length + 1 + word.length > WIDTH) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines;
+  const count = (status: Status) => {
+    const found = findings.filter((finding) => finding.status === status).length;
+    return found === 0 ? '' : `${found} ${status}${found === 1 ? '' : 's'}`;
+  };
+  const [problems, warnings] = [count('problem'), count('warning')];
+  if (problems === '') return `Nothing is wrong${warnings && `; ${warnings}`}.`;
+  return `${problems}${warnings && ` and ${warnings}`}: see above.`;
 }

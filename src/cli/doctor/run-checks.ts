@@ -1,107 +1,73 @@
-import { settlesWithin } from '../../promises.ts';
 import type { Env } from '../../config/env.ts';
-import { configurationChecks, publicUrlChecks, redisChecks, serviceChecks, toFindings } from './checks.ts';
-import type { ConfigurationCheck, Finding } from './checks.ts';
-import { checkCookies } from './configuration/cookies.ts';
-import { checkDemoValues } from './configuration/demo-values.ts';
-import { checkMetrics } from './configuration/metrics.ts';
-import { checkMode } from './configuration/mode.ts';
-import { checkNodeVersion } from './configuration/node-version.ts';
-import { checkProxies } from './configuration/proxies.ts';
-import { checkFileModes } from './configuration/file-modes.ts';
-import { checkSessionKeys } from './configuration/session-keys.ts';
-import { checkTimes } from './configuration.ts';
-import { checkUnknownVariables } from './unknown-variables.ts';
-import { checkVariables } from './configuration/variables.ts';
-import { whereFrom } from './flaw.ts';
-import { checkPublicUrl } from './public-url.ts';
-import { checkRedis } from './redis-checks.ts';
-import { checkService } from './service.ts';
-import { readSettings } from './settings.ts';
-import type { Settings } from './settings.ts';
-import { problem, skipped, verdictForAll } from './finding.ts';
-import type { Verdict } from './finding.ts';
+import { settlesWithin } from '../../promises.ts';
+import { checkConfiguration, readSettings } from './configuration.ts';
+import { problem, runAll, withoutSubject, type Check, type Finding, type Result } from './finding.ts';
+import { checkRedis, redisChecks } from './redis-checks.ts';
+import { checkPublicUrl, checkService, serviceChecks } from './service.ts';
 
-/** What stands around a configuration. */
-export interface Surroundings {
+export interface Circumstances {
   readonly env: Env;
-  /** As in `process.versions.node`. */
-  readonly nodeVersion: string;
-  /** Whether a `.env` is here that is not read. */
+  /** Whether production does not read the `.env` of this folder. */
   readonly ignoresDotEnv: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Takes what those who make Cloakroom must know of a check that broke: no secret, and nothing for a report. */
-  readonly tellFlaw: (words: string) => void;
-  /** For all of it; what is not known by then is told as that. */
-  readonly withinMs?: number;
+  /** Takes the description of a defect in a check; it holds no secret. */
+  readonly reportDefect: (description: string) => void;
+  /** For all checks together. */
+  readonly timeoutMs?: number;
 }
 
-const WITHIN_MS = 18_000;
+const TIMEOUT_MS = 18_000;
 
-/** Looks at everything, side by side, within 18 s unless told otherwise. Leaves nothing behind, at Redis or at the service. */
-export async function diagnose(surroundings: Surroundings): Promise<Finding[]> {
-  const { env, now, tellFlaw, withinMs = WITHIN_MS } = surroundings;
-  const bounds = { withinMs, tellFlaw };
+/** Runs all checks side by side, within 18 s unless told otherwise. Leaves nothing behind in Redis and at the service. */
+export async function runChecks(circumstances: Circumstances): Promise<Finding[]> {
+  const { env, ignoresDotEnv, now } = circumstances;
   const settings = readSettings(env);
-  const [redis, service, publicUrl] = await Promise.all([
-    inTime(bounds, redisChecks, 'redis-reachable', checkRedis(settings, now)),
-    inTime(bounds, serviceChecks, 'service-reachable', checkService(settings, now)),
-    inTime(
-      bounds,
-      publicUrlChecks,
-      'public-url',
-      checkPublicUrl(settings, now).then((verdict) => ({ 'public-url': verdict })),
-    ),
+  const publicUrl = checkPublicUrl(settings).then((result) => runAll(publicUrlChecks, result));
+  const findings = await Promise.all([
+    inTime(publicUrlChecks, publicUrl, circumstances),
+    inTime(redisChecks, checkRedis(settings, now), circumstances),
+    inTime(serviceChecks, checkService(settings), circumstances),
   ]);
-  return [
-    ...checkVariables(settings, surroundings.ignoresDotEnv),
-    ...toFindings(configurationChecks, checkConfiguration(settings, surroundings.nodeVersion)),
-    ...toFindings(publicUrlChecks, publicUrl),
-    ...toFindings(redisChecks, redis),
-    ...toFindings(serviceChecks, service),
-  ];
+  return [checkConfiguration(settings, ignoresDotEnv), ...findings].flat();
 }
 
-function checkConfiguration(settings: Settings, nodeVersion: string): Record<ConfigurationCheck, Verdict> {
-  return {
-    'node-version': checkNodeVersion(nodeVersion),
-    mode: checkMode(settings),
-    'unknown-variables': checkUnknownVariables(settings.env),
-    'demo-values': checkDemoValues(settings),
-    'session-keys': checkSessionKeys(settings),
-    'secret-files': checkFileModes(settings.env),
-    cookies: checkCookies(settings),
-    proxies: checkProxies(settings),
-    ...checkTimes(settings),
-    metrics: checkMetrics(settings),
-  };
-}
+const publicUrlChecks: readonly Check<Result>[] = [
+  { id: 'public-url', title: 'PUBLIC_URL', run: (result) => result },
+];
 
-/** A check that takes too long, or has a flaw itself, is a finding, too, and the others are told. */
-async function inTime<Id extends string>(
-  { withinMs, tellFlaw }: { readonly withinMs: number } & Pick<Surroundings, 'tellFlaw'>,
-  titles: Readonly<Record<Id, string>>,
-  first: NoInfer<Id>,
-  check: Promise<Record<Id, Verdict>>,
-): Promise<Record<Id, Verdict>> {
-  const insteadOf = (verdict: Verdict) => ({
-    ...verdictForAll(titles, skipped('Nothing was found out.')),
-    [first]: verdict,
-  });
+/** Turns a check that takes too long, or has a defect, into a finding: the others still count. */
+async function inTime<Subject>(
+  checks: readonly Check<Subject>[],
+  findings: Promise<Finding[]>,
+  { timeoutMs = TIMEOUT_MS, reportDefect }: Circumstances,
+): Promise<Finding[]> {
+  const without = (first: Result) => withoutSubject(checks, first, 'No result.');
   try {
-    if (await settlesWithin(check, withinMs)) return await check;
-    const seconds = withinMs / 1_000;
-    return insteadOf(
-      problem(`Not all was answered within ${seconds} s.`, 'Check the way there, and the load of both ends.'),
+    if (await settlesWithin(findings, timeoutMs)) return await findings;
+    return without(
+      problem(
+        `The checks took longer than ${timeoutMs / 1_000} s.`,
+        'Check the network in between, and the load of both ends.',
+      ),
     );
   } catch (error) {
-    tellFlaw(`The check ${first} broke: ${whereFrom(error)}`);
-    return insteadOf(
+    reportDefect(`The check ${checks[0]?.id ?? ''} has a defect: ${describeDefect(error)}`);
+    return without(
       problem(
-        'An answer came that this check has no words for.',
-        'Tell those who make Cloakroom, with what stands on standard error: no secret is in it.',
+        'The check itself failed.',
+        'Report it to the authors of Cloakroom, with the lines on standard error. They hold no secret.',
       ),
     );
   }
+}
+
+/** The type of an error and its stack frames, without the message, which may quote what was sent. */
+function describeDefect(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const { name, message, stack = '' } = error;
+  // Lines of the message may look like frames. Where it was changed later, it can't be told from them.
+  const at = stack.indexOf(message);
+  const frames = at === -1 ? [] : stack.slice(at + message.length).match(/^ {4}at .+$/gm);
+  return [name, ...(frames ?? [])].join('\n');
 }

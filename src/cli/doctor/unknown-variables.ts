@@ -1,52 +1,44 @@
+import type { Env } from '../../config/env.ts';
 import { variableNames } from '../../config/load.ts';
 import { fileVariables } from '../../config/schema.ts';
-import type { Env } from '../../config/env.ts';
-import { ok, warning } from './finding.ts';
-import type { Verdict } from './finding.ts';
+import { ok, warning, type Result } from './finding.ts';
 
-const FILE_NAMES = fileVariables.map((name) => `${name}_FILE`);
-const KNOWN = [...variableNames, ...FILE_NAMES];
-/** HOST and PORT have too many neighbours. */
-const SHORTEST = 6;
-/** From this length on two slips may be one name. */
+const KNOWN = [...variableNames, ...fileVariables.map((name) => `${name}_FILE`)];
+/** Shorter names, such as HOST and PORT, resemble too many others. */
+const MIN_LENGTH = 6;
+/** A name of this length may hold two typing errors. */
 const LONG = 12;
 
-/** Names in the environment that were probably meant for us. Says nothing of their values. */
-export function checkUnknownVariables(env: Env): Verdict {
+/** Finds variables that Cloakroom does not read and whose names resemble one that it does. Never prints a value. */
+export function checkUnknownVariables(env: Env): Result {
   const set = Object.keys(env).filter((name) => env[name] && /^\w+$/.test(name));
   const hints = set.flatMap((name) => hintFor(name, env) ?? []);
-  if (hints.length === 0) return ok('None looks like one of ours.');
-  return warning(`Nobody reads ${hints.join(', or ')}.`, 'Rename or remove what was meant for Cloakroom.');
+  if (hints.length === 0) return ok('No name resembles one of Cloakroom’s.');
+  return warning(`Cloakroom does not read ${hints.join(', or ')}.`, 'Correct the name, or remove it.');
 }
 
 function hintFor(name: string, env: Env): string | undefined {
   if (KNOWN.includes(name) || name.startsWith('LOCAL_SERVICE_')) return undefined;
-  const plain = name.replace(/_FILE$/, '');
-  if (plain !== name && variableNames.includes(plain)) return `${name} (${plain} is not read from a file)`;
-  const meant = name.startsWith('CLOAKROOM_') ? meantWithPrefix(name) : meantBy(name);
-  // The same under two names, as platforms have it, is no slip.
-  return meant === undefined || env[meant] === env[name] ? undefined : `${name} (was ${meant} meant?)`;
+  const variable = name.replace(/_FILE$/, '');
+  if (variable !== name && variableNames.includes(variable)) {
+    return `${name} (${variable} is not read from a file)`;
+  }
+  const bare = name.replace(/^CLOAKROOM_/, '');
+  const meant = bare !== name && KNOWN.includes(bare) ? bare : resembling(bare);
+  // Platforms set the same value under two names.
+  return meant === undefined || env[meant] === env[name] ? undefined : `${name} (did you mean ${meant}?)`;
 }
 
-function meantWithPrefix(name: string): string | undefined {
-  const rest = name.slice('CLOAKROOM_'.length);
-  return KNOWN.includes(rest) ? rest : meantBy(rest);
-}
-
-function meantBy(name: string): string | undefined {
-  const bare = toBare(name);
+function resembling(name: string): string | undefined {
+  const normalise = (each: string) => each.toUpperCase().replaceAll('_', '');
   return KNOWN.find((known) => {
-    const { length } = toBare(known);
-    return length >= SHORTEST && slips(bare, toBare(known)) <= (length >= LONG ? 2 : 1);
+    const { length } = normalise(known);
+    return length >= MIN_LENGTH && distance(normalise(name), normalise(known)) <= (length >= LONG ? 2 : 1);
   });
 }
 
-function toBare(name: string): string {
-  return name.toUpperCase().replaceAll('_', '');
-}
-
-/** Letters to put in, take out, change or swap with their neighbour (optimal string alignment distance). */
-function slips(from: string, to: string): number {
+/** Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours. */
+function distance(from: string, to: string): number {
   const rows = [Array.from({ length: to.length + 1 }, (_, at) => at)];
   for (let i = 1; i <= from.length; i += 1) {
     const [above = [], before = []] = [rows[i - 1], rows[i - 2]];

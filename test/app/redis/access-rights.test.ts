@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { ROOT } from '../../support/constants.ts';
-import { examined } from '../../support/doctor/doctor.ts';
+import { examine } from '../../support/doctor/doctor.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import type { TestApp } from '../../support/test-app.ts';
 
@@ -47,11 +47,8 @@ test('the user of Redis that the guide makes may do all that a session needs, fr
 });
 
 test('the doctor finds nothing wrong with that user', async () => {
-  const said = await examined({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
-  for (const id of ['reachable', 'info', 'role', 'commands', 'sign-in-limit'])
-    expect(said(`redis-${id}`)).toMatchObject({ status: 'ok', id: `redis-${id}` });
-  // How long it takes is a matter of this machine.
-  expect(said('redis-latency').detail).toMatch(/ ms there and back/);
+  const findingOf = await examine({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
+  for (const id of ['reachable', 'role', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
 test('it may neither administer Redis nor touch what is another’s', async () => {

@@ -5,19 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createCertificate } from '../../support/certificate.ts';
-import type { Certificate } from '../../support/certificate.ts';
-import { envOf, soundEnv } from '../../support/doctor/doctor.ts';
-import { createDotEnvFolder } from '../../support/dot-env-folder.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
-import { startProgram } from '../../support/programs.ts';
 import { createSmallProject } from '../../project/small-project.ts';
-
-interface Said {
-  readonly code: number | null;
-  readonly output: string;
-}
+import { createCertificate, type Certificate } from '../../support/certificate.ts';
+import { envOf, validEnv } from '../../support/doctor/doctor.ts';
+import { createDotEnvFolder } from '../../support/dot-env-folder.ts';
+import { startProgram } from '../../support/programs.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 
 interface Report {
   readonly ok: boolean;
@@ -36,11 +29,11 @@ afterAll(async () => {
   await testApp[Symbol.asyncDispose]();
 });
 
-/** What `npm run doctor` runs, with nothing in its environment but this. */
-async function doctor(variables: Record<string, string>, ...args: string[]): Promise<Said> {
+/** Runs what `npm run doctor` runs, with these variables alone. */
+async function doctor(variables: Record<string, string>, ...args: string[]) {
   await using program = await startProgram(process.execPath, ['scripts/doctor.mjs', ...args], variables);
-  const said = await program.ended();
-  return said;
+  const ended = await program.ended();
+  return ended;
 }
 
 function find(output: string, id: string) {
@@ -49,7 +42,7 @@ function find(output: string, id: string) {
 }
 
 describe('npm run doctor', () => {
-  test('says that nothing is wrong, and ends with 0: warnings are no failure', async () => {
+  test('exits with 0 where nothing is wrong, though there are warnings', async () => {
     const { code, output } = await doctor(env);
     expect(output).toMatch(/^ok {7}Redis: commands: /m);
     expect(output).toMatch(/^warning {2}Redis: persistence: .*\n {9}To do: /m);
@@ -57,16 +50,16 @@ describe('npm run doctor', () => {
     expect(code).toBe(0);
   });
 
-  test('says what is wrong and what to do, and ends with 1', async () => {
+  test('prints what is wrong and what to do, and exits with 1', async () => {
     const variables = { ...env, CLIENT_SECRET: 'a-wrong-secret' };
     await using program = await startProgram('npm', ['run', '-s', 'doctor'], variables);
     const { code, output } = await program.ended();
-    expect(output).toMatch(/^PROBLEM {2}Service: CLIENT_ID and CLIENT_SECRET: .*\n(?: {9}.*\n)* {9}To do: /m);
+    expect(output).toMatch(/^PROBLEM {2}Service: CLIENT_ID and CLIENT_SECRET: .*\n {9}To do: /m);
     expect(output).toMatch(/\n1 problem and \d warnings?: see above\.\n$/);
     expect(code).toBe(1);
   });
 
-  test('says it as one JSON object and nothing else', async () => {
+  test('prints one JSON object and nothing else with --json', async () => {
     const { code, output } = await doctor({ ...env, CLIENT_SECRET: 'a-wrong-secret' }, '--json');
     const report = JSON.parse(output) as Report;
     expect(report.ok).toBe(false);
@@ -79,25 +72,26 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  test('tells each check by an id of its own that the guide for operators has, whatever is wrong', async () => {
-    const reports = await Promise.all([doctor(env, '--json'), doctor({}, '--json')]);
-    const [well = [], ill = []] = reports.map(({ output }) =>
+  test('reports every check by an id that the guide for operators lists, whatever is wrong', async () => {
+    const outputs = await Promise.all([doctor(env, '--json'), doctor({}, '--json')]);
+    const [valid = [], invalid = []] = outputs.map(({ output }) =>
       (JSON.parse(output) as Report).checks.map(({ id }) => id),
     );
-    expect(new Set(well).size).toBe(well.length);
-    expect(ill.filter((id) => !id.startsWith('variable:'))).toEqual(well.filter((id) => id !== 'variables'));
-    // The guide for operators has them all.
+    expect(new Set(valid).size).toBe(valid.length);
+    expect(invalid.filter((id) => !id.startsWith('variable:'))).toEqual(
+      valid.filter((id) => id !== 'variables'),
+    );
     const guide = await readFile(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
-    expect(well.filter((id) => !guide.includes(`\`${id}\``))).toEqual([]);
+    expect(valid.filter((id) => !guide.includes(`\`${id}\``))).toEqual([]);
   });
 
-  test('takes no other arguments', async () => {
+  test('refuses an unknown argument', async () => {
     const { code, output } = await doctor(env, '--jsn');
     expect(output).toMatch(/^Usage: npm run doctor/);
     expect(code).toBe(2);
   });
 
-  test('looks at what npm start would run: production, without .env', async () => {
+  test('checks the production configuration unless NODE_ENV says otherwise', async () => {
     await using project = await createSmallProject({
       '.env': 'PUBLIC_URL=https://app.example.com',
       'dist/cli/doctor.js': `console.log(process.env['NODE_ENV']);\n`,
@@ -107,52 +101,36 @@ describe('npm run doctor', () => {
 
   test('runs from dist alone, and reads .env outside of production', async () => {
     await using folder = await createDotEnvFolder('PUBLIC_URL=http://localhost:6000\n');
-    const ask = async (mode: string) =>
+    const run = async (mode: string) =>
       (await folder.start('dist/cli/doctor.js', { NODE_ENV: mode }, '--json')).output;
-    expect(find(await ask('development'), 'public-url')?.detail).toContain('http://localhost:6000');
-    expect(find(await ask('production'), 'dot-env')?.detail).toContain('PUBLIC_URL');
+    expect(find(await run('development'), 'public-url')?.detail).toContain('http://localhost:6000');
+    expect(find(await run('production'), 'variable:PUBLIC_URL')?.remedy).toContain('.env');
+  });
+
+  const twoHoursAgo = Date.now() - 7_200_000;
+  test.each([
+    ['of an unknown authority is a problem', createCertificate('localhost'), false, 'is not trusted here'],
+    ['that has expired is a problem', createCertificate('localhost', twoHoursAgo), true, 'has expired'],
+    ['of another name is a problem', createCertificate('another.example'), true, 'for another name'],
+    ['that is trusted is none', createCertificate('localhost'), true, 'It responds at https://localhost'],
+  ])('a certificate of the service %s', async (_, certificate, isTrusted, words) => {
+    const finding = await reachService(certificate, isTrusted);
+    expect(finding?.detail).toContain(words);
   });
 });
 
-describe('a certificate', () => {
-  /** What is said of a service on TLS, as somebody who trusts this certificate. */
-  const serving = async (certificate: Certificate, trusted?: Certificate) => {
-    const folder = await mkdtemp(join(tmpdir(), 'cloakroom-doctor-'));
-    const trust = trusted && join(folder, 'trusted.pem');
-    if (trust) await writeFile(trust, trusted.cert);
-    const server = createServer(certificate, (_req, res) => res.end('{}')).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const variables = {
-      ...soundEnv,
-      SERVICE_URL: `https://localhost:${port}`,
-      ...(trust && { NODE_EXTRA_CA_CERTS: trust }),
-    };
-    const { output } = await doctor(variables, '--json');
-    server.close();
-    server.closeAllConnections();
-    await rm(folder, { recursive: true });
-    return find(output, 'service-reachable');
-  };
-
-  test('that nobody here has signed is told', async () => {
-    const finding = await serving(createCertificate('localhost'));
-    expect(finding?.detail).toContain('a certificate that it signed itself');
-    expect(finding?.remedy).toContain('NODE_EXTRA_CA_CERTS');
-  });
-
-  test('that has expired is told', async () => {
-    const certificate = createCertificate('localhost', Date.now() - 7_200_000);
-    expect((await serving(certificate, certificate))?.detail).toContain('a certificate that has expired');
-  });
-
-  test('of another name is told', async () => {
-    const certificate = createCertificate('another.example');
-    expect((await serving(certificate, certificate))?.detail).toContain('a certificate of another name');
-  });
-
-  test('that is trusted is in order', async () => {
-    const certificate = createCertificate('localhost');
-    expect((await serving(certificate, certificate))?.status).toBe('ok');
-  });
-});
+/** What the doctor says about reaching a service with this certificate. */
+async function reachService(certificate: Certificate, isTrusted: boolean) {
+  const folder = await mkdtemp(join(tmpdir(), 'cloakroom-doctor-'));
+  const NODE_EXTRA_CA_CERTS = join(folder, 'trusted.pem');
+  await writeFile(NODE_EXTRA_CA_CERTS, isTrusted ? certificate.cert : '');
+  const server = createServer(certificate, (_req, res) => res.end('{}')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const variables = { ...validEnv, SERVICE_URL: `https://localhost:${port}`, NODE_EXTRA_CA_CERTS };
+  const { output } = await doctor(variables, '--json');
+  server.close();
+  server.closeAllConnections();
+  await rm(folder, { recursive: true });
+  return find(output.slice(output.indexOf('{')), 'service-reachable');
+}

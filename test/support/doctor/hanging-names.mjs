@@ -1,26 +1,26 @@
 /**
- * Loaded before the doctor into a process of its own, in place of a resolver: it never answers for names under `hangs.example`, and
- * `answers.example` is this machine. As in Node, two names are looked up at a time, and the others wait.
+ * Replaces the resolver of a doctor in a process of its own. Names under `hangs.example` get no response, and `answers.example` is
+ * this machine. As in Node, two names are looked up at a time, and the others wait.
  */
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 
-const AT_A_TIME = 2;
-const HERE = { address: '127.0.0.1', family: 4 };
+const CONCURRENCY = 2;
+const LOCAL = { address: '127.0.0.1', family: 4 };
 
-let underWay = 0;
+let running = 0;
 /** @type {(() => void)[]} */
 const waiting = [];
 
-/** @param {string} host @param {() => void} answered */
-function lookUp(host, answered) {
-  if (underWay === AT_A_TIME) return void waiting.push(() => lookUp(host, answered));
-  underWay += 1;
-  if (host.endsWith('hangs.example')) return void setInterval(() => {}, 60_000); // and its process goes on
+/** @param {string} host @param {() => void} respond */
+function lookUp(host, respond) {
+  if (running === CONCURRENCY) return void waiting.push(() => lookUp(host, respond));
+  running += 1;
+  if (host.endsWith('hangs.example')) return void setInterval(() => {}, 60_000); // keeps the process alive, as a real look-up does
   setImmediate(() => {
-    underWay -= 1;
+    running -= 1;
     waiting.shift()?.();
-    answered();
+    respond();
   });
 }
 
@@ -29,12 +29,12 @@ function lookUp(host, answered) {
  * @type {(host: string, options: { all?: boolean }, done: Done) => void}
  */
 const lookup = (host, { all = false }, done) =>
-  lookUp(host, () => (all ? done(null, [HERE]) : done(null, HERE.address, HERE.family)));
+  lookUp(host, () => (all ? done(null, [LOCAL]) : done(null, LOCAL.address, LOCAL.family)));
 
 /** @type {(host: string) => Promise<unknown>} */
 const lookupPromised = async (host) =>
   new Promise((resolve) => {
-    lookUp(host, () => resolve(HERE));
+    lookUp(host, () => resolve(LOCAL));
   });
 
 Object.assign(dns, { lookup });

@@ -1,23 +1,21 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startTestApp } from '../../../support/test-app.ts';
-import type { TestApp } from '../../../support/test-app.ts';
-import { soundEnv } from '../../../support/doctor/doctor.ts';
+import { validEnv } from '../../../support/doctor/doctor.ts';
 import { startProgram } from '../../../support/programs.ts';
-import { startRedisNode } from '../../../support/redis/redis-node.ts';
-import type { RedisNode } from '../../../support/redis/redis-node.ts';
+import { startRedisNode, type RedisNode } from '../../../support/redis/redis-node.ts';
+import { startTestApp, type TestApp } from '../../../support/test-app.ts';
 
 const RESOLVER = new URL('../../../support/doctor/hanging-names.mjs', import.meta.url).href;
-const UNANSWERED = 'can’t be looked up: no DNS server answers for its name';
+const NO_RESPONSE = 'can’t be looked up: no DNS server responds for its name';
 
 let testApp: TestApp;
 let redis: RedisNode;
-/** All at names that are answered. */
+/** Every host name in it gets a response from the resolver. */
 let env: Record<string, string>;
 
 beforeAll(async () => {
   [testApp, redis] = await Promise.all([startTestApp(), startRedisNode(() => [])]);
   env = {
-    ...soundEnv,
+    ...validEnv,
     PUBLIC_URL: 'https://answers.example:1',
     SERVICE_URL: testApp.serviceOrigin.replace('127.0.0.1', 'answers.example'),
     ALLOW_INSECURE_SERVICE: 'true',
@@ -29,8 +27,8 @@ afterAll(async () => {
   await Promise.all([testApp[Symbol.asyncDispose](), redis[Symbol.asyncDispose]()]);
 });
 
-/** What the doctor says, by id, where names are answered as in hanging-names.mjs. */
-async function said(changes: Record<string, string>): Promise<(id: string) => unknown> {
+/** Runs the doctor beside the resolver of hanging-names.mjs; gives the finding with an id. */
+async function examine(changes: Record<string, string>): Promise<(id: string) => unknown> {
   const args = ['--import', RESOLVER, 'dist/cli/doctor.js', '--json'];
   await using program = await startProgram(process.execPath, args, { ...env, ...changes });
   const { output } = await program.ended();
@@ -38,28 +36,29 @@ async function said(changes: Record<string, string>): Promise<(id: string) => un
   return (id) => checks.find((check) => check.id === id);
 }
 
-test('names of the service and of PUBLIC_URL that nobody answers for are told, and Redis is not blamed for them', async () => {
-  const finding = await said({
+test('host names of the service and of PUBLIC_URL without a response from DNS do not hold up Redis', async () => {
+  const findingOf = await examine({
     SERVICE_URL: 'https://service.hangs.example',
     PUBLIC_URL: 'https://app.hangs.example',
   });
-  expect(finding('service-reachable')).toMatchObject({
+  expect(findingOf('service-reachable')).toMatchObject({
     status: 'problem',
-    detail: `https://service.hangs.example ${UNANSWERED}.`,
+    detail: `https://service.hangs.example ${NO_RESPONSE}.`,
   });
-  expect(finding('service-token-endpoint')).toMatchObject({ status: 'skipped' });
-  expect(finding('public-url')).toMatchObject({ detail: expect.stringContaining(UNANSWERED) });
-  for (const id of ['redis-reachable', 'redis-commands']) expect(finding(id)).toMatchObject({ status: 'ok' });
+  expect(findingOf('service-token-endpoint')).toMatchObject({ status: 'skipped' });
+  expect(findingOf('public-url')).toMatchObject({ detail: expect.stringContaining(NO_RESPONSE) });
+  for (const id of ['redis-reachable', 'redis-commands'])
+    expect(findingOf(id)).toMatchObject({ status: 'ok' });
 });
 
-test('a name of Redis that nobody answers for is told, and the service is not blamed for it', async () => {
-  const finding = await said({
+test('a host name of Redis without a response from DNS does not hold up the service', async () => {
+  const findingOf = await examine({
     REDIS_URL: 'redis://redis.hangs.example',
     PUBLIC_URL: 'https://app.hangs.example',
   });
-  expect(finding('redis-reachable')).toMatchObject({
+  expect(findingOf('redis-reachable')).toMatchObject({
     status: 'problem',
-    detail: `Redis at redis.hangs.example:6379 ${UNANSWERED}.`,
+    detail: `Redis at redis.hangs.example:6379 ${NO_RESPONSE}.`,
   });
-  expect(finding('service-reachable')).toMatchObject({ status: 'ok' });
+  expect(findingOf('service-reachable')).toMatchObject({ status: 'ok' });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Finding } from '../../../../src/cli/doctor/checks.ts';
+import type { Finding } from '../../../../src/cli/doctor/finding.ts';
 import { toJson, toText } from '../../../../src/cli/doctor/report.ts';
 
 const finding: Finding = {
