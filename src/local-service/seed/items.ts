@@ -1,8 +1,6 @@
 import type { Items } from '../pagination.ts';
-import { choiceAt, mix, mixedChoice } from './mix.ts';
 import { MURAL_TITLES, ROOM_NAMES } from './names.ts';
-import { personFor } from './workspaces.ts';
-import type { Person, Workspace } from './workspaces.ts';
+import { choiceAt, mix, mixedChoice, personFor, type Person, type Workspace } from './workspaces.ts';
 
 /** A room inside a workspace; times are milliseconds since the epoch. */
 export interface Room {
@@ -62,7 +60,7 @@ export function roomsIn(workspace: Workspace): Items<Room> {
   };
 }
 
-/** The murals of a workspace: 0 to 120, and none where there is no room for them. */
+/** The murals of a workspace: 0 to 120, and none without a room. */
 export function muralsIn(workspace: Workspace): Items<Mural> {
   const rooms = roomsIn(workspace);
   return {

@@ -1,5 +1,4 @@
 import type { Items } from '../pagination.ts';
-import { choiceAt, mix, mixedChoice } from './mix.ts';
 import { PEOPLE, WORKSPACE_DESCRIPTIONS, WORKSPACE_NAMES } from './names.ts';
 
 /** A person, where an item names one. */
@@ -23,38 +22,35 @@ export interface Workspace {
   readonly trialExtended?: boolean;
 }
 
-/** A workspace as it is shown alone. */
+/** A workspace outside a list. */
 export type SingleWorkspace = Workspace & { readonly createdBy: Person };
 
-export interface SeedWorkspaces {
-  /** The workspaces of this account, none for one that isn't known. */
-  listOf(userId: string): Items<Workspace>;
-  /** Undefined where there is no such workspace, or it is someone else's. */
-  find(userId: string, id: string): SingleWorkspace | undefined;
-}
+export type SeedWorkspaces = ReturnType<typeof createSeedWorkspaces>;
 
 const GUEST_WORKSPACES = 9;
 
-/** The first workspace of `guest`: far behind the last that `demo` can have. */
+/** The first workspace of `guest`: far beyond the last that `demo` can have. */
 const GUEST_FIRST = 1_000_000;
 
 const FIRST_CREATED = Date.UTC(2018, 2, 5, 9);
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
-/** The seed's workspaces: `demoCount` for `demo`, a few others for `guest`. */
-export function createSeedWorkspaces(demoCount: number): SeedWorkspaces {
+/** Makes up workspaces: `demoCount` for `demo`, a few others for `guest`. */
+export function createSeedWorkspaces(demoCount: number) {
   const ofUser = new Map([
     ['demo', toRange(0, demoCount)],
     ['guest', toRange(GUEST_FIRST, GUEST_WORKSPACES)],
   ]);
 
   return {
-    listOf(userId) {
+    /** The workspaces of this account; none for an unknown one. */
+    listOf(userId: string): Items<Workspace> {
       const { first, count } = ofUser.get(userId) ?? toRange(0, 0);
       return { count, at: (index) => workspaceAt(first + index) };
     },
-    find(userId, id) {
+    /** Undefined if there is no such workspace, or it is another user's. */
+    find(userId: string, id: string): SingleWorkspace | undefined {
       const index = ofUser.get(userId)?.indexes.get(id);
       if (index === undefined) return undefined;
       return { ...workspaceAt(index), createdBy: personFor(id, 'workspace-maker') };
@@ -67,10 +63,11 @@ function toRange(first: number, count: number) {
   return { first, count, indexes };
 }
 
-/** Someone who made or changed the item called `seed`. */
+/** The person who made or changed an item. */
 export function personFor(seed: string, purpose: string): Person {
-  const [firstName, lastName] = mixedChoice(seed, purpose, PEOPLE);
-  return { id: `u${10_000 + mix(firstName, 'person', 89_999)}`, firstName, lastName };
+  const [firstName = '', ...lastNames] = mixedChoice(seed, purpose, PEOPLE).split(' ');
+  const id = `u${10_000 + mix(firstName, 'person', 89_999)}`;
+  return { id, firstName, lastName: lastNames.join(' ') };
 }
 
 function workspaceAt(index: number): Workspace {
@@ -91,7 +88,31 @@ function workspaceAt(index: number): Workspace {
   };
 }
 
-/** An id looks arbitrary but is no other's: the multiples of a number below a prime visit each number once. */
+/** Ids look arbitrary but are unique: modulo a prime, the multiples of a number visit each residue once. */
 function toId(index: number): string {
   return `workspace${1_000_000 + (((index + 1) * 4_733_149) % 8_999_993)}`;
+}
+
+/**
+ * Makes a number below `bound` that looks random but follows from `seed` and `purpose` alone (FNV-1a, then the final
+ * mix of MurmurHash3). The same workspace so has the same rooms in every process and after every restart.
+ */
+export function mix(seed: number | string, purpose: string, bound: number): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(`${purpose}:${seed}`)) hash = Math.imul(hash ^ byte, 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) % bound;
+}
+
+/** Picks one of the choices by `mix`. Throws a RangeError if there are none. */
+export function mixedChoice<T>(seed: number | string, purpose: string, choices: readonly T[]): T {
+  return choiceAt(choices, mix(seed, purpose, choices.length));
+}
+
+/** The choice at `index`, which wraps around. Throws a RangeError if there are no choices. */
+export function choiceAt<T>(choices: readonly T[], index: number): T {
+  const choice = choices[index % choices.length];
+  if (choice === undefined) throw new RangeError('There is nothing to choose from.');
+  return choice;
 }
