@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { loadConfig, withPort } from './config/load.ts';
-import type { LocalServiceConfig } from './local-service/config.ts';
-import { createLocalService } from './local-service/local-service.ts';
-import { loadProcessSettings } from './local-service/process-settings.ts';
-import { serve } from './local-service/serving.ts';
+import { loadProcessSettings, type LocalServiceConfig } from './local-service/config.ts';
+import { createLocalService, serve } from './local-service/local-service.ts';
 import { bindPort } from './http/listening.ts';
 import type { BoundPort } from './http/listening.ts';
 import type { Env } from './config/env.ts';

@@ -13,13 +13,10 @@ import { silentLog } from '../support/store.mjs';
 const { createLocalService } = /** @type {typeof import('../../src/local-service/local-service.ts')} */ (
   await fromDist('local-service/local-service.js')
 );
-const { loadProcessSettings } = /** @type {typeof import('../../src/local-service/process-settings.ts')} */ (
-  await fromDist('local-service/process-settings.js')
+const { loadProcessSettings } = /** @type {typeof import('../../src/local-service/config.ts')} */ (
+  await fromDist('local-service/config.js')
 );
-const { createGrants } = /** @type {typeof import('../../src/local-service/grants.ts')} */ (
-  await fromDist('local-service/grants.js')
-);
-const { createAccessTokens } = /** @type {typeof import('../../src/local-service/oauth-store.ts')} */ (
+const { createOAuthStore } = /** @type {typeof import('../../src/local-service/oauth-store.ts')} */ (
   await fromDist('local-service/oauth-store.js')
 );
 const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
@@ -34,7 +31,7 @@ const CHUNK = Buffer.alloc(65_536, 'x');
 
 const { config, redisUrl = '' } = loadProcessSettings(process.env);
 const redis = createRedis(parseRedisUrl(redisUrl), silentLog);
-const tokens = createAccessTokens(redis, createGrants(redis), config.accessTokenSeconds, Date.now);
+const { accessTokens } = createOAuthStore(redis, config, Date.now);
 const local = createLocalService(config, redis, silentLog);
 
 const server = createServer((req, res) => {
@@ -46,7 +43,7 @@ server.listen(config.port, config.host, () => process.send?.('listening'));
 /** @type {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => Promise<void>} */
 async function serve(req, res) {
   const [, token] = /^Bearer (.+)$/.exec(req.headers.authorization ?? '') ?? [];
-  const grant = token === undefined ? undefined : await tokens.grantOf(token);
+  const grant = token === undefined ? undefined : await accessTokens.grantOf(token);
   if (grant !== undefined) res.setHeader('x-grant', grant);
   if (req.url?.startsWith(SOAK) !== true) local(req, res);
   else if (await isValid(token)) await answer(new URL(req.url, 'http://service'), req, res);
@@ -55,7 +52,7 @@ async function serve(req, res) {
 
 /** @param {string | undefined} token */
 async function isValid(token) {
-  return token !== undefined && (await tokens.check(token)).state === 'valid';
+  return token !== undefined && (await accessTokens.check(token)).state === 'valid';
 }
 
 /**

@@ -1,33 +1,34 @@
-import { Router } from 'express';
-import type { Request } from 'express';
-import { refuseMethod, refusePath } from './error-responses.ts';
-import type { RequireGrant } from './bearer-token.ts';
-import type { ReadPage } from './pagination.ts';
-import { toQuery } from './request-query.ts';
+import { Router, type Request } from 'express';
+import { ServiceError, refuseMethod, refusePath } from './error-responses.ts';
+import type { Grant, OAuthStore } from './oauth-store.ts';
+import type { PageReader } from './pagination.ts';
+import { queryParameters } from './request-parameters.ts';
 import { muralsIn, roomsIn } from './seed/items.ts';
 import type { SeedWorkspaces, SingleWorkspace } from './seed/workspaces.ts';
-import { ServiceError } from './service-errors.ts';
+
+/** The version is part of every path (interface, section 9). */
+export const API_PATH = '/api/public/v1';
 
 /**
- * The scopes of which a token needs one. The plural names are those of the public service. A workspace is seen by
- * whoever may read what is inside it.
+ * A request needs one of these scopes. The plural names are those of the public service. A token that may read what a
+ * workspace holds may also see the workspace.
  */
 const ROOM_SCOPES = ['room:read', 'rooms:read'];
 const MURAL_SCOPES = [...ROOM_SCOPES, 'mural:read', 'murals:read'];
 const WORKSPACE_SCOPES = ['workspace:read', 'workspaces:read', ...MURAL_SCOPES];
 
-const WORKSPACES_A_PAGE = 25;
-const ITEMS_A_PAGE = 50;
+const DEFAULT_WORKSPACES = 25;
+const DEFAULT_ITEMS = 50;
 
-/** The lists of interface 4.4 and 4.5, below `/api/public/v1`; everything else there is 404 or 405. */
-export function workspaceRoutes(
+/** Serves the lists of interface 4.4 and 4.5 below `/api/public/v1`; everything else there is 404 or 405. */
+export function apiRoutes(
   seed: SeedWorkspaces,
-  requireGrant: RequireGrant,
-  readPage: ReadPage,
+  accessTokens: OAuthStore['accessTokens'],
+  readPage: PageReader,
 ): Router {
   const router = Router({ strict: true, caseSensitive: true });
 
-  /** The user's workspace that the path names. Throws 404 `WORKSPACE_NOT_FOUND` for others' too. */
+  /** Finds the user's workspace that the path names. Throws 404 `WORKSPACE_NOT_FOUND` for other users' too. */
   const requireWorkspace = (userId: string, req: Request<{ id: string }>): SingleWorkspace => {
     const workspace = seed.find(userId, req.params.id);
     if (workspace !== undefined) return workspace;
@@ -35,34 +36,84 @@ export function workspaceRoutes(
   };
 
   router.get('/workspaces', async (req, res) => {
-    const { userId } = await requireGrant(req, WORKSPACE_SCOPES);
-    const list = { path: '/workspaces', userId, items: seed.listOf(userId), defaultLimit: WORKSPACES_A_PAGE };
-    res.json(await readPage(list, toQuery(req)));
+    const { userId } = await requireGrant(accessTokens, req, WORKSPACE_SCOPES);
+    const list = {
+      path: '/workspaces',
+      userId,
+      items: seed.listOf(userId),
+      defaultLimit: DEFAULT_WORKSPACES,
+    };
+    res.json(await readPage(list, queryParameters(req)));
   });
 
   router.get('/workspaces/:id', async (req, res) => {
-    const { userId } = await requireGrant(req, WORKSPACE_SCOPES);
+    const { userId } = await requireGrant(accessTokens, req, WORKSPACE_SCOPES);
     res.json({ value: requireWorkspace(userId, req) });
   });
 
   router.get('/workspaces/:id/rooms', async (req, res) => {
-    const { userId } = await requireGrant(req, ROOM_SCOPES);
+    const { userId } = await requireGrant(accessTokens, req, ROOM_SCOPES);
     const workspace = requireWorkspace(userId, req);
     const path = `/workspaces/${workspace.id}/rooms`;
-    const list = { path, userId, items: roomsIn(workspace), defaultLimit: ITEMS_A_PAGE };
-    res.json(await readPage(list, toQuery(req)));
+    const list = { path, userId, items: roomsIn(workspace), defaultLimit: DEFAULT_ITEMS };
+    res.json(await readPage(list, queryParameters(req)));
   });
 
   router.get('/workspaces/:id/murals', async (req, res) => {
-    const { userId } = await requireGrant(req, MURAL_SCOPES);
+    const { userId } = await requireGrant(accessTokens, req, MURAL_SCOPES);
     const workspace = requireWorkspace(userId, req);
     const path = `/workspaces/${workspace.id}/murals`;
-    const list = { path, userId, items: muralsIn(workspace), defaultLimit: ITEMS_A_PAGE };
-    res.json(await readPage(list, toQuery(req)));
+    const list = { path, userId, items: muralsIn(workspace), defaultLimit: DEFAULT_ITEMS };
+    res.json(await readPage(list, queryParameters(req)));
   });
 
   const paths = ['/workspaces', '/workspaces/:id', '/workspaces/:id/rooms', '/workspaces/:id/murals'];
   router.all(paths, refuseMethod('GET, HEAD'));
   router.use(refusePath());
   return router;
+}
+
+/** The token in the request's `Authorization: Bearer` header, valid or not. */
+export function bearerTokenOf(req: Request): string | undefined {
+  return BEARER.exec(req.get('authorization') ?? '')?.groups?.['token'];
+}
+
+const BEARER = /^Bearer +(?<token>[A-Za-z0-9\-._~+/]+=*)$/i; // RFC 6750 §2.1
+
+/**
+ * Resolves to the grant behind the request's access token if it has one of `scopes`. Rejects with 401 `UNAUTHORIZED`
+ * (no token), `TOKEN_INVALID` (unknown), `TOKEN_REVOKED` or `TOKEN_EXPIRED`, and with 403 `INVALID_SCOPE`, each with
+ * the `WWW-Authenticate` of RFC 6750 §3.
+ */
+async function requireGrant(
+  accessTokens: OAuthStore['accessTokens'],
+  req: Request,
+  scopes: readonly string[],
+): Promise<Grant> {
+  if (req.get('authorization') === undefined) {
+    throw refusal(401, 'UNAUTHORIZED', 'Send an access token: Authorization: Bearer <ACCESS_TOKEN>');
+  }
+  const token = bearerTokenOf(req);
+  if (token === undefined) {
+    throw refusal(401, 'UNAUTHORIZED', 'The Authorization header is not of the form Bearer <ACCESS_TOKEN>');
+  }
+  const check = await accessTokens.check(token);
+  switch (check.state) {
+    case 'unknown':
+      throw refusal(401, 'TOKEN_INVALID', 'The access token is unknown', 'invalid_token');
+    case 'revoked':
+      throw refusal(401, 'TOKEN_REVOKED', 'The access token was revoked', 'invalid_token');
+    case 'expired':
+      throw refusal(401, 'TOKEN_EXPIRED', 'The access token has expired', 'invalid_token');
+    case 'valid': {
+      if (scopes.some((scope) => check.grant.scopes.includes(scope))) return check.grant;
+      const message = `This needs one of: ${scopes.join(', ')}`;
+      throw refusal(403, 'INVALID_SCOPE', message, 'insufficient_scope');
+    }
+  }
+}
+
+function refusal(status: number, code: string, message: string, error?: string): ServiceError {
+  const challenge = error === undefined ? 'Bearer' : `Bearer error="${error}"`;
+  return new ServiceError(status, code, message, { headers: { 'www-authenticate': challenge } });
 }

@@ -1,68 +1,95 @@
+import { createHmac } from 'node:crypto';
 import { parseCookie } from 'cookie';
 import type { Request, Response } from 'express';
-import { fromStore } from '../redis/client.ts';
-import type { RedisClient } from '../redis/client.ts';
-import { accountOf } from './accounts.ts';
-import type { Account } from './accounts.ts';
-import { SIGN_IN_IDLE_SECONDS } from './lifetimes.ts';
-import { newSecret, secretKey } from './secrets.ts';
+import { fromStore, type RedisClient } from '../redis/client.ts';
+import { isSameSecret, newSecret, secretKey } from './secrets.ts';
+
+/** A user who can sign in here. */
+export interface Account {
+  /** Also the user name. */
+  readonly id: string;
+  readonly firstName: string;
+  readonly lastName: string;
+}
 
 /** A browser at the authorization endpoint. */
 export interface Browser {
-  /** The value of its cookie: secret, and the key of its forms. Absent on its first visit. */
+  /** The value of its cookie: the key of its forms' tokens. Absent on its first visit. */
   readonly secret?: string;
-  /** Who signed in with it. */
+  /** The account that signed in with it. */
   readonly account?: Account;
 }
 
-export interface BrowserSignIn {
-  /** Who is there; a cookie that isn't one of ours counts as none. */
-  recognise(req: Request): Promise<Browser>;
-  /** Gives the browser a cookie, signed in or not; returns its value. */
-  meet(res: Response): string;
-  /** Signs the account in, under a new cookie: one that was planted before is worth nothing. */
-  signIn(res: Response, before: Browser, account: Account): Promise<void>;
-  /** Forgets the sign-in and the cookie. */
-  signOut(res: Response, browser: Browser): Promise<void>;
-}
+export type BrowserSignIn = ReturnType<typeof createBrowserSignIn>;
+
+/** Passwords in the clear, and documented: this service runs on the developer's own machine. */
+const ACCOUNTS: readonly (Account & { readonly password: string })[] = [
+  { id: 'demo', password: 'demo', firstName: 'Robin', lastName: 'Vesterholt' },
+  { id: 'guest', password: 'guest', firstName: 'Inês', lastName: 'Tavares' },
+];
 
 const COOKIE = 'local_service';
 
+/** A user who does nothing on the service's pages for 12 hours has to sign in again. */
+const IDLE_SECONDS = 43_200;
+
+/** Finds the account with this user name and password. */
+export function findAccount(userName: string, password: string): Account | undefined {
+  const account = ACCOUNTS.find(({ id }) => id === userName);
+  return account !== undefined && isSameSecret(password, account.password) ? account : undefined;
+}
+
 /**
- * Sign-in on the service's own pages, kept in Redis under a hash of the cookie. The cookie ends with the browser and
- * goes to `path` only. Every promise rejects with StoreUnavailableError where Redis is away.
+ * Signs browsers in on the service's own pages. Redis keeps each sign-in under a hash of the browser's cookie, which
+ * ends with the browser and goes to `path` only. Every promise rejects with StoreUnavailableError while Redis is down.
  */
-export function createBrowserSignIn(redis: RedisClient, path: string): BrowserSignIn {
+export function createBrowserSignIn(redis: RedisClient, path: string) {
   const key = (secret: string) => secretKey('browser', secret);
   const attributes = { path, httpOnly: true, sameSite: 'lax' } as const;
 
-  const meet = (res: Response) => {
-    const secret = newSecret();
-    res.cookie(COOKIE, secret, attributes);
-    return secret;
-  };
   const forget = async ({ secret, account }: Browser) => {
     if (secret !== undefined && account !== undefined) await fromStore(redis.del(key(secret)));
   };
 
   return {
-    meet,
-    async recognise(req) {
+    /** Gives a browser that has not signed in its cookie, and returns the cookie's value. */
+    setCookie(res: Response): string {
+      const secret = newSecret();
+      res.cookie(COOKIE, secret, attributes);
+      return secret;
+    },
+    /** Resolves to what the browser's cookie says. A malformed cookie counts as none. */
+    async recognise(req: Request): Promise<Browser> {
       const secret = parseCookie(req.get('cookie') ?? '')[COOKIE];
       if (secret === undefined || !/^[A-Za-z0-9_-]{43}$/.test(secret)) return {};
-      const userId = await fromStore(redis.getex(key(secret), 'EX', SIGN_IN_IDLE_SECONDS));
-      const account = userId === null ? undefined : accountOf(userId);
+      const userId = await fromStore(redis.getex(key(secret), 'EX', IDLE_SECONDS));
+      const account = ACCOUNTS.find(({ id }) => id === userId);
       return { secret, ...(account !== undefined && { account }) };
     },
-    async signIn(res, before, account) {
+    /** Signs the account in under a new cookie. An attacker may have planted the one before (session fixation). */
+    async signIn(res: Response, before: Browser, account: Account): Promise<void> {
       await forget(before);
       const secret = newSecret();
-      await fromStore(redis.set(key(secret), account.id, 'EX', SIGN_IN_IDLE_SECONDS));
+      await fromStore(redis.set(key(secret), account.id, 'EX', IDLE_SECONDS));
       res.cookie(COOKIE, secret, attributes);
     },
-    async signOut(res, browser) {
+    /** Forgets the sign-in and deletes the cookie. */
+    async signOut(res: Response, browser: Browser): Promise<void> {
       await forget(browser);
       res.clearCookie(COOKIE, attributes);
     },
   };
+}
+
+/**
+ * Makes the token that a form carries against cross-site requests, from the browser's cookie and the query of the
+ * authorization request. A form that was shown for one app or scope can't be sent for another.
+ */
+export function toFormToken(browserSecret: string, query: string): string {
+  return createHmac('sha256', browserSecret).update(`form\n${query}`).digest('base64url');
+}
+
+/** Whether the form was shown to this browser for this very request. */
+export function isFormTokenOf(token: string, browserSecret: string | undefined, query: string): boolean {
+  return browserSecret !== undefined && isSameSecret(token, toFormToken(browserSecret, query));
 }

@@ -1,38 +1,39 @@
-import express, { Router } from 'express';
-import type { ErrorRequestHandler, RequestHandler } from 'express';
-import { LARGEST_FORM, readFormBody, toFormFields } from './form-body.ts';
-import type { RegisteredClient } from './oauth-model.ts';
-import { AUTHORIZATION_PATH, OAUTH_PATH, TOKEN_PATH } from './service-paths.ts';
-import { moveCredentials } from './compat/basic-credentials.ts';
-import { toFieldsOfJson } from './compat/json-fields.ts';
+import OAuth2Server from '@node-oauth/oauth2-server';
+import express, { Router, type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
+import { AUTHORIZATION_PATH } from './authorization-endpoint.ts';
+import { TOKEN_FIELDS, type RegisteredClient } from './oauth-model.ts';
+import { LARGEST_BODY, formFields, readForm } from './request-parameters.ts';
+import { isSameSecret } from './secrets.ts';
+import { TOKEN_PATH } from './token-endpoint.ts';
 
+const { InvalidClientError, InvalidRequestError } = OAuth2Server;
+
+/** Where this mode also serves the authorization endpoint. */
+export const PATH_WITHOUT_SLASH = AUTHORIZATION_PATH.slice(0, -1);
+
+/** Other spellings of the endpoints' paths, and the interface's own. */
 const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
-  [OAUTH_PATH, AUTHORIZATION_PATH],
+  [PATH_WITHOUT_SLASH, AUTHORIZATION_PATH],
   [`${TOKEN_PATH}/`, TOKEN_PATH],
-  [`${OAUTH_PATH}/refresh`, TOKEN_PATH],
-  [`${OAUTH_PATH}/refresh/`, TOKEN_PATH],
+  [`${AUTHORIZATION_PATH}refresh`, TOKEN_PATH],
+  [`${AUTHORIZATION_PATH}refresh/`, TOKEN_PATH],
 ]);
 
 /**
- * LOCAL_SERVICE_COMPAT, as a router in front of the endpoints: what clients in the wild send beyond the interface is
- * put into the interface's own words before the strict endpoints judge it. They know nothing of it, and it loosens none
- * of their rules. `errors` is a tokenErrorHandler.
+ * LOCAL_SERVICE_COMPAT, as a router in front of the endpoints. It rewrites what clients in the wild send into what the
+ * interface asks for. The strict endpoints then check it by all their rules and know nothing of this mode. `errors` is
+ * a tokenErrorHandler.
  */
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
-  router.use(translatePath());
-  router.post(
-    TOKEN_PATH,
-    readFormBody(),
-    express.json({ limit: LARGEST_FORM }),
-    translateTokenRequest(registered),
-  );
+  router.use(rewritePath());
+  const readJson = express.json({ limit: LARGEST_BODY });
+  router.post(TOKEN_PATH, readForm(), readJson, rewriteTokenRequest(registered));
   router.use(errors);
   return router;
 }
 
-/** Leads the other spellings of the authorization and token endpoints' paths to the one of the interface. */
-function translatePath(): RequestHandler {
+function rewritePath(): RequestHandler {
   return (req, _res, next) => {
     const [path = ''] = req.url.split('?', 1);
     req.url = (OTHER_PATHS.get(path) ?? path) + req.url.slice(path.length);
@@ -40,18 +41,78 @@ function translatePath(): RequestHandler {
   };
 }
 
-/**
- * Makes a form of a token request, whether its body was one or JSON, with its credentials in the body, whether they
- * came there or as HTTP Basic. Throws InvalidRequestError for a body that can't be one, or other credentials in
- * each place (RFC 6749 §2.3), and InvalidClientError for a header that isn't HTTP Basic.
- */
-function translateTokenRequest(registered: RegisteredClient): RequestHandler {
+/** Makes a form of a token request, whether its body was a form or JSON, with the credentials in the form. */
+function rewriteTokenRequest(registered: RegisteredClient): RequestHandler {
   return (req, _res, next) => {
-    const form = toFormFields(req.body) ?? toFieldsOfJson(req.body);
+    const form = formFields(req.body) ?? fieldsOfJson(req.body);
     if (form !== undefined) {
       moveCredentials(req, form, registered);
       req.body = form.toString();
     }
     next();
   };
+}
+
+/**
+ * The fields of a token request that came as JSON; null counts as absent. Undefined if there was no JSON. Throws
+ * InvalidRequestError for a body that is no object, or a field that is no string.
+ */
+function fieldsOfJson(body: unknown): URLSearchParams | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  if (Array.isArray(body)) throw new InvalidRequestError('A JSON body must be an object.');
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null || !TOKEN_FIELDS.some((field) => field === name)) continue;
+    if (typeof value !== 'string') throw new InvalidRequestError(`${name} must be a string.`);
+    form.append(name, value);
+  }
+  return form;
+}
+
+/**
+ * Moves the credentials of an `Authorization: Basic` header into the form. Throws InvalidClientError for any other
+ * header, and InvalidRequestError if the form has different credentials (RFC 6749 §2.3).
+ */
+function moveCredentials(req: Request, form: URLSearchParams, registered: RegisteredClient): void {
+  const header = req.get('authorization');
+  if (header === undefined) return;
+  const credentials = parseBasic(header, registered);
+  if (credentials === undefined) {
+    throw new InvalidClientError('The Authorization header is not HTTP Basic with an id and a secret.');
+  }
+  for (const [name, value] of [
+    ['client_id', credentials.clientId],
+    ['client_secret', credentials.clientSecret],
+  ] as const) {
+    const inForm = form.get(name);
+    if (inForm && inForm !== value) {
+      throw new InvalidRequestError(`The Authorization header and the body have another ${name} each.`);
+    }
+    if (!inForm) form.set(name, value);
+  }
+  delete req.headers.authorization;
+}
+
+/**
+ * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 wants id and secret form-encoded in it, which many clients
+ * do not do. The reading that is the registered app's wins.
+ */
+function parseBasic(header: string, registered: RegisteredClient): RegisteredClient | undefined {
+  const encoded = /^Basic +(?<text>[A-Za-z0-9+/]+=*)$/i.exec(header)?.groups?.['text'];
+  if (encoded === undefined) return undefined;
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
+  if (id === undefined || secret === undefined) return undefined;
+  const isPlain = isSameSecret(id, registered.clientId) && isSameSecret(secret, registered.clientSecret);
+  return isPlain
+    ? { clientId: id, clientSecret: secret }
+    : { clientId: decodeForm(id) ?? id, clientSecret: decodeForm(secret) ?? secret };
+}
+
+/** Undefined for text that is not form-encoded. */
+function decodeForm(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,67 +1,83 @@
 import { z } from 'zod';
-import { DEMO_CLIENT, boolean, host, integer, list } from '../config/schema.ts';
 import { ConfigError, readVariables, type Env } from '../config/env.ts';
-
-/** The whole configuration of the local service, checked. */
-export interface LocalServiceConfig {
-  readonly host: string;
-  /** 0 picks a free one. */
-  readonly port: number;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Registered with the app; compared character by character. */
-  readonly redirectUris: readonly string[];
-  /** What the app may ask for; case-sensitive. */
-  readonly scopes: readonly string[];
-  readonly accessTokenSeconds: number;
-  readonly codeSeconds: number;
-  /** How many workspaces the account `demo` has. */
-  readonly workspaces: number;
-  /** Whether a refresh also returns a new refresh token and ends the old one. */
-  readonly rotateRefresh: boolean;
-  /** Whether it also takes what clients in the wild send beyond the interface. */
-  readonly compat: boolean;
-  /** Whether `/_faults` is there, for callers on the same machine. */
-  readonly faults: boolean;
-}
+import { parseRedisUrl } from '../config/redis-url.ts';
+import { DEMO_CLIENT, boolean, host, integer, list, oneOf } from '../config/schema.ts';
 
 const MONTH_SECONDS = 30 * 86_400;
 
-/** What each variable may hold. */
+/** What each variable of the service may hold, with its default. */
 export const localServiceVariables = {
   LOCAL_SERVICE_HOST: host().default('127.0.0.1'),
+  /** 0 picks a free port. */
   LOCAL_SERVICE_PORT: integer(0, 65_535).default(4000),
   LOCAL_SERVICE_CLIENT_ID: printable().default(DEMO_CLIENT.id),
   LOCAL_SERVICE_CLIENT_SECRET: printable().default(DEMO_CLIENT.secret),
+  /** Compared character by character. */
   LOCAL_SERVICE_REDIRECT_URIS: redirectUris().default(['http://localhost:3000/auth/callback']),
+  /** What the app may ask for; case-sensitive. */
   LOCAL_SERVICE_SCOPES: scopes().default(['room:read', 'room:write', 'workspace:read']),
   LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: integer(1, MONTH_SECONDS).default(900),
   LOCAL_SERVICE_CODE_SECONDS: integer(1, 600).default(60),
+  /** How many workspaces the account `demo` has. */
   LOCAL_SERVICE_WORKSPACES: integer(0, 100_000).default(137),
+  /** Whether a refresh also returns a new refresh token and revokes the old one. */
   LOCAL_SERVICE_ROTATE_REFRESH: boolean().default(false),
+  /** Whether the service also accepts what clients in the wild send beyond the interface. */
   LOCAL_SERVICE_COMPAT: boolean().default(false),
+  /** Whether clients on the same machine can set faults at `/_faults`. */
   LOCAL_SERVICE_FAULTS: boolean().default(false),
 } as const;
 
-/** Those that may be given as the path of a file, in a variable with `_FILE` at its end. */
-export const localServiceFiles = ['LOCAL_SERVICE_CLIENT_SECRET'] as const;
+const PROCESS_VARIABLES = {
+  ...localServiceVariables,
+  REDIS_URL: redisUrl().optional(),
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+} as const;
+
+type Values = {
+  readonly [Name in keyof typeof localServiceVariables]: z.output<(typeof localServiceVariables)[Name]>;
+};
+
+/** The whole configuration of the local service, checked. */
+export type LocalServiceConfig = Readonly<ReturnType<typeof toConfig>>;
 
 /**
- * Reads the `LOCAL_SERVICE_*` variables; an empty one counts as unset. Throws a ConfigError that lists
- * every problem at once, by variable name and without a value.
+ * Reads the `LOCAL_SERVICE_*` variables; an empty one counts as unset. Throws a ConfigError that lists every problem at
+ * once, by variable name and without a value.
  */
 export function loadLocalServiceConfig(env: Env): LocalServiceConfig {
-  const reading = readVariables(localServiceVariables, env, localServiceFiles);
-  if (reading.problems.length > 0) throw new ConfigError(reading.problems);
-  // Without a problem none is missing.
-  const values = reading.values as Required<typeof reading.values>;
+  const { values, problems } = readVariables(localServiceVariables, env, ['LOCAL_SERVICE_CLIENT_SECRET']);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return toConfig(values as Values); // complete, because there is no problem
+}
+
+/**
+ * Reads what the local service needs as a process: its configuration, `REDIS_URL` (or `REDIS_URL_FILE`) and
+ * `LOG_LEVEL`. Without `redisUrl` it starts a private Redis. Throws a ConfigError with every problem at once.
+ */
+export function loadProcessSettings(env: Env): {
+  readonly config: LocalServiceConfig;
+  readonly redisUrl?: string;
+  readonly logLevel: string;
+} {
+  const files = ['REDIS_URL', 'LOCAL_SERVICE_CLIENT_SECRET'] as const;
+  const { values, problems } = readVariables(PROCESS_VARIABLES, env, files);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return {
+    config: toConfig(values as Values),
+    logLevel: values.LOG_LEVEL ?? 'info',
+    ...(values.REDIS_URL !== undefined && { redisUrl: values.REDIS_URL }),
+  };
+}
+
+function toConfig(values: Values) {
   return {
     host: values.LOCAL_SERVICE_HOST,
     port: values.LOCAL_SERVICE_PORT,
     clientId: values.LOCAL_SERVICE_CLIENT_ID,
     clientSecret: values.LOCAL_SERVICE_CLIENT_SECRET,
     redirectUris: values.LOCAL_SERVICE_REDIRECT_URIS,
-    scopes: values.LOCAL_SERVICE_SCOPES,
+    scopes: values.LOCAL_SERVICE_SCOPES as readonly string[],
     accessTokenSeconds: values.LOCAL_SERVICE_ACCESS_TOKEN_SECONDS,
     codeSeconds: values.LOCAL_SERVICE_CODE_SECONDS,
     workspaces: values.LOCAL_SERVICE_WORKSPACES,
@@ -91,4 +107,14 @@ function scopes() {
       (names) => names.length > 0 && names.every((name) => /^[A-Za-z][\w.-]*:(?:read|write)$/.test(name)),
       'must be scopes of the form resource:read or resource:write, with spaces between them',
     );
+}
+
+function redisUrl() {
+  return z.string().superRefine((url, context) => {
+    try {
+      parseRedisUrl(url);
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : 'is malformed');
+    }
+  });
 }

@@ -1,18 +1,66 @@
-import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import { PROBLEMS, StoreUnavailableError } from '../errors.ts';
+import { requestId } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
-import { ServiceError, answerErrors } from './service-errors.ts';
+import type { Pages } from './pages.ts';
+import { LARGEST_BODY } from './request-parameters.ts';
 
-/** Answers in the shape of the API's errors: `{"code","message","details":[]}`. */
-export function apiErrorHandler(log: Logger): ErrorRequestHandler {
-  return answerErrors(log, (error, _req, res) => sendApiError(res, error));
+/** An error in the terms of the service's interface. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly status: number;
+  /** One of the API's codes. */
+  readonly code: string;
+  readonly title: string;
+  /** What the client reads: the `message` of the API, or a line on a page. */
+  readonly detail: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    code: string,
+    title: string,
+    options: { detail?: string; headers?: Readonly<Record<string, string>>; cause?: unknown } = {},
+  ) {
+    super(title, { cause: options.cause });
+    this.status = status;
+    this.code = code;
+    this.title = title;
+    this.detail = options.detail ?? title;
+    this.headers = options.headers ?? {};
+  }
 }
 
-/** Answers with the error in the API's shape. */
+/** The three forms of errors: JSON of the API, a page for browsers, and an OAuth error of the token endpoint. */
+export interface ErrorHandlers {
+  readonly api: ErrorRequestHandler;
+  readonly page: ErrorRequestHandler;
+  readonly token: ErrorRequestHandler;
+}
+
+/** Responds with errors in the API's shape: `{"code","message","details":[]}`. */
+export function apiErrorHandler(log: Logger): ErrorRequestHandler {
+  return errorHandler(log, (error, _req, res) => sendApiError(res, error));
+}
+
+/** Responds with errors as pages, for browsers. */
+export function pageErrorHandler(log: Logger, pages: Pages): ErrorRequestHandler {
+  return errorHandler(log, (error, req, res) => {
+    // While Redis is down, the same address may work again in a moment.
+    const retryAt = error.status === 503 ? req.originalUrl : undefined;
+    res
+      .status(error.status)
+      .set(error.headers)
+      .send(pages.failure(error, requestId(res), retryAt));
+  });
+}
+
+/** Responds with the error in the API's shape. */
 export function sendApiError(res: Response, { status, headers, code, detail }: ServiceError): void {
   res.status(status).set(headers).json({ code, message: detail, details: [] });
 }
 
-/** Answers 405 with the methods that do work. */
+/** Responds with 405 and the methods that this path takes. */
 export function refuseMethod(allowed: string): RequestHandler {
   return () => {
     throw new ServiceError(405, 'METHOD_NOT_ALLOWED', 'This path does not take that method', {
@@ -21,9 +69,47 @@ export function refuseMethod(allowed: string): RequestHandler {
   };
 }
 
-/** Answers 404 to every path of the API that nothing else took. */
+/** Responds with 404 to every path that no route has taken. */
 export function refusePath(): RequestHandler {
   return () => {
     throw new ServiceError(404, 'PATH_NOT_FOUND', 'There is nothing at this path');
   };
+}
+
+/**
+ * Turns any error into one that this service may show, and passes it to `send`. A failure of Redis is a 503 with
+ * `Retry-After`. An unknown error is a 500 that reveals nothing of its cause; the log has the cause.
+ */
+function errorHandler(
+  log: Logger,
+  send: (error: ServiceError, req: Request, res: Response) => void,
+): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    const serviceError = toServiceError(error);
+    if (serviceError.status >= 500) {
+      const cause = error instanceof StoreUnavailableError ? error.cause : error; // its message speaks of sessions
+      log.error({ requestId: requestId(res), err: cause }, 'request failed');
+    }
+    if (res.headersSent) next(error);
+    else send(serviceError, req, res);
+  };
+}
+
+function toServiceError(error: unknown): ServiceError {
+  if (error instanceof StoreUnavailableError) {
+    return new ServiceError(503, 'INTERNAL_SERVER_ERROR', 'The service is briefly unavailable', {
+      detail: 'Try again in a moment.',
+      headers: error.headers,
+    });
+  }
+  if (error instanceof ServiceError) return error;
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
+  if (status === 413) {
+    const title = `The body is larger than the ${LARGEST_BODY} that are taken`;
+    return new ServiceError(413, 'REQUEST_TOO_LARGE', title);
+  }
+  if (status >= 400 && status < 500) {
+    return new ServiceError(status, 'REQUEST_INVALID', 'The request can’t be read');
+  }
+  return new ServiceError(500, 'INTERNAL_SERVER_ERROR', PROBLEMS.internal_error.title);
 }

@@ -1,38 +1,39 @@
+import { createServer, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import express from 'express';
-import type { Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import { createAccessLog } from '../http/access-log.ts';
+import type { BoundPort } from '../http/listening.ts';
+import { createRender } from '../http/templates.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { createRender } from '../http/templates.ts';
-import { createAccessTokens } from './oauth-store.ts';
-import { apiErrorHandler, refusePath } from './error-responses.ts';
-import { createAuthorizationCodes } from './authorization-codes.ts';
-import { authorizationEndpoint } from './authorization-endpoint.ts';
-import { createGrantGuard } from './bearer-token.ts';
+import { API_PATH, apiRoutes } from './api.ts';
+import { AUTHORIZATION_PATH, authorizationEndpoint } from './authorization-endpoint.ts';
 import { createBrowserSignIn } from './browser-sign-in.ts';
-import { compatibility } from './compat.ts';
-import { everyRequest, ignoreValidators } from './every-request.ts';
-import { createFaultStore } from './faults/fault-store.ts';
-import { faultsInFront } from './faults/faults.ts';
-import { faultsSwitchedOff } from './faults/faults-endpoint.ts';
-import { createGrants } from './grants.ts';
-import { createPageReader } from './pagination.ts';
+import { PATH_WITHOUT_SLASH, compatibility } from './compat.ts';
 import type { LocalServiceConfig } from './config.ts';
-import { pageErrorHandler } from './page-errors.ts';
-import { createPageTokens } from './page-token.ts';
+import {
+  ServiceError,
+  apiErrorHandler,
+  pageErrorHandler,
+  refusePath,
+  type ErrorHandlers,
+} from './error-responses.ts';
+import { createFaultStore } from './faults/fault-store.ts';
+import { faultsEndpoint, faultsSwitchedOff } from './faults/faults-endpoint.ts';
+import { injectFaults } from './faults/inject-faults.ts';
+import { createOAuthStore } from './oauth-store.ts';
 import { createPages } from './pages.ts';
-import { createRefreshTokens } from './refresh-tokens.ts';
+import { createPageReader } from './pagination.ts';
 import { createSeedWorkspaces } from './seed/workspaces.ts';
-import { API_PATH, AUTHORIZATION_PATH, OAUTH_PATH } from './service-paths.ts';
 import { tokenEndpoint, tokenErrorHandler } from './token-endpoint.ts';
-import { workspaceRoutes } from './api.ts';
 
 const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', import.meta.url));
+const DRAIN_MS = 2_000;
 
 /**
- * The local service: a strict implementation of the service's whole interface over seed data, with all its state in
- * Redis. `now` is the clock in milliseconds, by which codes and tokens expire. While Redis is away, what needs it
- * is answered with 503.
+ * Creates the local service: a strict implementation of the service's whole interface over seed data. All its state is
+ * in Redis; while Redis is down, requests that need it get 503. Codes and tokens expire by `now`, in milliseconds.
  */
 export function createLocalService(
   config: LocalServiceConfig,
@@ -40,21 +41,18 @@ export function createLocalService(
   log: Logger,
   now: () => number = Date.now,
 ): Express {
-  const grants = createGrants(redis);
-  const codes = createAuthorizationCodes(redis, config.codeSeconds, now);
-  const accessTokens = createAccessTokens(redis, grants, config.accessTokenSeconds, now);
-  const refreshTokens = createRefreshTokens(redis, now);
-  const signIn = createBrowserSignIn(redis, config.compat ? OAUTH_PATH : AUTHORIZATION_PATH);
+  const store = createOAuthStore(redis, config, now);
+  const signIn = createBrowserSignIn(redis, config.compat ? PATH_WITHOUT_SLASH : AUTHORIZATION_PATH);
   const render = createRender();
   const pages = createPages(render, config);
-  const errors = {
+  const errors: ErrorHandlers = {
     page: pageErrorHandler(log, pages),
     api: apiErrorHandler(log),
     token: tokenErrorHandler(log, config.compat),
   };
 
   const app = express();
-  // Express's own last resort would put the stack into the answer.
+  // Otherwise Express's own last error handler would send the stack.
   app.set('env', 'production');
   app.disable('x-powered-by');
   app.disable('etag');
@@ -62,30 +60,82 @@ export function createLocalService(
   app.enable('strict routing');
   app.enable('case sensitive routing');
 
-  app.use(everyRequest(log));
-
+  app.use(logAndNeverStore(log), securityHeaders(), refuseFragment);
   app.get('/local-service.css', (_req, res) => {
     res.sendFile(STYLESHEET);
   });
-  app.use(ignoreValidators());
+  app.use(ignoreValidators);
   app.get('/', (_req, res) => void res.send(pages.home()));
   app.get('/healthz', (_req, res) => void res.json({ status: 'ok' }));
 
   if (config.compat) app.use(compatibility(config, errors.token));
   if (config.faults) {
-    const parts = { grants, codes, accessTokens, refreshTokens, now };
-    app.use(faultsInFront(createFaultStore(redis), parts, render, errors, log));
+    const faults = createFaultStore(redis);
+    app.use(injectFaults(faults, store, errors, log, now));
+    app.use(faultsEndpoint(faults, render, errors));
   } else {
     app.use(faultsSwitchedOff(errors));
   }
-  app.use(authorizationEndpoint({ registration: config, grants, codes, signIn, pages }, errors.page));
-  app.use(tokenEndpoint(config, { grants, codes, accessTokens, refreshTokens }, errors.token, now));
-  const readPage = createPageReader(createPageTokens(redis, now));
-  app.use(
-    API_PATH,
-    workspaceRoutes(createSeedWorkspaces(config.workspaces), createGrantGuard(accessTokens), readPage),
-  );
+  app.use(authorizationEndpoint({ registration: config, store, signIn, pages }, errors.page));
+  app.use(tokenEndpoint(config, store, errors.token, now));
+  const seed = createSeedWorkspaces(config.workspaces);
+  app.use(API_PATH, apiRoutes(seed, store.accessTokens, createPageReader(redis, now)));
   app.use('/api', refusePath(), errors.api);
   app.use(refusePath(), errors.page);
   return app;
 }
+
+/** Serves on a bound port. Disposal lets requests in progress finish, for two seconds at most. */
+export async function serve(listener: RequestListener, bound: BoundPort): Promise<AsyncDisposable> {
+  const server = createServer(listener);
+  await bound.handOver(server);
+  return {
+    async [Symbol.asyncDispose]() {
+      const timeout = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+      await new Promise((resolve) => server.close(resolve));
+      clearTimeout(timeout);
+      server.closeAllConnections(); // close() does not wait for connections from before the server was up
+    },
+  };
+}
+
+function logAndNeverStore(log: Logger): RequestHandler {
+  const accessLog = createAccessLog({ log });
+  return (req, res, next) => {
+    accessLog.track(req, res, req.originalUrl);
+    res.set('cache-control', 'no-store');
+    next();
+  };
+}
+
+/** Allows no script, no frame and no foreign source. */
+function securityHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      // Without form-action: Chromium would apply it to the redirect after a form, which leads to the app.
+      directives: {
+        defaultSrc: ["'none'"],
+        styleSrc: ["'self'"],
+        baseUri: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+    xFrameOptions: { action: 'deny' },
+    // The service speaks http on the developer's own machine.
+    strictTransportSecurity: false,
+  });
+}
+
+/** A target has no fragment (RFC 9112 §3.2), but Express would serve the part before it. */
+const refuseFragment: RequestHandler = (req, _res, next) => {
+  if (req.originalUrl.includes('#'))
+    throw new ServiceError(400, 'REQUEST_INVALID', 'The path has a fragment');
+  next();
+};
+
+/** Keeps Express from comparing `If-None-Match: *` with responses that have no validator (RFC 9110 §13.1.2). */
+const ignoreValidators: RequestHandler = (req, _res, next) => {
+  delete req.headers['if-none-match'];
+  next();
+};

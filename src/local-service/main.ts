@@ -1,22 +1,21 @@
 import { readDotEnv, type Env } from '../config/env.ts';
+import { parseRedisUrl } from '../config/redis-url.ts';
 import { bindPort } from '../http/listening.ts';
 import { createLog } from '../observability/logger.ts';
 import { exitCodeOf, untilSignal } from '../process.ts';
-import { startPrivateRedis } from '../redis/private-redis.ts';
 import { closeRedis, createRedis, redisReady } from '../redis/client.ts';
-import { parseRedisUrl } from '../config/redis-url.ts';
-import { createLocalService } from './local-service.ts';
-import { loadProcessSettings } from './process-settings.ts';
-import { serve } from './serving.ts';
+import { startPrivateRedis } from '../redis/private-redis.ts';
+import { loadProcessSettings } from './config.ts';
+import { createLocalService, serve } from './local-service.ts';
 
-/** The local service alone: starts, serves until `ended`, closes everything. */
+/** Runs the local service alone until `ended`, then closes everything. */
 async function run(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config, redisUrl, logLevel } = loadProcessSettings(env);
   const log = createLog(logLevel);
   await using bound = await bindPort(config.host, config.port, 'LOCAL_SERVICE_');
   await using privateRedis = redisUrl === undefined ? await startPrivateRedis() : null;
   const redis = createRedis(parseRedisUrl(redisUrl ?? privateRedis?.url ?? ''), log);
-  // An own Redis may come later: until then, what needs it is answered with 503.
+  // Start without Redis if REDIS_URL names one that is down: requests that need it get 503 until it is up.
   await redisReady(redis).catch(() => {});
   await using _redis = { [Symbol.asyncDispose]: async () => closeRedis(redis) };
 

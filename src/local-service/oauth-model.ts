@@ -1,58 +1,55 @@
+import { createHash } from 'node:crypto';
 import OAuth2Server from '@node-oauth/oauth2-server';
-import type { AccessTokens } from './oauth-store.ts';
-import type { AuthorizationCodes, CodeRecord } from './authorization-codes.ts';
-import type { Grants } from './grants.ts';
-import { requireVerifier } from './pkce.ts';
-import type { RefreshTokens } from './refresh-tokens.ts';
-import { sameSecret } from './secrets.ts';
-import type { TokenRequest } from './token-request.ts';
+import type { LocalServiceConfig } from './config.ts';
+import type { CodeRecord, OAuthStore } from './oauth-store.ts';
+import { isSameSecret } from './secrets.ts';
 
 const { InvalidClientError, InvalidGrantError, InvalidRequestError, UnsupportedGrantTypeError } =
   OAuth2Server;
 
-/** Everything the grants of OAuth are kept in. */
-export interface OAuthStore {
-  readonly grants: Grants;
-  readonly codes: AuthorizationCodes;
-  readonly accessTokens: AccessTokens;
-  readonly refreshTokens: RefreshTokens;
-}
-
 /** The one registered app. */
-export interface RegisteredClient {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+export type RegisteredClient = Pick<LocalServiceConfig, 'clientId' | 'clientSecret'>;
+
+/** The fields of a token request that mean something here. The service ignores any other (RFC 6749 §3.2). */
+export const TOKEN_FIELDS = [
+  'client_id',
+  'client_secret',
+  'grant_type',
+  'redirect_uri',
+  'code',
+  'code_verifier',
+  'refresh_token',
+] as const;
+
+/** The fields that were sent with a value. A field without one counts as absent (RFC 6749 §3.2). */
+export type TokenRequest = Partial<Record<(typeof TOKEN_FIELDS)[number], string>>;
 
 type Model = OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel;
 
-/** The library's "user" is only passed through: here it is the grant, from which user and scopes follow. */
+/** The library only passes its "user" through. Here it is the grant, which names the user and the scopes. */
 type GrantUser = OAuth2Server.User & { readonly grantId: string };
 
 type FoundCode = OAuth2Server.AuthorizationCode & { readonly record: CodeRecord };
 
-/** The library would judge expiry by its own clock; ours has judged it before. */
+/** Keeps the library from judging expiry by its own clock. The model has judged it by `now` before. */
 const NEVER = new Date(8.64e15);
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /**
- * The model of @node-oauth/oauth2-server for one token request. The library brings the two grants, their steps
- * and its own second look at each; the model brings the store, and judges first what the library would answer with
- * another error than the interface, or too late. Rejects with StoreUnavailableError where Redis is away.
+ * Creates the model of @node-oauth/oauth2-server for one token request. The library runs the steps of the two grants.
+ * The model brings the store, and first refuses whatever the library would refuse too late or with another error than
+ * the interface's. Rejects with StoreUnavailableError while Redis is down.
  */
 export function createOAuthModel(
   registered: RegisteredClient,
   store: OAuthStore,
-  request: TokenRequest,
+  request: Readonly<TokenRequest>,
   now: () => number,
 ): Model {
-  const client: OAuth2Server.Client = {
-    id: registered.clientId,
-    grants: GRANT_TYPES,
-  };
+  const client: OAuth2Server.Client = { id: registered.clientId, grants: GRANT_TYPES };
 
-  /** The grant that a code or a refresh token stands for, where it is still one of this app. */
+  /** Checks that the grant behind a code or refresh token still stands and belongs to this app. */
   const requireGrant = async (grantId: string): Promise<void> => {
     const grant = await store.grants.find(grantId);
     if (grant === undefined) throw new InvalidGrantError('What the user allowed was revoked.');
@@ -60,7 +57,7 @@ export function createOAuthModel(
       throw new InvalidGrantError('It was issued to another client.');
   };
 
-  /** Someone else has had this code (RFC 6749 §4.1.2): nothing that came of it can be trusted. */
+  /** Revokes the grant of a replayed code (RFC 6749 §4.1.2): a code that two parties know may have been stolen. */
   const revokeReplayed = async ({ grantId }: CodeRecord): Promise<Error> => {
     await store.grants.revoke(grantId);
     return new InvalidGrantError('The authorization code was already used; what it gave is revoked.');
@@ -68,9 +65,9 @@ export function createOAuthModel(
 
   return {
     async getClient(id, secret) {
-      const known = sameSecret(id, registered.clientId) && sameSecret(secret, registered.clientSecret);
+      const known = isSameSecret(id, registered.clientId) && isSameSecret(secret, registered.clientSecret);
       if (!known) throw new InvalidClientError('The client_id is unknown, or this is not its client_secret.');
-      // Judged here, where the client is known: the library knows more grants, and takes an odd name for malformed.
+      // The library supports more grants than the interface, and calls a name with odd characters malformed.
       if (request.grant_type !== undefined && !GRANT_TYPES.includes(request.grant_type)) {
         throw new UnsupportedGrantTypeError('Use authorization_code or refresh_token.');
       }
@@ -82,7 +79,7 @@ export function createOAuthModel(
       const record = await store.codes.find(code);
       if (record === undefined) throw new InvalidGrantError('The authorization code is invalid.');
       await requireGrant(record.grantId);
-      if (await store.codes.isSpent(code)) throw await revokeReplayed(record);
+      if (await store.codes.isUsed(code)) throw await revokeReplayed(record);
       if (now() >= record.expiresAt) throw new InvalidGrantError('The authorization code has expired.');
       if (request.redirect_uri !== record.redirectUri) {
         throw new InvalidGrantError('redirect_uri is not the one of the authorization request.');
@@ -103,8 +100,8 @@ export function createOAuthModel(
     },
 
     async revokeAuthorizationCode(code) {
-      // Somebody may have spent it since it was found.
-      if (!(await store.codes.claim(code.authorizationCode))) {
+      // Another request may have used the code since getAuthorizationCode found it.
+      if (!(await store.codes.use(code.authorizationCode))) {
         throw await revokeReplayed((code as FoundCode).record);
       }
       return true;
@@ -119,7 +116,7 @@ export function createOAuthModel(
       return { refreshToken, client, user: { grantId } };
     },
 
-    revokeToken: (token) => store.refreshTokens.end(token.refreshToken),
+    revokeToken: (token) => store.refreshTokens.revoke(token.refreshToken),
 
     async saveToken(token, _client, user) {
       const { grantId } = user as GrantUser;
@@ -131,8 +128,30 @@ export function createOAuthModel(
       return { accessToken, client, user, ...(refreshToken !== undefined && { refreshToken }) };
     },
 
-    // Asked for by the types and the endpoints of the library that aren't used: ours need rules it doesn't know.
+    // The library's types require these two. Only its endpoints for authorization and API requests call them, and
+    // this service has its own.
     getAccessToken: async () => null,
     saveAuthorizationCode: async () => null,
   };
+}
+
+const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/; // RFC 7636 §4.1
+
+/**
+ * Throws InvalidGrantError for a verifier that does not match the challenge (RFC 7636 §4.6), or if one comes without
+ * the other (RFC 9700 §4.8.2). The library checks the verifier only after it has used the code up, but a faulty request
+ * must not cost the app its code.
+ */
+function requireVerifier(challenge: string | undefined, verifier: string | undefined): void {
+  if (challenge === undefined) {
+    if (verifier === undefined) return;
+    throw new InvalidGrantError('The authorization request had no code_challenge: send no code_verifier.');
+  }
+  if (verifier === undefined) {
+    throw new InvalidGrantError('code_verifier is missing: the authorization request had a code_challenge.');
+  }
+  const actual = createHash('sha256').update(verifier).digest('base64url');
+  if (!CODE_VERIFIER.test(verifier) || !isSameSecret(actual, challenge)) {
+    throw new InvalidGrantError('code_verifier does not match the code_challenge.');
+  }
 }

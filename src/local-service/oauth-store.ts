@@ -1,8 +1,32 @@
-import { fromStore } from '../redis/client.ts';
-import type { RedisClient } from '../redis/client.ts';
-import type { Grant, Grants } from './grants.ts';
-import { REMEMBER_SPENT_SECONDS } from './lifetimes.ts';
-import { newSecret, secretKey } from './secrets.ts';
+import { fromStore, type RedisClient } from '../redis/client.ts';
+import type { LocalServiceConfig } from './config.ts';
+import { newSecret, secretKey, storeKey } from './secrets.ts';
+
+const DAY_SECONDS = 86_400;
+
+/** Used codes and expired tokens stay known for this long, so that their errors can say "used" or "expired". */
+const REMEMBER_SECONDS = DAY_SECONDS;
+
+/** A refresh token, and the grant behind it, ends after this long without use. */
+export const REFRESH_IDLE_SECONDS = 90 * DAY_SECONDS;
+
+/** What a user allowed the app. Codes and tokens point at their grant, so that revoking it ends them all at once. */
+export interface Grant {
+  /** The app that the user allowed. Another app's codes and tokens never belong to this grant (interface, section 7). */
+  readonly clientId: string;
+  readonly userId: string;
+  readonly scopes: readonly string[];
+}
+
+/** What an authorization code stands for (RFC 6749 §4.1.2). */
+export interface CodeRecord {
+  readonly grantId: string;
+  readonly redirectUri: string;
+  /** S256 challenge (RFC 7636 §4.2). A code with a challenge is exchanged only with its verifier. */
+  readonly codeChallenge?: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
 
 interface AccessTokenRecord {
   readonly grantId: string;
@@ -11,55 +35,148 @@ interface AccessTokenRecord {
   readonly isRevoked?: true;
 }
 
-/** What is known of an access token that came with a call. */
+interface RefreshTokenRecord {
+  readonly grantId: string;
+  /** Milliseconds since the epoch; every use moves it on. */
+  readonly idleUntil: number;
+}
+
+/** What the service knows of an access token that came with a request. */
 type AccessTokenCheck =
   { readonly state: 'valid'; readonly grant: Grant } | { readonly state: 'expired' | 'revoked' | 'unknown' };
 
-export interface AccessTokens {
-  /** Resolves to a new access token under the grant. */
-  issue(grantId: string): Promise<string>;
-  /** Judges a token by the clock and by its grant; a revoked grant is found out before an expiry. */
-  check(token: string): Promise<AccessTokenCheck>;
-  /** Resolves to the id of the token's grant, whether that still stands or not. */
-  grantOf(token: string): Promise<string | undefined>;
-  /** Ends this token alone. */
-  revoke(token: string): Promise<void>;
+export type OAuthStore = ReturnType<typeof createOAuthStore>;
+type Grants = ReturnType<typeof createGrants>;
+
+/**
+ * Keeps grants, authorization codes, access tokens and refresh tokens in Redis, under hashes of the secrets. `now` is
+ * the clock in milliseconds. Every method rejects with StoreUnavailableError while Redis is down.
+ */
+export function createOAuthStore(
+  redis: RedisClient,
+  config: Pick<LocalServiceConfig, 'accessTokenSeconds' | 'codeSeconds'>,
+  now: () => number,
+) {
+  const grants = createGrants(redis);
+  return {
+    grants,
+    codes: createAuthorizationCodes(redis, config.codeSeconds, now),
+    accessTokens: createAccessTokens(redis, grants, config.accessTokenSeconds, now),
+    refreshTokens: createRefreshTokens(redis, now),
+  };
 }
 
-/** Access tokens in Redis, as hashes. Every method rejects with StoreUnavailableError where Redis is away. */
-export function createAccessTokens(
+function createGrants(redis: RedisClient) {
+  const key = (id: string) => storeKey('grant', id);
+  return {
+    /** Records a user's consent and resolves to the grant's id. The grant is short-lived until `keep` is called. */
+    async create(grant: Grant): Promise<string> {
+      const id = newSecret();
+      await fromStore(redis.set(key(id), JSON.stringify(grant), 'EX', REMEMBER_SECONDS));
+      return id;
+    },
+    /** Resolves to undefined for a grant that was revoked or has expired. */
+    find: async (id: string) => readJson<Grant>(redis, key(id)),
+    /** Restarts the grant's idle time. Never revives a revoked grant. */
+    async keep(id: string): Promise<void> {
+      await fromStore(redis.expire(key(id), REFRESH_IDLE_SECONDS));
+    },
+    async revoke(id: string): Promise<void> {
+      await fromStore(redis.del(key(id)));
+    },
+  };
+}
+
+function createAuthorizationCodes(redis: RedisClient, codeSeconds: number, now: () => number) {
+  const key = (code: string) => secretKey('code', code);
+  const usedKey = (code: string) => secretKey('used-code', code);
+  return {
+    /** Resolves to a new code for the browser to carry. */
+    async issue(code: Omit<CodeRecord, 'expiresAt'>): Promise<string> {
+      const secret = newSecret();
+      const record: CodeRecord = { ...code, expiresAt: now() + codeSeconds * 1_000 };
+      // The record outlives the code: a replay within the day must still find the grant that it revokes.
+      const seconds = codeSeconds + REMEMBER_SECONDS;
+      await fromStore(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
+      return secret;
+    },
+    /** Resolves to undefined for a code that was never issued or is forgotten. Does not use the code up. */
+    find: async (code: string) => readJson<CodeRecord>(redis, key(code)),
+    isUsed: async (code: string) => (await fromStore(redis.exists(usedKey(code)))) === 1,
+    /** Uses the code up. Resolves to true for exactly one caller, over any number of processes. */
+    async use(code: string): Promise<boolean> {
+      // This mark outlives the record. Otherwise a used code could look unused for a moment.
+      const seconds = codeSeconds + 2 * REMEMBER_SECONDS;
+      return (await fromStore(redis.set(usedKey(code), '1', 'EX', seconds, 'NX'))) === 'OK';
+    },
+  };
+}
+
+function createAccessTokens(
   redis: RedisClient,
   grants: Grants,
   accessTokenSeconds: number,
   now: () => number,
-): AccessTokens {
+) {
   const key = (token: string) => secretKey('access-token', token);
-  const find = async (token: string): Promise<AccessTokenRecord | undefined> => {
-    const text = await fromStore(redis.get(key(token)));
-    return text === null ? undefined : (JSON.parse(text) as AccessTokenRecord);
-  };
-
+  const find = async (token: string) => readJson<AccessTokenRecord>(redis, key(token));
   return {
-    async issue(grantId) {
+    /** Resolves to a new access token under the grant. */
+    async issue(grantId: string): Promise<string> {
       const secret = newSecret();
       const record: AccessTokenRecord = { grantId, expiresAt: now() + accessTokenSeconds * 1_000 };
-      const seconds = accessTokenSeconds + REMEMBER_SPENT_SECONDS;
+      const seconds = accessTokenSeconds + REMEMBER_SECONDS;
       await fromStore(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
       return secret;
     },
-    async check(token) {
+    /** Checks a token against its grant and the clock. A token that is both revoked and expired counts as revoked. */
+    async check(token: string): Promise<AccessTokenCheck> {
       const record = await find(token);
       if (record === undefined) return { state: 'unknown' };
       const grant = await grants.find(record.grantId);
       if (grant === undefined || record.isRevoked) return { state: 'revoked' };
       return now() < record.expiresAt ? { state: 'valid', grant } : { state: 'expired' };
     },
-    grantOf: async (token) => (await find(token))?.grantId,
-    async revoke(token) {
+    /** Resolves to the id of the token's grant, even of a revoked one. */
+    grantOf: async (token: string) => (await find(token))?.grantId,
+    /** Revokes this token alone; its grant stays. */
+    async revoke(token: string): Promise<void> {
       const record = await find(token);
       if (record === undefined) return;
       const revoked = JSON.stringify({ ...record, isRevoked: true } satisfies AccessTokenRecord);
       await fromStore(redis.set(key(token), revoked, 'KEEPTTL', 'XX'));
     },
   };
+}
+
+function createRefreshTokens(redis: RedisClient, now: () => number) {
+  const key = (token: string) => secretKey('refresh', token);
+  const toRecord = (grantId: string): string => {
+    const record: RefreshTokenRecord = { grantId, idleUntil: now() + REFRESH_IDLE_SECONDS * 1_000 };
+    return JSON.stringify(record);
+  };
+  return {
+    /** Resolves to a new refresh token under the grant. */
+    async issue(grantId: string): Promise<string> {
+      const secret = newSecret();
+      await fromStore(redis.set(key(secret), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS));
+      return secret;
+    },
+    /** Resolves to the id of the token's grant; undefined for a token that is unknown, revoked or expired. */
+    async find(token: string): Promise<string | undefined> {
+      const record = await readJson<RefreshTokenRecord>(redis, key(token));
+      return record !== undefined && now() < record.idleUntil ? record.grantId : undefined;
+    },
+    /** Restarts the token's idle time. Never revives a revoked token. */
+    async keep(token: string, grantId: string): Promise<void> {
+      await fromStore(redis.set(key(token), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS, 'XX'));
+    },
+    /** Revokes the token. Resolves to true for exactly one caller, over any number of processes. */
+    revoke: async (token: string) => (await fromStore(redis.del(key(token)))) === 1,
+  };
+}
+
+async function readJson<T>(redis: RedisClient, key: string): Promise<T | undefined> {
+  const text = await fromStore(redis.get(key));
+  return text === null ? undefined : (JSON.parse(text) as T);
 }

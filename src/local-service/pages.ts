@@ -1,79 +1,79 @@
 import type { Render } from '../http/templates.ts';
-import type { Account } from './accounts.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
+import type { Account } from './browser-sign-in.ts';
 import type { LocalServiceConfig } from './config.ts';
-import { toScopeWords } from './scope-words.ts';
-import type { ServiceError } from './service-errors.ts';
+import type { ServiceError } from './error-responses.ts';
 
-/** The service's pages, each as HTML. */
-export interface Pages {
-  /** Says what this is. */
-  home(): string;
-  /** `here` is where the form goes, `refusedUser` the user name of an attempt that failed, to be shown again. */
-  signIn(here: string, formToken: string, refusedUser?: string): string;
-  consent(here: string, formToken: string, account: Account, request: AuthorizationRequest): string;
-  /** For a request that names no place that could be redirected to. */
-  untrusted(detail: string): string;
-  /** For a form that can't be taken; `here` is the address that shows it anew. */
-  staleForm(here: string): string;
-  /** For a form without its button; `here` is the address that shows it anew. */
-  noChoice(here: string): string;
-  /** `here` is the address to try again, where that may help. */
-  failure(error: ServiceError, requestId: string, here?: string): string;
-}
+export type Pages = ReturnType<typeof createPages>;
 
-/** Pages that speak of the registered app. */
+/** Renders the service's pages as HTML. `address` is where a page's form goes, or the page that shows it again. */
 export function createPages(
   render: Render,
   { clientId, compat, faults }: Pick<LocalServiceConfig, 'clientId' | 'compat' | 'faults'>,
-): Pages {
+) {
   return {
     home: () => render('local-service/home', { title: 'The local service', clientId, compat, faults }),
-    signIn: (here, formToken, refusedUser) =>
+    /** After a failed attempt, `refusedUser` is the user name to show again. */
+    signIn: (address: string, formToken: string, refusedUser?: string) =>
       render('local-service/sign-in', {
         title: 'Sign in',
         clientId,
-        here,
+        address,
         formToken,
         refused: refusedUser !== undefined,
         user: refusedUser ?? '',
       }),
-    consent: (here, formToken, account, request) =>
+    consent: (address: string, formToken: string, account: Account, request: AuthorizationRequest) =>
       render('local-service/consent', {
         title: `Allow ${clientId}?`,
         clientId,
-        here,
+        address,
         formToken,
         name: `${account.firstName} ${account.lastName}`,
         user: account.id,
         initials: `${account.firstName.charAt(0)}${account.lastName.charAt(0)}`,
-        scopes: request.scopes.map(toScopeWords),
+        scopes: request.scopes.map((scope) => ({ scope, words: toWords(scope) })),
         returnsTo: new URL(request.redirectUri).host,
       }),
-    untrusted: (detail) =>
+    /** For a request without a redirect target that can be trusted. */
+    untrusted: (detail: string) =>
       render('local-service/error', {
         title: 'The app sent you here with a faulty request',
         detail,
         hint: 'You were not sent back to it: where it wants you to go can’t be trusted.',
       }),
-    staleForm: (here) =>
+    staleForm: (address: string) =>
       render('local-service/error', {
         title: 'This form has expired',
         detail: 'It belongs to another sign-in, or your browser keeps no cookies from this service.',
-        way: { href: here, label: 'Start again' },
+        way: { href: address, label: 'Start again' },
       }),
-    noChoice: (here) =>
+    /** For a form without its button. */
+    noChoice: (address: string) =>
       render('local-service/error', {
         title: 'Nothing was chosen',
         detail: 'Neither of the buttons came with the form, or both did.',
-        way: { href: here, label: 'Choose again' },
+        way: { href: address, label: 'Choose again' },
       }),
-    failure: ({ title, detail }, requestId, here) =>
+    /** `retryAt` is the address to try again, if that may help. */
+    failure: ({ title, detail }: ServiceError, requestId: string, retryAt?: string) =>
       render('local-service/error', {
         title,
         ...(detail !== title && { detail }),
-        way: here === undefined ? { href: '/', label: 'Front page' } : { href: here, label: 'Try again' },
+        way:
+          retryAt === undefined ? { href: '/', label: 'Front page' } : { href: retryAt, label: 'Try again' },
         requestId,
       }),
   };
+}
+
+/** The public service names some resources in the singular and some in the plural. People own several. */
+const SINGULAR = new Set(['workspace', 'room', 'mural', 'template', 'user']);
+
+/** Says what a scope of the form `resource:read` or `resource:write` lets the app do. */
+function toWords(scope: string): string {
+  const [resource = '', permission = ''] = scope.split(':');
+  const name = resource.toLowerCase().replaceAll(/[-_.]/g, ' ');
+  const things = SINGULAR.has(name) ? `${name}s` : name;
+  return permission === 'write' ? `Create, change and delete your ${things}` : `See your ${things}`;
 }

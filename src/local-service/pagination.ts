@@ -1,6 +1,7 @@
-import { invalidPagination } from './page-token.ts';
-import type { PageTokens } from './page-token.ts';
-import { ServiceError } from './service-errors.ts';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { fromStore, type RedisClient } from '../redis/client.ts';
+import { ServiceError } from './error-responses.ts';
+import { storeKey } from './secrets.ts';
 
 /** The envelope of interface section 2; `next` is absent on the last page. */
 interface Page<Item> {
@@ -10,15 +11,15 @@ interface Page<Item> {
 
 /** A list as one user sees it. */
 interface List<Item> {
-  /** What its `next` tokens are bound to: they work nowhere else. */
+  /** Its cursors are bound to this path and to the user. */
   readonly path: string;
   readonly userId: string;
   readonly items: Items<Item>;
-  /** Page size where the request names none. */
+  /** Page size of a request without a `limit`. */
   readonly defaultLimit: number;
 }
 
-/** Items that are made when they are looked at. */
+/** Items that are made when they are read. */
 export interface Items<Item> {
   readonly count: number;
   /** `index` from 0 to `count - 1`. */
@@ -26,54 +27,117 @@ export interface Items<Item> {
 }
 
 /** Cuts the page that the query asks for out of a list, by the rules of interface 4.5. */
-export type ReadPage = <Item>(list: List<Item>, query: URLSearchParams) => Promise<Page<Item>>;
+export type PageReader = <Item>(list: List<Item>, query: URLSearchParams) => Promise<Page<Item>>;
+
+/** What a cursor, the value of `next`, says to this service alone. */
+interface Cursor {
+  /** Path of the list. */
+  readonly list: string;
+  readonly userId: string;
+  /** The `limit` of the first request, or null without one: every later request must have the same (rule 4). */
+  readonly limit: number | null;
+  /** Index of the page's first item. */
+  readonly offset: number;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
 
 const LARGEST_LIMIT = 100;
+const CURSOR_SECONDS = 3_600;
+/** The key that encrypts cursors is replaced after nobody has paged through a list for 30 days. */
+const KEY_IDLE_SECONDS = 30 * 86_400;
+const LONGEST_CURSOR = 1_024;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
 
 /**
- * The reader of pages. It rejects with 400 `LIMIT_INVALID`, `PAGINATION_INVALID` or `NEXT_TOKEN_EXPIRED`, and with
- * StoreUnavailableError where Redis is away.
+ * Creates the reader of pages. It rejects with 400 `LIMIT_INVALID`, `PAGINATION_INVALID` or `NEXT_TOKEN_EXPIRED`, and
+ * with StoreUnavailableError while Redis is down.
  */
-export function createPageReader(tokens: PageTokens): ReadPage {
+export function createPageReader(redis: RedisClient, now: () => number): PageReader {
   return async (list, query) => {
-    const limit = toLimit(query);
-    const offset = await toOffset(tokens, list, limit, query);
+    const limit = readLimit(query);
+    const offset = await readOffset(list, limit, query);
     const end = Math.min(offset + (limit ?? list.defaultLimit), list.items.count);
-    const value = Array.from({ length: Math.max(end - offset, 0) }, (_, index) =>
-      list.items.at(offset + index),
-    );
+    const length = Math.max(end - offset, 0);
+    const value = Array.from({ length }, (_, index) => list.items.at(offset + index));
     if (end >= list.items.count) return { value };
-    return {
-      value,
-      next: await tokens.encrypt({ list: list.path, userId: list.userId, limit, offset: end }),
-    };
+    const expiresAt = now() + CURSOR_SECONDS * 1_000;
+    const cursor: Cursor = { list: list.path, userId: list.userId, limit, offset: end, expiresAt };
+    return { value, next: encrypt(JSON.stringify(cursor), await cursorKey(redis)) };
   };
+
+  async function readOffset(
+    list: List<unknown>,
+    limit: number | null,
+    query: URLSearchParams,
+  ): Promise<number> {
+    const [next, ...more] = query.getAll('next');
+    if (next === undefined) return 0;
+    if (more.length > 0) throw invalidPagination('next is repeated.');
+    const text = decrypt(next, await cursorKey(redis));
+    if (text === undefined) throw invalidPagination('The next token is not one of this service.');
+    const cursor = JSON.parse(text) as Cursor;
+    if (now() >= cursor.expiresAt) throw expiredCursor();
+    if (cursor.list !== list.path || cursor.userId !== list.userId) {
+      throw invalidPagination('The next token belongs to another list.');
+    }
+    if (cursor.limit !== limit) throw invalidPagination('limit must be what it was on the first request.');
+    return cursor.offset;
+  }
 }
 
-async function toOffset(
-  tokens: PageTokens,
-  list: List<unknown>,
-  limit: number | null,
-  query: URLSearchParams,
-): Promise<number> {
-  const [token, ...more] = query.getAll('next');
-  if (token === undefined) return 0;
-  if (more.length > 0) throw invalidPagination('next is repeated.');
-  const position = await tokens.open(token);
-  if (position.list !== list.path || position.userId !== list.userId) {
-    throw invalidPagination('The next token belongs to another list.');
-  }
-  if (position.limit !== limit) {
-    throw invalidPagination('limit must be what it was on the first request.');
-  }
-  return position.offset;
+/** The 400 for a cursor that has expired. */
+export function expiredCursor(): ServiceError {
+  return new ServiceError(400, 'NEXT_TOKEN_EXPIRED', 'The next token has expired; begin with the first page');
 }
 
-function toLimit(query: URLSearchParams): number | null {
+function invalidPagination(message: string): ServiceError {
+  return new ServiceError(400, 'PAGINATION_INVALID', message);
+}
+
+function readLimit(query: URLSearchParams): number | null {
   const [text, ...more] = query.getAll('limit');
   if (text === undefined) return null;
   if (more.length > 0 || !/^[1-9]\d{0,2}$/.test(text) || Number(text) > LARGEST_LIMIT) {
     throw new ServiceError(400, 'LIMIT_INVALID', `limit must be a whole number from 1 to ${LARGEST_LIMIT}`);
   }
   return Number(text);
+}
+
+/** Reads the encryption key from Redis, so that a cursor works after a restart and in any process. */
+async function cursorKey(redis: RedisClient): Promise<Buffer> {
+  const name = storeKey('next-token-key', 'current');
+  const known = await fromStore(redis.getex(name, 'EX', KEY_IDLE_SECONDS));
+  if (known !== null) return Buffer.from(known, 'base64url');
+  const fresh = randomBytes(32).toString('base64url');
+  const written = await fromStore(redis.set(name, fresh, 'EX', KEY_IDLE_SECONDS, 'NX'));
+  // If another process was first, its key counts.
+  return written === 'OK' ? Buffer.from(fresh, 'base64url') : cursorKey(redis);
+}
+
+/** Encrypts with AES-256-GCM: a cursor reveals nothing, and nobody else can make or alter one. */
+function encrypt(text: string, key: Buffer): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  const encrypted = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
+  return Buffer.concat(encrypted).toString('base64url');
+}
+
+function decrypt(cursor: string, key: Buffer): string | undefined {
+  if (cursor.length > LONGEST_CURSOR || !/^[A-Za-z0-9_-]+$/.test(cursor)) return undefined;
+  const bytes = Buffer.from(cursor, 'base64url');
+  // The decoder ignores stray last bits. Accept only the spelling that was issued.
+  if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    return (
+      decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+    );
+  } catch {
+    return undefined; // the tag does not match
+  }
 }

@@ -1,14 +1,41 @@
-/** The parameters of a form's body or a query, with their repetitions; a `?` at the beginning is part of a name. */
-export function toParameters(text: string): URLSearchParams {
+import express, { type Request, type RequestHandler } from 'express';
+
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+/** The largest body of a request, as body-parser writes it. */
+export const LARGEST_BODY = '16kb';
+
+/**
+ * Reads a form's body as text, for `formFields`. Leaves a body of another type unread. A body over 16 KiB or in an
+ * unknown encoding goes to the error handler.
+ */
+export function readForm(): RequestHandler {
+  return express.text({ type: FORM_TYPE, limit: LARGEST_BODY });
+}
+
+/** The fields of a body that `readForm` has read; undefined if the request had no form. */
+export function formFields(body: unknown): URLSearchParams | undefined {
+  return typeof body === 'string' ? parseParameters(body) : undefined;
+}
+
+/** The query as it was sent, without its question mark; empty if there is none. */
+export function rawQuery(req: Request): string {
+  const start = req.originalUrl.indexOf('?');
+  return start < 0 ? '' : req.originalUrl.slice(start + 1);
+}
+
+/** The query's parameters, repeated ones included. Express's own parser would merge those. */
+export function queryParameters(req: Request): URLSearchParams {
+  return parseParameters(rawQuery(req));
+}
+
+/** Parses a query or a form's body. A `?` at its start belongs to the first name; URLSearchParams alone would drop it. */
+export function parseParameters(text: string): URLSearchParams {
   return new URLSearchParams(`?${text}`);
 }
 
-/** The first name that occurs more than once, which OAuth forbids (RFC 6749 §3.1, §3.2). */
-export function repeatedName(fields: URLSearchParams): string | undefined {
-  const seen = new Set<string>();
-  for (const name of fields.keys()) {
-    if (seen.has(name)) return name;
-    seen.add(name);
-  }
-  return undefined;
+/** Whether a name occurs more than once, which OAuth forbids (RFC 6749 §3.1, §3.2). */
+export function hasRepeatedName(parameters: URLSearchParams): boolean {
+  const names = [...parameters.keys()];
+  return new Set(names).size < names.length;
 }

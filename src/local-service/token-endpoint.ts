@@ -1,20 +1,19 @@
 import OAuth2Server from '@node-oauth/oauth2-server';
-import { Router } from 'express';
-import type { ErrorRequestHandler, RequestHandler } from 'express';
+import { Router, type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
 import type { Logger } from '../observability/logger.ts';
-import { apiErrorHandler, refuseMethod } from './error-responses.ts';
-import { readFormBody } from './form-body.ts';
-import { REFRESH_IDLE_SECONDS } from './lifetimes.ts';
 import type { LocalServiceConfig } from './config.ts';
-import { createOAuthModel } from './oauth-model.ts';
-import type { OAuthStore } from './oauth-model.ts';
-import { TOKEN_PATH } from './service-paths.ts';
-import { toTokenRequest } from './token-request.ts';
-import { ServiceError } from './service-errors.ts';
+import { ServiceError, apiErrorHandler, refuseMethod } from './error-responses.ts';
+import { TOKEN_FIELDS, createOAuthModel, type TokenRequest } from './oauth-model.ts';
+import { REFRESH_IDLE_SECONDS, type OAuthStore } from './oauth-store.ts';
+import { formFields, hasRepeatedName, readForm } from './request-parameters.ts';
+
+const { InvalidClientError, InvalidRequestError, OAuthError, ServerError } = OAuth2Server;
+
+export const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
 /**
- * `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Answers with the fields of the interface and no
- * others: no `token_type`, no `scope`. `errors` is a tokenErrorHandler.
+ * Serves `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Responses have the fields of the interface and
+ * no others: no `token_type`, no `scope`. `errors` is a tokenErrorHandler.
  */
 export function tokenEndpoint(
   config: LocalServiceConfig,
@@ -23,15 +22,36 @@ export function tokenEndpoint(
   now: () => number,
 ): Router {
   const router = Router({ strict: true, caseSensitive: true });
-  router.post(TOKEN_PATH, readFormBody(), exchange(config, store, now));
+  router.post(TOKEN_PATH, readForm(), issueTokens(config, store, now));
   router.all(TOKEN_PATH, refuseMethod('POST'));
   router.use(errors);
   return router;
 }
 
-function exchange(config: LocalServiceConfig, store: OAuthStore, now: () => number): RequestHandler {
+/**
+ * Responds with one of the four errors of interface section 7: `invalid_client` with 401, the others with 400. Errors
+ * that are not the client's fault are 503 or 500 in the API's shape, without an OAuth error. `takesBasic`: a 401 offers
+ * HTTP Basic (RFC 6749 §5.2).
+ */
+export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
+  const handleAsApi = apiErrorHandler(log);
+  return (thrown: unknown, req, res, next) => {
+    const error = toTokenError(thrown);
+    if (!(error instanceof OAuthError) || error instanceof ServerError) {
+      handleAsApi(error, req, res, next);
+      return;
+    }
+    const status = error.name === 'invalid_client' ? 401 : 400;
+    // Without compatibility mode there is no WWW-Authenticate: it would offer a method that is refused.
+    if (status === 401 && takesBasic) res.set('www-authenticate', 'Basic realm="token endpoint"');
+    res.set('pragma', 'no-cache');
+    res.status(status).json({ error: error.name, error_description: error.message });
+  };
+}
+
+function issueTokens(config: LocalServiceConfig, store: OAuthStore, now: () => number): RequestHandler {
   return async (req, res) => {
-    const request = toTokenRequest(req);
+    const request = readTokenRequest(req);
     const server = new OAuth2Server({
       model: createOAuthModel(config, store, request, now),
       accessTokenLifetime: config.accessTokenSeconds,
@@ -42,11 +62,8 @@ function exchange(config: LocalServiceConfig, store: OAuthStore, now: () => numb
       new OAuth2Server.Request({
         method: 'POST',
         query: {},
-        // Only what its own check for a form looks at: the body has been read and judged.
-        headers: {
-          'content-type': 'application/x-www-form-urlencoded',
-          'content-length': '0',
-        },
+        // Only for the library's own check for a form. The body is read already.
+        headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' },
         body: request,
       }),
       new OAuth2Server.Response({}),
@@ -61,32 +78,39 @@ function exchange(config: LocalServiceConfig, store: OAuthStore, now: () => numb
 }
 
 /**
- * Answers with one of the four errors of interface section 7: `invalid_client` with 401, the others with 400. What
- * isn't the client's doing is answered as on the API: 503 or 500, without an OAuth error. `takesBasic`: a 401 offers
- * HTTP Basic (RFC 6749 §5.2).
+ * Reads what every token request must be: a form with its credentials in the body and no field twice. Throws
+ * InvalidRequestError or InvalidClientError.
  */
-export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
-  const answerAsApi = apiErrorHandler(log);
-  return (error: unknown, req, res, next) => {
-    const refusal = toTokenError(error);
-    if (refusal instanceof OAuth2Server.OAuthError && !(refusal instanceof OAuth2Server.ServerError)) {
-      const status = refusal.name === 'invalid_client' ? 401 : 400;
-      // Otherwise without WWW-Authenticate: it would offer what is refused.
-      if (status === 401 && takesBasic) res.set('www-authenticate', 'Basic realm="token endpoint"');
-      res.set('pragma', 'no-cache');
-      res.status(status).json({ error: refusal.name, error_description: refusal.message });
-      return;
-    }
-    answerAsApi(refusal, req, res, next);
-  };
+function readTokenRequest(req: Request): TokenRequest {
+  const form = formFields(req.body);
+  if (form === undefined) {
+    throw new InvalidRequestError('The body must be of type application/x-www-form-urlencoded.');
+  }
+  if (req.get('authorization') !== undefined) {
+    throw new InvalidClientError('Send client_id and client_secret in the body; no other way is supported.');
+  }
+  if (hasRepeatedName(form)) throw new InvalidRequestError('A parameter is repeated.');
+
+  const request: TokenRequest = {};
+  for (const field of TOKEN_FIELDS) {
+    const value = form.get(field);
+    if (value) request[field] = value;
+  }
+  if (!isVisible(request.client_id) || !isVisible(request.client_secret)) {
+    throw new InvalidClientError('client_id and client_secret must both be in the body.');
+  }
+  return request;
 }
 
-/** The client's mistake as an OAuthError; anything else as what it was before the library wrapped it. */
+/** VSCHAR (RFC 6749 appendix A): the characters of a client id or secret. */
+function isVisible(text: string | undefined): boolean {
+  return text !== undefined && /^[\x20-\x7e]+$/.test(text);
+}
+
+/** Returns the client's mistake as an OAuthError, and any other error as it was before the library wrapped it. */
 function toTokenError(error: unknown): unknown {
-  if (error instanceof OAuth2Server.ServerError) return 'inner' in error ? error.inner : error;
-  if (error instanceof OAuth2Server.OAuthError || error instanceof ServiceError) return error;
+  if (error instanceof ServerError) return 'inner' in error ? error.inner : error;
+  if (error instanceof OAuthError || error instanceof ServiceError) return error;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
-  return status >= 400 && status < 500
-    ? new OAuth2Server.InvalidRequestError('The body cannot be read.')
-    : error;
+  return status >= 400 && status < 500 ? new InvalidRequestError('The body cannot be read.') : error;
 }

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { loadLocalServiceConfig } from '../../src/local-service/config.ts';
-import { loadProcessSettings } from '../../src/local-service/process-settings.ts';
+import { loadLocalServiceConfig, loadProcessSettings } from '../../src/local-service/config.ts';
 import { ConfigError } from '../../src/config/env.ts';
 
 function problemsOf(load: () => unknown): readonly string[] {

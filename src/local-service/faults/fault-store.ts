@@ -1,100 +1,95 @@
-import { fromStore } from '../../redis/client.ts';
-import type { RedisClient } from '../../redis/client.ts';
-import { FAULT_SECONDS } from '../lifetimes.ts';
+import { fromStore, type RedisClient } from '../../redis/client.ts';
 import { newSecret, storeKey } from '../secrets.ts';
-import { FAULT_TARGETS } from './fault.ts';
-import type { Fault, FaultRoute, FaultTarget } from './fault.ts';
-import { readFaultCommand } from './fault-command.ts';
-import type { FaultFields } from './fault-command.ts';
+import {
+  FAULT_TARGETS,
+  readFaultCommand,
+  type Fault,
+  type FaultFields,
+  type FaultRoute,
+  type FaultTarget,
+} from './fault.ts';
 
-/** A fault that calls still meet. */
+/** A fault that requests still meet. */
 export interface ActiveFault {
   readonly fault: Fault;
-  /** Undefined until it is cleared. */
+  /** Undefined for a fault that lasts until it is cleared. */
   readonly callsLeft?: number;
 }
 
-/** Whether a fault means anything to a call. */
-type Concerns = (fault: Fault) => Promise<boolean>;
+export type FaultStore = ReturnType<typeof createFaultStore>;
 
-export interface FaultStore {
-  /** Replaces whatever the same route had; `fields` are those that it was read from. */
-  set(fault: Fault, fields: FaultFields): Promise<void>;
-  /** Without a route: all of them. */
-  clear(route?: FaultTarget): Promise<void>;
-  list(): Promise<ActiveFault[]>;
-  /**
-   * The fault that this call of a route meets, the route's own before that of `any`. A call that `concerns` says no
-   * to uses none of the fault's calls up.
-   */
-  take(route: FaultRoute, concerns: Concerns): Promise<Fault | undefined>;
+/** Whether a fault means anything to a request. */
+type AppliesTo = (fault: Fault) => Promise<boolean>;
+
+interface StoredFault {
+  readonly id: string;
+  readonly fault: Fault;
+  readonly left: number;
 }
 
+/** A fault that nobody clears ends after a day. */
+const FAULT_SECONDS = 86_400;
+
 /**
- * Counts a call off, unless the fault was replaced since it was read; deletes it with its last call. Where there is
- * no end, `left` starts at 0 and is never 0 again.
+ * Counts a request off, unless the fault was replaced since it was read. Deletes the fault with its last request. A
+ * fault without a number of requests starts at 0 and so never gets back to 0.
  */
 const COUNT_OFF = `
   if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
   if redis.call('HINCRBY', KEYS[1], 'left', -1) == 0 then redis.call('DEL', KEYS[1]) end
   return 1`;
 
-/** What stands in Redis. */
-interface Found {
-  readonly id: string;
-  readonly fault: Fault;
-  readonly left: number;
-}
-
 /**
- * The faults, in Redis: over any number of processes exactly as many calls meet one as were asked for. Every method
- * rejects with StoreUnavailableError where Redis is away.
+ * Keeps the faults in Redis, so that over any number of processes exactly the given number of requests meet one. Every
+ * method rejects with StoreUnavailableError while Redis is down.
  */
-export function createFaultStore(redis: RedisClient): FaultStore {
+export function createFaultStore(redis: RedisClient) {
   const key = (route: FaultTarget) => storeKey('fault', route);
 
-  const find = async (route: FaultTarget): Promise<Found | undefined> => {
+  const find = async (route: FaultTarget): Promise<StoredFault | undefined> => {
     const { id, fields, left } = await fromStore(redis.hgetall(key(route)));
     if (id === undefined || fields === undefined) return undefined;
-    // Kept as it came and read anew: another version may have written it.
+    // Parsed again, because another version of the service may have written the fields.
     const reading = readFaultCommand(JSON.parse(fields) as FaultFields);
     if (!('command' in reading) || reading.command.kind !== 'set') return undefined;
     return { id, fault: reading.command.fault, left: Number(left) };
   };
 
-  const takeFrom = async (target: FaultTarget, concerns: Concerns) => {
+  const takeFrom = async (target: FaultTarget, appliesTo: AppliesTo) => {
     const found = await find(target);
-    if (found === undefined || !(await concerns(found.fault))) return undefined;
+    if (found === undefined || !(await appliesTo(found.fault))) return undefined;
     const isTaken = (await fromStore(redis.eval(COUNT_OFF, 1, key(target), found.id))) === 1;
     return isTaken ? found.fault : undefined;
   };
 
   return {
-    async set({ route, calls }, fields) {
+    /** Replaces the fault of the same route. `fields` are those that `fault` was read from. */
+    async set({ route, calls }: Fault, fields: FaultFields): Promise<void> {
       const hash = { id: newSecret(), fields: JSON.stringify(fields), left: calls ?? 0 };
       const both = redis.multi().hset(key(route), hash).expire(key(route), FAULT_SECONDS);
       await fromStore(both.exec().then(requireDone));
     },
-    async clear(route) {
+    /** Without a route: clears all faults. */
+    async clear(route?: FaultTarget): Promise<void> {
       const routes = route === undefined ? FAULT_TARGETS : [route];
       await Promise.all(routes.map((one) => fromStore(redis.del(key(one)))));
     },
-    async list() {
-      const found = await Promise.all(FAULT_TARGETS.map(find));
-      return found.flatMap((one) => {
-        if (one === undefined) return [];
-        return [
-          one.fault.calls === undefined ? { fault: one.fault } : { fault: one.fault, callsLeft: one.left },
-        ];
-      });
+    async list(): Promise<ActiveFault[]> {
+      const stored = await Promise.all(FAULT_TARGETS.map(find));
+      return stored
+        .filter((one) => one !== undefined)
+        .map(({ fault, left }) => (fault.calls === undefined ? { fault } : { fault, callsLeft: left }));
     },
-    async take(route, concerns) {
-      return (await takeFrom(route, concerns)) ?? takeFrom('any', concerns);
-    },
+    /**
+     * Takes the fault that a request of this route meets: the route's own before that of `any`. A request to which the
+     * fault does not apply leaves its number as it is.
+     */
+    take: async (route: FaultRoute, appliesTo: AppliesTo): Promise<Fault | undefined> =>
+      (await takeFrom(route, appliesTo)) ?? takeFrom('any', appliesTo),
   };
 }
 
-/** A transaction resolves even where a command of it has failed. */
+/** A transaction resolves even if one of its commands has failed. */
 function requireDone(results: readonly [Error | null, unknown][] | null): void {
   if (results === null) throw new Error('the transaction was not carried out');
   for (const [error] of results) if (error !== null) throw error;

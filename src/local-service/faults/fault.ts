@@ -1,4 +1,7 @@
-/** Where a call can go wrong, by the name that fault switches use. */
+import { z } from 'zod';
+import { integer, oneOf } from '../../config/schema.ts';
+
+/** The routes on which a request can meet a fault, as `/_faults` names them. */
 const FAULT_ROUTES = ['authorization', 'token', 'workspaces', 'workspace', 'rooms', 'murals'] as const;
 export type FaultRoute = (typeof FAULT_ROUTES)[number];
 
@@ -6,7 +9,7 @@ export type FaultRoute = (typeof FAULT_ROUTES)[number];
 export const FAULT_TARGETS = [...FAULT_ROUTES, 'any'] as const;
 export type FaultTarget = (typeof FAULT_TARGETS)[number];
 
-export const FAULT_KINDS = [
+const FAULT_KINDS = [
   'latency',
   'status',
   'rate-limit',
@@ -19,61 +22,150 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** What every fault has. */
-interface AnyFault {
+interface BaseFault {
   readonly route: FaultTarget;
-  /** How many calls meet it; undefined until it is cleared. */
+  /** How many requests meet the fault; undefined means all, until it is cleared. */
   readonly calls?: number;
   /** Milliseconds that pass before anything else. */
   readonly latencyMs: number;
 }
 
-/** An answer in place of the endpoint's. */
-interface StatusFault extends AnyFault {
+/** A response in place of the endpoint's. */
+interface StatusFault extends BaseFault {
   readonly kind: 'status';
   readonly status: number;
   readonly body?: string;
   readonly contentType?: string;
 }
 
-interface RateLimitFault extends AnyFault {
+interface RateLimitFault extends BaseFault {
   readonly kind: 'rate-limit';
   /** Seconds. */
   readonly retryAfter: number;
 }
 
-interface PlainFault extends AnyFault {
+interface PlainFault extends BaseFault {
   readonly kind: Exclude<FaultKind, 'status' | 'rate-limit'>;
 }
 
-/** What goes wrong with the calls of a route. */
+/** What goes wrong with the requests of a route. */
 export type Fault = StatusFault | RateLimitFault | PlainFault;
 
+/** The fields of a form or a JSON object that set or clear a fault, by name. */
+export type FaultFields = Readonly<Record<string, string>>;
+
+/** What a request to `/_faults` asks for. */
+type FaultCommand =
+  | { readonly kind: 'set'; readonly fault: Fault }
+  /** Without a route: every fault. */
+  | { readonly kind: 'clear'; readonly route?: FaultTarget };
+
+/** What is wrong with a field; the text begins with its name. */
+export interface FaultProblem {
+  /** Absent if the problem is not about one field. */
+  readonly field?: string;
+  readonly text: string;
+}
+
 const LISTS: readonly FaultTarget[] = ['workspaces', 'rooms', 'murals', 'any'];
-const CALLS_OF_THE_API: readonly FaultTarget[] = [...LISTS, 'workspace'];
+const API_ROUTES: readonly FaultTarget[] = [...LISTS, 'workspace'];
 
 interface FaultRules {
-  /** The fields that only it takes. */
+  /** The fields that no other fault takes. */
   readonly fields?: readonly string[];
   readonly required?: readonly string[];
-  /** The routes on which it means something. */
+  /** The routes on which the fault means something; absent for all. */
   readonly routes?: readonly FaultTarget[];
 }
 
-/** What a fault takes beside what every one does, and where it may be. */
-export const FAULT_RULES: Readonly<Record<FaultKind, FaultRules>> = {
+const FAULT_RULES: Readonly<Record<FaultKind, FaultRules>> = {
   latency: { required: ['latencyMs'] },
   status: { fields: ['status', 'body', 'contentType'], required: ['status'] },
   'rate-limit': { fields: ['retryAfter'] },
   'reset-before': {},
   'reset-after': {},
   cut: {},
-  'access-token-revoked': { routes: CALLS_OF_THE_API },
-  'grant-revoked': { routes: [...CALLS_OF_THE_API, 'token'] },
+  'access-token-revoked': { routes: API_ROUTES },
+  'grant-revoked': { routes: [...API_ROUTES, 'token'] },
   'next-expired': { routes: LISTS },
 };
+
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; *charset=[\w-]+)?$/; // RFC 9110 §8.3.1
+
+const FIELDS = z.strictObject({
+  route: oneOf(FAULT_TARGETS).optional(),
+  fault: oneOf([...FAULT_KINDS, 'none']),
+  calls: integer(1, 1_000_000).optional(),
+  latencyMs: integer(0, 120_000).optional(),
+  status: integer(200, 599).optional(),
+  body: z.string().optional(),
+  contentType: z.string().regex(MEDIA_TYPE, 'must be a media type such as text/html').optional(),
+  retryAfter: integer(0, 86_400).optional(),
+});
+
+/** Reads what the fields ask for; an empty one counts as absent. Reports every problem at once. */
+export function readFaultCommand(
+  fields: FaultFields,
+): { readonly command: FaultCommand } | { readonly problems: readonly FaultProblem[] } {
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
+  const parsed = FIELDS.safeParse(given);
+  const problems = [...(parsed.error?.issues.map(toProblem) ?? []), ...findMisfits(given)];
+  if (!parsed.success || problems.length > 0) return { problems };
+  const { fault: kind, route } = parsed.data;
+  if (kind === 'none') return { command: { kind: 'clear', ...(route !== undefined && { route }) } };
+  return { command: { kind: 'set', fault: toFault(kind, parsed.data) } };
+}
+
+/** Drops the fields of other faults. A form sends them too if the user filled them in before choosing this fault. */
+export function withoutOtherFields(fields: FaultFields): FaultFields {
+  const others = Object.entries(FAULT_RULES).filter(([kind]) => kind !== fields['fault']);
+  const names = new Set(others.flatMap(([, rules]) => rules.fields ?? []));
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
+}
 
 /** Whether a fault of this kind means anything on a route. */
 export function isKindOf(route: FaultTarget, kind: FaultKind): boolean {
   return FAULT_RULES[kind].routes?.includes(route) !== false;
+}
+
+function toProblem(issue: z.core.$ZodIssue): FaultProblem {
+  if (issue.code === 'unrecognized_keys') return { text: `there is no field ${issue.keys.join(', ')}` };
+  const field = issue.path.join('.');
+  return { field, text: `${field} ${issue.message}` };
+}
+
+/** Finds fields that are valid alone but not together. */
+function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
+  const kind = FAULT_KINDS.find((one) => one === fields['fault']);
+  if (kind === undefined) return;
+  const { required = [], routes } = FAULT_RULES[kind];
+  for (const field of ['route', ...required]) {
+    if (!Object.hasOwn(fields, field)) yield { field, text: `${field} is missing` };
+  }
+  for (const [other, { fields: own = [] }] of Object.entries(FAULT_RULES)) {
+    if (other === kind) continue;
+    for (const field of own) {
+      if (Object.hasOwn(fields, field)) yield { field, text: `${field} is for the fault ${other} only` };
+    }
+  }
+  const route = FAULT_TARGETS.find((one) => one === fields['route']);
+  if (route !== undefined && routes?.includes(route) === false) {
+    const text = `route must be one of ${routes.join(', ')}: elsewhere ${kind} means nothing`;
+    yield { field: 'route', text };
+  }
+}
+
+/** The required fields are there, so that only optional ones fall back to a default. */
+function toFault(kind: FaultKind, fields: z.output<typeof FIELDS>): Fault {
+  const { route = 'any', calls, latencyMs = 0, status = 500, body, contentType, retryAfter = 1 } = fields;
+  const fault = { route, latencyMs, ...(calls !== undefined && { calls }) };
+  if (kind === 'rate-limit') return { ...fault, kind, retryAfter };
+  if (kind !== 'status') return { ...fault, kind };
+  return {
+    ...fault,
+    kind,
+    status,
+    ...(body !== undefined && { body }),
+    ...(contentType !== undefined && { contentType }),
+  };
 }

@@ -1,40 +1,43 @@
-import express, { Router } from 'express';
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { refuseMethod } from '../error-responses.ts';
-import { readFaultCommand, withoutLeftovers } from './fault-command.ts';
-import type { FaultFields, FaultProblem } from './fault-command.ts';
+import express, { Router, type Request, type RequestHandler, type Response } from 'express';
+import { isLoopback } from '../../config/schema.ts';
+import { isSameOrigin } from '../../http/cross-site.ts';
+import type { Render } from '../../http/templates.ts';
+import { ServiceError, refuseMethod, type ErrorHandlers } from '../error-responses.ts';
+import {
+  LARGEST_BODY,
+  formFields,
+  hasRepeatedName,
+  queryParameters,
+  readForm,
+} from '../request-parameters.ts';
+import { readFaultCommand, withoutOtherFields, type FaultFields } from './fault.ts';
 import type { ActiveFault, FaultStore } from './fault-store.ts';
-import { LARGEST_FORM, readFormBody, toFormFields } from '../form-body.ts';
-import { repeatedName } from '../request-parameters.ts';
-import { requireLoopback } from './require-loopback.ts';
-import { requireSameOrigin } from './require-same-origin.ts';
-import type { FaultsPage } from './faults-page.ts';
-import { toQuery } from '../request-query.ts';
-import { ServiceError } from '../service-errors.ts';
+import { createFaultsPage, type FaultsPage } from './faults-page.ts';
 
 const FAULTS_PATH = '/_faults';
 
 /**
- * `/_faults`, for callers on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them. A
- * browser gets a page with a form, everything else JSON.
+ * Serves `/_faults` to clients on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them.
+ * A browser gets a page with a form, every other client JSON.
  */
-export function faultsEndpoint(faults: FaultStore, page: FaultsPage, errors: ErrorHandlers): Router {
+export function faultsEndpoint(faults: FaultStore, render: Render, errors: ErrorHandlers): Router {
+  const page = createFaultsPage(render);
   const router = Router({ strict: true, caseSensitive: true });
-  router.use(FAULTS_PATH, requireLoopback(), requireSameOrigin(), (_req, res, next) => {
-    // So that the form's post has an Origin to judge by.
+  router.use(FAULTS_PATH, requireLoopback, requireSameOrigin, (_req, res, next) => {
+    // Without a referrer policy that allows it, the form's own POST would have the origin "null".
     res.set('referrer-policy', 'same-origin');
     next();
   });
   router.get(FAULTS_PATH, async (req, res) => showFaults(faults, page, req, res));
-  const read = [readFormBody(), express.json({ limit: LARGEST_FORM })];
-  router.post(FAULTS_PATH, read, takeCommand(faults, page, toFields));
-  router.delete(FAULTS_PATH, takeCommand(faults, page, toClearing));
+  const readBody = [readForm(), express.json({ limit: LARGEST_BODY })];
+  router.post(FAULTS_PATH, readBody, changeFaults(faults, page, fieldsOfBody));
+  router.delete(FAULTS_PATH, changeFaults(faults, page, fieldsOfDelete));
   router.all(FAULTS_PATH, refuseMethod('GET, HEAD, POST, DELETE'));
-  router.use(answerByAccept(errors));
+  router.use(errorsByAccept(errors));
   return router;
 }
 
-/** In the place of all of it where there are no faults: says how there would be. */
+/** Stands at `/_faults` while faults are off, and says how to switch them on. */
 export function faultsSwitchedOff(errors: ErrorHandlers): Router {
   const router = Router({ strict: true, caseSensitive: true });
   router.all(FAULTS_PATH, () => {
@@ -42,83 +45,106 @@ export function faultsSwitchedOff(errors: ErrorHandlers): Router {
       detail: 'Start the local service with LOCAL_SERVICE_FAULTS=true.',
     });
   });
-  router.use(answerByAccept(errors));
+  router.use(errorsByAccept(errors));
   return router;
 }
 
-/** How errors are answered: to a person and to a program. */
-export interface ErrorHandlers {
-  readonly page: ErrorRequestHandler;
-  readonly api: ErrorRequestHandler;
-}
-
-/** Answers an error in the form that the caller asked for. */
-function answerByAccept(errors: ErrorHandlers): ErrorRequestHandler {
+/** Responds to a browser with a page, and to every other client with JSON. */
+function errorsByAccept(errors: ErrorHandlers): express.ErrorRequestHandler {
   return (error, req, res, next) => {
-    errors[isForPerson(req) ? 'page' : 'api'](error, req, res, next);
+    errors[wantsPage(req) ? 'page' : 'api'](error, req, res, next);
   };
 }
+
+/** A client that accepts anything gets JSON: it is a program. */
+function wantsPage(req: Request): boolean {
+  return req.accepts(['json', 'html']) === 'html';
+}
+
+const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
+/** The headers in which proxies and content networks name their client. */
+const PROXY_HEADER = /^(?:via|cdn-loop)$|forwarded|(?:client|real|connecting)-ip|external-address/;
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
+
+/**
+ * Refuses every request that does not come from this machine itself: one from another host, through a proxy that says
+ * so, or from a page that reaches this service under a name of its own (DNS rebinding).
+ */
+const requireLoopback: RequestHandler = (req, _res, next) => {
+  const host = hostOf(req);
+  const isLocal =
+    LOOPBACK_ADDRESS.test(req.socket.remoteAddress ?? '') &&
+    !Object.keys(req.headers).some((name) => PROXY_HEADER.test(name)) &&
+    HOST.test(host) &&
+    isLoopback(`http://${host}`);
+  if (!isLocal) throw new ServiceError(403, 'LOOPBACK_ONLY', 'This is for callers on the same machine only');
+  next();
+};
+
+/** Refuses a change that comes from a page of another origin. A link from anywhere may lead here and changes nothing. */
+const requireSameOrigin: RequestHandler = ({ method, headers }, _res, next) => {
+  const isSafe = method === 'GET' || method === 'HEAD';
+  // Every browser sends one of the two headers with a request that changes something.
+  const isProgram = headers.origin === undefined && headers['sec-fetch-site'] === undefined;
+  if (!isSafe && !isProgram && !isSameOrigin(method, headers, `http://${headers.host ?? ''}`)) {
+    throw new ServiceError(403, 'CROSS_SITE', 'This request came from another site');
+  }
+  next();
+};
 
 async function showFaults(faults: FaultStore, page: FaultsPage, req: Request, res: Response): Promise<void> {
   const active = await faults.list();
-  if (isForPerson(req)) res.send(page(hostOf(req), active));
+  if (wantsPage(req)) res.send(page(hostOf(req), active));
   else res.json({ faults: active.map(toJson) });
 }
 
-function takeCommand(
+const NOT_FIELDS = 'the body must be a form or a JSON object of texts and numbers, each field once';
+
+function changeFaults(
   faults: FaultStore,
   page: FaultsPage,
-  read: (req: Request) => FaultFields | undefined,
+  readFields: (req: Request) => FaultFields | undefined,
 ): RequestHandler {
   return async (req, res) => {
-    const given = read(req);
-    const fields = given && isForPerson(req) ? withoutLeftovers(given) : given;
+    const given = readFields(req);
+    const fields = given && wantsPage(req) ? withoutOtherFields(given) : given;
     const reading = fields === undefined ? { problems: [{ text: NOT_FIELDS }] } : readFaultCommand(fields);
-    if ('command' in reading) {
-      const { command } = reading;
-      if (command.kind === 'set') await faults.set(command.fault, fields ?? {});
-      else await faults.clear(command.route);
-      if (isForPerson(req)) res.status(303).location(`${FAULTS_PATH}#now`).end();
-      else await showFaults(faults, page, req, res);
+    if ('problems' in reading) {
+      const { problems } = reading;
+      if (!wantsPage(req)) {
+        throw new ServiceError(400, 'FAULT_INVALID', problems.map(({ text }) => text).join('; '));
+      }
+      res.status(400).send(page(hostOf(req), await faults.list(), { problems, fields: fields ?? {} }));
       return;
     }
-    const { problems } = reading;
-    if (!isForPerson(req)) throw invalidFault(problems);
-    res.status(400).send(page(hostOf(req), await faults.list(), { problems, fields: fields ?? {} }));
+    const { command } = reading;
+    if (command.kind === 'set') await faults.set(command.fault, fields ?? {});
+    else await faults.clear(command.route);
+    if (wantsPage(req)) res.status(303).location(`${FAULTS_PATH}#now`).end();
+    else await showFaults(faults, page, req, res);
   };
-}
-
-function invalidFault(problems: readonly FaultProblem[]): ServiceError {
-  return new ServiceError(400, 'FAULT_INVALID', problems.map(({ text }) => text).join('; '));
 }
 
 function hostOf(req: Request): string {
   return req.get('host') ?? '';
 }
 
-/** Whether a page is wanted; what accepts anything is a program. */
-function isForPerson(req: Request): boolean {
-  return req.accepts(['json', 'html']) === 'html';
-}
-
-const NOT_FIELDS = 'the body must be a form or a JSON object of texts and numbers, each field once';
-
-/** The fields of a form or of a JSON object; undefined where it is neither. */
-function toFields({ body }: { readonly body?: unknown }): FaultFields | undefined {
-  const form = toFormFields(body);
-  if (form !== undefined) return repeatedName(form) === undefined ? Object.fromEntries(form) : undefined;
+/** The fields of a form or of a JSON object; undefined for any other body. */
+function fieldsOfBody({ body }: { readonly body?: unknown }): FaultFields | undefined {
+  const form = formFields(body);
+  if (form !== undefined) return hasRepeatedName(form) ? undefined : Object.fromEntries(form);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(body)) {
     if (typeof value === 'string' || typeof value === 'number') fields[name] = String(value);
-    // The body that is to be answered with may stand there as it is.
+    // The body of the fault's response may be given as JSON.
     else if (name === 'body') fields[name] = toJsonText(value);
     else return undefined;
   }
   return fields;
 }
 
-/** Throws 400 for what is nested too deeply. */
+/** Throws 400 for a value that is nested too deeply. */
 function toJsonText(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -127,13 +153,13 @@ function toJsonText(value: unknown): string {
   }
 }
 
-/** What DELETE asks for in its query, in the fields of a form. */
-function toClearing(req: Request): FaultFields | undefined {
-  const query = toQuery(req);
-  return repeatedName(query) === undefined ? { ...Object.fromEntries(query), fault: 'none' } : undefined;
+/** The fields of a form that would clear what DELETE names in its query. */
+function fieldsOfDelete(req: Request): FaultFields | undefined {
+  const query = queryParameters(req);
+  return hasRepeatedName(query) ? undefined : { ...Object.fromEntries(query), fault: 'none' };
 }
 
-/** In the names of the fields that set it. */
+/** An active fault in the names of the fields that set it. */
 function toJson({ fault, callsLeft }: ActiveFault): object {
   const { kind, calls: _, latencyMs, ...rest } = fault;
   return {

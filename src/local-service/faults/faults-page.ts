@@ -1,18 +1,39 @@
 import type { Render } from '../../http/templates.ts';
-import type { FaultFields, FaultProblem } from './fault-command.ts';
+import type { FaultFields, FaultKind, FaultProblem, FaultTarget } from './fault.ts';
 import type { ActiveFault } from './fault-store.ts';
-import { KIND_WORDS, ROUTE_WORDS, toFaultWords } from './fault-words.ts';
 
-/** A form that was not in order: what it was sent with, and why not. */
+/** A form that was refused, as it was sent, and why. */
 interface RefusedForm {
   readonly problems: readonly FaultProblem[];
   readonly fields: FaultFields;
 }
 
-/** The page of the faults that calls meet, with the form that sets one; `host` is where we are reached. */
+/** Renders the active faults and the form that sets one. `host` is the address in the examples. */
 export type FaultsPage = (host: string, active: readonly ActiveFault[], refused?: RefusedForm) => string;
 
-/** What is wished for most often, with one click. The first is what the form begins with. */
+const ROUTE_LABELS: Readonly<Record<FaultTarget, string>> = {
+  authorization: 'Sign-in and consent pages',
+  token: 'Token endpoint',
+  workspaces: 'List of workspaces',
+  workspace: 'One workspace',
+  rooms: 'Rooms of a workspace',
+  murals: 'Murals of a workspace',
+  any: 'Everything without a fault of its own',
+};
+
+const KIND_LABELS: Readonly<Record<FaultKind, string>> = {
+  latency: 'Late, and nothing else',
+  status: 'A status of your own',
+  'rate-limit': '429, rate limit reached',
+  'reset-before': 'Connection reset, nothing was done',
+  'reset-after': 'Connection reset after the work was done',
+  cut: 'Response cut off in the middle',
+  'access-token-revoked': 'Access token revoked, for good',
+  'grant-revoked': 'All tokens of the session revoked, for good',
+  'next-expired': 'The call’s next token has expired',
+};
+
+/** The faults that developers set most often, with one click each. The form begins with the first. */
 const PRESETS: readonly { readonly label: string; readonly fields: FaultFields }[] = [
   {
     label: 'Next list fails (500)',
@@ -23,33 +44,35 @@ const PRESETS: readonly { readonly label: string; readonly fields: FaultFields }
   { label: 'Next call ends the session', fields: { route: 'any', fault: 'grant-revoked', calls: '1' } },
 ];
 
-/** Name, label, placeholder. */
-const NUMBERS = [
+type FieldRow = readonly [name: string, label: string, placeholder: string];
+
+const COMMON_FIELDS: readonly FieldRow[] = [
   ['calls', 'For how many calls', 'all, until cleared'],
   ['latencyMs', 'Late by, in ms', 'not late'],
-] as const;
-const OF_STATUS = [
+];
+const STATUS_FIELDS: readonly FieldRow[] = [
   ['status', 'Status', '200 to 599'],
   ['contentType', 'Type', 'guessed from the body'],
-] as const;
-const OF_RATE_LIMIT = [['retryAfter', 'Try again after, in s', '1']] as const;
+];
+const RATE_LIMIT_FIELDS: readonly FieldRow[] = [['retryAfter', 'Try again after, in s', '1']];
 
-/** The page, as HTML. */
+const BODY_EXCERPT = 80;
+
 export function createFaultsPage(render: Render): FaultsPage {
   return (host, active, refused) => {
     const { problems, fields } = refused ?? { problems: [], fields: PRESETS[0]?.fields ?? {} };
     const wrong = new Set(problems.map(({ field }) => field));
-    const toChoice = (name: string, label: string, words: Readonly<Record<string, string>>) => ({
+    const toChoice = (name: string, label: string, labels: Readonly<Record<string, string>>) => ({
       name,
       label,
       isWrong: wrong.has(name),
-      options: Object.entries(words).map(([value, said]) => ({
+      options: Object.entries(labels).map(([value, words]) => ({
         value,
-        words: said,
+        words,
         isChosen: fields[name] === value,
       })),
     });
-    const toField = ([name, label, placeholder]: readonly [string, string, string]) => ({
+    const toField = ([name, label, placeholder]: FieldRow) => ({
       name,
       label,
       placeholder,
@@ -62,14 +85,35 @@ export function createFaultsPage(render: Render): FaultsPage {
       title: refused === undefined ? 'Faults' : 'Not set: Faults',
       wide: true,
       host,
-      active: active.map(toFaultWords),
+      active: active.map(describeFault),
       presets: PRESETS,
       problems,
-      choices: [toChoice('route', 'Where', ROUTE_WORDS), toChoice('fault', 'What', KIND_WORDS)],
-      fields: NUMBERS.map(toField),
-      statusFields: OF_STATUS.map(toField),
+      choices: [toChoice('route', 'Where', ROUTE_LABELS), toChoice('fault', 'What', KIND_LABELS)],
+      fields: COMMON_FIELDS.map(toField),
+      statusFields: STATUS_FIELDS.map(toField),
       body: fields['body'] ?? '',
-      rateLimitFields: OF_RATE_LIMIT.map(toField),
+      rateLimitFields: RATE_LIMIT_FIELDS.map(toField),
     });
   };
+}
+
+function describeFault({ fault, callsLeft }: ActiveFault) {
+  const details = [
+    ...(fault.kind === 'status' ? [String(fault.status)] : []),
+    ...(fault.kind === 'status' && fault.contentType !== undefined ? [fault.contentType] : []),
+    ...(fault.kind === 'rate-limit' ? [`Retry-After ${fault.retryAfter} s`] : []),
+    ...(fault.latencyMs > 0 ? [`after ${fault.latencyMs} ms`] : []),
+  ];
+  const left = callsLeft?.toLocaleString('en');
+  return {
+    route: fault.route,
+    where: ROUTE_LABELS[fault.route],
+    what: [KIND_LABELS[fault.kind], ...details].join(', '),
+    ...(fault.kind === 'status' && fault.body !== undefined && { body: excerptOf(fault.body) }),
+    until: left === undefined ? 'until cleared' : `${left} more ${callsLeft === 1 ? 'call' : 'calls'}`,
+  };
+}
+
+function excerptOf(body: string): string {
+  return body.length > BODY_EXCERPT ? `${body.slice(0, BODY_EXCERPT)}…` : body;
 }

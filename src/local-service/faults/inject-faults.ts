@@ -1,39 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Request, RequestHandler, Response } from 'express';
-import type { Logger } from '../../observability/logger.ts';
+import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
 import { requestId } from '../../http/request-context.ts';
-import { bearerTokenOf } from '../bearer-token.ts';
-import { readFormBody } from '../form-body.ts';
-import { isKindOf } from './fault.ts';
-import type { Fault, FaultRoute } from './fault.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { API_PATH, bearerTokenOf } from '../api.ts';
+import { AUTHORIZATION_PATH } from '../authorization-endpoint.ts';
+import { ServiceError, sendApiError, type ErrorHandlers } from '../error-responses.ts';
+import type { OAuthStore } from '../oauth-store.ts';
+import { expiredCursor } from '../pagination.ts';
+import { formFields, queryParameters, readForm } from '../request-parameters.ts';
+import { TOKEN_PATH } from '../token-endpoint.ts';
+import { isKindOf, type Fault, type FaultRoute } from './fault.ts';
 import type { FaultStore } from './fault-store.ts';
-import { toQuery } from '../request-query.ts';
-import { API_PATH, AUTHORIZATION_PATH, TOKEN_PATH } from '../service-paths.ts';
-import { applyFault, findGrant } from './apply-fault.ts';
-import type { FaultParts } from './apply-fault.ts';
-
-/**
- * Lets calls go wrong as `/_faults` asks, in front of the endpoints, which know nothing of it. Rejects with
- * StoreUnavailableError where Redis is away, and where a form can't be read that a fault needs.
- */
-export function injectFaults(faults: FaultStore, parts: FaultParts, log: Logger): RequestHandler {
-  return async (req, res, next) => {
-    const route = toFaultRoute(req);
-    const fault = route && (await faults.take(route, (one) => concerns(one, route, { req, res }, parts)));
-    if (fault === undefined) {
-      next();
-      return;
-    }
-    log.warn({ requestId: requestId(res), route, fault: fault.kind }, 'fault');
-    if (!(await passes(fault.latencyMs, req))) return;
-    if (await applyFault(fault, req, res, parts)) next();
-  };
-}
-
-interface Call {
-  readonly req: Request;
-  readonly res: Response;
-}
 
 const ROUTES: readonly (readonly [FaultRoute, RegExp, methods: readonly string[]])[] = [
   ['authorization', new RegExp(`^${AUTHORIZATION_PATH}$`), ['GET', 'HEAD', 'POST']],
@@ -44,27 +21,63 @@ const ROUTES: readonly (readonly [FaultRoute, RegExp, methods: readonly string[]
   ['murals', new RegExp(`^${API_PATH}/workspaces/[^/]+/murals$`), ['GET', 'HEAD']],
 ];
 
-function toFaultRoute({ method, path }: Request): FaultRoute | undefined {
+/**
+ * LOCAL_SERVICE_FAULTS, as a router in front of the endpoints: lets requests go wrong as `/_faults` asks. The endpoints
+ * know nothing of it. While Redis is down, it responds with the error that the endpoint would give.
+ */
+export function injectFaults(
+  faults: FaultStore,
+  store: OAuthStore,
+  errors: ErrorHandlers,
+  log: Logger,
+  now: () => number,
+): Router {
+  const router = Router({ strict: true, caseSensitive: true });
+  router.use(async (req, res, next) => {
+    const route = routeOf(req);
+    const fault = route && (await faults.take(route, (one) => appliesTo(one, route, req, res, store)));
+    if (fault === undefined) {
+      next();
+      return;
+    }
+    log.warn({ requestId: requestId(res), route, fault: fault.kind }, 'fault');
+    if (!(await waitFor(fault.latencyMs, req))) return;
+    if (await applyFault(fault, req, res, store, now)) next();
+  });
+  const handleError: ErrorRequestHandler = (error, req, res, next) => {
+    const kind = req.path === TOKEN_PATH ? 'token' : req.path === AUTHORIZATION_PATH ? 'page' : 'api';
+    errors[kind](error, req, res, next);
+  };
+  router.use(handleError);
+  return router;
+}
+
+function routeOf({ method, path }: Request): FaultRoute | undefined {
   return ROUTES.find(([, pattern, methods]) => methods.includes(method) && pattern.test(path))?.[0];
 }
 
-/** Whether the fault can be one of this call: `any` is set for routes on which it means nothing as well. */
-async function concerns(fault: Fault, route: FaultRoute, call: Call, parts: FaultParts): Promise<boolean> {
-  const { kind } = fault;
-  if (!isKindOf(route, kind)) return false;
-  if (kind === 'next-expired') return toQuery(call.req).has('next');
-  if (kind === 'access-token-revoked') {
-    return (await parts.accessTokens.grantOf(bearerTokenOf(call.req) ?? '')) !== undefined;
+/** Whether the fault means anything to this request. A fault of `any` also reaches routes on which it means nothing. */
+async function appliesTo(
+  fault: Fault,
+  route: FaultRoute,
+  req: Request,
+  res: Response,
+  store: OAuthStore,
+): Promise<boolean> {
+  if (!isKindOf(route, fault.kind)) return false;
+  if (fault.kind === 'next-expired') return queryParameters(req).has('next');
+  if (fault.kind === 'access-token-revoked') {
+    return (await store.accessTokens.grantOf(bearerTokenOf(req) ?? '')) !== undefined;
   }
-  if (kind !== 'grant-revoked') return true;
-  if (route === 'token') await readForm(call);
-  return (await findGrant(call.req, parts)) !== undefined;
+  if (fault.kind !== 'grant-revoked') return true;
+  if (route === 'token') await readFormNow(req, res);
+  return (await findGrant(req, store)) !== undefined;
 }
 
-const readBody = readFormBody();
+const readBody = readForm();
 
-/** Reads the body before the endpoint would, which then finds it read. */
-async function readForm({ req, res }: Call): Promise<void> {
+/** Reads the form before the endpoint would. The endpoint then finds it read. */
+async function readFormNow(req: Request, res: Response): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     readBody(req, res, (error?: unknown) => {
       if (error === undefined) resolve();
@@ -73,16 +86,149 @@ async function readForm({ req, res }: Call): Promise<void> {
   });
 }
 
-/** Waits; resolves to false where the caller didn't. */
-async function passes(ms: number, { socket }: Request): Promise<boolean> {
+/** Waits; resolves to false if the client disconnected. */
+async function waitFor(ms: number, { socket }: Request): Promise<boolean> {
   if (ms === 0) return true;
-  // Whoever has gone while the fault was looked up is heard no more; an answer in a pipeline is not told at all.
+  // The client may have disconnected during the look-up. Watch the socket: of pipelined responses, Node emits
+  // `close` only for the active one.
   if (socket.destroyed) return false;
-  const gone = new AbortController();
-  const leave = () => gone.abort();
-  socket.setMaxListeners(0); // a pipeline may hold any number of calls
-  socket.once('close', leave);
-  const stayed = await delay(ms, true, { signal: gone.signal }).catch(() => false);
-  socket.off('close', leave);
-  return stayed;
+  const disconnected = new AbortController();
+  const abort = () => disconnected.abort();
+  socket.setMaxListeners(0); // a pipeline may hold any number of requests
+  socket.once('close', abort);
+  const isConnected = await delay(ms, true, { signal: disconnected.signal }).catch(() => false);
+  socket.off('close', abort);
+  return isConnected;
+}
+
+/**
+ * Applies the fault, its latency aside. Resolves to whether the endpoint still does its work. If not, this function has
+ * responded or reset the connection.
+ */
+async function applyFault(
+  fault: Fault,
+  req: Request,
+  res: Response,
+  store: OAuthStore,
+  now: () => number,
+): Promise<boolean> {
+  switch (fault.kind) {
+    case 'latency':
+      return true;
+    case 'status':
+      sendStatus(res, fault);
+      return false;
+    case 'rate-limit':
+      sendApiError(res, rateLimitError(fault.retryAfter, now()));
+      return false;
+    case 'reset-before':
+      resetConnection(res);
+      return false;
+    case 'reset-after':
+      replaceResponse(res, () => resetConnection(res));
+      return true;
+    case 'cut':
+      replaceResponse(res, (body) => sendHalf(res, body));
+      return true;
+    case 'access-token-revoked':
+      await store.accessTokens.revoke(bearerTokenOf(req) ?? '');
+      return true;
+    case 'grant-revoked':
+      await store.grants.revoke((await findGrant(req, store)) ?? '');
+      return true;
+    case 'next-expired':
+      // Replace only a page: the endpoint reports any other error of the request before an expired cursor.
+      replaceResponse(res, (body) => {
+        if (res.statusCode === 200) sendApiError(res, expiredCursor());
+        else res.end(body);
+      });
+      return true;
+  }
+}
+
+/** The id of the grant behind a request's access token or, at the token endpoint, its refresh token or code. */
+async function findGrant(
+  req: Request,
+  { accessTokens, refreshTokens, codes }: OAuthStore,
+): Promise<string | undefined> {
+  const form = formFields(req.body);
+  return (
+    (await accessTokens.grantOf(bearerTokenOf(req) ?? '')) ??
+    (await refreshTokens.find(form?.get('refresh_token') ?? '')) ??
+    (await codes.find(form?.get('code') ?? ''))?.grantId
+  );
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  401: 'UNAUTHORIZED',
+  403: 'INVALID_SCOPE',
+  404: 'PATH_NOT_FOUND',
+};
+
+function sendStatus(res: Response, { status, body, contentType }: Fault & { readonly kind: 'status' }): void {
+  if (body === undefined) {
+    const code = status >= 500 ? 'INTERNAL_SERVER_ERROR' : (CODES[status] ?? 'REQUEST_INVALID');
+    sendApiError(res, new ServiceError(status, code, 'A fault that was asked for'));
+    return;
+  }
+  res.status(status).type(contentType ?? (isJson(body) ? 'application/json' : 'text/plain; charset=utf-8'));
+  res.send(Buffer.from(body)); // Express would add a charset to the type of a text
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Has the headers of the public service, and `Retry-After` (RFC 6585 §4). */
+function rateLimitError(retryAfter: number, now: number): ServiceError {
+  return new ServiceError(429, 'TOO_MANY_REQUESTS', `Try again in ${retryAfter} s`, {
+    headers: {
+      'retry-after': String(retryAfter),
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(Math.ceil(now / 1_000) + retryAfter),
+    },
+  });
+}
+
+/**
+ * Calls `replace` with the whole body instead of sending it. Status and headers can still be changed. Works for
+ * responses that are sent at once (`res.json`, `res.send`, `res.end` without a callback); throws if one has begun.
+ */
+function replaceResponse(res: Response, replace: (body: Buffer) => void): void {
+  const end = res.end.bind(res);
+  Object.assign(res, {
+    end(chunk?: unknown, encoding?: unknown) {
+      if (res.headersSent) throw new Error('This response has begun: it can no longer be replaced.');
+      res.end = end;
+      replace(toBuffer(chunk, encoding));
+      return res;
+    },
+  });
+}
+
+function toBuffer(chunk: unknown, encoding: unknown): Buffer {
+  if (Buffer.isBuffer(chunk)) return chunk;
+  if (typeof chunk !== 'string') return Buffer.alloc(0);
+  return Buffer.from(chunk, typeof encoding === 'string' && Buffer.isEncoding(encoding) ? encoding : 'utf8');
+}
+
+/** Ends the connection with a TCP reset, which also discards what is still to be sent. */
+function resetConnection(res: Response): void {
+  res.req.socket.resetAndDestroy();
+}
+
+/** Sends headers with the length of the whole body, half of the body, and closes. Without a body, resets. */
+function sendHalf(res: Response, body: Buffer): void {
+  const half = body.subarray(0, Math.floor(body.length / 2));
+  if (half.length === 0) {
+    resetConnection(res);
+    return;
+  }
+  res.set('content-length', String(body.length));
+  res.write(half, () => res.req.socket.destroySoon());
 }

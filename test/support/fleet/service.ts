@@ -2,11 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAccessTokens } from '../../../src/local-service/oauth-store.ts';
-import { createGrants } from '../../../src/local-service/grants.ts';
 import { loadLocalServiceConfig } from '../../../src/local-service/config.ts';
 import { createLocalService } from '../../../src/local-service/local-service.ts';
-import { createRefreshTokens } from '../../../src/local-service/refresh-tokens.ts';
+import { createOAuthStore } from '../../../src/local-service/oauth-store.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
@@ -67,9 +65,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
   await redisReady(redis);
   const config = loadLocalServiceConfig(env);
   let local: RequestListener = createLocalService(config, redis, createLog('silent'));
-  const grants = createGrants(redis);
-  const accessTokens = createAccessTokens(redis, grants, config.accessTokenSeconds, Date.now);
-  const refreshTokens = createRefreshTokens(redis, Date.now);
+  const { grants, accessTokens, refreshTokens } = createOAuthStore(redis, config, Date.now);
 
   const answerMe = async (req: IncomingMessage, res: ServerResponse) => {
     const check = await accessTokens.check((req.headers.authorization ?? '').replace(/^Bearer /, ''));
