@@ -5,8 +5,7 @@ import { createLocalService, serve } from './local-service/local-service.ts';
 import { bindPort } from './http/listening.ts';
 import type { BoundPort } from './http/listening.ts';
 import type { Env } from './config/env.ts';
-import { createLog } from './observability/logger.ts';
-import type { Logger } from './observability/logger.ts';
+import { createLog, type Logger } from './observability/logger.ts';
 import { startMetricsServer } from './observability/metrics-server.ts';
 import { exitCodeOf, untilSignal } from './process.ts';
 import { startPrivateRedis } from './redis/private-redis.ts';
@@ -36,7 +35,10 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   await using services = createServices(config, log);
   await using metrics =
     services.metrics &&
-    (await startMetricsServer(services.metrics.registry, config.host, config.metricsPort));
+    (await startMetricsServer(
+      services.metrics.registry,
+      await bindPort(config.host, config.metricsPort, 'METRICS_'),
+    ));
   if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
   const running = await startServer(services, appPort);
   try {

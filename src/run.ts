@@ -3,8 +3,7 @@ import { loadConfig, withPort, type Config } from './config/load.ts';
 import { settlesWithin } from './promises.ts';
 import { exitOnUncaughtErrors, logWarnings, untilSignal, type Sighup } from './process.ts';
 import { bindPort } from './http/listening.ts';
-import { createGatheredLines } from './observability/log-lines.ts';
-import { createLog } from './observability/logger.ts';
+import { createBufferedOutput, createLog } from './observability/logger.ts';
 import { startMetricsServer } from './observability/metrics-server.ts';
 import { redisReady } from './redis/client.ts';
 import { createSecretsReload } from './config/secrets-reload.ts';
@@ -21,7 +20,7 @@ const STORES_WITHIN_MS = 2_000;
  * SIGHUP reloads secrets.
  */
 export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
-  const lines = createGatheredLines();
+  const lines = createBufferedOutput();
   self.once('exit', () => lines.flush());
   exitOnUncaughtErrors(self, createLog('fatal', lines)); // whatever LOG_LEVEL says
   const dotEnv = readDotEnv(self);
@@ -41,7 +40,10 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
   await settlesWithin(redisTried, REDIS_WITHIN_MS);
   await using metrics =
     services.metrics &&
-    (await startMetricsServer(services.metrics.registry, config.host, config.metricsPort));
+    (await startMetricsServer(
+      services.metrics.registry,
+      await bindPort(config.host, config.metricsPort, 'METRICS_'),
+    ));
   if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
   const running = await startServer(services, bound);
   const addresses = { url: toBrowse(config, running.url), publicUrl: config.publicOrigin };

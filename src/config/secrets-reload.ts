@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Registry } from 'prom-client';
-import { createCounter } from '../observability/counter.ts';
+import { createCounter } from '../observability/prometheus.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ConfigError, type Env } from './env.ts';
 import { fieldOf, loadConfig, type Secrets } from './load.ts';

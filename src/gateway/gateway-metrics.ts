@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { GATEWAY_PROBLEMS } from '../errors.ts';
-import { createCounter, createGauge, type Watch } from '../observability/counter.ts';
+import { createCounter, createGauge, type Watch } from '../observability/prometheus.ts';
 
 export interface GatewayMetrics {
   /** Counts a problem that the gateway responded with. */
@@ -28,7 +28,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     watchInFlight: createGauge(registry, {
       name: 'cloakroom_api_requests_in_flight',
       help: 'API requests with a session that are in flight.',
-      together: (values) => values.reduce((sum, value) => sum + value, 0),
+      combine: (values) => values.reduce((sum, value) => sum + value, 0),
     }),
   };
 }

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import { createDurationHistogram } from '../observability/histogram.ts';
-import type { DurationSeries } from '../observability/histogram.ts';
-import { writeLine } from '../observability/logger.ts';
-import type { LineLevel, Logger } from '../observability/logger.ts';
-import { STATUSES, kindOfStatus } from '../observability/status-kinds.ts';
+import {
+  createDurationHistogram,
+  STATUS_CLASSES,
+  statusClassIndex,
+  type DurationSeries,
+} from '../observability/prometheus.ts';
+import { writeLine, type LineLevel, type Logger } from '../observability/logger.ts';
 import {
   attachContext,
   clientAddress,
@@ -180,10 +182,9 @@ export function createRequestMetrics(
   const requests = createDurationHistogram(registry, {
     name: 'cloakroom_request_duration_seconds',
     help: 'Requests from their head to the end of their response, for pages until the response is written, by route, method and kind of status.',
-    labelNames: ['route', 'method', 'status'],
   });
   const seriesOf = (route: string, method: string) =>
-    STATUSES.map((status) => requests.series({ route, method, status }));
+    STATUS_CLASSES.map((status) => requests.series({ route, method, status }));
   /** By route and method: one series for each kind of status. */
   const all = new Map<string, ReadonlyMap<string, DurationSeries[]>>();
   for (const [route, methods] of Object.entries(routes))
@@ -194,7 +195,7 @@ export function createRequestMetrics(
     observe(route: string, method: string | undefined, status: number | undefined, ms: number): void {
       const ofRoute = all.get(route);
       const series = ofRoute?.get(method ?? OTHER_METHODS) ?? ofRoute?.get(OTHER_METHODS);
-      series?.[kindOfStatus(status)]?.observe(ms / 1_000);
+      series?.[statusClassIndex(status)]?.observe(ms / 1_000);
     },
   };
 }

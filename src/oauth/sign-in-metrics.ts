@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createCounter } from '../observability/counter.ts';
+import { createCounter } from '../observability/prometheus.ts';
 import { toAppError, type ProblemCode } from '../errors.ts';
 
 export const SIGN_IN_OUTCOMES = [

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createDurationHistogram } from '../observability/histogram.ts';
+import { createDurationHistogram } from '../observability/prometheus.ts';
 
 export const GRANTS = ['authorization_code', 'refresh_token'] as const;
 export const TOKEN_ENDPOINT_OUTCOMES = ['granted', 'invalid_grant', 'refused', 'unavailable'] as const;
@@ -17,7 +17,6 @@ export function createTokenEndpointMetrics(registry: Registry): TokenEndpointMet
   const calls = createDurationHistogram(registry, {
     name: 'cloakroom_token_endpoint_duration_seconds',
     help: 'Calls of the service’s token endpoint, by grant and outcome.',
-    labelNames: ['grant', 'outcome'],
   });
   const all = new Map(
     GRANTS.flatMap((grant) =>

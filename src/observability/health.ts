@@ -1,10 +1,33 @@
 import { Router } from 'express';
+import type { Registry } from 'prom-client';
 import { Cluster } from 'ioredis';
 import { settlesWithin } from '../promises.ts';
 import type { Getex } from '../redis/getex.ts';
-import type { HealthMetrics } from './health-metrics.ts';
+import { createGauge, type Watch } from './prometheus.ts';
 import { probeKeys } from '../redis/probe-keys.ts';
 import type { RedisClient } from '../redis/client.ts';
+
+/** Gauges of the health checks, read at each scrape: 1 for yes, 0 for no. */
+export interface HealthMetrics {
+  readonly watchReady: Watch;
+  readonly watchDraining: Watch;
+}
+
+/** With several apps in a process, all of them have to be ready, and draining starts with the first. */
+export function createHealthMetrics(registry: Registry): HealthMetrics {
+  return {
+    watchReady: createGauge(registry, {
+      name: 'cloakroom_ready',
+      help: '1 while /readyz is 200, otherwise 0.',
+      combine: (values) => (values.length > 0 && values.every((value) => value === 1) ? 1 : 0),
+    }),
+    watchDraining: createGauge(registry, {
+      name: 'cloakroom_draining',
+      help: '1 after the signal that shuts the process down, before that 0.',
+      combine: (values) => (values.includes(1) ? 1 : 0),
+    }),
+  };
+}
 
 /** Balancers often give an answer no more than a second. */
 const TELL_WITHIN_MS = 500;

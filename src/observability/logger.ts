@@ -1,11 +1,10 @@
-import { pino } from 'pino';
-import type { DestinationStream, Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type { Logger };
 
 /**
- * JSON lines on standard output (or `destination`). Errors are reduced to type, message, code and stack: their
- * other members may hold requests, answers or tokens, and are never written.
+ * Creates a log of JSON lines on standard output (or `destination`). It reduces errors to type, message, code and stack:
+ * their other members may hold requests, responses or tokens.
  */
 export function createLog(level: string, destination?: DestinationStream): Logger {
   const options = {
@@ -18,19 +17,55 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** Of lines that are written as they stand. */
+export interface BufferedOutput extends DestinationStream {
+  /** Writes what is buffered; for the end of the process. */
+  flush(): void;
+}
+
+const MAX_BUFFERED_CHARACTERS = 8 * 1024;
+
+/**
+ * Writes the lines of one turn of the event loop to standard output (or `output`) at once: a write costs as much as making
+ * the line. A process that is killed loses the lines of its last turn.
+ */
+export function createBufferedOutput(
+  output: DestinationStream = pino.destination({ dest: 1, sync: true }),
+): BufferedOutput {
+  let buffered = '';
+  let isScheduled = false;
+  const flush = () => {
+    const text = buffered;
+    buffered = '';
+    if (text !== '') output.write(text);
+  };
+  const flushScheduled = () => {
+    isScheduled = false;
+    flush();
+  };
+  return {
+    flush,
+    write(line) {
+      buffered += line;
+      if (buffered.length >= MAX_BUFFERED_CHARACTERS) flush();
+      if (isScheduled) return;
+      isScheduled = true;
+      setImmediate(flushScheduled);
+    },
+  };
+}
+
 export type LineLevel = 'debug' | 'info';
 
 /**
- * Writes a line that is as the log itself would have made it, for what is logged with each request: pino takes several times as
- * long to make one (docs/decisions/0023). For a log of createLog() that is enabled for the line's level.
+ * Writes a finished JSON line, in the format of createLog(). For the line of each request: pino takes several times as long
+ * to make it (docs/decisions/0023). The log must be enabled for the level of the line.
  */
 export function writeLine(log: Logger, line: string): void {
-  const { [pino.symbols.streamSym]: lines } = log as unknown as Record<symbol, DestinationStream>;
-  if (lines === undefined) {
+  const { [pino.symbols.streamSym]: output } = log as unknown as Record<symbol, DestinationStream>;
+  if (output === undefined) {
     const { level, time: _time, msg, ...members } = JSON.parse(line) as Record<string, unknown>;
     log[level as LineLevel](members, String(msg));
-  } else lines.write(line);
+  } else output.write(line);
 }
 
 interface LoggedError {
@@ -41,7 +76,7 @@ interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-/** What a log line says of an error, three causes deep. */
+/** Includes up to three causes. */
 function toLoggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: 'not an Error' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
@@ -55,8 +90,8 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
 }
 
 /**
- * What may be told of an error. Parsers quote what they could not read, and Redis the command that it refused: `AUTH` with its
- * password, too. Of its answers only the word at the beginning is told, e.g. `WRONGPASS`.
+ * Returns a message without secrets. Parsers quote their input, and Redis the refused command, such as `AUTH` with its
+ * password. Of a Redis error only the first word stays, e.g. `WRONGPASS`.
  */
 export function toLoggedMessage(error: Error): string {
   if (error instanceof SyntaxError) return 'malformed input';
@@ -65,11 +100,11 @@ export function toLoggedMessage(error: Error): string {
   return error.message.replace(/Last error: .*/s, 'Last error: see the log of the Sentinels');
 }
 
-/** Where it came from: a stack begins with the message, of however many lines. */
+/** The stack without the message that it starts with, which may have several lines. */
 function framesOf({ message, stack = '' }: Error): string {
   const at = stack.indexOf(message);
-  const behind = at < 0 ? stack : stack.slice(at + message.length);
-  return behind
+  const frames = at < 0 ? stack : stack.slice(at + message.length);
+  return frames
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .join('\n');

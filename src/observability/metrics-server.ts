@@ -1,31 +1,28 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
-import { bindPort } from '../http/listening.ts';
 
-/** Where the metrics are read; ends with its disposal. */
+/** Serves metrics until it is disposed of. */
 export interface MetricsServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Close connections that read nothing for 10 s. */
+/** Closes connections that read nothing for 10 s. */
 const SILENCE_MS = 10_000;
 /**
- * Close further connections as they come. Node keeps each request that a client pipelines until its connection closes,
- * some 5 MB for a packet of them.
+ * Closes further connections. Node keeps each request that a client pipelines until its connection closes, about 5 MB for
+ * one packet of them.
  */
-const CONNECTIONS = 16;
+const MAX_CONNECTIONS = 16;
 
 /**
- * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a port of its own. A connection carries one
+ * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a bound port. A connection carries one
  * request, and requests that arrive while the metrics are gathered share them: they are large, and a client need not read
- * them. Rejects with a StartupError where the port is not available.
+ * them.
  */
 export async function startMetricsServer(
   registry: Registry,
-  host: string,
-  port: number,
+  bound: { readonly url: string; handOver(server: Server): Promise<void> },
 ): Promise<MetricsServer> {
-  const bound = await bindPort(host, port, 'METRICS_');
   let gathering: Promise<Buffer> | null = null;
   const gather = async () => {
     gathering ??= registry
@@ -37,7 +34,7 @@ export async function startMetricsServer(
 
   const server = createServer();
   server.setTimeout(SILENCE_MS);
-  server.maxConnections = CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   server.on('request', (req, res) => {
     if (res.socket === null) return; // pipelined: Node queues its response behind the one that closes the connection
     res.shouldKeepAlive = false;
@@ -46,7 +43,7 @@ export async function startMetricsServer(
       return;
     }
     gather().then(
-      (numbers) => res.writeHead(200, { 'content-type': registry.contentType }).end(numbers),
+      (metrics) => res.writeHead(200, { 'content-type': registry.contentType }).end(metrics),
       () => res.writeHead(500).end(),
     );
   });

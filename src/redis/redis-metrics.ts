@@ -1,6 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createCounter } from '../observability/counter.ts';
-import { createDurationHistogram } from '../observability/histogram.ts';
+import { createCounter, createDurationHistogram } from '../observability/prometheus.ts';
 import { COMMAND_TIMEOUT_MS, RedisTimeoutError } from './watchdog.ts';
 
 /** `read` is the one that reads a session with each request. */
@@ -23,7 +22,6 @@ export function createRedisMetrics(registry: Registry): RedisMetrics {
   const commands = createDurationHistogram(registry, {
     name: 'cloakroom_redis_command_duration_seconds',
     help: 'Commands of Redis until their reply; “read” is that of a session with each request.',
-    labelNames: ['command'],
     buckets: BUCKETS,
   });
   const countError = createCounter(registry, {

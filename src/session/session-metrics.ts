@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createCounter } from '../observability/counter.ts';
+import { createCounter } from '../observability/prometheus.ts';
 
 /**
  * Why a session ended. One that runs out unused ends in Redis alone: nobody is told.

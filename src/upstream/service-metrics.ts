@@ -1,6 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createDurationHistogram } from '../observability/histogram.ts';
-import { STATUSES, kindOfStatus } from '../observability/status-kinds.ts';
+import { createDurationHistogram, STATUS_CLASSES, statusClassIndex } from '../observability/prometheus.ts';
 
 /**
  * Records how long the service took for one caller. `status` is undefined where the service did not respond, and `aborted`
@@ -9,7 +8,7 @@ import { STATUSES, kindOfStatus } from '../observability/status-kinds.ts';
 export type RecordServiceResponse = (status: number | 'aborted' | undefined, ms: number) => void;
 
 /** Values of the label `status`. */
-export const SERVICE_STATUSES = [...STATUSES, 'aborted'];
+export const SERVICE_STATUSES = [...STATUS_CLASSES, 'aborted'];
 
 /** Creates the histogram of the service's responses, with a function for each caller. */
 export function createServiceMetrics<C extends string>(
@@ -19,13 +18,12 @@ export function createServiceMetrics<C extends string>(
   const responses = createDurationHistogram(registry, {
     name: 'cloakroom_service_duration_seconds',
     help: 'Time to the head of the service’s response, by caller and kind of status.',
-    labelNames: ['caller', 'status'],
   });
   const record = (caller: C): RecordServiceResponse => {
     const aborted = responses.series({ caller, status: 'aborted' });
-    const series = STATUSES.map((status) => responses.series({ caller, status }));
+    const series = STATUS_CLASSES.map((status) => responses.series({ caller, status }));
     return (status, ms) =>
-      (status === 'aborted' ? aborted : series[kindOfStatus(status)])?.observe(ms / 1_000);
+      (status === 'aborted' ? aborted : series[statusClassIndex(status)])?.observe(ms / 1_000);
   };
   return Object.fromEntries(callers.map((caller) => [caller, record(caller)])) as Record<
     C,

@@ -2,8 +2,7 @@ import { expect, test } from '@jest/globals';
 import { judge } from '../../audit/observatory.mjs';
 import { errorsIn } from '../../audit/support/own-log.mjs';
 import { judgeLog } from '../../audit/support/wapiti-log.mjs';
-import { createLog } from '../../src/observability/logger.ts';
-import type { Logger } from '../../src/observability/logger.ts';
+import { createLog, type Logger } from '../../src/observability/logger.ts';
 
 /** What is held against a log in which this was written, as Cloakroom writes it. */
 function errorsOf(write: (log: Logger) => void): string[] {

@@ -20,6 +20,7 @@ const CLOSED: [string, string, string][] = [
   ['src/config/a.ts', type('../services.ts'), IMPORTS],
   ['src/observability/a.ts', value('../session/record.ts'), IMPORTS],
   ['src/observability/a.ts', value('../config/load.ts'), IMPORTS],
+  ['src/observability/a.ts', value('../http/listening.ts'), IMPORTS],
   ['src/http/a.ts', value('../session/record.ts'), IMPORTS],
   ['src/http/a.ts', value('../oauth/routes.ts'), IMPORTS],
   ['src/redis/a.ts', value('../session/record.ts'), IMPORTS],

@@ -1,3 +1,4 @@
+import { bindPort } from '../../src/http/listening.ts';
 import { startMetricsServer } from '../../src/observability/metrics-server.ts';
 import { startTestApp } from './test-app.ts';
 import type { TestApp } from './test-app.ts';
@@ -18,7 +19,7 @@ export interface MetricsApp extends AsyncDisposable {
 export async function startMetricsApp(env: Readonly<Record<string, string>> = {}): Promise<MetricsApp> {
   const testApp = await startTestApp({ METRICS_PORT: '65000', ...env }); // not 0 turns them on; here they get a free port
   if (testApp.services.metrics === null) throw new Error('no metrics');
-  const server = await startMetricsServer(testApp.services.metrics.registry, '127.0.0.1', 0);
+  const server = await startMetricsServer(testApp.services.metrics.registry, await bindPort('127.0.0.1', 0));
   const text = async () => (await fetch(server.url)).text();
   const valueOf = async (series: string) => {
     const lines = (await text()).split('\n');

@@ -1,6 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createCounter } from '../../observability/counter.ts';
-import { createDurationHistogram } from '../../observability/histogram.ts';
+import { createCounter, createDurationHistogram } from '../../observability/prometheus.ts';
 
 /** Why somebody asks for a renewal: the token is spent; it soon will be; the service has refused it (401). */
 export const RENEWAL_TRIGGERS = ['spent', 'ahead', 'refused'] as const;
@@ -47,7 +46,6 @@ export function createRenewalMetrics(registry: Registry): RenewalMetrics {
   const waits = createDurationHistogram(registry, {
     name: 'cloakroom_renewal_lock_wait_seconds',
     help: 'How long a renewal waited for one of another process.',
-    labelNames: [],
   }).series({});
   return {
     asked: (trigger, outcome) => asked({ trigger, outcome }),

@@ -4,8 +4,7 @@ import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { createLog } from '../../../src/observability/logger.ts';
-import type { Logger } from '../../../src/observability/logger.ts';
+import { createLog, type Logger } from '../../../src/observability/logger.ts';
 import { type RequestContext, requestId } from '../../../src/http/request-context.ts';
 import { createAccessLog } from '../../../src/http/access-log.ts';
 

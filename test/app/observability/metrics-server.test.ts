@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Gauge, Registry } from 'prom-client';
+import { bindPort } from '../../../src/http/listening.ts';
 import { startMetricsServer } from '../../../src/observability/metrics-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
@@ -22,7 +23,7 @@ async function serve() {
       gauge.set(gathered);
     },
   });
-  const server = await startMetricsServer(registry, '127.0.0.1', 0);
+  const server = await startMetricsServer(registry, await bindPort('127.0.0.1', 0));
   return {
     go,
     gathered: () => gathered,

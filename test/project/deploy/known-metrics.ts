@@ -10,7 +10,7 @@ import { CALLERS } from '../../../src/metrics.ts';
 import { REDIS_COMMANDS, REDIS_ERRORS } from '../../../src/redis/redis-metrics.ts';
 import { OTHER_METHODS } from '../../../src/http/access-log.ts';
 import { SERVICE_STATUSES } from '../../../src/upstream/service-metrics.ts';
-import { STATUSES } from '../../../src/observability/status-kinds.ts';
+import { STATUS_CLASSES } from '../../../src/observability/prometheus.ts';
 import { ROUTES } from '../../../src/routes.ts';
 import { RELOAD_OUTCOMES } from '../../../src/config/secrets-reload.ts';
 import { ENDS_OF_SESSION } from '../../../src/session/session-metrics.ts';
@@ -30,7 +30,7 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
     labels: {
       route: Object.keys(ROUTES),
       method: [...new Set([...Object.values(ROUTES).flat(), OTHER_METHODS])],
-      status: STATUSES,
+      status: STATUS_CLASSES,
     },
   },
   cloakroom_service_duration_seconds: {

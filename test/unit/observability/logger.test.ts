@@ -1,9 +1,10 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { createLog } from '../../../src/observability/logger.ts';
+import { createBufferedOutput, createLog } from '../../../src/observability/logger.ts';
 
 const SECRET = 'pw-that-nobody-may-read';
 
-/** An error of ioredis, as it makes them of what Redis answers. */
+/** An error as ioredis makes it of an error reply. */
 function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
@@ -17,7 +18,7 @@ function parseError(): Error {
   throw new Error('that could be parsed');
 }
 
-/** The line of an error. */
+/** The log line of an error. */
 function logged(err: Error): string {
   const lines: string[] = [];
   createLog('info', { write: (line) => lines.push(line) }).warn({ err }, 'redis is away');
@@ -25,22 +26,56 @@ function logged(err: Error): string {
 }
 
 test.each([
-  ['an answer of Redis', replyError(`ERR unknown command 'auth', with args beginning with: '${SECRET}'`)],
-  ['an answer of Redis of several lines', replyError(`ERR not ${SECRET}\n    at nowhere\n${SECRET}`)],
   [
-    'what Sentinels said last',
+    'an error reply of Redis',
+    replyError(`ERR unknown command 'auth', with args beginning with: '${SECRET}'`),
+  ],
+  ['an error reply of several lines', replyError(`ERR not ${SECRET}\n    at nowhere\n${SECRET}`)],
+  [
+    'the last error of Sentinels',
     new Error(`All sentinels are unreachable. Retrying from scratch after 10ms. Last error: ERR '${SECRET}'`),
   ],
-  ['what can’t be parsed', parseError()],
+  ['unparsable input', parseError()],
   ['a cause', new Error('away', { cause: replyError(`ERR wrong number of arguments, '${SECRET}'`) })],
-])('the line of an error quotes nothing: %s', (_what, error) => {
+])('a logged error quotes no input: %s', (_what, error) => {
   expect(logged(error)).not.toContain(SECRET);
 });
 
-test('of an answer of Redis its first word is told, and of every error where it came from', () => {
+test('a logged error has its stack, and of an error reply the first word', () => {
   const { err } = JSON.parse(logged(replyError('WRONGPASS invalid username-password pair'))) as {
     err: { message: string; stack: string };
   };
   expect(err.message).toBe('Redis answered WRONGPASS');
   expect(err.stack).toMatch(/^\s+at .*logger\.test\.ts/);
+});
+
+function createOutput() {
+  const writes: string[] = [];
+  return { writes, output: createBufferedOutput({ write: (text: string) => writes.push(text) }) };
+}
+
+test('the output writes the lines of a turn at once, in order and once', async () => {
+  const { writes, output } = createOutput();
+  output.write('one\n');
+  output.write('two\n');
+  expect(writes).toEqual([]);
+  await turn();
+  expect(writes).toEqual(['one\ntwo\n']);
+  output.write('three\n');
+  await turn();
+  expect(writes).toEqual(['one\ntwo\n', 'three\n']);
+});
+
+test('the output writes before the turn ends once it has 8 KiB', () => {
+  const { writes, output } = createOutput();
+  for (let count = 0; count < 1_000; count += 1) output.write(`${'a'.repeat(99)}\n`);
+  expect(writes.length).toBeGreaterThan(5);
+});
+
+test('flush() writes what is buffered, once', () => {
+  const { writes, output } = createOutput();
+  output.write('last\n');
+  output.flush();
+  output.flush();
+  expect(writes).toEqual(['last\n']);
 });

@@ -1,0 +1,142 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry, type Histogram } from 'prom-client';
+import type { Build } from '../config/build-info.ts';
+
+/** Creates the registry of a process, with prom-client's own metrics (memory, event loop, garbage collection). */
+export function createRegistry(build: Build): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const info = new Gauge({
+    name: 'cloakroom_build_info',
+    help: 'Version and revision of Cloakroom, and version of Node; always 1.',
+    labelNames: ['version', 'revision', 'node'],
+    registers: [registry],
+  });
+  info.set({ ...build, node: process.version }, 1);
+  return registry;
+}
+
+type LabelValues = Readonly<Record<string, readonly string[]>>;
+
+/** Counts one event. The type of its labels bounds the number of series. */
+type Count<V extends LabelValues> = (labels: { readonly [L in keyof V]: V[L][number] }) => void;
+
+/** Registers a counter with all of its series at 0: `rate()` would miss the first event of a series that starts at 1. */
+export function createCounter<const V extends LabelValues>(
+  registry: Registry,
+  { name, help, values }: { readonly name: string; readonly help: string; readonly values: V },
+): Count<V> {
+  const counter = new Counter({ name, help, labelNames: Object.keys(values), registers: [registry] });
+  for (const labels of combinations(values)) counter.inc(labels, 0);
+  return (labels) => counter.inc({ ...labels });
+}
+
+function combinations(values: LabelValues): Readonly<Record<string, string>>[] {
+  let all: Readonly<Record<string, string>>[] = [{}];
+  for (const [name, ofLabel] of Object.entries(values))
+    all = all.flatMap((labels) => ofLabel.map((value) => Object.assign({}, labels, { [name]: value })));
+  return all;
+}
+
+/** Adds a source to a gauge. */
+export type Watch = (read: () => Promise<number>) => void;
+
+/** Registers a gauge that reads its sources at each scrape. `combine` makes one value of them: a process may hold several apps. */
+export function createGauge(
+  registry: Registry,
+  options: {
+    readonly name: string;
+    readonly help: string;
+    readonly combine: (values: readonly number[]) => number;
+  },
+): Watch {
+  const { combine, ...named } = options;
+  const sources: Parameters<Watch>[0][] = [];
+  const gauge: Gauge = new Gauge({
+    ...named,
+    registers: [registry],
+    async collect(): Promise<void> {
+      gauge.set(combine(await Promise.all(sources.map(async (read) => read()))));
+    },
+  });
+  return (read) => void sources.push(read);
+}
+
+export interface DurationHistogram {
+  /** Adds the series with these labels. Call it once and keep the result. */
+  series(labels: Readonly<Record<string, string>>): DurationSeries;
+}
+
+export interface DurationSeries {
+  observe(seconds: number): void;
+}
+
+/** Upper bounds in seconds: from the gateway's own share of a request to the longest timeout. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/**
+ * Registers a histogram that counts in arrays. prom-client's own hashes the labels with each observation, which costs a
+ * tenth of a proxied request.
+ */
+export function createDurationHistogram(
+  registry: Registry,
+  options: { readonly name: string; readonly help: string; readonly buckets?: readonly number[] },
+): DurationHistogram {
+  const { name, help, buckets = BUCKETS } = options;
+  const all: Series[] = [];
+  const metric = {
+    name,
+    get: async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: all.flatMap((series) => toValues(name, buckets, series)),
+    }),
+  };
+  // A registry of prom-client 15 reads these two members of a metric only.
+  registry.registerMetric(metric as unknown as Histogram);
+  return {
+    series(labels) {
+      const series: Series = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
+      all.push(series);
+      const { counts } = series;
+      return {
+        observe(seconds) {
+          let at = 0;
+          while (at < buckets.length && seconds > (buckets[at] ?? Infinity)) at += 1;
+          counts[at] = (counts[at] ?? 0) + 1;
+          series.sum += seconds;
+        },
+      };
+    },
+  };
+}
+
+interface Series {
+  readonly labels: Readonly<Record<string, string>>;
+  /** One count for each bucket, and one for anything longer. */
+  readonly counts: Float64Array;
+  sum: number;
+}
+
+/** In Prometheus's format: each bucket includes the smaller ones. */
+function toValues(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
+  let count = 0;
+  const ofBuckets = [...buckets, '+Inf'].map((le, at) => {
+    count += counts[at] ?? 0;
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+  });
+  return [
+    ...ofBuckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
+}
+
+/** Values of the label `status`: the class of a response (RFC 9110 §15), or `none` where there was no response. */
+export const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'];
+
+/** Index in STATUS_CLASSES of a status; an invalid status counts as `5xx`. No final response is a 1xx. */
+export function statusClassIndex(status: number | undefined): number {
+  return status === undefined ? 0 : Math.min(Math.max(Math.floor(status / 100), 1), 5) - 1;
+}
