@@ -109,7 +109,7 @@ async function row(name, lives, write) {
  * @param {typeof OPAQUE} lengths
  */
 async function createSession(id, lengths) {
-  await records.create(id, { grant: newGrant(lengths, 900), createdAt: Date.now(), renewedAt: Date.now() });
+  await records.create(id, { grant: newGrant(lengths, 900), createdAt: Date.now(), refreshedAt: Date.now() });
 }
 
 /** @param {string} sessionId */
@@ -124,7 +124,7 @@ async function walkList(sessionId) {
 
 /** @param {string} state */
 async function beginSignIn(state) {
-  await attempts.begin(state, { verifier: newToken(43), returnTo: '/workspaces' }, undefined);
+  await attempts.start(state, { verifier: newToken(43), returnTo: '/workspaces' }, undefined);
 }
 
 /** @param {typeof OPAQUE} lengths */

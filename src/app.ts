@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
+import { HOME } from './oauth/login.ts';
 import { requireSession, requiredSession, signInAgain } from './oauth/require-session.ts';
-import { HOME } from './oauth/return-to.ts';
 import { createAuthRouter } from './oauth/routes.ts';
 import { createOpenapi } from './console/openapi.ts';
 import { createConsoleRouter } from './console/routes.ts';

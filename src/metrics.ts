@@ -1,10 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createRenewalMetrics } from './oauth/refresh/refresh-metrics.ts';
-import type { RenewalMetrics } from './oauth/refresh/refresh-metrics.ts';
-import { createSignInMetrics } from './oauth/sign-in-metrics.ts';
-import type { CountSignIn } from './oauth/sign-in-metrics.ts';
-import { createTokenEndpointMetrics } from './oauth/token-endpoint-metrics.ts';
-import type { TokenEndpointMetrics } from './oauth/token-endpoint-metrics.ts';
+import { createOAuthMetrics, type OAuthMetrics } from './oauth/metrics.ts';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway/gateway-metrics.ts';
 import type { Build } from './config/build-info.ts';
 import { createHealthMetrics, type HealthMetrics } from './observability/health.ts';
@@ -29,9 +24,7 @@ export interface Metrics {
   readonly requests: RequestMetrics;
   readonly gateway: GatewayMetrics;
   readonly service: Readonly<Record<(typeof CALLERS)[number], RecordServiceResponse>>;
-  readonly tokenEndpoint: TokenEndpointMetrics;
-  readonly renewals: RenewalMetrics;
-  readonly countSignIn: CountSignIn;
+  readonly oauth: OAuthMetrics;
   readonly sessions: SessionMetrics;
   readonly redis: RedisMetrics;
   readonly health: HealthMetrics;
@@ -46,9 +39,7 @@ export function createMetrics(build: Build): Metrics {
     requests: createRequestMetrics(registry, ROUTES),
     gateway: createGatewayMetrics(registry),
     service: createServiceMetrics(registry, CALLERS),
-    tokenEndpoint: createTokenEndpointMetrics(registry),
-    renewals: createRenewalMetrics(registry),
-    countSignIn: createSignInMetrics(registry),
+    oauth: createOAuthMetrics(registry),
     sessions: createSessionMetrics(registry),
     redis: createRedisMetrics(registry),
     health: createHealthMetrics(registry),

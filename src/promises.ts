@@ -33,3 +33,36 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
     waiting.abort();
   }
 }
+
+/**
+ * Limits how many operations run at a time; the others wait in the order in which they came. Acquiring resolves with a
+ * function that frees the place, or with null where none came free within the given time (ms).
+ */
+export function createLimiter(limit: number): (withinMs: number) => Promise<(() => void) | null> {
+  let active = 0;
+  const waiting = new Set<() => void>();
+  const release = () => {
+    active -= 1;
+    const [next] = waiting;
+    next?.();
+  };
+  return async (withinMs) => {
+    if (active < limit) {
+      active += 1;
+      return release;
+    }
+    return new Promise((resolve) => {
+      const start = () => {
+        clearTimeout(timeout);
+        waiting.delete(start);
+        active += 1;
+        resolve(release);
+      };
+      const timeout = setTimeout(() => {
+        waiting.delete(start);
+        resolve(null);
+      }, withinMs);
+      waiting.add(start);
+    });
+  };
+}

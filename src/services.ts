@@ -1,5 +1,4 @@
-import { createAuthServices } from './oauth/oauth-services.ts';
-import type { AuthServices } from './oauth/oauth-services.ts';
+import { createOAuthServices, type OAuthServices } from './oauth/services.ts';
 import type { Config, Secrets } from './config/load.ts';
 import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
@@ -25,7 +24,7 @@ import type { Wait } from './workspaces/export/all-items.ts';
 import { createWorkspaces, type Workspaces } from './workspaces/workspaces.ts';
 
 /** Everything that the rooms work with, and whatever of it has a lifetime. */
-export interface Services extends SessionServices, AuthServices, AsyncDisposable {
+export interface Services extends SessionServices, OAuthServices, AsyncDisposable {
   readonly config: Config;
   readonly log: Logger;
   readonly accessLog: AccessLog;
@@ -49,7 +48,7 @@ export interface Services extends SessionServices, AuthServices, AsyncDisposable
 
 /**
  * Makes the services of one process. Redis and the service may be away: connections are made and made again in the
- * background. Disposing lets renewals under way finish first. `now` is in ms since the epoch; `wait` is what an export's
+ * background. Disposing lets refreshes under way finish first. `now` is in ms since the epoch; `wait` is what an export's
  * pauses are spent with.
  */
 export function createServices(
@@ -77,7 +76,7 @@ export function createServices(
     log,
     now,
   });
-  const auth = createAuthServices({ config, secrets, sessions, redis, metrics, log, now });
+  const auth = createOAuthServices({ config, secrets, sessions, redis, metrics, log, now });
 
   return {
     config,

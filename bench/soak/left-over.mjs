@@ -63,9 +63,9 @@ export async function readLog(file) {
 
 /** @param {string} line */
 function toDeath(line) {
-  const { session, attemptBegunAt, time } =
-    /** @type {{ session: string, attemptBegunAt: string, time: number }} */ (JSON.parse(line));
-  return { session, begunAt: Date.parse(attemptBegunAt), endedAt: time };
+  const { session, attemptStartedAt, time } =
+    /** @type {{ session: string, attemptStartedAt: string, time: number }} */ (JSON.parse(line));
+  return { session, begunAt: Date.parse(attemptStartedAt), endedAt: time };
 }
 
 /**

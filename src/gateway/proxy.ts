@@ -2,8 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
-import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
-import { noteToken } from '../oauth/token-use.ts';
+import { recordTokenUse, type TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Session } from '../session/record.ts';
 import { isTimeout, type ConnectionPool, type PooledHandler } from '../upstream/connection-pool.ts';
 import { RequestAbortedError, type ApiRequest } from './api-request.ts';
@@ -187,7 +186,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
       if (res.destroyed) throw new RequestAbortedError();
       times.replayed = true;
       request.upstreamStatus = undefined; // metrics count the response to the second try
-      noteToken(request, 'replayed');
+      recordTokenUse(request, 'replayed');
       new UpstreamRequest(this.#deps, request, refreshed, body, null).send();
     } catch (error) {
       this.abort();

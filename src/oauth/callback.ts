@@ -1,69 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, RequestHandler } from 'express';
-import { AppError } from '../errors.ts';
-import { requestContext } from '../http/request-context.ts';
-import type { RequestContext } from '../http/request-context.ts';
+import { AppError, StoreUnavailableError } from '../errors.ts';
+import { requestContext, type RequestContext } from '../http/request-context.ts';
+import { currentSession, startSession } from '../session/express-session.ts';
 import { sessionLogId } from '../session/log-id.ts';
-import { startSession, currentSession } from '../session/express-session.ts';
-import { endForSure } from './end-for-sure.ts';
-import { HOME } from './return-to.ts';
+import type { SessionStore } from '../session/store.ts';
+import { InvalidAuthorizationResponseError, OAuthError, toLoggableCode } from './client.ts';
+import { HOME } from './login.ts';
 import type { AuthDeps } from './routes.ts';
 import type { SignInTransaction } from './sign-in-transactions.ts';
-import { authorizationFailed, exchangeFailed } from './sign-in-errors.ts';
 
 /**
- * `GET /auth/callback` (RFC 6749 §4.1.2): ends the attempt that its `state` names, exchanges the code, begins a session
- * under a new id and ends the one before it.
+ * `GET /auth/callback`: takes the authorization response (RFC 6749 §4.1.2), exchanges its code for tokens (§4.1.3), starts
+ * a session under a new id and ends the previous one.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
-  const { config, attempts, life, metrics, render, now } = deps;
+  const { config, signIns, life, metrics, render, now } = deps;
   return async (req, res) => {
     const query = queryOf(req);
     const state = query.get('state') ?? '';
-    const attempt = await attempts.consume(state, req.headers.cookie);
-    const before = currentSession(req);
-    if (attempt === null) {
-      // Reloaded, or gone back to: who is signed in need not hear of it.
-      if (before === null) throw new AppError('sign_in_attempt_unknown', { returnTo: HOME });
+    const transaction = await signIns.take(state, req.headers.cookie);
+    const previous = currentSession(req);
+    if (transaction === null) {
+      // A reload or the Back button. A user who is signed in need not see an error.
+      if (previous === null) throw new AppError('sign_in_attempt_unknown', { returnTo: HOME });
       res.redirect(303, HOME);
       return;
     }
 
-    const notes = requestContext(res);
-    const grant = await redeem(deps, query, state, attempt, notes);
+    const context = requestContext(res);
+    const grant = await exchangeCode(deps, query, state, transaction, context);
     await startSession(req, { grant, createdAt: now() });
-    notes.session = sessionLogId(req.sessionID);
-    life.started(req.sessionID, notes);
-    metrics?.countSignIn('signed_in');
-    for (const id of new Set([before?.id, attempt.sessionBefore]))
-      if (id !== undefined) await endForSure(deps, id, notes);
+    context.session = sessionLogId(req.sessionID);
+    life.started(req.sessionID, context);
+    metrics?.oauth.signIn('signed_in');
+    for (const id of new Set([previous?.id, transaction.previousSession]))
+      if (id !== undefined) await endPreviousSession(deps, id, context);
 
-    // The browser may hold responses of the user before, whose session has expired (W3C Clear Site Data §3.1).
+    // The browser's cache may hold responses of the previous user (W3C Clear Site Data §3.1).
     res.setHeader('clear-site-data', '"cache"');
-    if (config.cookieSameSite === 'lax') res.redirect(303, attempt.returnTo);
-    // A strict cookie goes along only with what a page of ours asks for: so there is one in between.
-    else res.send(render('bounce', { title: 'Signed in', signedIn: true, href: attempt.returnTo }));
+    if (config.cookieSameSite === 'lax') res.redirect(303, transaction.returnTo);
+    // Browsers send a strict cookie only with requests that a page of this site starts. So there is a page in between.
+    else res.send(render('bounce', { title: 'Signed in', signedIn: true, href: transaction.returnTo }));
   };
 }
 
-async function redeem(
+/**
+ * Ends the session that the browser had before. The new session stands, so that an outage of Redis must not fail the
+ * sign-in, and the old session must not stay. Resolves after the first try; retries in the background until `giveUpMs`.
+ */
+export async function endPreviousSession(
+  { store, life, log }: Pick<AuthDeps, 'life' | 'log'> & { readonly store: Pick<SessionStore, 'end'> },
+  id: string,
+  context: RequestContext,
+  times = { retryMs: 1_000, giveUpMs: 600_000 },
+): Promise<void> {
+  const end = async () => {
+    if (await store.end(id)) life.ended(id, 'signed_in_again', context);
+  };
+  const retry = async () => {
+    for (const giveUpAt = performance.now() + times.giveUpMs; ;) {
+      await delay(times.retryMs, undefined, { ref: false });
+      try {
+        await end();
+        return;
+      } catch (error) {
+        if (performance.now() < giveUpAt) continue;
+        log.error({ err: error }, 'gave up ending the previous session');
+        return;
+      }
+    }
+  };
+  await end().catch((error: unknown) => {
+    log.warn({ err: error }, 'previous session not ended yet');
+    void retry();
+  });
+}
+
+async function exchangeCode(
   deps: AuthDeps,
   query: URLSearchParams,
   state: string,
-  attempt: SignInTransaction,
+  { verifier, returnTo }: SignInTransaction,
   { trace }: RequestContext,
 ) {
   const error = query.get('error');
-  if (error === 'access_denied') throw new AppError('access_denied', { returnTo: attempt.returnTo });
-  if (error !== null) throw authorizationFailed(error, attempt.returnTo);
-  if ((query.get('code') ?? '') === '') throw new AppError('code_missing', { returnTo: attempt.returnTo });
+  if (error === 'access_denied') throw new AppError('access_denied', { returnTo });
+  if (error !== null) throw authorizationFailed(error, returnTo);
+  if ((query.get('code') ?? '') === '') throw new AppError('code_missing', { returnTo });
   try {
-    return await deps.oauth.exchangeCode(query, state, attempt.verifier, trace);
+    return await deps.oauth.exchangeCode(query, state, verifier, trace);
   } catch (cause) {
-    throw exchangeFailed(cause, attempt.returnTo);
+    throw exchangeFailed(cause, returnTo);
   }
 }
 
 function queryOf(req: Request): URLSearchParams {
   const at = req.originalUrl.indexOf('?');
   return new URLSearchParams(at < 0 ? '' : req.originalUrl.slice(at));
+}
+
+/** An error of the service (RFC 6749 §4.1.2.1). Anyone can write it into a link, so the page shows only a plain code. */
+function authorizationFailed(error: string, returnTo: string): AppError {
+  const shown = /^[\w.-]{1,64}$/.test(error) ? error : 'unknown error';
+  return new AppError('authorization_failed', {
+    detail: `The service reported a problem (“${shown}”). Nothing is lost. Try again in a few minutes.`,
+    returnTo,
+    cause: new Error(`authorization response with ${toLoggableCode(error)}`),
+  });
+}
+
+/** The authorization code may be used up, so that only a new sign-in helps, whatever the cause. */
+function exchangeFailed(cause: unknown, returnTo: string): AppError {
+  if (cause instanceof StoreUnavailableError) return cause;
+  if (cause instanceof InvalidAuthorizationResponseError) {
+    return new AppError('authorization_failed', {
+      detail: 'What sent you back here was not a response of the service. Nothing is lost: try again.',
+      returnTo,
+      cause,
+    });
+  }
+  const code = cause instanceof OAuthError ? 'code_refused' : 'code_exchange_failed';
+  return new AppError(code, { returnTo, cause });
 }

@@ -1,57 +1,36 @@
 import * as openid from 'openid-client';
+import { Client, buildConnector } from 'undici';
 import type { Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
 import { toTraceHeaders, type TraceContext } from '../http/request-context.ts';
 import type { Grant } from '../session/record.ts';
-import { speakDialect } from './service-quirks.ts';
-import { isOutage, toLoggedOAuthError } from './oauth-errors.ts';
 import { AUTHORIZATION_PATH } from '../upstream/service-paths.ts';
-import { NotSentError, createTokenRequest } from './token-request.ts';
-import type { SendTokenRequest } from './token-request.ts';
-import type { GrantType, TokenEndpointMetrics, TokenEndpointOutcome } from './token-endpoint-metrics.ts';
+import type { GrantType, OAuthMetrics, TokenEndpointOutcome } from './metrics.ts';
+import { toStandardResponse, type TokenResponse } from './service-quirks.ts';
 
-/** The service's authorization server, as a confidential client sees it. */
-export interface OAuthClient {
-  /** Where the browser goes to sign in (RFC 6749 §4.1.1, RFC 7636 §4.3). */
-  authorizationUrl(state: string, verifier: string): Promise<URL>;
-  /**
-   * Exchanges the code in a callback's query (RFC 6749 §4.1.3). Rejects with GrantRefusedError or
-   * TokenEndpointError, or, where the query is none to ask with, with ForeignAnswerError. `trace` is that of the request
-   * that it is for.
-   */
-  exchangeCode(
-    query: URLSearchParams,
-    state: string,
-    verifier: string,
-    trace?: TraceContext | null,
-  ): Promise<Grant>;
-  /**
-   * A new access token for a grant (RFC 6749 §6); keeps the refresh token where the answer has none. Rejects like
-   * exchangeCode, and with NotSentError where `maySend` is false just before the request is written.
-   */
-  renew(
-    grant: Grant,
-    refreshToken: string,
-    trace: TraceContext | null | undefined,
-    maySend: () => boolean,
-  ): Promise<Grant>;
-}
+export type OAuthClient = ReturnType<typeof createOAuthClient>;
 
-/** The token endpoint answered with an OAuth error (RFC 6749 §5.2). */
-export class GrantRefusedError extends Error {
-  override readonly name = 'GrantRefusedError';
+/** The token endpoint responded with an OAuth error (RFC 6749 §5.2). */
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError';
+  /** The error code. Not named `code`: the log would show that, and an unknown one may quote the request. */
   readonly error: string;
 
   constructor(error: string) {
-    super(`the token endpoint refused: ${toLoggedOAuthError(error)}`);
+    super(`the token endpoint refused: ${toLoggableCode(error)}`);
     this.error = error;
+  }
+
+  /** Whether the endpoint reports an outage of its own, which says nothing about the request (RFC 6749 §4.1.2.1). */
+  get isOutage(): boolean {
+    return this.error === 'server_error' || this.error === 'temporarily_unavailable';
   }
 }
 
-/** The token endpoint can't be reached, is too slow, or answers nonsense: the grant may well be good. */
+/** The token endpoint can't be reached, is too slow, or sends an invalid response. The grant may still be good. */
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
-  /** Not to be asked again within this time (ms). */
+  /** Milliseconds until the next token request may be sent. */
   readonly retryInMs: number;
 
   constructor(cause: unknown, retryInMs = 1_000) {
@@ -61,41 +40,64 @@ export class TokenEndpointError extends AppError {
 }
 
 /**
- * What came with the browser is no answer of the service to an authorization request: its `iss` is another one (RFC 9207
- * §2.4), say. The token endpoint was not asked.
+ * The callback's parameters are no authorization response of the service, for example because `iss` names another server
+ * (RFC 9207 §2.4). No token request was sent.
  */
-export class ForeignAnswerError extends Error {
-  override readonly name = 'ForeignAnswerError';
+export class InvalidAuthorizationResponseError extends Error {
+  override readonly name = 'InvalidAuthorizationResponseError';
 }
 
-/** Beyond any session, and still a number that a clock can be set to. */
-const LONGEST_LIFE_SECONDS = 10 * 365 * 86_400;
+/** The token request was not written: `maySend` returned false. */
+export class NotSentError extends Error {
+  override readonly name = 'NotSentError';
+}
 
-export interface OAuthClientOptions {
+/** Longer than any session, and still a valid time when added to the clock. */
+const MAX_LIFETIME_SECONDS = 10 * 365 * 86_400;
+
+/** Larger than any real token response, small enough that a hostile one can't exhaust memory. */
+const MAX_RESPONSE_BYTES = 256 * 1024;
+
+/** Error codes of the authorization endpoint (RFC 6749 §4.1.2.1) and the token endpoint (§5.2). */
+const STANDARD_ERROR_CODES: ReadonlySet<string> = new Set([
+  'access_denied',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_request',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+]);
+
+/**
+ * A confidential client of the service's authorization server, made with openid-client. It sends the client credentials in
+ * the form body, and always uses PKCE S256 and `state`.
+ */
+export function createOAuthClient(options: {
   readonly publicOrigin: string;
   readonly serviceOrigin: string;
   readonly clientId: string;
   readonly clientSecret: Reloadable<string>;
   /** Space-separated. */
   readonly scopes: string;
-  /** For one call of the token endpoint. */
+  /** TOKEN_TIMEOUT_SECONDS */
   readonly timeoutSeconds: number;
-  /** Null where nobody reads metrics. */
-  readonly metrics: TokenEndpointMetrics | null;
-  /** Milliseconds since the epoch. */
+  readonly metrics: Pick<OAuthMetrics, 'tokenRequest'> | null;
   readonly now: () => number;
-}
+}) {
+  const { serviceOrigin, timeoutSeconds } = options;
+  const endpoint = `${serviceOrigin}${AUTHORIZATION_PATH}`;
+  const redirectUri = `${options.publicOrigin}/auth/callback`;
+  const sendTokenRequest = createTokenRequestSender(timeoutSeconds * 1_000);
 
-/** openid-client for the service: client credentials in the form body, PKCE S256 and `state` always. */
-export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
-  const endpoint = `${options.serviceOrigin}${AUTHORIZATION_PATH}`;
-  const callback = `${options.publicOrigin}/auth/callback`;
-  const send = createTokenRequest(options.timeoutSeconds * 1_000);
-  /** Made for each call: openid-client has no headers for a single one, and the secret may change between two. */
-  const configure = (trace: TraceContext | null = null, sendRequest: SendTokenRequest = send) => {
+  /** Made for each request: openid-client has no headers for a single one, and the secret may have been reloaded. */
+  const configure = (fetchToken?: openid.CustomFetch) => {
     const configuration = new openid.Configuration(
       {
-        issuer: options.serviceOrigin,
+        issuer: serviceOrigin,
         authorization_endpoint: `${endpoint}/`,
         token_endpoint: `${endpoint}/token`,
       },
@@ -103,116 +105,188 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       {},
       openid.ClientSecretPost(options.clientSecret.current),
     );
-    configuration.timeout = options.timeoutSeconds;
-    configuration[openid.customFetch] = speakDialect(async (url, init) =>
-      sendRequest(url, { ...init, headers: { ...init.headers, ...toTraceHeaders(trace) } }),
-    );
-    // The configuration has judged the origin: http is there on a loopback host or by explicit choice only.
+    configuration.timeout = timeoutSeconds;
+    if (fetchToken !== undefined) configuration[openid.customFetch] = fetchToken;
+    // The configuration has checked the origin: http only on a loopback host or by explicit choice.
     // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
-    if (options.serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
+    if (serviceOrigin.startsWith('http:')) openid.allowInsecureRequests(configuration);
     return configuration;
   };
 
-  /** Counts the lifetime from before the question, so that a slow answer shortens it. */
-  const ask = async (call: () => Promise<openid.TokenEndpointResponse>, before: Grant | undefined) => {
-    const livesFrom = options.now();
-    try {
-      return toGrant(
-        await call(),
-        livesFrom,
-        before?.scopes ?? options.scopes.split(' '),
-        before?.refreshToken,
-      );
-    } catch (error) {
-      if (error instanceof openid.ResponseBodyError) throw new GrantRefusedError(error.error);
-      throw new TokenEndpointError(error);
-    }
-  };
-  /** What goes wrong before the token endpoint is asked is no answer of its, and counts as none. */
-  const askCounted = async (
+  const requestToken = async (
     grantType: GrantType,
     trace: TraceContext | null | undefined,
-    call: (configuration: openid.Configuration) => Promise<openid.TokenEndpointResponse>,
-    before?: Grant,
-    maySend?: () => boolean,
-  ) => {
-    let isAsked = false;
-    let isSent = true;
-    const configuration = configure(trace, async (url, request) => {
-      isAsked = true;
+    send: (configuration: openid.Configuration) => Promise<openid.TokenEndpointResponse>,
+    { before, maySend }: { readonly before?: Grant; readonly maySend?: () => boolean } = {},
+  ): Promise<Grant> => {
+    let isRequested = false;
+    let isDeclined = false;
+    const configuration = configure(async (url, request) => {
+      isRequested = true;
       try {
-        return await send(url, request, maySend);
+        const headers = { ...request.headers, ...toTraceHeaders(trace ?? null) };
+        return toStandardResponse(await sendTokenRequest(url, { ...request, headers }, maySend));
       } catch (error) {
-        isSent = !(error instanceof NotSentError);
+        isDeclined = error instanceof NotSentError;
         throw error;
       }
     });
-    const began = performance.now();
-    const answered = (outcome: TokenEndpointOutcome) => {
-      if (isAsked) options.metrics?.answered(grantType, outcome, performance.now() - began);
+    const sentAt = performance.now();
+    // The lifetime counts from before the request, so that a slow response shortens it.
+    const issuedAt = options.now();
+    const record = (outcome: TokenEndpointOutcome) => {
+      if (isRequested) options.metrics?.tokenRequest(grantType, outcome, performance.now() - sentAt);
     };
     try {
-      const grant = await ask(async () => call(configuration), before);
-      answered('granted');
+      const scopes = before?.scopes ?? options.scopes.split(' ');
+      const grant = toGrant(await send(configuration), issuedAt, scopes, before?.refreshToken);
+      record('granted');
       return grant;
-    } catch (error) {
-      if (!isSent) throw new NotSentError('the token request was not sent', { cause: error });
-      answered(toOutcome(error));
-      if (!isAsked && grantType === 'authorization_code')
-        throw new ForeignAnswerError('no answer of the service to a sign-in', { cause: error });
+    } catch (cause) {
+      if (isDeclined) throw new NotSentError('the token request was not sent', { cause });
+      if (!isRequested && grantType === 'authorization_code')
+        throw new InvalidAuthorizationResponseError('no authorization response of the service', { cause });
+      const isOAuthError = cause instanceof openid.ResponseBodyError;
+      const error = isOAuthError ? new OAuthError(cause.error) : new TokenEndpointError(cause);
+      record(toOutcome(error));
       throw error;
     }
   };
 
   return {
-    async authorizationUrl(state, verifier) {
+    /** The URL at which the browser signs in (RFC 6749 §4.1.1, RFC 7636 §4.3). */
+    async authorizationUrl(state: string, verifier: string): Promise<URL> {
       return openid.buildAuthorizationUrl(configure(), {
-        redirect_uri: callback,
+        redirect_uri: redirectUri,
         scope: options.scopes,
         state,
         code_challenge: await openid.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       });
     },
-    exchangeCode: async (query, state, verifier, trace) =>
-      askCounted('authorization_code', trace, async (configuration) =>
-        openid.authorizationCodeGrant(configuration, new URL(`${callback}?${query.toString()}`), {
+
+    /**
+     * Exchanges the authorization code in a callback's query (RFC 6749 §4.1.3). Rejects with OAuthError, TokenEndpointError
+     * or InvalidAuthorizationResponseError.
+     */
+    async exchangeCode(query: URLSearchParams, state: string, verifier: string, trace?: TraceContext | null) {
+      return requestToken('authorization_code', trace, async (configuration) =>
+        openid.authorizationCodeGrant(configuration, new URL(`${redirectUri}?${query.toString()}`), {
           expectedState: state,
           pkceCodeVerifier: verifier,
         }),
-      ),
-    renew: async (grant, refreshToken, trace, maySend) =>
-      askCounted(
+      );
+    },
+
+    /**
+     * Requests a new access token (RFC 6749 §6), and keeps the refresh token where the response has none. Rejects with
+     * OAuthError, TokenEndpointError, or NotSentError where `maySend` returns false just before the request is written.
+     */
+    async refresh(
+      before: Grant,
+      refreshToken: string,
+      trace: TraceContext | null | undefined,
+      maySend: () => boolean,
+    ) {
+      return requestToken(
         'refresh_token',
         trace,
         async (configuration) => openid.refreshTokenGrant(configuration, refreshToken),
-        grant,
-        maySend,
-      ),
+        { before, maySend },
+      );
+    },
   };
 }
 
-function toOutcome(error: unknown): TokenEndpointOutcome {
-  if (!(error instanceof GrantRefusedError) || isOutage(error.error)) return 'unavailable';
+/**
+ * Returns a function that sends each token request on a connection of its own (docs/decisions/0043), so that a late or
+ * doubled response is never taken for that of the next user. It follows no redirect and decodes no content coding. Asks
+ * `maySend` once the connection is open, just before the request is written. Rejects with NotSentError, the reason of
+ * `signal`, or an error that quotes nothing of the response.
+ */
+export function createTokenRequestSender(timeoutMs: number) {
+  const connect = buildConnector({ timeout: timeoutMs });
+  return async (
+    url: string,
+    { method, headers, body, signal }: openid.CustomFetchOptions,
+    maySend: () => boolean = () => true,
+  ): Promise<TokenResponse> => {
+    if (typeof body !== 'string' && !(body instanceof URLSearchParams))
+      throw new TypeError('a token request has a form body');
+    const { origin, pathname, search } = new URL(url);
+    const client = new Client(origin, {
+      connect(options, done) {
+        connect(options, (...result) => {
+          const [, socket] = result;
+          if (socket === null || maySend()) {
+            done(...result);
+            return;
+          }
+          socket.destroy();
+          done(new NotSentError('the token request was not sent'), null);
+        });
+      },
+      pipelining: 0, // `Connection: close`
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    });
+    try {
+      const response = await client.request({
+        path: pathname + search,
+        method,
+        headers,
+        body: body.toString(),
+        signal: signal ?? null,
+        // undici never pauses its parser below this size. When a connection ends beside a paused parser, undici throws
+        // where no caller can catch it (nodejs/undici#5360).
+        highWaterMark: 2 * MAX_RESPONSE_BYTES,
+      });
+      const chunks: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+        bytes += chunk.byteLength;
+        if (bytes > MAX_RESPONSE_BYTES) throw new Error('the token endpoint’s response is too large');
+        chunks.push(chunk);
+      }
+      // TextDecoder removes a byte order mark.
+      return { status: response.statusCode, text: new TextDecoder().decode(Buffer.concat(chunks)) };
+    } finally {
+      await client.destroy();
+    }
+  };
+}
+
+/** Whether an error code is defined by RFC 6749. */
+export function isStandardErrorCode(code: string): boolean {
+  return STANDARD_ERROR_CODES.has(code);
+}
+
+/** The part of an error code that may be logged: an unknown one may quote the request or any query value. */
+export function toLoggableCode(code: string): string {
+  return isStandardErrorCode(code) ? code : 'an unknown error';
+}
+
+function toOutcome(error: OAuthError | TokenEndpointError): TokenEndpointOutcome {
+  if (!(error instanceof OAuthError) || error.isOutage) return 'unavailable';
   return error.error === 'invalid_grant' ? 'invalid_grant' : 'refused';
 }
 
 function toGrant(
-  answer: openid.TokenEndpointResponse,
-  livesFrom: number,
+  response: openid.TokenEndpointResponse,
+  issuedAt: number,
   scopesBefore: readonly string[],
   refreshTokenBefore: string | undefined,
 ): Grant {
-  const { access_token: accessToken, expires_in: expiresIn = 0, token_type: tokenType } = answer;
-  // What goes into a header must be one (RFC 6750 §2.1); "dpop" is none of ours.
+  const { access_token: accessToken, expires_in: expiresIn = 0, token_type: tokenType } = response;
+  // The token becomes a header value (RFC 6750 §2.1); DPoP is not supported.
   if (tokenType !== 'bearer' || !/^[\x21-\x7e]+$/.test(accessToken)) throw new Error('not a bearer token');
-  const refreshToken = answer.refresh_token ?? refreshTokenBefore;
-  const lifetimeMs = Math.min(expiresIn, LONGEST_LIFE_SECONDS) * 1_000;
+  const refreshToken = response.refresh_token ?? refreshTokenBefore;
+  const lifetimeMs = Math.min(expiresIn, MAX_LIFETIME_SECONDS) * 1_000;
   return {
     accessToken,
-    expiresAt: livesFrom + lifetimeMs,
+    expiresAt: issuedAt + lifetimeMs,
     lifetimeMs,
     ...(refreshToken !== undefined && { refreshToken }),
-    scopes: answer.scope?.split(' ').filter(Boolean) ?? [...scopesBefore],
+    scopes: response.scope?.split(' ').filter(Boolean) ?? [...scopesBefore],
   };
 }

@@ -1,21 +1,54 @@
 import type { RequestHandler } from 'express';
 import { randomPKCECodeVerifier, randomState } from 'openid-client';
-import { LONGEST_WAYS, toReturnPath } from './return-to.ts';
+import { hasManySignIns } from './rate-limit.ts';
 import type { AuthDeps } from './routes.ts';
-import { hasBegunMany } from './rate-limit.ts';
 
-/** `GET /auth/login`: remembers the attempt and sends the browser to the service. */
-export function createSignIn({ config, oauth, attempts, cookie, metrics }: AuthDeps): RequestHandler {
+/** Where sign-in leads without a `return_to`, or with one that leaves the site. */
+export const HOME = '/workspaces';
+
+/**
+ * Longest `return_to` in characters (docs/decisions/0032). Each takes room in Redis for ten minutes, so that a client
+ * without a session cookie gets less, and an address with many sign-ins least. A page deep in search results needs much: a
+ * letter of a search text may take nine characters.
+ */
+const MAX_RETURN_PATH = { withCookie: 8_192, withoutCookie: 4_096, manySignIns: 512 } as const;
+
+/**
+ * `GET /auth/login`: starts a sign-in transaction and redirects the browser to the service's authorization endpoint
+ * (RFC 6749 §4.1.1, with PKCE, RFC 7636 §4.3).
+ */
+export function createLogin({ config, oauth, signIns, cookie, metrics }: AuthDeps): RequestHandler {
   return async (req, res) => {
     const state = randomState();
     const verifier = randomPKCECodeVerifier();
     const url = await oauth.authorizationUrl(state, verifier);
-    const sessionBefore = cookie.read(req.headers.cookie)?.id;
-    const whose = hasBegunMany(req) ? 'oneOfMany' : sessionBefore === undefined ? 'stranger' : 'known';
-    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin, LONGEST_WAYS[whose]);
-    const attempt = { verifier, returnTo, ...(sessionBefore !== undefined && { sessionBefore }) };
-    res.append('Set-Cookie', await attempts.begin(state, attempt, req.headers.cookie));
-    metrics?.countSignIn('started');
+    const previousSession = cookie.read(req.headers.cookie)?.id;
+    const client = previousSession === undefined ? 'withoutCookie' : 'withCookie';
+    const longest = MAX_RETURN_PATH[hasManySignIns(req) ? 'manySignIns' : client];
+    const returnTo = toReturnPath(req.query['return_to'], config.publicOrigin, longest);
+    const transaction = { verifier, returnTo, ...(previousSession !== undefined && { previousSession }) };
+    res.append('Set-Cookie', await signIns.start(state, transaction, req.headers.cookie));
+    metrics?.oauth.signIn('started');
     res.redirect(302, url.href);
   };
+}
+
+/**
+ * Returns the path on this site that a `return_to` names, with query and fragment. Returns HOME where it is missing,
+ * malformed, longer than `longest`, leads off the site or back into sign-in. The result is safe in a `Location` header.
+ */
+export function toReturnPath(
+  value: unknown,
+  publicOrigin: string,
+  longest: number = MAX_RETURN_PATH.withCookie,
+): string {
+  if (typeof value !== 'string' || value.length > longest || !/^\/(?![/\\])[^\p{Cc}\\]*$/u.test(value))
+    return HOME;
+  if (!URL.canParse(value, publicOrigin)) return HOME;
+  const url = new URL(value, publicOrigin);
+  // "/.//other.example" resolves to a path that a browser would take for another host.
+  if (url.origin !== publicOrigin || url.pathname.startsWith('//')) return HOME;
+  if (/^\/auth(?:\/|$)/i.test(url.pathname)) return HOME;
+  const path = url.pathname + url.search + url.hash;
+  return path.length > longest ? HOME : path; // percent-encoding may have made it longer
 }

@@ -5,16 +5,16 @@ import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
- * `POST /auth/logout`: ends the session for good, and what the browser keeps of it. A fail-over of Redis right after the
- * response can undo the first: its replication is asynchronous (docs/scaling.md).
+ * `POST /auth/logout`: ends the session for good, clears its cookie and what the browser stores (W3C Clear Site Data §3.1).
+ * A fail-over of Redis right after the response can undo the end, because replication is asynchronous (docs/scaling.md).
  */
-export function createSignOut({ config, cookie, store, life }: AuthDeps): RequestHandler {
+export function createLogout({ config, cookie, store, life }: AuthDeps): RequestHandler {
   return async (req, res) => {
     if (!isSameOrigin(req.method, req.headers, config.publicOrigin)) throw crossSiteRequest();
     const read = cookie.read(req.headers.cookie);
-    // Ended before the cookie goes: while Redis is away the answer is 503 and the user still has the ticket.
-    const stood = read !== null && (await store.end(read.id).catch(stillSignedIn));
-    if (read !== null && stood) life.ended(read.id, 'signed_out', requestContext(res));
+    // End the session before clearing the cookie: while Redis is away, the response is 503 and the user is still signed in.
+    const hadSession = read !== null && (await store.end(read.id).catch(stillSignedIn));
+    if (read !== null && hadSession) life.ended(read.id, 'signed_out', requestContext(res));
     res.append('Set-Cookie', cookie.clear());
     res.set('Clear-Site-Data', '"cache", "storage"');
     if (req.accepts(['html', 'json']) === 'json') res.status(204).end();
@@ -22,16 +22,14 @@ export function createSignOut({ config, cookie, store, life }: AuthDeps): Reques
   };
 }
 
-/** A user who asked to be signed out must not leave in the belief that it is done. */
+/** Tells users that they are still signed in, so that they don't leave a shared computer believing otherwise. */
 function stillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
-  throw new StoreUnavailableError(
-    error,
-    'You are not signed out yet. Use the Sign out button again in a moment.',
-  );
+  const detail = 'You are not signed out yet. Use the Sign out button again in a moment.';
+  throw new StoreUnavailableError(error, detail);
 }
 
-/** Signing out changes something, so a link or an image must not do it. */
+/** Refuses other methods with 405: signing out is no safe request, so a link or an image must not do it (RFC 9110 §9.2.1). */
 export const refuseOtherMethods: RequestHandler = (_req, _res, next) => {
   const detail = 'You have not been signed out. Use the Sign out button at the top of a page.';
   next(new AppError('method_not_allowed', { detail, allow: 'POST' }));

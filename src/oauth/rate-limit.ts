@@ -1,36 +1,35 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
-import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
-import type { RateLimitInfo } from 'express-rate-limit';
+import { ipKeyGenerator, rateLimit, type RateLimitInfo, type Store } from 'express-rate-limit';
+import { RedisStore, type RedisReply } from 'rate-limit-redis';
 import type { Config, Secrets } from '../config/load.ts';
 import { derive, type Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
 import { clientAddress, requestId } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
+import { settlesWithin } from '../promises.ts';
+import { createRecentValues } from '../recent-values.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { createSignInCounts } from './rate-limit-store.ts';
 
 const WINDOW_MS = 600_000;
-/** The most that one customer of a provider has of IPv6, as a rule (RFC 6177): all of it is one address. */
+/** Providers give a customer at most this much of IPv6 as a rule (RFC 6177), so that it all counts as one address. */
 const IPV6_PREFIX = 48;
-/** What an address may begin of its sign-ins before it counts as one that has begun many. */
-const FEW = 1 / 4;
+/** Above this part of its limit, an address counts as one with many sign-ins. */
+const MANY = 1 / 4;
+/**
+ * Longest wait (ms) for a count in Redis. The sign-in waits for Redis afterwards too, and both must fit into the two
+ * seconds within which an outage is answered.
+ */
+const REDIS_TIMEOUT_MS = 200;
+/** 150 bytes each. */
+const MAX_LOCAL_COUNTS = 20_000;
 
 type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
 
 /**
- * Whether the address of a request that the limit let through has begun many sign-ins: they should take little room each.
- * Never where there is no limit.
- */
-export function hasBegunMany(req: Request): boolean {
-  const { rateLimit: counted } = req as CountedRequest;
-  return counted !== undefined && counted.used > counted.limit * FEW;
-}
-
-/**
- * Lets so many sign-ins of an address begin in ten minutes, over all processes, as the configuration says; further ones are
- * a 429. Each request that gets here counts, whatever its method: each would write to Redis. Redis is told no address, but a
- * name made of it with the first session key. The log tells once for an address and a window.
+ * Limits the sign-ins that one client address may start in ten minutes, over all processes, to SIGN_INS_PER_ADDRESS. A
+ * further one is a 429 (RFC 6585 §4). Each request counts whatever its method, because each would write to Redis. Redis
+ * holds no address, only an HMAC of it under a key derived from the first session key.
  */
 export function createSignInLimit(deps: {
   readonly config: Pick<Config, 'signInsPerAddress' | 'trustProxy' | 'redisPrefix'>;
@@ -42,35 +41,98 @@ export function createSignInLimit(deps: {
   const { config, log } = deps;
   if (config.signInsPerAddress === 0) return (_req, _res, next) => next();
 
-  const namingKey = derive(deps.secrets, ({ sessionKeys: [first = ''] }) =>
+  const addressKey = derive(deps.secrets, ({ sessionKeys: [first = ''] }) =>
     Buffer.from(hkdfSync('sha256', first, '', 'cloakroom client address', 32)),
   );
   const addressOf = (req: Request) => clientAddress(req, config.trustProxy);
+  const prefix = `${config.redisPrefix}sign-in-counts:`;
 
   return rateLimit({
     windowMs: WINDOW_MS,
     limit: config.signInsPerAddress,
-    store: createSignInCounts({
-      ...deps,
-      windowMs: WINDOW_MS,
-      prefix: `${config.redisPrefix}sign-in-counts:`,
-    }),
+    store: createSignInCounts({ ...deps, windowMs: WINDOW_MS, prefix }),
     keyGenerator: (req) =>
-      createHmac('sha256', namingKey.current)
+      createHmac('sha256', addressKey.current)
         .update(ipKeyGenerator(addressOf(req), IPV6_PREFIX))
         .digest('base64url'),
-    // It would look for slips of the hand at the first request, and print them.
+    // The library would check its configuration at the first request, and print to the console.
     validate: false,
-    // What is left is nobody's business.
+    // Clients don't learn how much of the limit is left.
     legacyHeaders: false,
     standardHeaders: false,
     handler(req, res, next) {
       const { used, limit, resetTime } = (req as Required<CountedRequest>).rateLimit;
+      // Once for an address and a window.
       if (used === limit + 1)
-        log.warn({ requestId: requestId(res), client: addressOf(req) }, 'sign-ins of an address are limited');
+        log.warn(
+          { requestId: requestId(res), client: addressOf(req) },
+          'sign-in limit of an address reached',
+        );
       const leftMs = (resetTime?.getTime() ?? 0) - Date.now();
       const retryAfterSeconds = Math.max(1, Math.ceil(leftMs / 1_000));
       next(new AppError('too_many_sign_ins', { retryAfterSeconds }));
     },
   });
+}
+
+/** Whether the address of a request within the limit has started many sign-ins. Never true without a limit. */
+export function hasManySignIns(req: Request): boolean {
+  const { rateLimit: counted } = req as CountedRequest;
+  return counted !== undefined && counted.used > counted.limit * MANY;
+}
+
+/**
+ * Counts by key, over windows that start with the first count. Redis counts for all processes. Each process counts beside
+ * it, and uses its own count where Redis does not respond in time. Every key has a time to live.
+ */
+export function createSignInCounts(deps: {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+  readonly windowMs: number;
+  readonly now: () => number;
+}): Store {
+  const { redis, prefix } = deps;
+  const local = createLocalCounts(deps);
+  // The store names a script by what SCRIPT LOAD returns. With its text as the name, EVAL sends it each time, and no
+  // Redis needs to know it beforehand.
+  const shared = new RedisStore({
+    prefix,
+    sendCommand: async (command, ...args) => {
+      if (command === 'SCRIPT') return args[1] ?? '';
+      const [script = '', keys, ...rest] = args;
+      return redis.eval(script, Number(keys), ...rest) as Promise<RedisReply>;
+    },
+  });
+
+  return {
+    init: async (options) => shared.init(options),
+    async increment(key) {
+      const own = local.increment(key);
+      const counted = shared.increment(key).catch(() => own);
+      return (await settlesWithin(counted, REDIS_TIMEOUT_MS)) ? counted : own;
+    },
+    decrement: async (key) => shared.decrement(key),
+    resetKey: async (key) => shared.resetKey(key),
+  };
+}
+
+/** Counts in this process. Beyond 20,000 keys it forgets those counted longest ago. */
+export function createLocalCounts({
+  windowMs,
+  now,
+}: {
+  readonly windowMs: number;
+  readonly now: () => number;
+}) {
+  const counts = createRecentValues<string, { hits: number; readonly endsAt: number }>(MAX_LOCAL_COUNTS);
+  return {
+    increment(key: string) {
+      const at = now();
+      const known = counts.get(key);
+      const count = known !== undefined && known.endsAt > at ? known : { hits: 0, endsAt: at + windowMs };
+      count.hits += 1;
+      counts.set(key, count);
+      return { totalHits: count.hits, resetTime: new Date(Date.now() + count.endsAt - at) };
+    },
+  };
 }

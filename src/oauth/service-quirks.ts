@@ -1,45 +1,45 @@
-import type { CustomFetch } from 'openid-client';
-import { MalformedAnswerError } from './token-request.ts';
-import type { SendTokenRequest } from './token-request.ts';
-
-/** RFC 6749 §5.1 leaves the lifetime open; the service's documented default is 15 minutes. */
+/** RFC 6749 §5.1 makes `expires_in` optional; the service documents 15 minutes as its default. */
 const DEFAULT_EXPIRES_IN_SECONDS = 900;
 
-/**
- * The only place that knows how the service departs from RFC 6749 (contract, section 6): rewrites an answer of its
- * token endpoint into the one that openid-client expects. A missing `token_type` is `bearer`, a missing `expires_in`
- * 900 s, and an `error` string is that OAuth error at whatever status. Members that OAuth does not know are dropped.
- */
-export function speakDialect(send: SendTokenRequest): CustomFetch {
-  return async (url, options) => {
-    const { status, text } = await send(url, options);
-    const body = parseObject(text);
-    if (typeof body?.['error'] === 'string' && body['error'] !== '') {
-      const { error, error_description: description } = body;
-      return json(400, { error, ...(typeof description === 'string' && { error_description: description }) });
-    }
-    if (status < 200 || status > 299) throw new MalformedAnswerError(`the token endpoint answered ${status}`);
-    if (body === null) throw new MalformedAnswerError('the token endpoint answered no JSON object');
-    return json(200, {
-      access_token: body['access_token'],
-      token_type: body['token_type'] || 'bearer',
-      expires_in: toSeconds(body['expires_in']),
-      refresh_token: body['refresh_token'] || undefined,
-      // An empty one says nothing of what was granted.
-      scope: (typeof body['scope'] === 'string' && body['scope']) || undefined,
-    });
-  };
+/** A response of the token endpoint as it came. */
+export interface TokenResponse {
+  readonly status: number;
+  readonly text: string;
 }
 
-/** What is no time counts as missing: tokens that may not come again are not thrown away for it. */
+/**
+ * Rewrites a response of the service's token endpoint into the form of RFC 6749 §5.1 and §5.2. This is the only place that
+ * knows how the service departs from the standard (contract, section 6):
+ *
+ * - A missing `token_type` is `bearer`, and a missing `expires_in` is 900 s.
+ * - An `error` string is that OAuth error at any status.
+ *
+ * Other members are dropped. Throws where the response is neither; the message quotes nothing of it.
+ */
+export function toStandardResponse({ status, text }: TokenResponse): Response {
+  const body = parseObject(text);
+  if (typeof body?.['error'] === 'string' && body['error'] !== '') {
+    const { error, error_description: description } = body;
+    const isText = typeof description === 'string';
+    return Response.json({ error, ...(isText && { error_description: description }) }, { status: 400 });
+  }
+  if (status < 200 || status > 299) throw new Error(`the token endpoint responded with status ${status}`);
+  if (body === null) throw new Error('the token endpoint responded with no JSON object');
+  return Response.json({
+    access_token: body['access_token'],
+    token_type: body['token_type'] || 'bearer',
+    expires_in: toSeconds(body['expires_in']),
+    refresh_token: body['refresh_token'] || undefined,
+    // An empty scope does not say what was granted.
+    scope: (typeof body['scope'] === 'string' && body['scope']) || undefined,
+  });
+}
+
+/** An invalid lifetime counts as missing: tokens that may not come again are not discarded for it. */
 function toSeconds(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'string' && expiresIn !== '' ? Number(expiresIn) : expiresIn;
-  const isTime = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;
-  return isTime ? seconds : DEFAULT_EXPIRES_IN_SECONDS;
-}
-
-function json(status: number, body: object): Response {
-  return Response.json(body, { status });
+  const isValid = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;
+  return isValid ? seconds : DEFAULT_EXPIRES_IN_SECONDS;
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

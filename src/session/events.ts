@@ -6,8 +6,8 @@ import type { EndOfSession, SessionMetrics } from './session-metrics.ts';
 /** Tells of what happens to sessions, each under its pseudonym; `by` is the request that brought it about. */
 export interface SessionEvents {
   started(id: string, by?: RequestContext): void;
-  /** Its grant was renewed. */
-  renewed(id: string, by?: RequestContext): void;
+  /** Its access token was refreshed. */
+  refreshed(id: string, by?: RequestContext): void;
   /** `more` is said of it beside the reason. */
   ended(id: string, reason: EndOfSession, by?: RequestContext, more?: object): void;
 }
@@ -23,7 +23,7 @@ export function createSessionEvents(log: Logger, metrics: SessionMetrics | null)
       metrics?.started();
       log.info(toSessionMembers(id, by), 'session started');
     },
-    renewed: (id, by) => log.info(toSessionMembers(id, by), 'session renewed'),
+    refreshed: (id, by) => log.info(toSessionMembers(id, by), 'token refreshed'),
     ended(id, reason, by, more) {
       metrics?.ended(reason);
       log.info({ ...toSessionMembers(id, by), reason, ...more }, 'session ended');

@@ -17,7 +17,7 @@ const recordSchema = z.object({
   /** When the user signed in, in ms since the epoch. */
   createdAt: z.number(),
   /** When the grant was last renewed, in ms since the epoch; absent until then. */
-  renewedAt: z.number().optional(),
+  refreshedAt: z.number().optional(),
 });
 
 /** What the service granted: never leaves the server, and stands in Redis only encrypted. */

@@ -3,8 +3,7 @@ import { aborted } from 'node:util';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { toTraceHeaders, type RequestContext } from '../http/request-context.ts';
-import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
-import { noteToken } from '../oauth/token-use.ts';
+import { recordTokenUse, type TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Session } from '../session/record.ts';
 import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
@@ -131,7 +130,7 @@ export function createApiClient(deps: {
       if (refreshed === null) return response;
       hasRefreshed = true;
       token = refreshed;
-      noteToken(request.context, 'replayed');
+      recordTokenUse(request.context, 'replayed');
       return get(request, token, query);
     };
   };

@@ -25,9 +25,9 @@ test.each(['error', 'fatal'] as const)(
 
 test('lines below that are not', () => {
   const errors = errorsOf((log) => {
-    log.debug('not renewed ahead');
+    log.debug('background token refresh failed');
     log.info('request');
-    log.warn('sign-ins of an address are limited');
+    log.warn('sign-in limit of an address reached');
   });
   expect(errors).toEqual([]);
 });

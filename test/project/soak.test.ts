@@ -75,7 +75,7 @@ test('the log tells which session died of a lost token', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const file = join(folder, 'log');
   const ended = { level: 'info', time: 2_000, session: 'abc', reason: 'invalid_grant', msg: 'session ended' };
-  const attempt = { attemptBefore: 'broken off', attemptBegunAt: '1970-01-01T00:00:01.000Z' };
+  const attempt = { attemptBefore: 'interrupted', attemptStartedAt: '1970-01-01T00:00:01.000Z' };
   await writeFile(file, [{ ...ended, ...attempt }, ended].map((line) => JSON.stringify(line)).join('\n'));
   const { deaths } = await readLog(file);
   await rm(folder, { recursive: true });

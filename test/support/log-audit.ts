@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { parse } from 'cookie';
-import { isOAuthError } from '../../src/oauth/oauth-errors.ts';
+import { isStandardErrorCode } from '../../src/oauth/client.ts';
 
 /** Set by scripts/jest.mjs, which looks through what is written there when all tests are over; nothing is, where it is not set. */
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];
@@ -80,7 +80,7 @@ function noteCookie(value = ''): void {
 /** Values that look made up by a machine, but for OAuth’s own error codes: an address may come back in a path. */
 export function noteQuery(address: string): void {
   for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
-    const isErrorCode = name === 'error' && isOAuthError(value);
+    const isErrorCode = name === 'error' && isStandardErrorCode(value);
     if (!isErrorCode && value.length >= SHORTEST_SENT && /^[\w.~-]+$/.test(value))
       noteSecret(`query: ${name}`, value);
   }

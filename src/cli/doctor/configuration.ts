@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { isMissing, type Env } from '../../config/env.ts';
 import { readConfig, variableNames } from '../../config/load.ts';
 import { fileVariables, isLoopback } from '../../config/schema.ts';
-import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from '../../oauth/refresh/refresh-times.ts';
+import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from '../../oauth/refresh/refresh.ts';
 import { ok, problem, runAll, skipped, warning, type Check, type Finding, type Result } from './finding.ts';
 import { checkUnknownVariables } from './unknown-variables.ts';
 

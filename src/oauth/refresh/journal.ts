@@ -1,56 +1,46 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { fromStore } from '../../redis/client.ts';
-import type { RedisClient } from '../../redis/client.ts';
+import { fromStore, type RedisClient } from '../../redis/client.ts';
 import type { Session } from '../../session/record.ts';
 import { keyBesideSession } from '../../session/store.ts';
 import type { HeldLock } from './lock.ts';
 
-const noteSchema = z.object({
-  /** Hash of the grant that it began with. */
+/** How often the process of an open entry writes a heartbeat. */
+const HEARTBEAT_MS = 1_000;
+/** Without a heartbeat for this long, the process is dead: reconnecting to Redis takes a running one 1.25 s at most. */
+const DEAD_AFTER_MS = 2 * HEARTBEAT_MS + 1_500;
+const POLL_MS = 100;
+
+const entrySchema = z.object({
+  /** Hash of the grant that the refresh started with. */
   grant: z.string(),
   /**
-   * `open`: nobody has said what became of it; its process asks, holds what the service answered, or was killed.
-   * `broken off`: it was found open, and the one after it failed. `failed`: its own process said so.
+   * `open`: the outcome is not known. The process waits for the token endpoint or for Redis, or was killed.
+   * `interrupted`: the next refresh found it open, and failed itself. `failed`: its own process got no tokens.
    */
-  state: z.enum(['open', 'broken off', 'failed']),
+  state: z.enum(['open', 'interrupted', 'failed']),
   /** Milliseconds since the epoch. */
-  begunAt: z.number().min(0).max(8.64e15),
-  /** Another one every second, as long as the process that began it lives and reaches Redis. */
-  sign: z.string(),
+  startedAt: z.number().min(0).max(8.64e15),
+  /** Changes every second, as long as the process that made the entry runs and reaches Redis. */
+  heartbeat: z.string(),
 });
 
-/** A refresh with the grant that still stands. */
-export type EarlierAttempt = Readonly<z.infer<typeof noteSchema>>;
+/** An earlier refresh with the grant that still stands. */
+export type JournalEntry = Readonly<z.infer<typeof entrySchema>>;
 
-/** An attempt of this process's own: its note is changed and taken away by it alone. */
-export interface OwnAttempt {
-  /** The token endpoint brought nothing: it may or may not have used up the refresh token. */
-  readonly fail: (earlier: EarlierAttempt | null) => Promise<void>;
-  /** The outcome is known, and stored where it has to be. */
-  readonly finish: () => Promise<void>;
-  /** Gives no more signs of life. */
-  readonly abandon: () => void;
+/** An entry of this process. Only this process changes and deletes it. */
+export interface OwnEntry {
+  /** Records that the token endpoint gave no tokens. It may or may not have used up the refresh token. */
+  readonly fail: (earlier: JournalEntry | null) => Promise<void>;
+  /** Deletes the entry once the outcome is known, and stored where it must be. */
+  readonly close: () => Promise<void>;
+  readonly stopHeartbeat: () => void;
 }
 
-/**
- * What was begun at the token endpoint. A process that is killed in the middle of a renewal can't tell whether the
- * service had answered; whoever renews next can, by what the service says then. Each call rejects with
- * StoreUnavailableError.
- */
-export interface RenewalAttempts {
-  /** The note of an attempt with the ticket's grant, or null. */
-  find(ticket: Session): Promise<EarlierAttempt | null>;
-  /**
-   * Notes, before the token endpoint is asked, that it will be, and then gives signs of life. Resolves null where the
-   * lock is lost: another process may have noted its own attempt since.
-   */
-  begin(ticket: Session, lock: HeldLock): Promise<OwnAttempt | null>;
-}
+export type RefreshJournal = ReturnType<typeof createRefreshJournal>;
 
-export const SIGN_OF_LIFE_MS = 1_000;
-
-/** The first word of a note names its attempt: another's is left alone. */
+/** The first word of an entry names its refresh: that of another is left alone. */
 const IF_OWN = (then: string) => `
   local found = redis.call('GET', KEYS[1])
   if found and string.sub(found, 1, #ARGV[1]) == ARGV[1] then ${then} end
@@ -58,64 +48,88 @@ const IF_OWN = (then: string) => `
 const REPLACE_OWN = IF_OWN(`redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')`);
 const DELETE_OWN = IF_OWN(`redis.call('DEL', KEYS[1])`);
 
-/** One key for a session, beside its lock. It names the grant, so that it counts only while that stands. */
-export function createRenewalAttempts(deps: {
+/**
+ * Records in Redis which refreshes have started. A process that is killed during a refresh can't tell whether the service
+ * has used up the refresh token; the next refresh learns it from the service's response (docs/decisions/0014). There is one
+ * entry for a session, beside its lock. It names the grant, so that it counts only while that stands. Rejects with
+ * StoreUnavailableError.
+ */
+export function createRefreshJournal(deps: {
   readonly redis: RedisClient;
   readonly prefix: string;
-  /** A record may stand unused for this long, and an attempt with it. */
+  /** An entry lives as long as an unused session. */
   readonly idleSeconds: number;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
-}): RenewalAttempts {
+}) {
   const { redis, idleSeconds, now } = deps;
-  const keyOf = (sessionId: string) => keyBesideSession(deps.prefix, 'attempt', sessionId);
-  const toText = (attempt: string, note: Omit<EarlierAttempt, 'sign'>) =>
-    `${attempt} ${JSON.stringify({ ...note, sign: randomUUID() })}`;
+  const keyOf = (sessionId: string) => keyBesideSession(deps.prefix, 'refresh-journal', sessionId);
+  const toText = (refreshId: string, entry: Omit<JournalEntry, 'heartbeat'>) =>
+    `${refreshId} ${JSON.stringify({ ...entry, heartbeat: randomUUID() })}`;
+
+  /** The entry for the grant of a session, or null. */
+  const find = async (session: Session): Promise<JournalEntry | null> => {
+    const entry = parseEntry(await fromStore(redis.get(keyOf(session.id))));
+    return entry?.grant === hashGrant(session) ? entry : null;
+  };
 
   return {
-    async find(ticket) {
-      const note = parseNote(await fromStore(redis.get(keyOf(ticket.id))));
-      return note?.grant === nameGrant(ticket) ? note : null;
+    find,
+
+    /** Yields the entry, or null, ten times a second until the process of an open entry is dead. */
+    async *watch(session: Session, open: JournalEntry): AsyncGenerator<JournalEntry | null> {
+      let { heartbeat } = open;
+      for (let deadAt = performance.now() + DEAD_AFTER_MS; performance.now() < deadAt;) {
+        await delay(POLL_MS);
+        const entry = await find(session);
+        yield entry;
+        if (entry === null || entry.heartbeat === heartbeat) continue;
+        ({ heartbeat } = entry);
+        deadAt = performance.now() + DEAD_AFTER_MS;
+      }
     },
-    async begin(ticket, lock) {
-      const attempt = randomUUID();
-      const key = keyOf(ticket.id);
-      const note = { grant: nameGrant(ticket), state: 'open', begunAt: now() } as const;
-      if (!(await lock.setIfHeld(key, toText(attempt, note), idleSeconds))) return null;
-      const giveSign = () => {
-        // While Redis is away none gets through; the next one may.
-        redis.eval(REPLACE_OWN, 1, key, attempt, toText(attempt, note)).catch(() => {});
+
+    /**
+     * Records that a token request is about to be sent, and starts the heartbeat. Resolves with null where the lock is
+     * lost, because another process may have made its own entry since.
+     */
+    async open(session: Session, lock: HeldLock): Promise<OwnEntry | null> {
+      const refreshId = randomUUID();
+      const key = keyOf(session.id);
+      const entry = { grant: hashGrant(session), state: 'open', startedAt: now() } as const;
+      if (!(await lock.setIfHeld(key, toText(refreshId, entry), idleSeconds))) return null;
+      const beat = () => {
+        // While Redis is away a heartbeat is lost; the next one may arrive.
+        redis.eval(REPLACE_OWN, 1, key, refreshId, toText(refreshId, entry)).catch(() => {});
       };
-      const signs = setInterval(giveSign, SIGN_OF_LIFE_MS).unref();
+      const beating = setInterval(beat, HEARTBEAT_MS).unref();
       return {
-        abandon: () => clearInterval(signs),
+        stopHeartbeat: () => clearInterval(beating),
         async fail(earlier) {
-          clearInterval(signs);
-          const isBrokenOff = earlier !== null && earlier.state !== 'failed';
-          const state = isBrokenOff ? 'broken off' : 'failed';
-          const failed = { ...note, state, begunAt: earlier?.begunAt ?? note.begunAt } as const;
-          await fromStore(redis.eval(REPLACE_OWN, 1, key, attempt, toText(attempt, failed)));
+          clearInterval(beating);
+          const state = earlier !== null && earlier.state !== 'failed' ? 'interrupted' : 'failed';
+          const failed = { ...entry, state, startedAt: earlier?.startedAt ?? entry.startedAt } as const;
+          await fromStore(redis.eval(REPLACE_OWN, 1, key, refreshId, toText(refreshId, failed)));
         },
-        async finish() {
-          clearInterval(signs);
-          await fromStore(redis.eval(DELETE_OWN, 1, key, attempt));
+        async close() {
+          clearInterval(beating);
+          await fromStore(redis.eval(DELETE_OWN, 1, key, refreshId));
         },
       };
     },
   };
 }
 
-/** Null where somebody else has written there. */
-function parseNote(text: string | null): EarlierAttempt | null {
+/** Null where the value is no entry of this version. */
+function parseEntry(text: string | null): JournalEntry | null {
   try {
-    return noteSchema.safeParse(JSON.parse(text?.slice(text.indexOf(' ')) ?? 'null')).data ?? null;
+    return entrySchema.safeParse(JSON.parse(text?.slice(text.indexOf(' ')) ?? 'null')).data ?? null;
   } catch {
     return null;
   }
 }
 
-/** By a hash that says nothing of it: the id is in there, too, and is a secret. */
-function nameGrant({ id, record }: Session): string {
+/** Includes the session id, a secret, so that the hash tells nothing about the grant. */
+function hashGrant({ id, record }: Session): string {
   return createHash('sha256')
     .update(`${id} ${JSON.stringify(record.grant)}`)
     .digest('base64url');

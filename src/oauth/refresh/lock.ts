@@ -1,39 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fromStore } from '../../redis/client.ts';
-import type { RedisClient } from '../../redis/client.ts';
+import { fromStore, type RedisClient } from '../../redis/client.ts';
 import { keyBesideSession } from '../../session/store.ts';
 
-/** Held by one process at a time for one session; each rejects with StoreUnavailableError. */
+/** The lock of one session, held by one process at a time. Rejects with StoreUnavailableError. */
 export interface HeldLock {
   /**
-   * Writes a value beside the lock for `seconds`, in one step with the check that the lock is still held. If so, extends
-   * the lock; if not, writes nothing and resolves false.
+   * Writes a value beside the lock for `seconds` and extends the lock, in one step with the check that the lock is still
+   * held. Resolves with false, and writes nothing, where it is not.
    */
   readonly setIfHeld: (key: string, value: string, seconds: number) => Promise<boolean>;
   /**
-   * Whether Redis confirmed the lock within half of its life. A process that was stopped since can't tell otherwise that
-   * another holds it.
+   * Whether Redis confirmed the lock within half of its lifetime. A process that was stopped since can't tell otherwise
+   * that another process holds it.
    */
   readonly isFresh: () => boolean;
-  /** Lets the next one in. */
+  /** Deletes the lock. */
   readonly release: () => Promise<void>;
-  /** Lets nobody in for a second or a little more, after a renewal that failed: no herd when the service is down. */
+  /** Keeps the lock for 1 to 1.5 s after a failed refresh, so that no herd of requests meets a service that is down. */
   readonly coolDown: () => Promise<void>;
 }
 
-/** One renewal per session over all processes. */
-export interface RenewalLocks {
-  /** The lock; or `taken` while another holds it; or, just after a renewal failed, for how long nobody gets it. */
-  acquire(sessionId: string): Promise<HeldLock | 'taken' | { readonly coolingMs: number }>;
-}
+export type RefreshLocks = ReturnType<typeof createRefreshLocks>;
 
-/** A holder that was killed is forgotten after this long; one that lives extends it three times as often. */
+/** A killed process loses its lock after this time. A running one extends it three times as often. */
 const LOCK_MS = 5_000;
 const COOLING = 'cooling';
 const COOLING_MS = 1_000;
 const JITTER_MS = 500;
-const TAKE_BACK_AGAIN_MS = 250;
+const RETRY_RELEASE_MS = 250;
 
 const IF_OWNER = (then: string) =>
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end ${then} return 1`;
@@ -45,38 +40,42 @@ const SET_BESIDE = IF_OWNER(
 const RELEASE = IF_OWNER(`redis.call('DEL', KEYS[1])`);
 const COOL = IF_OWNER(`redis.call('SET', KEYS[1], '${COOLING}', 'PX', ARGV[2])`);
 
-/** Locks in Redis: `SET NX PX` with an owner, extended while held, released only by the owner. */
-export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalLocks {
-  /** Locks that Redis may have granted too late to be held, and until when they may stand. */
-  const unheld = new Map<string, Map<string, number>>();
-  const takeBack = async (key: string, owner: string) => {
-    const known = unheld.get(key);
+/**
+ * Locks in Redis that allow one refresh of a session at a time, over all processes: `SET NX PX` with a random owner, extended
+ * while held, and released only by the owner.
+ */
+export function createRefreshLocks(redis: RedisClient, prefix: string) {
+  /** Owners of locks that Redis may have granted after the command timed out, with the time at which each has expired. */
+  const lateGrants = new Map<string, Map<string, number>>();
+  const releaseLateGrant = async (key: string, owner: string) => {
+    const known = lateGrants.get(key);
     const owners = known ?? new Map<string, number>();
     owners.set(owner, performance.now() + 2 * LOCK_MS);
     if (known !== undefined) return; // an outage brings many: one loop for a key
-    unheld.set(key, owners);
+    lateGrants.set(key, owners);
     while (owners.size > 0) {
-      await delay(TAKE_BACK_AGAIN_MS, undefined, { ref: false });
-      for (const [each, goneAt] of owners) {
-        const answered = await fromStore(redis.eval(RELEASE, 1, key, each)).catch(() => null);
-        if (answered !== null || performance.now() > goneAt) owners.delete(each);
+      await delay(RETRY_RELEASE_MS, undefined, { ref: false });
+      for (const [each, expiredAt] of owners) {
+        const released = await fromStore(redis.eval(RELEASE, 1, key, each)).catch(() => null);
+        if (released !== null || performance.now() > expiredAt) owners.delete(each);
         else break;
       }
     }
-    unheld.delete(key);
+    lateGrants.delete(key);
   };
 
   return {
-    async acquire(sessionId) {
-      const key = keyBesideSession(prefix, 'renewal', sessionId);
+    /** Resolves with the lock; `taken` while another holds it; or, after a failed refresh, how long no process gets it. */
+    async acquire(sessionId: string): Promise<HeldLock | 'taken' | { readonly coolingMs: number }> {
+      const key = keyBesideSession(prefix, 'refresh-lock', sessionId);
       const owner = randomUUID();
-      const asked = Promise.all([
+      const replies = Promise.all([
         redis.set(key, owner, 'PX', LOCK_MS, 'NX'),
         redis.get(key),
         redis.pttl(key),
       ]);
-      const [granted, holder, leftMs] = await fromStore(asked).catch((error: unknown) => {
-        void takeBack(key, owner);
+      const [granted, holder, leftMs] = await fromStore(replies).catch((error: unknown) => {
+        void releaseLateGrant(key, owner);
         throw error;
       });
       if (granted === null) return holder === COOLING ? { coolingMs: Math.max(0, leftMs) } : 'taken';
@@ -90,7 +89,7 @@ export function createRenewalLocks(redis: RedisClient, prefix: string): RenewalL
         return isHeld;
       };
       const extending = setInterval(() => {
-        // A lock that is lost with its Redis can't be had again: then the compare-and-set alone decides.
+        // A lock that Redis has lost can't be recovered. Then the compare-and-set alone protects the record.
         confirmedBy(async () => redis.eval(EXTEND, 1, key, owner, LOCK_MS)).catch(() => {});
       }, LOCK_MS / 3);
       extending.unref();

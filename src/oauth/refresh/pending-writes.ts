@@ -1,90 +1,92 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreUnavailableError } from '../../errors.ts';
+import { SessionEndedError, StoreUnavailableError } from '../../errors.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { isSameGrant } from '../../session/record.ts';
-import type { Grant, SessionRecord, Session } from '../../session/record.ts';
-import { SessionEndedError } from '../../errors.ts';
+import { isSameGrant, type Grant, type Session, type SessionRecord } from '../../session/record.ts';
 import type { SessionStore } from '../../session/store.ts';
 
-/**
- * Brings renewed grants into the session record. From the token endpoint's answer on they must not be lost: the old
- * refresh token may be worth nothing any more.
- */
-export interface RenewedGrants {
-  /**
-   * Puts a renewed record where `before` was read; gives the grant that stands there now. Rejects with
-   * SessionEndedError, and the late tokens are dropped; or with StoreUnavailableError, and then goes on by itself.
-   */
-  store(before: Session, record: SessionRecord): Promise<Grant>;
-  /** Stores what Redis has not taken yet; null where nothing of the session waits. Rejects like `store`. */
-  offerAgain(sessionId: string): Promise<Grant> | null;
-  /** Null where nothing of the session waits; else tells, once that is over, whether its outcome stands in Redis. */
-  outcome(sessionId: string): Promise<boolean> | null;
-  /** Gives up, after some more seconds, what Redis does not take; resolves when nothing waits any more. */
-  settle(): Promise<void>;
-}
+const RETRY_MS = 250;
+/** Longest wait for Redis at shutdown. */
+const SHUTDOWN_TIMEOUT_MS = 15_000;
 
-const OFFER_AGAIN_MS = 250;
-/** Whoever shuts down does not wait for Redis any longer. */
-const SETTLES_WITHIN_MS = 15_000;
-
-interface Unstored {
+interface PendingWrite {
   readonly before: Session;
   readonly record: SessionRecord;
   readonly outcome: Promise<boolean>;
 }
 
-/** Offers a grant for as long as its session may stand in Redis without use. */
-export function createRenewedGrants(store: SessionStore, idleSeconds: number, log: Logger): RenewedGrants {
-  const waiting = new Map<string, Unstored>();
-  let settlesAt = Infinity;
+/**
+ * Stores refreshed grants in their session records. Once the token endpoint has responded, they must not be lost: the old
+ * refresh token may be used up. A write that Redis does not take is retried for as long as an unused session lives.
+ */
+export class PendingWrites {
+  readonly #store: SessionStore;
+  readonly #idleSeconds: number;
+  readonly #log: Logger;
+  readonly #pending = new Map<string, PendingWrite>();
+  #shutdownAt = Infinity;
 
-  const put = async (before: Session, record: SessionRecord): Promise<Grant> => {
-    for (let current = before; ;) {
-      if ((await store.replace(current, record)) !== null) return record.grant;
-      const again = (await store.peek(before.id))?.ticket;
-      if (again === undefined) throw new SessionEndedError();
-      if (!isSameGrant(again.record.grant, before.record.grant)) return again.record.grant;
-      current = again; // only encrypted again, under another session key
+  constructor(store: SessionStore, idleSeconds: number, log: Logger) {
+    this.#store = store;
+    this.#idleSeconds = idleSeconds;
+    this.#log = log;
+  }
+
+  /**
+   * Replaces the record that `before` read, and resolves with the grant that stands now. Rejects with SessionEndedError,
+   * and the late tokens are dropped; or with StoreUnavailableError, and then retries in the background.
+   */
+  async write(before: Session, record: SessionRecord): Promise<Grant> {
+    try {
+      return await this.#compareAndSet(before, record);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) {
+        const outcome = this.#keepTrying(before, record).finally(() => this.#pending.delete(before.id));
+        this.#pending.set(before.id, { before, record, outcome });
+      }
+      throw error;
     }
-  };
+  }
 
-  const keepOffering = async (before: Session, record: SessionRecord): Promise<boolean> => {
-    const giveUpAt = performance.now() + idleSeconds * 1_000;
+  /** Tries the pending write of a session now. Null where there is none. Rejects like `write`. */
+  retry(sessionId: string): Promise<Grant> | null {
+    const pending = this.#pending.get(sessionId);
+    return pending === undefined ? null : this.#compareAndSet(pending.before, pending.record);
+  }
+
+  /** Null where no write of the session is pending. Otherwise resolves at its end: whether Redis has the outcome. */
+  outcome(sessionId: string): Promise<boolean> | null {
+    return this.#pending.get(sessionId)?.outcome ?? null;
+  }
+
+  /** Retries for some more seconds, then gives up. Resolves when no write is pending. */
+  async settle(): Promise<void> {
+    this.#shutdownAt = performance.now() + SHUTDOWN_TIMEOUT_MS;
+    await Promise.allSettled([...this.#pending.values()].map(async ({ outcome }) => outcome));
+  }
+
+  async #compareAndSet(before: Session, record: SessionRecord): Promise<Grant> {
+    for (let current = before; ;) {
+      if ((await this.#store.replace(current, record)) !== null) return record.grant;
+      const found = (await this.#store.peek(before.id))?.ticket;
+      if (found === undefined) throw new SessionEndedError();
+      if (!isSameGrant(found.record.grant, before.record.grant)) return found.record.grant;
+      current = found; // only encrypted again, under another session key
+    }
+  }
+
+  async #keepTrying(before: Session, record: SessionRecord): Promise<boolean> {
+    const giveUpAt = performance.now() + this.#idleSeconds * 1_000;
     for (;;) {
-      await delay(OFFER_AGAIN_MS);
+      await delay(RETRY_MS);
       try {
-        await put(before, record); // stored by a request meanwhile, this finds the very grant
+        await this.#compareAndSet(before, record); // where a request has stored it meanwhile, this finds the same grant
         return true;
       } catch (error) {
         if (error instanceof SessionEndedError) return true;
-        if (performance.now() < Math.min(giveUpAt, settlesAt)) continue;
-        log.error({ err: error }, 'a renewed grant could not be stored');
+        if (performance.now() < Math.min(giveUpAt, this.#shutdownAt)) continue;
+        this.#log.error({ err: error }, 'refreshed grant not stored');
         return false;
       }
     }
-  };
-
-  return {
-    async store(before, record) {
-      try {
-        return await put(before, record);
-      } catch (error) {
-        if (error instanceof StoreUnavailableError) {
-          const outcome = keepOffering(before, record).finally(() => waiting.delete(before.id));
-          waiting.set(before.id, { before, record, outcome });
-        }
-        throw error;
-      }
-    },
-    offerAgain(sessionId) {
-      const unstored = waiting.get(sessionId);
-      return unstored === undefined ? null : put(unstored.before, unstored.record);
-    },
-    outcome: (sessionId) => waiting.get(sessionId)?.outcome ?? null,
-    async settle() {
-      settlesAt = performance.now() + SETTLES_WITHIN_MS;
-      await Promise.allSettled([...waiting.values()].map(async ({ outcome }) => outcome));
-    },
-  };
+  }
 }

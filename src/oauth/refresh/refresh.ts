@@ -1,161 +1,329 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '../../observability/logger.ts';
-import type { RequestContext } from '../../http/request-context.ts';
-import type { Grant } from '../../session/record.ts';
 import { SessionEndedError } from '../../errors.ts';
+import type { RequestContext } from '../../http/request-context.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { createLimiter } from '../../promises.ts';
+import { toSessionMembers, type SessionEvents } from '../../session/events.ts';
+import { isSameGrant, type Grant, type Session } from '../../session/record.ts';
 import type { SessionStore } from '../../session/store.ts';
-import { TokenEndpointError } from '../client.ts';
-import type { OwnAttempt } from './journal.ts';
-import type { HeldLock, RenewalLocks } from './lock.ts';
-import type { RenewalMetrics } from './refresh-metrics.ts';
-import { ProcessEndsError, doesNotFinish } from './refresh-step.ts';
-import type { RenewalStep } from './refresh-step.ts';
-import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from './refresh-times.ts';
-import type { RenewedGrants } from './pending-writes.ts';
+import { NotSentError, OAuthError, TokenEndpointError, type OAuthClient } from '../client.ts';
+import type { OAuthMetrics } from '../metrics.ts';
+import type { JournalEntry, OwnEntry, RefreshJournal } from './journal.ts';
+import type { HeldLock, RefreshLocks } from './lock.ts';
+import type { PendingWrites } from './pending-writes.ts';
 
-export interface RenewalOptions {
-  readonly step: RenewalStep;
+/** A token that a request can't use any more: expired, expiring, or refused by the service. */
+export type StaleToken = Pick<Grant, 'accessToken' | 'expiresAt'>;
+
+/** An unexpired grant, and whether this refresh sent the token request for it. */
+export interface RefreshResult {
+  readonly grant: Grant;
+  readonly isRequested: boolean;
+}
+
+/** The process is shutting down. Another process may send a token request at once. */
+export class ShuttingDownError extends TokenEndpointError {
+  constructor() {
+    super(new Error('this process is shutting down'));
+  }
+}
+
+interface RefreshOptions {
   readonly store: SessionStore;
-  readonly locks: RenewalLocks;
-  readonly renewed: RenewedGrants;
-  /** Longest call of the token endpoint. */
+  readonly oauth: OAuthClient;
+  readonly locks: RefreshLocks;
+  readonly journal: RefreshJournal;
+  readonly pendingWrites: PendingWrites;
+  /** TOKEN_TIMEOUT_SECONDS */
   readonly tokenTimeoutSeconds: number;
-  /** Null where nobody reads metrics. */
-  readonly metrics: RenewalMetrics | null;
+  /** Whether a token request may start: not in the last seconds of a shutdown, which would cut it off. */
+  readonly maySend: () => boolean;
+  readonly life: SessionEvents;
+  readonly metrics: OAuthMetrics | null;
   readonly log: Logger;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** What a caller can't use any more: spent, refused by the service, or soon spent. */
-export type Unwanted = Pick<Grant, 'accessToken' | 'expiresAt'>;
-
-/** A living grant; `led` where it was this process that asked the token endpoint for it. */
-export interface Renewed {
-  readonly grant: Grant;
-  readonly led: boolean;
+/** A refresh that holds the lock of its session. */
+interface LockedRefresh {
+  readonly lock: HeldLock;
+  readonly context: RequestContext | undefined;
+  /** The entry in the journal; null until there is one. */
+  entry: OwnEntry | null;
 }
 
-export interface Renewals {
-  /**
-   * Gives a living grant of a session that was renewed since the unwanted one; `by` is the request that asks first. Rejects
-   * with SessionEndedError, TokenEndpointError or StoreUnavailableError.
-   */
-  renew(sessionId: string, unwanted: Unwanted, by?: RequestContext): Promise<Renewed>;
-  /** Resolves when nothing is left to clean up. */
-  settled(): Promise<void>;
-}
+/** A session is refreshed at most once within this time. */
+export const MIN_INTERVAL_MS = 1_000;
+/** Beyond TOKEN_TIMEOUT_SECONDS, a refresh waits this long: for a process that holds the lock and crashes, for example. */
+export const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 
-/** Each wait for another's result is longer than the one before, and at most as long as somebody will hardly notice. */
-const LOOK_AGAIN_MS = 40;
-const LOOK_AGAIN_AT_MOST_MS = 250;
+/** Most refreshes at a time in one process. After an outage all sessions are refreshed at once. */
+const MAX_REFRESHES = 32;
+/** The wait for another process's result grows from the first to the second value. */
+const FIRST_POLL_MS = 40;
+const LONGEST_POLL_MS = 250;
+/** The time that another process gets for storing its tokens, beyond TOKEN_TIMEOUT_SECONDS. */
+const STORE_TIMEOUT_MS = 10_000;
 
-/** Whether a grant was renewed since; a service may well give the same access token again, for longer. */
-export function isNewer(grant: Grant, unwanted: Unwanted): boolean {
-  return grant.accessToken !== unwanted.accessToken || grant.expiresAt > unwanted.expiresAt;
+/** Whether a grant is a later one. A service may issue the same access token again, with a longer lifetime. */
+export function isNewer(grant: Grant, stale: StaleToken): boolean {
+  return grant.accessToken !== stale.accessToken || grant.expiresAt > stale.expiresAt;
 }
 
 /**
- * Lock → read again → still unwanted? → token endpoint → compare-and-set. Nothing that was read before the lock is
- * used under it, and whoever does not get the lock watches the record for the winner's result.
+ * Refreshes sessions, once for each expiry over all processes. In this order: lock → read again → journal → token endpoint →
+ * compare-and-set. Nothing that was read before the lock is used under it. A process that does not get the lock watches the
+ * record for the result of the one that did (docs/decisions/0004 and 0014).
  */
-export function createRenewals(options: RenewalOptions): Renewals {
-  const { step, store, locks, renewed, metrics, log, now } = options;
+export class TokenRefresh {
+  readonly #options: RefreshOptions;
+  readonly #acquirePlace = createLimiter(MAX_REFRESHES);
+  readonly #cleanUps = new Set<Promise<void>>();
 
-  /** Nobody waits for this, and what can't be taken away runs out by itself. */
-  const cleaning = new Set<Promise<void>>();
-  const cleanUp = (...steps: (() => Promise<unknown>)[]) => {
+  constructor(options: RefreshOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves with an unexpired grant that is newer than the stale token. `context` is the request that asks first. Rejects
+   * with SessionEndedError, TokenEndpointError or StoreUnavailableError.
+   */
+  async refresh(id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult> {
+    const { metrics, tokenTimeoutSeconds } = this.#options;
+    const startedAt = performance.now();
+    const giveUpAt = startedAt + tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
+    let pollMs = FIRST_POLL_MS;
+    let waitedMs = 0;
+    try {
+      for (;;) {
+        const result = await this.#tryOnce(id, stale, context);
+        if (result !== null) return result;
+        if (performance.now() > giveUpAt) throw this.#unfinished();
+        await delay(pollMs * (0.5 + Math.random()));
+        pollMs = Math.min(1.5 * pollMs, LONGEST_POLL_MS);
+        waitedMs = performance.now() - startedAt; // without the time of an own refresh that follows
+      }
+    } finally {
+      if (waitedMs > 0) metrics?.refreshWaited(waitedMs);
+    }
+  }
+
+  /** Resolves when locks and journal entries of past refreshes are cleaned up. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#cleanUps);
+  }
+
+  /** Null where another process holds the lock, or ours was lost: the refresh is to be tried again. */
+  async #tryOnce(id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult | null> {
+    const { locks, pendingWrites } = this.#options;
+    const pending = await pendingWrites.retry(id);
+    if (pending !== null && this.#isUsable(pending, stale)) return { grant: pending, isRequested: false };
+    const lock = await locks.acquire(id);
+    if (lock !== 'taken' && 'release' in lock) return this.#underLock(lock, id, stale, context);
+    const { grant } = (await this.#read(id, context)).record;
+    if (this.#isUsable(grant, stale)) return { grant, isRequested: false };
+    if (lock === 'taken') return null;
+    throw new TokenEndpointError(new Error('a refresh has just failed'), lock.coolingMs);
+  }
+
+  async #underLock(
+    lock: HeldLock,
+    id: string,
+    stale: StaleToken,
+    context?: RequestContext,
+  ): Promise<RefreshResult | null> {
+    const locked: LockedRefresh = { lock, context, entry: null };
+    try {
+      const session = await this.#read(id, context);
+      const { grant } = session.record;
+      const fresh = this.#isUsable(grant, stale) ? grant : await this.#refreshLocked(session, locked);
+      this.#finish(locked);
+      return fresh && { grant: fresh, isRequested: locked.entry !== null };
+    } catch (error) {
+      const stored = this.#options.pendingWrites.outcome(id);
+      if (error instanceof SessionEndedError || error instanceof ShuttingDownError) this.#finish(locked);
+      else if (error instanceof TokenEndpointError) this.#cleanUp(lock.coolDown);
+      else if (stored === null) this.#abandon(locked);
+      // Until Redis has the new grant, no process may use its old refresh token: the lock stays.
+      else void stored.then((isStored) => (isStored ? this.#finish(locked) : this.#abandon(locked)));
+      throw error;
+    }
+  }
+
+  /** Null where the lock was lost before a token request was sent. */
+  async #refreshLocked(session: Session, locked: LockedRefresh): Promise<Grant | null> {
+    const { journal, metrics, now, tokenTimeoutSeconds } = this.#options;
+    const { refreshToken, expiresAt } = session.record.grant;
+    if (refreshToken === undefined) {
+      // A 401 for an unexpired token may be temporary. End the session only once the token has expired.
+      if (expiresAt <= now()) return this.#endOrUseNewer(session, 'no_refresh_token', locked.context);
+      metrics?.refreshFailed('no_refresh_token');
+      throw new TokenEndpointError(new Error('there is no refresh token'));
+    }
+    const earlier = await journal.find(session);
+    if (earlier?.state === 'open') {
+      const stored = await this.#storedByOther(session, earlier, locked.context);
+      if (stored !== null) return stored;
+    }
+    const sinceMs = now() - (session.record.refreshedAt ?? -Infinity);
+    if (sinceMs < MIN_INTERVAL_MS) await delay(Math.min(MIN_INTERVAL_MS, MIN_INTERVAL_MS - sinceMs));
+    const release = await this.#acquirePlace(tokenTimeoutSeconds * 1_000);
+    if (release === null) {
+      metrics?.refreshFailed('token_endpoint');
+      throw new TokenEndpointError(new Error('too many refreshes at once'));
+    }
+    try {
+      return await this.#requestAndStore(session, refreshToken, earlier, locked);
+    } finally {
+      release();
+    }
+  }
+
+  /** Makes the journal entry, sends the token request and stores the new grant. Null where the lock was lost before. */
+  async #requestAndStore(
+    session: Session,
+    refreshToken: string,
+    earlier: JournalEntry | null,
+    locked: LockedRefresh,
+  ): Promise<Grant | null> {
+    const { journal, life, log, now, oauth, pendingWrites } = this.#options;
+    const { lock, context } = locked;
+    const newer = await this.#readNewer(session, context);
+    if (newer !== null) return newer;
+    if (!this.#options.maySend()) throw new ShuttingDownError();
+    const entry = (locked.entry = await journal.open(session, lock));
+    if (entry === null) return null;
+    const maySend = () => lock.isFresh() && this.#options.maySend();
+    let grant: Grant;
+    try {
+      // A process that is stopped from here on may lose its lock, and another may use the refresh token: so `maySend`.
+      grant = await oauth.refresh(session.record.grant, refreshToken, context?.trace, maySend);
+    } catch (error) {
+      if (error instanceof NotSentError) return null;
+      return this.#handleFailure(session, error, earlier, entry, context);
+    }
+    const stored = await pendingWrites.write(session, { ...session.record, grant, refreshedAt: now() });
+    life.refreshed(session.id, context);
+    if (earlier !== null) {
+      const members = { ...toSessionMembers(session.id, context), ...toLogMembers(earlier) };
+      log.info(members, 'token refreshed by a later attempt');
+    }
+    return stored;
+  }
+
+  /** Ends the session on `invalid_grant`. Any other failure keeps it. */
+  async #handleFailure(
+    session: Session,
+    error: unknown,
+    earlier: JournalEntry | null,
+    entry: OwnEntry,
+    context?: RequestContext,
+  ): Promise<Grant> {
+    const { log, metrics } = this.#options;
+    if (error instanceof OAuthError && error.error === 'invalid_grant')
+      return this.#endOrUseNewer(session, 'invalid_grant', context, toLogMembers(earlier));
+    const isRefused = error instanceof OAuthError && !error.isOutage;
+    metrics?.refreshFailed(isRefused ? 'refused' : 'token_endpoint');
+    const members = { ...toSessionMembers(session.id, context), ...toLogMembers(earlier) };
+    log.warn({ err: error, ...members }, 'token refresh failed');
+    entry.fail(earlier).catch(() => {}); // then the entry stays open, and counts as interrupted
+    throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
+  }
+
+  /** Ends the session, unless another process has refreshed it after all. */
+  async #endOrUseNewer(
+    refused: Session,
+    reason: 'invalid_grant' | 'no_refresh_token',
+    context?: RequestContext,
+    logMembers: object = {},
+  ): Promise<Grant> {
+    const { life, metrics, store } = this.#options;
+    for (;;) {
+      const session = await this.#read(refused.id, context);
+      if (!isSameGrant(session.record.grant, refused.record.grant)) return session.record.grant;
+      if (await store.endUnchanged(session)) {
+        metrics?.refreshFailed(reason);
+        life.ended(session.id, reason, context, logMembers);
+        throw new SessionEndedError(
+          'The service no longer takes the access that you gave. Sign in again to go on.',
+        );
+      }
+    }
+  }
+
+  /**
+   * Waits while the process of an open journal entry runs, and resolves with the grant that it stores. Its lock may have been
+   * lost with Redis. Using the same refresh token meanwhile could end the session where refresh tokens rotate. Null where that
+   * process is dead.
+   */
+  async #storedByOther(
+    session: Session,
+    earlier: JournalEntry,
+    context?: RequestContext,
+  ): Promise<Grant | null> {
+    const giveUpAt = performance.now() + this.#options.tokenTimeoutSeconds * 1_000 + STORE_TIMEOUT_MS;
+    for await (const entry of this.#options.journal.watch(session, earlier)) {
+      const newer = await this.#readNewer(session, context);
+      if (newer !== null) return newer;
+      if (entry !== null && entry.state !== 'open')
+        throw new TokenEndpointError(new Error('a refresh has just failed'));
+      if (performance.now() > giveUpAt) throw this.#unfinished();
+    }
+    return null;
+  }
+
+  async #read(id: string, context?: RequestContext): Promise<Session> {
+    const found = await this.#options.store.peek(id, context);
+    if (found === null) throw new SessionEndedError();
+    return found.ticket;
+  }
+
+  /** The grant that stands now, where it was refreshed; otherwise null. */
+  async #readNewer({ id, record }: Session, context?: RequestContext): Promise<Grant | null> {
+    const { grant } = (await this.#read(id, context)).record;
+    return isSameGrant(grant, record.grant) ? null : grant;
+  }
+
+  #isUsable(grant: Grant, stale: StaleToken): boolean {
+    return isNewer(grant, stale) && grant.expiresAt > this.#options.now();
+  }
+
+  #unfinished(): TokenEndpointError {
+    this.#options.metrics?.refreshFailed('lock');
+    return new TokenEndpointError(new Error('another refresh does not finish'));
+  }
+
+  /** Deletes first the journal entry, then the lock: the next refresh finds no entry. */
+  #finish({ lock, entry }: LockedRefresh): void {
+    this.#cleanUp(...(entry === null ? [] : [entry.close]), lock.release);
+  }
+
+  /** Leaves the journal entry open for the next refresh. */
+  #abandon({ lock, entry }: LockedRefresh): void {
+    entry?.stopHeartbeat();
+    this.#cleanUp(lock.release);
+  }
+
+  /** Runs in the background. Where a step fails, its key expires by itself. */
+  #cleanUp(...steps: (() => Promise<unknown>)[]): void {
     const run = async () => {
-      for (const each of steps) {
-        await each().catch((error: unknown) => {
-          log.warn({ err: error }, 'what a renewal left in Redis has to run out');
+      for (const step of steps) {
+        await step().catch((error: unknown) => {
+          this.#options.log.warn({ err: error }, 'refresh cleanup failed; keys expire by themselves');
         });
       }
     };
-    const done = run().finally(() => cleaning.delete(done));
-    cleaning.add(done);
-  };
-  /** First the note, then the lock: the next one to renew finds none. */
-  const finish = (lock: HeldLock, attempt: OwnAttempt | null) => {
-    cleanUp(...(attempt === null ? [] : [attempt.finish]), lock.release);
-  };
-  const giveUp = (lock: HeldLock, attempt: OwnAttempt | null) => {
-    attempt?.abandon();
-    cleanUp(lock.release);
-  };
+    const done = run().finally(() => this.#cleanUps.delete(done));
+    this.#cleanUps.add(done);
+  }
+}
 
-  const read = async (sessionId: string, by: RequestContext | undefined) => {
-    const found = await store.peek(sessionId, by);
-    if (found === null) throw new SessionEndedError();
-    return found.ticket;
-  };
-  const wanted = (grant: Grant, unwanted: Unwanted): Grant | null =>
-    isNewer(grant, unwanted) && grant.expiresAt > now() ? grant : null;
-
-  /** Null where the lock was lost before anything was asked. */
-  const underLock = async (
-    lock: HeldLock,
-    sessionId: string,
-    unwanted: Unwanted,
-    by: RequestContext | undefined,
-  ): Promise<Renewed | null> => {
-    let attempt: OwnAttempt | null = null;
-    const begun = (own: OwnAttempt) => {
-      attempt = own;
-    };
-    try {
-      const current = await read(sessionId, by);
-      const grant = wanted(current.record.grant, unwanted) ?? (await step(current, lock, begun, by));
-      finish(lock, attempt);
-      return grant && { grant, led: attempt !== null };
-    } catch (error) {
-      const outcome = renewed.outcome(sessionId);
-      if (error instanceof SessionEndedError || error instanceof ProcessEndsError) finish(lock, attempt);
-      else if (error instanceof TokenEndpointError) cleanUp(lock.coolDown);
-      else if (outcome === null) giveUp(lock, attempt);
-      // Until Redis takes the grant nobody may present its old refresh token.
-      else void outcome.then((stands) => (stands ? finish(lock, attempt) : giveUp(lock, attempt)));
-      throw error;
-    }
-  };
-
-  /** Null where another one holds the lock, or ours was lost: it is to be tried again. */
-  const tryOnce = async (
-    sessionId: string,
-    unwanted: Unwanted,
-    by: RequestContext | undefined,
-  ): Promise<Renewed | null> => {
-    const unstored = await renewed.offerAgain(sessionId);
-    if (unstored !== null && wanted(unstored, unwanted) !== null) return { grant: unstored, led: false };
-    const lock = await locks.acquire(sessionId);
-    if (lock !== 'taken' && 'release' in lock) return underLock(lock, sessionId, unwanted, by);
-    const newer = wanted((await read(sessionId, by)).record.grant, unwanted);
-    if (newer !== null) return { grant: newer, led: false };
-    if (lock === 'taken') return null;
-    throw new TokenEndpointError(new Error('a renewal has just failed'), lock.coolingMs);
-  };
-
-  return {
-    async renew(sessionId, unwanted, by) {
-      const beganAt = performance.now();
-      const giveUpAt = beganAt + options.tokenTimeoutSeconds * 1_000 + WAIT_BEYOND_TOKEN_TIMEOUT_MS;
-      let waitMs = 0;
-      let waitedMs = 0;
-      try {
-        for (;;) {
-          const done = await tryOnce(sessionId, unwanted, by);
-          if (done !== null) return done;
-          if (performance.now() > giveUpAt) throw doesNotFinish(metrics);
-          waitMs = waitMs === 0 ? LOOK_AGAIN_MS : Math.min(1.5 * waitMs, LOOK_AGAIN_AT_MOST_MS);
-          await delay(waitMs * (0.5 + Math.random()));
-          waitedMs = performance.now() - beganAt; // whoever gets the lock at last renews by himself: that is no wait
-        }
-      } finally {
-        if (waitedMs > 0) metrics?.waited(waitedMs);
-      }
-    },
-    async settled() {
-      await Promise.allSettled(cleaning);
-    },
-  };
+/**
+ * Tells two causes of an interrupted refresh apart. Where the next one succeeds, the service had not processed it, or its
+ * refresh tokens can be used again. Where the next one gets `invalid_grant`, the service had, and no process got the tokens.
+ */
+function toLogMembers(earlier: JournalEntry | null) {
+  if (earlier === null) return {};
+  const attemptBefore = earlier.state === 'failed' ? 'failed' : 'interrupted';
+  return { attemptBefore, attemptStartedAt: new Date(earlier.startedAt).toISOString() };
 }

@@ -1,170 +1,184 @@
 import { StoreUnavailableError } from '../../errors.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { RequestContext } from '../../http/request-context.ts';
-import type { Grant, SessionRecord, Session } from '../../session/record.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { SessionEvents } from '../../session/events.ts';
+import type { Grant, Session, SessionRecord } from '../../session/record.ts';
 import type { SessionStore } from '../../session/store.ts';
-import { TokenEndpointError } from '../client.ts';
-import type { OAuthClient } from '../client.ts';
-import type { RenewalAttempts } from './journal.ts';
-import type { RenewalLocks } from './lock.ts';
-import type { RenewalMetrics, RenewalTrigger } from './refresh-metrics.ts';
-import { PACE_MS, ProcessEndsError, createRenewalStep } from './refresh-step.ts';
-import { longestAhead } from './refresh-times.ts';
-import { createRenewals, isNewer } from './refresh.ts';
-import type { Renewed, Unwanted } from './refresh.ts';
-import { createRenewedGrants } from './pending-writes.ts';
-import { noteLiving, noteToken } from '../token-use.ts';
+import { TokenEndpointError, type OAuthClient } from '../client.ts';
+import type { OAuthMetrics, RefreshTrigger } from '../metrics.ts';
+import type { RefreshJournal } from './journal.ts';
+import type { RefreshLocks } from './lock.ts';
+import { PendingWrites } from './pending-writes.ts';
+import {
+  MIN_INTERVAL_MS,
+  ShuttingDownError,
+  TokenRefresh,
+  isNewer,
+  type RefreshResult,
+  type StaleToken,
+} from './refresh.ts';
 
-/** Gives out the access tokens of sessions and renews them: once per expiry, over any number of processes. */
-export interface TokenProvider extends AsyncDisposable {
-  /**
-   * Begins no token request that could outlast `deadline` (by performance.now()), at which the process may end: where
-   * refresh tokens rotate, a response that no process stores ends the session.
-   */
-  setDeadline(deadline: number): void;
-  /**
-   * The ticket's access token where it still lives, and nothing need be waited for; null otherwise. What became of it is
-   * noted of the request `by`, on whose behalf it is asked for, if any.
-   */
-  unexpiredToken(ticket: Session, by?: RequestContext): string | null;
-  /**
-   * A living access token of the session. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
-   */
-  accessToken(ticket: Session, by?: RequestContext): Promise<string>;
-  /**
-   * A token in the place of one that the service has just responded 401 to: the grant is refreshed, once for all requests
-   * with the same token. Null where the refused token is younger than 30 seconds: a new one would be refused as well.
-   * Rejects like `accessToken`.
-   */
-  tokenAfterUnauthorized(ticket: Session, refused: string, by?: RequestContext): Promise<string | null>;
+export type TokenProvider = ReturnType<typeof createTokenProvider>;
+
+/**
+ * What became of the session's token with a request: it was unexpired; unexpired, and refreshed in the background; expired,
+ * and the request waited for a refresh; refused by the service (401), and the request was `replayed` with a new one or was
+ * not; or no token could be had.
+ */
+type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused' | 'failed';
+
+/** The service may respond 401 to every token: that costs at most one token request in this time for each session. */
+const MIN_AGE_OF_REFUSED_MS = 30_000;
+
+/** Adds to a request's context what became of the token, for the access log. */
+export function recordTokenUse(context: RequestContext | undefined, use: TokenUse): void {
+  if (context !== undefined) context.token = use;
 }
 
-export interface TokenKeeperOptions {
+/**
+ * Provides the access tokens of sessions, and refreshes them: once for each expiry, over any number of processes. A refresh is
+ * independent of the requests that wait for it; a client that disconnects aborts nothing. Disposing lets refreshes finish.
+ */
+export function createTokenProvider(options: {
   readonly store: SessionStore;
   readonly oauth: OAuthClient;
-  readonly locks: RenewalLocks;
-  readonly attempts: RenewalAttempts;
-  /** A session stands in Redis for this long without use. */
+  readonly locks: RefreshLocks;
+  readonly journal: RefreshJournal;
+  /** SESSION_IDLE_SECONDS */
   readonly idleSeconds: number;
-  /** A token that lives no longer than this is renewed in the background. */
+  /** A token that expires within this time is refreshed in the background. */
   readonly refreshAheadSeconds: number;
-  /** Longest call of the token endpoint. */
+  /** TOKEN_TIMEOUT_SECONDS */
   readonly tokenTimeoutSeconds: number;
   readonly life: SessionEvents;
-  /** Null where nobody reads metrics. */
-  readonly metrics: RenewalMetrics | null;
+  readonly metrics: OAuthMetrics | null;
   readonly log: Logger;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
-}
-
-/** An endpoint that always responds 401 would otherwise cost a token request a second for each session. */
-const YOUNG_MS = 30_000;
-
-export function createTokenProvider(options: TokenKeeperOptions): TokenProvider {
-  const { now, log, metrics } = options;
-  const renewedGrants = createRenewedGrants(options.store, options.idleSeconds, log);
-  let endsAt = Infinity;
-  const mayBegin = () => performance.now() + options.tokenTimeoutSeconds * 1_000 <= endsAt;
-  const step = createRenewalStep({ ...options, renewed: renewedGrants, mayBegin });
-  const renewals = createRenewals({ ...options, renewed: renewedGrants, step });
-  /** One renewal per session and process. It belongs to nobody's connection: who goes away aborts nothing. */
-  const underWay = new Map<string, Promise<Renewed>>();
+}) {
+  const { idleSeconds, log, metrics, now, store, tokenTimeoutSeconds } = options;
+  const pendingWrites = new PendingWrites(store, idleSeconds, log);
+  let deadline = Infinity;
+  const maySend = () => performance.now() + tokenTimeoutSeconds * 1_000 <= deadline;
+  const tokenRefresh = new TokenRefresh({ ...options, pendingWrites, maySend });
+  /** At most one refresh of a session in this process. */
+  const underWay = new Map<string, Promise<RefreshResult>>();
   let isClosing = false;
 
-  const join = async (sessionId: string, unwanted: Unwanted, by?: RequestContext): Promise<Renewed> => {
-    const known = underWay.get(sessionId);
-    if (known !== undefined) return { ...(await known), led: false };
-    if (isClosing) throw new ProcessEndsError();
-    const renewal = renewals.renew(sessionId, unwanted, by);
-    underWay.set(sessionId, renewal);
-    const forget = () => underWay.delete(sessionId);
-    renewal.then(forget, (error: unknown) => {
-      if (error instanceof StoreUnavailableError) metrics?.failed('redis');
-      // A failure stands for those who would follow it.
+  const join = async (id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult> => {
+    const known = underWay.get(id);
+    if (known !== undefined) return { ...(await known), isRequested: false };
+    if (isClosing) throw new ShuttingDownError();
+    const refresh = tokenRefresh.refresh(id, stale, context);
+    underWay.set(id, refresh);
+    const forget = () => underWay.delete(id);
+    refresh.then(forget, (error: unknown) => {
+      if (error instanceof StoreUnavailableError) metrics?.refreshFailed('redis');
+      // Requests that come just after a failure share it.
       if (error instanceof TokenEndpointError) setTimeout(forget, error.retryInMs).unref();
       else forget();
     });
-    return renewal;
+    return refresh;
   };
 
-  const renewed = async (sessionId: string, unwanted: Unwanted, by?: RequestContext): Promise<Renewed> => {
-    const known = await underWay.get(sessionId);
-    // One that began before our token was issued may have brought just that token: only a new one can tell.
-    if (known !== undefined && isNewer(known.grant, unwanted)) return { ...known, led: false };
-    return join(sessionId, unwanted, by);
+  const newerToken = async (
+    id: string,
+    stale: StaleToken,
+    context?: RequestContext,
+  ): Promise<RefreshResult> => {
+    const known = await underWay.get(id);
+    // A refresh that started before the stale token was issued may have brought just that one. Then start another.
+    if (known !== undefined && isNewer(known.grant, stale)) return { ...known, isRequested: false };
+    return join(id, stale, context);
   };
 
-  /** Counts what comes of asking. */
-  const counted = async (trigger: RenewalTrigger, asked: Promise<Renewed>): Promise<Grant> => {
+  const count = async (trigger: RefreshTrigger, refresh: Promise<RefreshResult>): Promise<Grant> => {
     try {
-      const { grant, led } = await asked;
-      metrics?.asked(trigger, led ? 'led' : 'joined');
+      const { grant, isRequested } = await refresh;
+      metrics?.refresh(trigger, isRequested ? 'refreshed' : 'joined');
       return grant;
     } catch (error) {
-      metrics?.asked(trigger, 'failed');
+      metrics?.refresh(trigger, 'failed');
       throw error;
     }
   };
 
-  const isSoonSpent = ({ grant, renewedAt = -Infinity }: SessionRecord) => {
-    const ahead = Math.min(options.refreshAheadSeconds * 1_000, longestAhead(grant.lifetimeMs));
-    return grant.expiresAt - now() <= ahead && now() - renewedAt >= PACE_MS;
+  const isExpiring = ({ grant, refreshedAt = -Infinity }: SessionRecord) => {
+    const aheadMs = Math.min(options.refreshAheadSeconds * 1_000, grant.lifetimeMs / 3);
+    return grant.expiresAt - now() <= aheadMs && now() - refreshedAt >= MIN_INTERVAL_MS;
   };
 
-  /** The clock of the process that refreshed it may be ahead of ours. */
-  const isYoung = ({ grant, createdAt, renewedAt = createdAt }: SessionRecord) =>
-    Math.abs(now() - renewedAt) < YOUNG_MS && grant.expiresAt > now();
+  /** The clock of the process that refreshed the token may be ahead of ours: so the absolute value. */
+  const isYoung = ({ grant, createdAt, refreshedAt = createdAt }: SessionRecord) =>
+    Math.abs(now() - refreshedAt) < MIN_AGE_OF_REFUSED_MS && grant.expiresAt > now();
 
-  const unexpiredToken = ({ id, record }: Session, by?: RequestContext): string | null => {
+  /** The access token where it has not expired, without waiting; otherwise null. Refreshes an expiring one in the background. */
+  const unexpiredToken = ({ id, record }: Session, context?: RequestContext): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
-    const renewsAhead = isSoonSpent(record) && grant.refreshToken !== undefined;
-    if (renewsAhead && !underWay.has(id)) {
-      // The one that led has logged its failure; the next request tries again.
-      counted('ahead', join(id, grant, by)).catch((error: unknown) =>
-        log.debug({ err: error }, 'not renewed ahead'),
+    const isRefreshed = isExpiring(record) && grant.refreshToken !== undefined;
+    if (isRefreshed && !underWay.has(id)) {
+      // The refresh has logged its failure; the next request tries again.
+      count('expiring', join(id, grant, context)).catch((error: unknown) =>
+        log.debug({ err: error }, 'background token refresh failed'),
       );
     }
-    if (renewsAhead) noteToken(by, 'renewed_ahead');
-    else noteLiving(by);
+    if (isRefreshed) recordTokenUse(context, 'refreshed_ahead');
+    // Where one page sends several requests to the service, an earlier use tells more.
+    else if (context?.token === undefined) recordTokenUse(context, 'unexpired');
     return grant.accessToken;
   };
 
   return {
-    setDeadline(deadline) {
-      endsAt = deadline;
+    /**
+     * Starts no token request that could outlast `deadline` (by performance.now()), when the process may exit. Where refresh
+     * tokens rotate, a response that no process stores ends the session.
+     */
+    setDeadline(at: number): void {
+      deadline = at;
     },
+
     unexpiredToken,
-    async accessToken(ticket, by) {
-      const living = unexpiredToken(ticket, by);
-      if (living !== null) return living;
-      noteToken(by, 'failed'); // until there is one
-      const { accessToken } = await counted('spent', renewed(ticket.id, ticket.record.grant, by));
-      noteToken(by, 'renewed');
+
+    /** An unexpired access token. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError. */
+    async accessToken(session: Session, context?: RequestContext): Promise<string> {
+      const unexpired = unexpiredToken(session, context);
+      if (unexpired !== null) return unexpired;
+      recordTokenUse(context, 'failed'); // until there is one
+      const { accessToken } = await count('expired', newerToken(session.id, session.record.grant, context));
+      recordTokenUse(context, 'refreshed');
       return accessToken;
     },
-    async tokenAfterUnauthorized(ticket, refused, by) {
-      const { id } = ticket;
-      const isTickets = refused === ticket.record.grant.accessToken;
-      const record = isTickets ? ticket.record : (await options.store.peek(id, by))?.ticket.record;
+
+    /**
+     * A token in place of one to which the service has just responded 401. The grant is refreshed once for all requests with
+     * the same token. Null where the refused token is younger than 30 s: a new one would be refused as well. Rejects like
+     * `accessToken`.
+     */
+    async tokenAfterUnauthorized(
+      session: Session,
+      refused: string,
+      context?: RequestContext,
+    ): Promise<string | null> {
+      const { id } = session;
+      const isOfSession = refused === session.record.grant.accessToken;
+      const record = isOfSession ? session.record : (await store.peek(id, context))?.ticket.record;
       if (record?.grant.accessToken === refused && isYoung(record)) {
-        noteToken(by, 'refused');
+        recordTokenUse(context, 'refused');
         return null;
       }
-      // Of a refused token that is not the ticket's only its value is known.
-      const unwanted = isTickets ? ticket.record.grant : { accessToken: refused, expiresAt: Infinity };
-      noteToken(by, 'failed'); // until there is one
-      const { accessToken } = await counted('refused', renewed(id, unwanted, by));
-      noteToken(by, 'refused');
+      // Of a refused token that the session did not hold, only the value is known.
+      const stale = isOfSession ? session.record.grant : { accessToken: refused, expiresAt: Infinity };
+      recordTokenUse(context, 'failed'); // until there is one
+      const { accessToken } = await count('unauthorized', newerToken(id, stale, context));
+      recordTokenUse(context, 'refused');
       return accessToken;
     },
-    async [Symbol.asyncDispose]() {
-      isClosing = true; // what is begun from now on would have no Redis to be stored in
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      isClosing = true; // a refresh that started now would have no Redis to be stored in
       await Promise.allSettled(underWay.values());
-      await renewedGrants.settle();
-      await renewals.settled();
+      await pendingWrites.settle();
+      await tokenRefresh.settled();
     },
   };
 }

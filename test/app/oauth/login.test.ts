@@ -216,8 +216,8 @@ describe('a callback', () => {
     }
     const log = testApp.logged.join('');
     expect(log).not.toContain('QUERYVALUE');
-    expect(log).toContain('the service sent the browser back with an unknown error');
-    expect(log).toContain('the service sent the browser back with unsupported_response_type');
+    expect(log).toContain('authorization response with an unknown error');
+    expect(log).toContain('authorization response with unsupported_response_type');
   });
 
   test('without a code is a 400 page', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createSignInCounts } from '../../../src/oauth/rate-limit-store.ts';
+import { createSignInCounts } from '../../../src/oauth/rate-limit.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';

@@ -1,7 +1,7 @@
 import { createHash, createHmac, getHashes, hkdfSync, randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
-import { createLocalCounts } from '../../../src/oauth/rate-limit-store.ts';
+import { createLocalCounts } from '../../../src/oauth/rate-limit.ts';
 import { ACCEPT_HTML as HTML } from '../../support/constants.ts';
 import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
@@ -57,7 +57,7 @@ test('the log tells once in a window, and Redis holds no address', async () => {
     testApp,
     Array.from({ length: 4 }, () => undefined),
   );
-  const lines = testApp.logged.filter((line) => line.includes('sign-ins of an address are limited'));
+  const lines = testApp.logged.filter((line) => line.includes('sign-in limit of an address reached'));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
   ]);

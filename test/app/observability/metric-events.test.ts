@@ -122,18 +122,21 @@ describe('signing in and out', () => {
 
 describe('a renewal', () => {
   test.each([
-    ['spent', -5_000],
-    ['ahead', 5_000],
-    ['refused', 500_000],
-  ])('counts as led by who asks the token endpoint, where its token is %s', async (trigger, livesMs) => {
-    renewsTo(GRANTED);
-    const { cookie } = await metrics.testApp.enter({ expiresAt: metrics.testApp.services.now() + livesMs });
-    await call(cookie);
-    await expectGrowth(`cloakroom_renewals_total{trigger="${trigger}",outcome="led"}`);
-    await expectGrowth(
-      'cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="granted"}',
-    );
-  });
+    ['expired', -5_000],
+    ['expiring', 5_000],
+    ['unauthorized', 500_000],
+  ])(
+    'counts as refreshed by the process that sends the token request, where the token is %s',
+    async (trigger, livesMs) => {
+      renewsTo(GRANTED);
+      const { cookie } = await metrics.testApp.enter({ expiresAt: metrics.testApp.services.now() + livesMs });
+      await call(cookie);
+      await expectGrowth(`cloakroom_token_refreshes_total{trigger="${trigger}",outcome="refreshed"}`);
+      await expectGrowth(
+        'cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="granted"}',
+      );
+    },
+  );
 
   test('counts as joined by who waits for it, and how long another process was waited for', async () => {
     const { testApp } = metrics;
@@ -171,8 +174,8 @@ describe('a renewal', () => {
       answer();
       expect(await Promise.all(here)).toEqual([200, 200]);
       await elsewhere;
-      await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="joined"}', 2);
-      await expectGrowth('cloakroom_renewal_lock_wait_seconds_count');
+      await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="joined"}', 2);
+      await expectGrowth('cloakroom_token_refresh_wait_seconds_count');
     } finally {
       await other[Symbol.asyncDispose]();
     }
@@ -180,9 +183,9 @@ describe('a renewal', () => {
 
   test('that begins where another process has let go counts as no wait from then on', async () => {
     const { testApp } = metrics;
-    const sum = 'cloakroom_renewal_lock_wait_seconds_sum';
+    const sum = 'cloakroom_token_refresh_wait_seconds_sum';
     const { id, cookie } = await testApp.enter({ expiresAt: 0 });
-    const lock = keyBesideSession('cloakroom:', 'renewal', id);
+    const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
     await testApp.redis.set(lock, 'another process', 'PX', 60_000);
     if (!(testApp.redis instanceof Redis)) throw new Error('a cluster has no monitor');
     const monitor = await testApp.redis.monitor();
@@ -206,7 +209,7 @@ describe('a renewal', () => {
     await delay(300); // the service takes its time
     answer();
     expect(await called).toBe(200);
-    await expectGrowth('cloakroom_renewal_lock_wait_seconds_count');
+    await expectGrowth('cloakroom_token_refresh_wait_seconds_count');
     expect(((await all()).get(sum) ?? 0) - (before.get(sum) ?? 0)).toBeLessThanOrEqual(seconds);
   });
 
@@ -219,8 +222,8 @@ describe('a renewal', () => {
     renewsTo(answer);
     const { cookie } = await metrics.testApp.enter({ expiresAt: 0 });
     await call(cookie);
-    await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="failed"}');
-    await expectGrowth(`cloakroom_renewal_failures_total{cause="${cause}"}`);
+    await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="failed"}');
+    await expectGrowth(`cloakroom_token_refresh_failures_total{cause="${cause}"}`);
     await expectGrowth(
       `cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="${outcome}"}`,
     );
@@ -244,8 +247,8 @@ describe('a renewal', () => {
       return true;
     };
     expect(await call(cookie)).toBe(200);
-    await expectGrowth('cloakroom_renewals_total{trigger="spent",outcome="led"}');
-    await expectGrowth('cloakroom_renewal_failures_total{cause="invalid_grant"}', 0);
+    await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="refreshed"}');
+    await expectGrowth('cloakroom_token_refresh_failures_total{cause="invalid_grant"}', 0);
   });
 
   test('that has no refresh token ends the session, which counts', async () => {
@@ -257,7 +260,7 @@ describe('a renewal', () => {
     await testApp.services.store.replace(found.ticket, { ...found.ticket.record, grant });
     await call(testApp.services.cookie.write(id).split(';', 1)[0] ?? '');
     await expectGrowth('cloakroom_sessions_ended_total{cause="no_refresh_token"}');
-    await expectGrowth('cloakroom_renewal_failures_total{cause="no_refresh_token"}');
+    await expectGrowth('cloakroom_token_refresh_failures_total{cause="no_refresh_token"}');
   });
 });
 

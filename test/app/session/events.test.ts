@@ -137,7 +137,7 @@ describe('the life of a session', () => {
     tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
     const { id, cookie } = await testApp.enter({ expiresAt: 0 });
     const { requestId } = await ask(cookie, API_PATH, TRACED);
-    expect(await only('session renewed', sessionLogId(id))).toMatchObject({
+    expect(await only('token refreshed', sessionLogId(id))).toMatchObject({
       level: 'info',
       session: sessionLogId(id),
       requestId,
@@ -149,15 +149,15 @@ describe('the life of a session', () => {
     tokenEndpointSays({ error: 'temporarily_unavailable' });
     const { id, cookie } = await testApp.enter({ expiresAt: 0 });
     const { requestId } = await ask(cookie, API_PATH, TRACED);
-    expect(await only('renewal failed; the session is kept', sessionLogId(id))).toMatchObject({
+    expect(await only('token refresh failed', sessionLogId(id))).toMatchObject({
       level: 'warn',
       requestId,
       traceId: TRACE_ID,
     });
     tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
     await eventually(async () => (await ask(cookie)).status === 200);
-    const renewed = await only('session renewed', sessionLogId(id));
-    expect(await only('renewed at another attempt', sessionLogId(id))).toMatchObject({
+    const renewed = await only('token refreshed', sessionLogId(id));
+    expect(await only('token refreshed by a later attempt', sessionLogId(id))).toMatchObject({
       attemptBefore: 'failed',
       requestId: renewed['requestId'],
     });
@@ -219,20 +219,20 @@ describe('the line of a request tells what became of its token:', () => {
     };
   };
 
-  test('it lived', async () => {
+  test('it was unexpired', async () => {
     tokenEndpointSays(granted);
-    expect(await tokenOf((await testApp.enter()).cookie)).toBe('living');
+    expect(await tokenOf((await testApp.enter()).cookie)).toBe('unexpired');
   });
 
-  test('it was renewed beside the call', async () => {
+  test('it was expiring, and refreshed in the background', async () => {
     tokenEndpointSays(granted);
     const { cookie } = await testApp.enter({ expiresAt: testApp.services.now() + 5_000 });
-    expect(await tokenOf(cookie)).toBe('renewed_ahead');
+    expect(await tokenOf(cookie)).toBe('refreshed_ahead');
   });
 
-  test('it was spent, and renewed', async () => {
+  test('it had expired, and was refreshed', async () => {
     tokenEndpointSays(granted);
-    expect(await tokenOf((await testApp.enter({ expiresAt: 0 })).cookie)).toBe('renewed');
+    expect(await tokenOf((await testApp.enter({ expiresAt: 0 })).cookie)).toBe('refreshed');
   });
 
   test('it was refused, and the call replayed', async () => {
@@ -251,7 +251,7 @@ describe('the line of a request tells what became of its token:', () => {
     expect(await tokenOf((await testApp.enter()).cookie, API_PATH, init)).toBe('refused');
   });
 
-  test('it was spent, and could not be renewed', async () => {
+  test('it had expired, and could not be refreshed', async () => {
     tokenEndpointSays({ error: 'invalid_client' });
     expect(await tokenOf((await testApp.enter({ expiresAt: 0 })).cookie)).toBe('failed');
   });

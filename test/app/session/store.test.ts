@@ -155,28 +155,28 @@ describe('replacing a session', () => {
     await store.create(id, record());
     const ticket = await read(id);
     await redis.expire(keyOf(id), 50);
-    await store.replace(ticket, { ...record(), renewedAt: 7 });
+    await store.replace(ticket, { ...record(), refreshedAt: 7 });
     const ttl = await redis.ttl(keyOf(id));
     expect(ttl).toBeGreaterThan(0); // -1 would be a record that never expires
     expect(ttl).toBeLessThanOrEqual(50);
-    expect((await read(id)).record.renewedAt).toBe(7);
+    expect((await read(id)).record.refreshedAt).toBe(7);
   });
 
   test('is seen by a process that has just read the old one, though both are of one length', async () => {
     const store = recordsWith(A);
-    await store.create(id, { ...record(), renewedAt: 1 });
+    await store.create(id, { ...record(), refreshedAt: 1 });
     await store.read(id);
-    await recordsWith(A).replace(await read(id), { ...record(), renewedAt: 7 });
-    expect((await store.read(id))?.record.renewedAt).toBe(7);
+    await recordsWith(A).replace(await read(id), { ...record(), refreshedAt: 7 });
+    expect((await store.read(id))?.record.refreshedAt).toBe(7);
   });
 
   test('never undoes a newer write', async () => {
     const store = recordsWith(A);
     await store.create(id, record());
     const ticket = await read(id);
-    await store.replace(ticket, { ...record(), renewedAt: 7 });
-    expect(await store.replace(ticket, { ...record(), renewedAt: 8 })).toBeNull();
-    expect((await read(id)).record.renewedAt).toBe(7);
+    await store.replace(ticket, { ...record(), refreshedAt: 7 });
+    expect(await store.replace(ticket, { ...record(), refreshedAt: 8 })).toBeNull();
+    expect((await read(id)).record.refreshedAt).toBe(7);
   });
 
   test('brings no ended session back', async () => {
@@ -202,7 +202,7 @@ describe('replacing a session', () => {
     const store = recordsWith(A);
     await store.create(id, record());
     const ticket = await read(id);
-    await store.replace(ticket, { ...record(), renewedAt: 7 });
+    await store.replace(ticket, { ...record(), refreshedAt: 7 });
     expect(await store.endUnchanged(ticket)).toBe(false);
     expect(await store.endUnchanged(await read(id))).toBe(true);
     expect(await store.read(id)).toBeNull();

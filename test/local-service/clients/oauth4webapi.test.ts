@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import type { CustomFetch } from 'openid-client';
-import { speakDialect } from '../../../src/oauth/service-quirks.ts';
-import { createTokenRequest } from '../../../src/oauth/token-request.ts';
+import { createTokenRequestSender } from '../../../src/oauth/client.ts';
+import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
 import { openBench } from '../../support/local-service/service-under-test.ts';
 import type { Bench } from '../../support/local-service/service-under-test.ts';
 import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';
@@ -20,7 +20,8 @@ afterAll(async () => {
 });
 
 const plainFetch: CustomFetch = async (url, init) => fetch(url, init as RequestInit);
-const dialectFetch = speakDialect(createTokenRequest(10_000));
+const sendTokenRequest = createTokenRequestSender(10_000);
+const dialectFetch: CustomFetch = async (url, init) => toStandardResponse(await sendTokenRequest(url, init));
 
 function createClient(server: Server, ownFetch: CustomFetch, authenticate: oauth.ClientAuth): OAuthClient {
   const { origin, authorize, token } = addressesOf(server);

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
-import { speakDialect } from '../../../src/oauth/service-quirks.ts';
-import { createTokenRequest } from '../../../src/oauth/token-request.ts';
+import { createTokenRequestSender } from '../../../src/oauth/client.ts';
+import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
 import { openBench } from '../../support/local-service/service-under-test.ts';
 import type { Bench } from '../../support/local-service/service-under-test.ts';
 import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';
@@ -24,6 +24,9 @@ interface Choices {
 }
 
 const plainFetch: openid.CustomFetch = async (url, init) => fetch(url, init as RequestInit);
+const sendTokenRequest = createTokenRequestSender(10_000);
+const dialectFetch: openid.CustomFetch = async (url, init) =>
+  toStandardResponse(await sendTokenRequest(url, init));
 
 function createClient(server: Server, { dialect, authenticate }: Choices): OAuthClient {
   const { origin, authorize, token } = addressesOf(server);
@@ -32,7 +35,7 @@ function createClient(server: Server, { dialect, authenticate }: Choices): OAuth
   // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
   openid.allowInsecureRequests(configuration);
   // The dialect is the token endpoint's; calls of the API go through the same hook.
-  const tokenFetch = dialect ? speakDialect(createTokenRequest(10_000)) : plainFetch;
+  const tokenFetch = dialect ? dialectFetch : plainFetch;
   configuration[openid.customFetch] = async (url, init) =>
     (url === token ? tokenFetch : plainFetch)(url, init);
 

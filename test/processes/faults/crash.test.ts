@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 /** A lock lives five seconds past its holder, and the next one gives an answer that may be on its way three and a half more. */
 const RECOVERS_WITHIN_MS = 12_000;
 const WAITING = 20;
-const MADE_GOOD = 'renewed at another attempt';
+const MADE_GOOD = 'token refreshed by a later attempt';
 
 afterAll(closeCalls);
 
@@ -105,7 +105,7 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
     expect(slowest(unheard.answers)).toBeLessThan(RECOVERS_WITHIN_MS);
     expect(timesAsked(unheard)).toBe(2);
     expect(await logged(MADE_GOOD, 1)).toContainEqual(
-      expect.objectContaining({ attemptBefore: 'broken off' }),
+      expect.objectContaining({ attemptBefore: 'interrupted' }),
     );
   });
 
@@ -131,7 +131,7 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
 
   test('the log tells that end from one that a revoked grant comes to', async () => {
     expect(await logged('session ended', 1)).toMatchObject([
-      { reason: 'invalid_grant', attemptBefore: 'broken off' },
+      { reason: 'invalid_grant', attemptBefore: 'interrupted' },
     ]);
     const revoked = await fleet.enter('revoked', { expiresAt: 0 });
     await fleet.service.revokeGrant(revoked.grant.accessToken);

@@ -13,7 +13,7 @@ import { eventually } from '../../support/eventually.ts';
 
 /** Matches the clean-up of this session's refresh only. That of an earlier test may still be in flight. */
 const removesNote = (id: string) => {
-  const key = keyBesideSession('cloakroom:', 'attempt', id);
+  const key = keyBesideSession('cloakroom:', 'refresh-journal', id);
   return new RegExp(`string\\.sub[^]*'DEL'[^]*${key.replaceAll(/[{}]/g, '\\$&')}`);
 };
 
@@ -52,7 +52,7 @@ function expectInTime(answer: Answer, status: number): void {
 
 describe('Redis freezes in the middle of a renewal', () => {
   test.each([
-    ['when the lock is asked for', /renewal:/],
+    ['when the lock is asked for', /refresh-lock:/],
     ['when the session is read under it', /\$3\r\nget\r\n\$\d+\r\ncloakroom:session/],
     ['when the attempt is noted', /"state":"open"/],
     ['when the new tokens are stored', /KEEPTTL/],
@@ -78,13 +78,13 @@ describe('Redis freezes in the middle of a renewal', () => {
       fleet
         .at(0)
         .logged()
-        .filter(({ msg }) => msg === 'what a renewal left in Redis has to run out').length;
+        .filter(({ msg }) => msg === 'refresh cleanup failed; keys expire by themselves').length;
     const before = leftBehind();
     line.freezeAt = removesNote(id);
     expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
     await eventually(async () => leftBehind() >= before + 2);
     line.thaw();
-    const lock = keyBesideSession('cloakroom:', 'renewal', id);
+    const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
     await eventually(async () => (await fleet.redis.exists(lock)) === 0);
   });
 

@@ -35,7 +35,7 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
   await holder.setClock(-FIVE_MINUTES_MS);
   const stored = await fleet.store.peek(session.id);
   await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
-  const lock = keyBesideSession('cloakroom:', 'renewal', session.id);
+  const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
   await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first one
   const stopped = call(holder.url, session.cookie);
   await eventually(async () => (await fleet.redis.exists(lock)) === 1);
@@ -62,8 +62,8 @@ test('a process that is stopped after the check of its lock presents no refresh 
   const before = fleet.service.refreshes.length;
   Object.assign(line, { delayMs: REPLY_DELAY_MS, onlyAfter: '"state":"open"' });
   const stopped = call(holder.url, session.cookie);
-  const lock = keyBesideSession('cloakroom:', 'renewal', session.id);
-  const attempt = keyBesideSession('cloakroom:', 'attempt', session.id);
+  const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
+  const attempt = keyBesideSession('cloakroom:', 'refresh-journal', session.id);
   await eventually(async () => (await fleet.redis.exists(attempt)) === 1);
   process.kill(holder.pid, 'SIGSTOP');
   await fleet.redis.pexpire(lock, LOCK_IS_FRESH_MS); // it would run out in five seconds

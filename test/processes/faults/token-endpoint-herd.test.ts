@@ -66,7 +66,7 @@ test('sessions that failed at the same moment are let in one after the other', a
 
 /** From its last failed try until its lock lets the next one in, ms. */
 async function coolsDownFor({ id, grant }: Entered): Promise<number> {
-  const lock = keyBesideSession('cloakroom:', 'renewal', id);
+  const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
   let leftMs = 0;
   // The answer waits for no clean-up; and where it came late, another try may have begun.
   await eventually(async () => {

@@ -130,7 +130,7 @@ function failuresBySession(): Map<unknown, number[]> {
   const failures = new Map<unknown, number[]>();
   const lines = fleet.processes
     .flatMap((each) => each.logged())
-    .filter(({ msg }) => msg.startsWith('renewal failed'))
+    .filter(({ msg }) => msg === 'token refresh failed')
     .map((line) => ({ session: line['session'], at: Number(line['time']) }))
     .toSorted((one, other) => one.at - other.at);
   for (const { session, at } of lines) failures.set(session, [...(failures.get(session) ?? []), at]);

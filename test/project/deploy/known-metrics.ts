@@ -1,10 +1,11 @@
 import {
-  RENEWAL_FAILURES,
-  RENEWAL_OUTCOMES,
-  RENEWAL_TRIGGERS,
-} from '../../../src/oauth/refresh/refresh-metrics.ts';
-import { SIGN_IN_OUTCOMES } from '../../../src/oauth/sign-in-metrics.ts';
-import { GRANTS, TOKEN_ENDPOINT_OUTCOMES } from '../../../src/oauth/token-endpoint-metrics.ts';
+  GRANT_TYPES,
+  REFRESH_FAILURES,
+  REFRESH_OUTCOMES,
+  REFRESH_TRIGGERS,
+  SIGN_IN_OUTCOMES,
+  TOKEN_ENDPOINT_OUTCOMES,
+} from '../../../src/oauth/metrics.ts';
 import { PROBLEM_CODES } from '../../../src/gateway/gateway-metrics.ts';
 import { CALLERS } from '../../../src/metrics.ts';
 import { REDIS_COMMANDS, REDIS_ERRORS } from '../../../src/redis/redis-metrics.ts';
@@ -39,16 +40,16 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   },
   cloakroom_token_endpoint_duration_seconds: {
     type: 'histogram',
-    labels: { grant: GRANTS, outcome: TOKEN_ENDPOINT_OUTCOMES },
+    labels: { grant: GRANT_TYPES, outcome: TOKEN_ENDPOINT_OUTCOMES },
   },
   cloakroom_api_problems_total: { type: 'counter', labels: { code: PROBLEM_CODES } },
   cloakroom_api_requests_in_flight: { type: 'gauge', labels: {} },
-  cloakroom_renewals_total: {
+  cloakroom_token_refreshes_total: {
     type: 'counter',
-    labels: { trigger: RENEWAL_TRIGGERS, outcome: RENEWAL_OUTCOMES },
+    labels: { trigger: REFRESH_TRIGGERS, outcome: REFRESH_OUTCOMES },
   },
-  cloakroom_renewal_failures_total: { type: 'counter', labels: { cause: RENEWAL_FAILURES } },
-  cloakroom_renewal_lock_wait_seconds: { type: 'histogram', labels: {} },
+  cloakroom_token_refresh_failures_total: { type: 'counter', labels: { cause: REFRESH_FAILURES } },
+  cloakroom_token_refresh_wait_seconds: { type: 'histogram', labels: {} },
   cloakroom_sign_ins_total: { type: 'counter', labels: { outcome: SIGN_IN_OUTCOMES } },
   cloakroom_sessions_started_total: { type: 'counter', labels: {} },
   cloakroom_sessions_ended_total: { type: 'counter', labels: { cause: ENDS_OF_SESSION } },

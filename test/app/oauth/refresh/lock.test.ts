@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { createRenewalLocks } from '../../../../src/oauth/refresh/lock.ts';
+import { createRefreshLocks } from '../../../../src/oauth/refresh/lock.ts';
 import type { HeldLock } from '../../../../src/oauth/refresh/lock.ts';
 import { createLog } from '../../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../../src/redis/private-redis.ts';
@@ -10,8 +10,8 @@ import type { RedisClient } from '../../../../src/redis/client.ts';
 import { keyBesideSession } from '../../../../src/session/store.ts';
 
 const SESSION = 'a-session';
-const LOCK = keyBesideSession('t:', 'renewal', SESSION);
-const NOTE = keyBesideSession('t:', 'attempt', SESSION);
+const LOCK = keyBesideSession('t:', 'refresh-lock', SESSION);
+const NOTE = keyBesideSession('t:', 'refresh-journal', SESSION);
 
 let server: PrivateRedis;
 let redis: RedisClient;
@@ -28,7 +28,7 @@ beforeEach(async () => redis.flushall());
 afterEach(() => void jest.useRealTimers());
 
 async function acquire(): Promise<HeldLock> {
-  const lock = await createRenewalLocks(redis, 't:').acquire(SESSION);
+  const lock = await createRefreshLocks(redis, 't:').acquire(SESSION);
   if (lock === 'taken' || !('release' in lock)) throw new Error('the lock is not free');
   return lock;
 }
@@ -45,7 +45,7 @@ test('a lock is fresh once Redis has confirmed it with a note', async () => {
 
 test('a lock is taken while a process holds it, and free once it is released', async () => {
   const lock = await acquire();
-  expect(await createRenewalLocks(redis, 't:').acquire(SESSION)).toBe('taken');
+  expect(await createRefreshLocks(redis, 't:').acquire(SESSION)).toBe('taken');
   await lock.release();
   await (await acquire()).release();
 });

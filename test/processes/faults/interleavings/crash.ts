@@ -23,7 +23,7 @@ export async function crash(testApp: TestApp, slot: number): Promise<void> {
 
   for (const [at, session] of model.sessions.entries()) {
     if (ledger.latest(session)?.outcome !== 'given up') continue;
-    const key = keyBesideSession('cloakroom:', 'renewal', session.entered.id);
+    const key = keyBesideSession('cloakroom:', 'refresh-lock', session.entered.id);
     await fleet.redis.eval(DELETE_IF_OWNER, 1, key, owners[at] ?? '');
   }
 }

@@ -16,7 +16,7 @@ const MOST_SKIPS = 50;
 
 /** Takes the lock of a refresh away while its holder lives, as a Redis does that fails over. */
 export async function loseLock({ fleet }: Pick<TestApp, 'fleet'>, { entered }: SessionModel): Promise<void> {
-  await fleet.redis.del(keyBesideSession('cloakroom:', 'renewal', entered.id));
+  await fleet.redis.del(keyBesideSession('cloakroom:', 'refresh-lock', entered.id));
 }
 
 /** Stops a process (SIGSTOP) for longer than locks live: none is left when it goes on, and its clock tells. */

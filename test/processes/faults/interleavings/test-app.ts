@@ -12,7 +12,7 @@ import { createTokenLedger } from './token-ledger.ts';
 import type { TokenLedger } from './token-ledger.ts';
 
 /** The script that notes, under the lock, that a token request will be sent. */
-const NOTES_UNDER_LOCK = /renewal:[^]*"state":"open"/;
+const NOTES_UNDER_LOCK = /refresh-lock:[^]*"state":"open"/;
 
 /** What has come of all runs. */
 export interface History {
@@ -121,5 +121,5 @@ export function sessionKey({ entered }: SessionModel): string {
 
 /** Who holds the lock of its renewal: the owner's name, `cooling` after one that failed, or null. */
 export async function lockOwner({ fleet }: TestApp, { entered }: SessionModel): Promise<string | null> {
-  return fleet.redis.get(keyBesideSession('cloakroom:', 'renewal', entered.id));
+  return fleet.redis.get(keyBesideSession('cloakroom:', 'refresh-lock', entered.id));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { loginUrl } from '../../../src/http/error-pages.ts';
-import { toReturnPath } from '../../../src/oauth/return-to.ts';
+import { toReturnPath } from '../../../src/oauth/login.ts';
 import { fc, times } from '../../support/properties.ts';
 
 const ORIGIN = 'https://app.example';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { NotSentError, createTokenRequest } from '../../../src/oauth/token-request.ts';
+import { NotSentError, createTokenRequestSender } from '../../../src/oauth/client.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTcpServer } from '../../support/tcp-server.ts';
@@ -29,7 +29,7 @@ async function startEndpoint(respond: (socket: Socket) => void) {
   return {
     requests,
     send: async (signal?: AbortSignal, maySend?: () => boolean) =>
-      createTokenRequest(10_000)(
+      createTokenRequestSender(10_000)(
         `http://127.0.0.1:${server.port}/token?x=1`,
         { ...REQUEST, ...(signal && { signal }) },
         maySend,

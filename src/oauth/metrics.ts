@@ -1,0 +1,108 @@
+import type { ErrorRequestHandler } from 'express';
+import type { Registry } from 'prom-client';
+import { toAppError, type ProblemCode } from '../errors.ts';
+import { createCounter, createDurationHistogram } from '../observability/prometheus.ts';
+
+export const SIGN_IN_OUTCOMES = [
+  'started',
+  'signed_in',
+  'denied',
+  'refused',
+  'unknown_state',
+  'token_endpoint',
+  'redis',
+  'too_many',
+] as const;
+
+/** What a token request is for (RFC 6749 §4.1.3, §6). */
+export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
+export const TOKEN_ENDPOINT_OUTCOMES = ['granted', 'invalid_grant', 'refused', 'unavailable'] as const;
+
+/** Why a refresh is asked for: the token has expired, soon will, or the service responded 401 to it. */
+export const REFRESH_TRIGGERS = ['expired', 'expiring', 'unauthorized'] as const;
+/** Whether this process sent the token request, used the result of another refresh, or got no token. */
+export const REFRESH_OUTCOMES = ['refreshed', 'joined', 'failed'] as const;
+/**
+ * Why a refresh failed. The token endpoint responded `invalid_grant`, refused otherwise, or was unavailable; the session has
+ * no refresh token; Redis was away; the refresh of another process did not finish.
+ */
+export const REFRESH_FAILURES = [
+  'invalid_grant',
+  'no_refresh_token',
+  'refused',
+  'token_endpoint',
+  'redis',
+  'lock',
+] as const;
+
+type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number];
+export type GrantType = (typeof GRANT_TYPES)[number];
+export type TokenEndpointOutcome = (typeof TOKEN_ENDPOINT_OUTCOMES)[number];
+export type RefreshTrigger = (typeof REFRESH_TRIGGERS)[number];
+type RefreshOutcome = (typeof REFRESH_OUTCOMES)[number];
+type RefreshFailure = (typeof REFRESH_FAILURES)[number];
+
+export type OAuthMetrics = ReturnType<typeof createOAuthMetrics>;
+
+export function createOAuthMetrics(registry: Registry) {
+  const signIns = createCounter(registry, {
+    name: 'cloakroom_sign_ins_total',
+    help: 'Steps of signing in: started, done, or why they failed.',
+    values: { outcome: SIGN_IN_OUTCOMES },
+  });
+  const tokenRequests = createDurationHistogram(registry, {
+    name: 'cloakroom_token_endpoint_duration_seconds',
+    help: 'Requests to the service’s token endpoint, by grant and outcome.',
+  });
+  const series = new Map(
+    GRANT_TYPES.flatMap((grant) =>
+      TOKEN_ENDPOINT_OUTCOMES.map(
+        (outcome) => [`${grant} ${outcome}`, tokenRequests.series({ grant, outcome })] as const,
+      ),
+    ),
+  );
+  const refreshes = createCounter(registry, {
+    name: 'cloakroom_token_refreshes_total',
+    help: 'Token refreshes that requests asked for, by trigger and outcome.',
+    values: { trigger: REFRESH_TRIGGERS, outcome: REFRESH_OUTCOMES },
+  });
+  const failures = createCounter(registry, {
+    name: 'cloakroom_token_refresh_failures_total',
+    help: 'Token refreshes that failed, by cause.',
+    values: { cause: REFRESH_FAILURES },
+  });
+  const waits = createDurationHistogram(registry, {
+    name: 'cloakroom_token_refresh_wait_seconds',
+    help: 'How long a token refresh waited for that of another process.',
+  }).series({});
+  return {
+    signIn: (outcome: SignInOutcome) => signIns({ outcome }),
+    tokenRequest: (grant: GrantType, outcome: TokenEndpointOutcome, ms: number) =>
+      series.get(`${grant} ${outcome}`)?.observe(ms / 1_000),
+    /** Counts each request that asked for a refresh. */
+    refresh: (trigger: RefreshTrigger, outcome: RefreshOutcome) => refreshes({ trigger, outcome }),
+    /** Counts each refresh that failed, however many requests wait for it. */
+    refreshFailed: (cause: RefreshFailure) => failures({ cause }),
+    refreshWaited: (ms: number) => waits.observe(ms / 1_000),
+  };
+}
+
+const SIGN_IN_FAILURES: Partial<Readonly<Record<ProblemCode, SignInOutcome>>> = {
+  access_denied: 'denied',
+  authorization_failed: 'refused',
+  code_missing: 'refused',
+  code_refused: 'refused',
+  sign_in_attempt_unknown: 'unknown_state',
+  code_exchange_failed: 'token_endpoint',
+  session_store_unavailable: 'redis',
+  too_many_sign_ins: 'too_many',
+};
+
+/** Express error handler that counts a failed sign-in by its problem code, and passes the error on. */
+export function countSignInFailure(metrics: OAuthMetrics | null): ErrorRequestHandler {
+  return (error: unknown, _req, _res, next) => {
+    const outcome = SIGN_IN_FAILURES[toAppError(error).code];
+    if (outcome !== undefined) metrics?.signIn(outcome);
+    next(error);
+  };
+}
