@@ -4,7 +4,7 @@ import { Cluster } from 'ioredis';
 import { settlesWithin } from '../promises.ts';
 import type { Getex } from '../redis/getex.ts';
 import { createGauge, type Watch } from './prometheus.ts';
-import { probeKeys } from '../redis/probe-keys.ts';
+import { probeKeys } from '../redis/probe.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 /** Gauges of the health checks, read at each scrape: 1 for yes, 0 for no. */

@@ -3,7 +3,7 @@ import { LOGIN, toSentinelLogin, useLogin } from './login.ts';
 import type { RedisLogin } from './login.ts';
 import { COMMAND_TIMEOUT_MS, endSilentConnections } from './watchdog.ts';
 import type { RedisTarget } from '../config/redis-url.ts';
-import { watchSentinels } from './sentinel-watch.ts';
+import { watchSentinels } from './sentinel.ts';
 
 /** Emitted by whoever closes a connection, to what must end with it. */
 export const CLOSING = Symbol('closing');

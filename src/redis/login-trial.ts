@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import { ConfigError } from '../config/env.ts';
-import { probeKeys } from './probe-keys.ts';
+import { probeKeys } from './probe.ts';
 import { useLogin } from './login.ts';
 import type { RedisLogin } from './login.ts';
 import { COMMAND_TIMEOUT_MS, endSilentConnections } from './watchdog.ts';

@@ -5,7 +5,7 @@ import { createLog } from '../../../src/observability/logger.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startGetex } from '../../support/redis/getex-client.ts';
+import { startGetex } from '../../support/redis/session-reader.ts';
 import { startTcpServer } from '../../support/tcp-server.ts';
 
 // One address that leads to one Redis and then to another: a balancer, a name that has moved.

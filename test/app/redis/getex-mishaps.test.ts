@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailableError } from '../../../src/errors.ts';
-import { startGetex } from '../../support/redis/getex-client.ts';
+import { startGetex } from '../../support/redis/session-reader.ts';
 import { startScriptedRedis } from '../../support/redis/scripted-redis.ts';
 import type { Asker, ScriptedRedis } from '../../support/redis/scripted-redis.ts';
 

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { once } from 'node:events';
 import { StoreUnavailableError } from '../../../src/errors.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startGetex } from '../../support/redis/getex-client.ts';
+import { startGetex } from '../../support/redis/session-reader.ts';
 import { isReplica } from '../../support/redis/redis-node.ts';
 import { startSentinels } from '../../support/redis/sentinels.ts';
 import type { SentinelTopology } from '../../support/redis/sentinels.ts';

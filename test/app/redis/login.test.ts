@@ -8,7 +8,7 @@ import { changeLogin } from '../../../src/redis/login.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startGetex } from '../../support/redis/getex-client.ts';
+import { startGetex } from '../../support/redis/session-reader.ts';
 
 const SECONDS = 1_000;
 /** Of more bytes than characters, and with what a URL must encode. */

@@ -6,7 +6,7 @@ import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { closeRedis } from '../../../src/redis/client.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startGetex } from '../../support/redis/getex-client.ts';
+import { startGetex } from '../../support/redis/session-reader.ts';
 
 const SECONDS = 1_000;
 const PASSWORD = 'pass:word/@1';
