@@ -10,8 +10,8 @@ import { JWT_LIKE, newGrant, newToken, OPAQUE } from './support/tokens.mjs';
 
 /** What a session costs in Redis and in a process that remembers it, by the code that writes and reads it. */
 
-const { createGetex } = /** @type {typeof import('../src/redis/getex.ts')} */ (
-  await fromDist('redis/getex.js')
+const { createSessionReads } = /** @type {typeof import('../src/redis/session-reads.ts')} */ (
+  await fromDist('redis/session-reads.js')
 );
 const { createEncryption } = /** @type {typeof import('../src/session/encryption.ts')} */ (
   await fromDist('session/encryption.js')
@@ -46,7 +46,7 @@ const deps = {
   prefix: 'cloakroom:',
   encryption: createEncryption({ current: [randomBytes(32)] }),
   idleSeconds: 3_600,
-  getex: createGetex(store.redis, silentLog),
+  readSession: createSessionReads(store.redis, 3_600),
   maxSeconds: 43_200,
   now: Date.now,
 };

@@ -12,6 +12,7 @@ import { refuseEmbedding } from './http/cross-site.ts';
 import { createHealthRouter } from './observability/health.ts';
 import { createOneSpelling } from './http/one-spelling.ts';
 import { createSecurityHeaders } from './http/security-headers.ts';
+import { isAnyMasterFull, servesSessions } from './redis/probe.ts';
 import { toRouteName } from './routes.ts';
 import type { Services } from './services.ts';
 import { sessionLogId } from './session/log-id.ts';
@@ -29,7 +30,7 @@ export function createApp(
   gateway: RequestListener = createGateway(services),
   isDraining: () => boolean = () => false,
 ): Express {
-  const { config, log, now, accessLog, assets, render, cookie, redis, getex, workspaces } = services;
+  const { config, log, now, accessLog, assets, render, cookie, redis, workspaces } = services;
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
@@ -52,7 +53,14 @@ export function createApp(
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
   app.use(createOneSpelling(toRouteName));
-  app.use(createHealthRouter(redis, getex, config.redisPrefix, isDraining, services.metrics?.health));
+  app.use(
+    createHealthRouter({
+      servesSessions: async () => servesSessions(redis, services.readSession, config.redisPrefix),
+      isRedisFull: async () => isAnyMasterFull(redis),
+      isDraining,
+      metrics: services.metrics?.health ?? null,
+    }),
+  );
   app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {
     if (currentSession(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));

@@ -6,12 +6,10 @@ import type { Logger } from './observability/logger.ts';
 import { createAssets } from './http/static-assets.ts';
 import type { Assets } from './http/static-assets.ts';
 import type { Reloadable } from './config/reloadable.ts';
-import { createGetex } from './redis/getex.ts';
-import type { Getex } from './redis/getex.ts';
-import { closeRedis, createRedis } from './redis/client.ts';
-import type { RedisClient } from './redis/client.ts';
-import { changeLogin } from './redis/login.ts';
-import { tryLogin } from './redis/login-trial.ts';
+import { closeRedis, createRedis, type RedisClient } from './redis/client.ts';
+import { changeLogin, tryLogin } from './redis/login.ts';
+import { countCommands } from './redis/redis-metrics.ts';
+import { createSessionReads, type ReadSession } from './redis/session-reads.ts';
 import { createAccessLog } from './http/access-log.ts';
 import type { AccessLog } from './http/access-log.ts';
 import { ConnectionPool } from './upstream/connection-pool.ts';
@@ -30,7 +28,7 @@ export interface Services extends SessionServices, OAuthServices, AsyncDisposabl
   readonly accessLog: AccessLog;
   readonly now: () => number;
   readonly redis: RedisClient;
-  readonly getex: Getex;
+  readonly readSession: ReadSession;
   readonly upstream: ConnectionPool;
   readonly workspaces: Workspaces;
   readonly assets: Assets;
@@ -60,8 +58,9 @@ export function createServices(
   const secrets: { current: Secrets } = { current: config };
   const assets = createAssets();
   const metrics = config.metricsPort === 0 ? null : createMetrics(config.build);
-  const redis = createRedis(config.redis, log, metrics?.redis);
-  const getex = createGetex(redis, log, metrics?.redis);
+  const redis = createRedis(config.redis, log);
+  if (metrics !== null) countCommands(redis, metrics.redis);
+  const readSession = createSessionReads(redis, config.sessionIdleSeconds);
   const upstream = new ConnectionPool({
     origin: config.serviceOrigin,
     connections: config.serviceConnections,
@@ -71,7 +70,7 @@ export function createServices(
     config,
     secrets,
     redis,
-    getex,
+    readSession,
     metrics: metrics?.sessions ?? null,
     log,
     now,
@@ -89,7 +88,7 @@ export function createServices(
     }),
     now,
     redis,
-    getex,
+    readSession,
     upstream,
     ...sessions,
     ...auth,

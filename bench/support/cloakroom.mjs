@@ -36,7 +36,7 @@ export function createCloakroom({ upstream, redisUrl, redis }) {
     prefix: 'cloakroom:',
     encryption: createEncryption({ current: [sessionKey] }),
     idleSeconds: 3_600,
-    getex() {
+    readSession() {
       throw new Error('Here sessions are only made.');
     },
     maxSeconds: 43_200,

@@ -1,110 +1,75 @@
-import { once } from 'node:events';
-import type { EventEmitter } from 'node:events';
-import { Cluster } from 'ioredis';
-import type { Command, Redis } from 'ioredis';
-import { StoreUnavailableError } from '../errors.ts';
-import { toLoggedMessage, type Logger } from '../observability/logger.ts';
-import { StartupError } from '../errors.ts';
-import { CLOSING, connectRedis } from './connect.ts';
-import { COMMAND_TIMEOUT_MS, RedisTimeoutError } from './watchdog.ts';
-import type { RedisMetrics } from './redis-metrics.ts';
+import { once, type EventEmitter } from 'node:events';
+import { Cluster, Redis } from 'ioredis';
 import type { RedisTarget } from '../config/redis-url.ts';
+import { StartupError, StoreUnavailableError } from '../errors.ts';
+import { toLoggedMessage, type Logger } from '../observability/logger.ts';
+import { LOGIN, useLogin, type RedisLogin } from './login.ts';
+import { connectThroughSentinels } from './sentinel.ts';
+import { COMMAND_TIMEOUT_MS, RedisTimeoutError, endSilentConnections } from './watchdog.ts';
 
-/** A connection to one Redis, a Sentinel-watched one or a cluster: the commands are the same. */
+/** A client of one Redis, of a Sentinel-watched one or of a cluster: the commands are the same. */
 export type RedisClient = Redis | Cluster;
 
+/** closeRedis() emits it, for what has to end with the client. */
+const CLOSING = Symbol('closing');
+
+/** ioredis has `slotsRefreshInterval` for this, but it goes on after a client that is closed during a refresh. */
+const REFRESH_SLOTS_EVERY_MS = 1_000;
+const MAX_RECONNECT_DELAY_MS = 1_000;
+const READY_TIMEOUT_MS = 5_000;
+
 /**
- * Connects to Redis in the background, for ever: it may come later and go at any time. Commands fail at once while it
- * is away. The log tells once when it goes, and when it is back; never a URL or password. `metrics` are null where nobody
- * reads them.
+ * Connects to Redis in the background, and again whenever the connection is lost. Commands fail at once while it is
+ * lost. The log says once that Redis is lost and once that it is back, never with a URL or password.
  */
-export function createRedis(
-  target: RedisTarget,
-  log: Logger,
-  metrics: RedisMetrics | null = null,
-): RedisClient {
-  const client = connectRedis(target);
-  if (metrics !== null) countCommands(client, metrics);
-  let isAway = false;
+export function createRedis(target: RedisTarget, log: Logger): RedisClient {
+  const client = target.kind === 'cluster' ? connectCluster(target, log) : connect(target);
+  let isLost = false;
   client.on('error', (error: Error) => {
-    if (isAway) return;
-    isAway = true;
-    log.warn({ err: error }, 'redis is away');
+    if (isLost) return;
+    isLost = true;
+    log.warn({ err: error }, 'redis connection lost');
   });
   client.on('ready', () => {
-    if (isAway) log.info('redis is back');
-    isAway = false;
+    if (isLost) log.info('redis connection restored');
+    isLost = false;
   });
-  client.once(CLOSING, () => (isAway = true)); // what fails from now on is no news
-  if (client instanceof Cluster) tellOfNodes(client, log);
+  client.once(CLOSING, () => (isLost = true)); // errors of a closing connection are expected
   return client;
 }
 
 /**
- * Reads of sessions are counted by who makes them (getex.ts), whichever way they go. What ioredis sends by itself when it has
- * connected is left out: an older Redis refuses some of that, and it means nothing.
+ * Awaits the reply to a Redis command, for 1.5 s at most. Rejects with StoreUnavailableError, whatever the command
+ * fails with.
  */
-function countCommands(client: RedisClient, metrics: RedisMetrics): void {
-  const send = client.sendCommand.bind(client) as (...sent: unknown[]) => unknown;
-  client.sendCommand = (command: Command, ...more: unknown[]) => {
-    if (command.name !== 'getex' && client.status !== 'connect') {
-      const askedAt = performance.now();
-      command.promise.then(
-        () => metrics.settled('other', askedAt),
-        (error: unknown) => metrics.settled('other', askedAt, error),
-      );
-    }
-    return send(command, ...more);
-  };
-}
-
-/** One node of a cluster that is away is an outage for some: the log tells once, and when that node serves again. */
-function tellOfNodes(cluster: Cluster, log: Logger): void {
-  const away = new Set<string>();
-  cluster.on('node error', (error: Error, node: string) => {
-    if (!away.has(node)) log.warn({ err: error, node }, 'a redis node is away');
-    away.add(node);
-  });
-  cluster.once(CLOSING, () => cluster.removeAllListeners('node error'));
-  cluster.on('+node', (connection: Redis) => {
-    const node = `${connection.options.host}:${connection.options.port}`;
-    connection.on('ready', () => {
-      if (away.delete(node)) log.info({ node }, 'a redis node is back');
-    });
-  });
-}
-
-/** Awaits a Redis command, for 1.5 s at most; whatever fails in it becomes a StoreUnavailableError. */
 export function fromStore<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new StoreUnavailableError(new RedisTimeoutError()));
-    // Where it was we who were held up, the answer is here and is read first.
+    // After a pause of this process the reply may be in the socket's buffer. Read that first.
     const timer = setTimeout(() => setImmediate(giveUp), COMMAND_TIMEOUT_MS);
-    const onAnswer = (answer: T) => {
+    const onReply = (reply: T) => {
       clearTimeout(timer);
-      resolve(answer);
+      resolve(reply);
     };
     const onError = (error: unknown) => {
       clearTimeout(timer);
       reject(new StoreUnavailableError(error));
     };
-    command.then(onAnswer, onError);
+    command.then(onReply, onError);
   });
 }
 
-const READY_WITHIN_MS = 5_000;
-
-/** The Redis that was named can't be used; says why, without its address, which may hold a password. */
+/** The configured Redis can't be used. The message says why, without the address, which may hold a password. */
 class RedisUnreachableError extends StartupError {
   override readonly name = 'RedisUnreachableError';
 }
 
 /**
- * Resolves once commands can be sent, in a cluster to each master that is there. Rejects with a StartupError at the
- * first failure, or after five seconds.
+ * Resolves once commands can be sent, in a cluster to each reachable master. Rejects with a StartupError at the first
+ * failure, or after five seconds.
  */
 export async function redisReady(client: RedisClient): Promise<void> {
-  const signal = AbortSignal.timeout(READY_WITHIN_MS);
+  const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
   const connected = async (to: EventEmitter & Pick<RedisClient, 'status'>) =>
     to.status === 'ready' || once(to, 'ready', { signal });
   try {
@@ -117,8 +82,100 @@ export async function redisReady(client: RedisClient): Promise<void> {
   }
 }
 
-/** Ends a connection: politely where Redis is there, and at once where it isn't. */
+/** Closes a client: with QUIT where Redis replies, and at once where it doesn't. */
 export async function closeRedis(client: RedisClient): Promise<void> {
   client.emit(CLOSING);
   await client.quit().catch(() => client.disconnect());
+}
+
+function connect(target: Exclude<RedisTarget, { kind: 'cluster' }>): Redis {
+  const options = { ...connectionOptions(target), db: target.db };
+  if (target.kind === 'sentinel') {
+    const { client, stop } = connectThroughSentinels(target, options);
+    client.once(CLOSING, stop);
+    return client;
+  }
+  const client =
+    target.kind === 'socket'
+      ? new Redis({ ...options, path: target.path })
+      : new Redis({ ...options, host: target.host, port: target.port, ...(target.tls && { tls: {} }) });
+  endSilentConnections(client);
+  return client;
+}
+
+export type ConnectionOptions = ReturnType<typeof connectionOptions>;
+
+/** The options of every connection. No command waits for a connection, and none is sent twice. */
+function connectionOptions({ username, password }: RedisLogin) {
+  return {
+    // Pipelines keep each other from the garbage collector's young generation (docs/decisions/0019).
+    enableAutoPipelining: false,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: COMMAND_TIMEOUT_MS,
+    disconnectTimeout: 200,
+    keepAlive: 10_000,
+    retryStrategy: reconnectDelay,
+    // A master that became a replica. Before Redis 7 the word is further back in a script's error.
+    reconnectOnError: (error: Error) => /\bREADONLY\b/.test(error.message),
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  };
+}
+
+function reconnectDelay(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 10), MAX_RECONNECT_DELAY_MS) * (0.75 + Math.random() / 2);
+}
+
+/**
+ * Connects to a cluster. A command never waits for a node: it would be executed after its request was answered. ioredis
+ * follows a key that moved, one command at a time. In a pipeline it follows all keys or none, and passes the redirection
+ * on as an error (ioredis issue 2075).
+ */
+function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger): Cluster {
+  const nodes = target.nodes.map((node) => ({ ...node }));
+  const client = new Cluster(nodes, {
+    enableOfflineQueue: false,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    clusterRetryStrategy: reconnectDelay,
+    redisOptions: connectionOptions(target),
+  });
+  // Connect to a node before the first command needs it: a command fails while its node connects. But first let the
+  // client look at the state of the cluster, for which it takes a node without a connection.
+  const connectNode = (node: Redis) => {
+    if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // see "node error"
+  };
+  let login: RedisLogin = target;
+  client.on(LOGIN, (changed: RedisLogin) => (login = changed));
+  client.on('+node', (node: Redis) => {
+    useLogin(node.options, login);
+    endSilentConnections(node);
+    setImmediate(connectNode, node);
+  });
+  client.on('ready', () => client.nodes().forEach(connectNode));
+  // A master that hangs does not say which node took its place.
+  const refreshing = setInterval(() => {
+    if (client.status === 'ready') client.refreshSlotsCache();
+  }, REFRESH_SLOTS_EVERY_MS).unref();
+  client.once(CLOSING, () => clearInterval(refreshing));
+  logLostNodes(client, log);
+  return client;
+}
+
+/** Logs once that a node of a cluster is lost, and once that it is back: the sessions in its slots have an outage. */
+function logLostNodes(cluster: Cluster, log: Logger): void {
+  const lost = new Set<string>();
+  cluster.on('node error', (error: Error, node: string) => {
+    if (!lost.has(node)) log.warn({ err: error, node }, 'redis node lost');
+    lost.add(node);
+  });
+  cluster.once(CLOSING, () => cluster.removeAllListeners('node error'));
+  cluster.on('+node', (connection: Redis) => {
+    const node = `${connection.options.host}:${connection.options.port}`;
+    connection.on('ready', () => {
+      if (lost.delete(node)) log.info({ node }, 'redis node restored');
+    });
+  });
 }

@@ -1,20 +1,39 @@
-import { Cluster } from 'ioredis';
-import type { Redis, RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { ConfigError } from '../config/env.ts';
 import type { RedisTarget } from '../config/redis-url.ts';
+import { probeKeys } from './probe.ts';
+import { COMMAND_TIMEOUT_MS, endSilentConnections } from './watchdog.ts';
 
-/** Who we are to Redis. */
+/** The user and password that Cloakroom signs in to Redis with. */
 export type RedisLogin = Pick<RedisTarget, 'username' | 'password'>;
 
-/** Emitted by changeLogin() on a client, with the new login, to whatever connects beside it. */
+/** changeLogin() emits it on a client, with the new login, for connections that the client does not own. */
 export const LOGIN = Symbol('login');
 
-/** Who we are to Sentinels: often the password is theirs too, and one without any takes it. They don't know the users of their Redis. */
+/** The error codes of Redis for: sign in first, wrong user or password, missing permission. */
+const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM)\b/;
+const REFUSED = 'REDIS_URL has a user or password that Redis refuses';
+
+const TRIAL_OPTIONS = {
+  db: 0,
+  protocol: 2, // with RESP3 ioredis starts with HELLO, and ends the connection where that is refused
+  lazyConnect: true,
+  enableReadyCheck: false,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: COMMAND_TIMEOUT_MS,
+  retryStrategy: () => null,
+} as const;
+
+/**
+ * The login for Sentinels. They often have the password of their Redis, and a Sentinel without one accepts any. They don't
+ * know the users of their Redis.
+ */
 export function toSentinelLogin({ username, password }: RedisLogin): RedisLogin {
   return username === undefined && password !== undefined ? { password } : {};
 }
 
-/** What connects with these options does so with this login from now on. */
+/** Makes connections with these options sign in with this login from now on. */
 export function useLogin(options: RedisOptions, login: RedisLogin): void {
   const sentinelPassword = options.sentinels && toSentinelLogin(login).password;
   const values = { username: login.username, password: login.password, sentinelPassword };
@@ -25,46 +44,97 @@ export function useLogin(options: RedisOptions, login: RedisLogin): void {
 }
 
 /**
- * Signs in anew over every connection that stands, without a pause for what is sent over it, and with every one from
- * now on. Rejects with a ConfigError where Redis says no: then each goes on as it was, those nodes of a cluster, too, that
- * had said yes by then. A Redis that is away is not asked; it is when it is back.
+ * Signs in with another login over separate connections, and reads as `GET /readyz` does: a user who may sign in may still
+ * not read. It tries each server that the client is connected to. `prefix` starts every key. Rejects with a ConfigError
+ * where Redis refuses the login; ignores a Redis that can't be reached.
+ */
+export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefix: string): Promise<void> {
+  const keys = probeKeys(client, prefix);
+  await Promise.all(connectedTo(client).map(async (connection) => tryAt(connection, login, keys)));
+}
+
+/**
+ * Signs in again over every open connection, while commands go on, and over every later one. Rejects with a ConfigError
+ * where Redis refuses the login: then all connections keep the old one, also at nodes of a cluster that accepted the new
+ * one. A connection that is lost at that time signs in with the new login when it returns.
  */
 export async function changeLogin(client: Redis | Cluster, login: RedisLogin): Promise<void> {
-  const connections = () => (client instanceof Cluster ? client.nodes() : [client]);
-  const standing = connections().filter(({ status }) => status === 'ready');
-  const answers = await Promise.allSettled(standing.map(async (connection) => signIn(connection, login)));
-  const refusal = answers.find((answer) => answer.status === 'rejected');
+  const connected = connectedTo(client);
+  const replies = await Promise.allSettled(connected.map(async (connection) => signIn(connection, login)));
+  const refusal = replies.find((reply) => reply.status === 'rejected');
   if (refusal !== undefined) {
-    const changed = standing.filter((_, at) => answers[at]?.status === 'fulfilled');
+    const changed = connected.filter((_, at) => replies[at]?.status === 'fulfilled');
     await Promise.all(changed.map(signInAsBefore));
     throw refusal.reason;
   }
-  for (const { options } of connections()) useLogin(options, login);
+  for (const { options } of connectionsOf(client)) useLogin(options, login);
   client.emit(LOGIN, login);
 }
 
-/** One that breaks meanwhile, or was silent for too long and is ended, comes back with the new login. */
+function connectionsOf(client: Redis | Cluster): Redis[] {
+  return client instanceof Cluster ? client.nodes() : [client];
+}
+
+function connectedTo(client: Redis | Cluster): Redis[] {
+  return connectionsOf(client).filter(({ status }) => status === 'ready');
+}
+
+async function tryAt(
+  connection: Redis,
+  { username, password }: RedisLogin,
+  keys: readonly string[],
+): Promise<void> {
+  const trial = openTrial(connection);
+  try {
+    await trial.connect();
+    if (password !== undefined) await trial.auth(username ?? 'default', password);
+    const { db = 0 } = connection.options;
+    if (db !== 0) await trial.select(db);
+    // For a key of another node a node says where it lives (MOVED), and not whether the user may read it.
+    const replies = await Promise.allSettled(keys.map(async (key) => trial.getex(key, 'EX', 1)));
+    for (const reply of replies)
+      if (reply.status === 'rejected' && isRefusal(reply.reason)) throw reply.reason;
+  } catch (error) {
+    if (isRefusal(error)) throw new ConfigError([toProblem(error.message, password)]);
+  } finally {
+    await trial.quit().catch(() => trial.disconnect());
+  }
+}
+
+/** Prepares a connection to the same server that sends no command by itself, since that might need a permission. */
+function openTrial(connection: Redis): Redis {
+  const { sentinels } = connection.options;
+  const { remoteAddress: host = '', remotePort: port = 0 } = connection.stream;
+  const trial = sentinels ? new Redis({ ...TRIAL_OPTIONS, host, port }) : connection.duplicate(TRIAL_OPTIONS);
+  useLogin(trial.options, {});
+  endSilentConnections(trial);
+  trial.on('error', () => {}); // the command that it interrupts rejects
+  return trial;
+}
+
+function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError' && REFUSAL.test(error.message);
+}
+
+function toProblem(message: string, password: string | undefined): string {
+  if (message.startsWith('NOPERM')) return 'REDIS_URL has a user who may not do at Redis what Cloakroom does';
+  return password === undefined ? 'REDIS_URL has no password, and Redis asks for one' : REFUSED;
+}
+
+/** Ignores a connection that is lost meanwhile: it returns with the new login. */
 async function signIn(connection: Redis, { username, password }: RedisLogin): Promise<void> {
   if (password === undefined) return;
   try {
     await (username === undefined ? connection.auth(password) : connection.auth(username, password));
   } catch (error) {
-    if (error instanceof Error && error.name === 'ReplyError')
-      throw new ConfigError(['REDIS_URL has a user or password that Redis refuses']);
+    if (error instanceof Error && error.name === 'ReplyError') throw new ConfigError([REFUSED]);
   }
 }
 
-/** A node that does not take the login from before any more goes on with the new one. */
+/** A node that no longer accepts the old login keeps the new one. */
 async function signInAsBefore(connection: Redis): Promise<void> {
   const { username, password } = connection.options;
-  // Who gave no password was let in as the default user, who then takes any.
+  // A connection without a password is one of the default user, who then accepts any.
   const login = { username: username ?? 'default', password: password ?? '' };
   await signIn(connection, login).catch(() => {});
-}
-
-/** The same over a connection that we speak on ourselves: AUTH as RESP has it, each byte a character. */
-export function toAuthCommand({ username, password = '' }: RedisLogin): string {
-  const words = ['AUTH', ...(username === undefined ? [] : [username]), password];
-  const parts = words.map((word) => Buffer.from(word).toString('latin1'));
-  return `*${parts.length}\r\n${parts.map((part) => `$${part.length}\r\n${part}\r\n`).join('')}`;
 }

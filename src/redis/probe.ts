@@ -1,11 +1,44 @@
-import { Cluster } from 'ioredis';
-import type { Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
+import { settlesWithin } from '../promises.ts';
+import { isFull, parseInfo } from './info.ts';
+import type { ReadSession } from './session-reads.ts';
 
-/** So many names fall on all masters of a usual cluster. */
+/** With this many names each master of a usual cluster has at least one. */
 const CLUSTER_PROBES = 16;
+/** Load balancers often wait one second for a health check. */
+const INFO_TIMEOUT_MS = 500;
 
-/** Keys that never exist, to see by reading them whether Redis serves us; in a cluster some at each master. `prefix` starts every key. */
+/** Names keys that never exist, to test whether they can be read; in a cluster some for each master. */
 export function probeKeys(redis: Redis | Cluster, prefix: string): string[] {
   const probes = redis instanceof Cluster ? CLUSTER_PROBES : 1;
   return Array.from({ length: probes }, (_, at) => `${prefix}readyz:${at}`);
+}
+
+/**
+ * Tells whether Redis serves sessions, by a session read as each request makes one. A Redis that refuses writes (READONLY,
+ * MISCONF, NOREPLICAS) refuses `GETEX` too, although it answers PING. One master of a cluster is enough: the outage of
+ * another must not take every process out of the load balancer.
+ */
+export async function servesSessions(
+  redis: Redis | Cluster,
+  readSession: ReadSession,
+  prefix: string,
+): Promise<boolean> {
+  return Promise.any(probeKeys(redis, prefix).map(readSession)).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Tells whether any master is full. A master that does not say so, or not within 0.5 s, counts as not full. */
+export async function isAnyMasterFull(redis: Redis | Cluster): Promise<boolean> {
+  const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  const replies = masters.map(async (node) => {
+    const full = node.info('memory').then(
+      (text) => isFull(parseInfo(text)),
+      () => false,
+    );
+    return (await settlesWithin(full, INFO_TIMEOUT_MS)) && full;
+  });
+  return (await Promise.all(replies)).includes(true);
 }

@@ -1,19 +1,22 @@
+import type { Command } from 'ioredis';
 import type { Registry } from 'prom-client';
 import { createCounter, createDurationHistogram } from '../observability/prometheus.ts';
+import type { RedisClient } from './client.ts';
+import { isSessionRead } from './session-reads.ts';
 import { COMMAND_TIMEOUT_MS, RedisTimeoutError } from './watchdog.ts';
 
-/** `read` is the one that reads a session with each request. */
+/** `read` reads the sessions of one or several requests. */
 export const REDIS_COMMANDS = ['read', 'other'] as const;
-/** No connection, no reply in time, no memory left, other refusals. */
+/** No connection, no reply in time, no memory left, other error replies. */
 export const REDIS_ERRORS = ['away', 'timeout', 'full', 'other'] as const;
 
 /** Counts commands of Redis. */
 export interface RedisMetrics {
-  /** One was answered, or has failed with `error`. `askedAt` is by performance.now(). */
-  settled(command: (typeof REDIS_COMMANDS)[number], askedAt: number, error?: unknown): void;
+  /** Counts a command that got its reply, or failed with `error`. `sentAt` is by performance.now(). */
+  settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void;
 }
 
-/** From what a Redis nearby takes to what nobody waits for. */
+/** From the reply of a Redis nearby to the command timeout. */
 const BUCKETS = [
   0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5,
 ];
@@ -21,12 +24,12 @@ const BUCKETS = [
 export function createRedisMetrics(registry: Registry): RedisMetrics {
   const commands = createDurationHistogram(registry, {
     name: 'cloakroom_redis_command_duration_seconds',
-    help: 'Commands of Redis until their reply; “read” is that of a session with each request.',
+    help: 'Redis commands until their reply; “read” reads the sessions of one or several requests.',
     buckets: BUCKETS,
   });
   const countError = createCounter(registry, {
     name: 'cloakroom_redis_errors_total',
-    help: 'Commands of Redis that brought nothing, by kind: no connection, no reply in time, no memory left, other refusals.',
+    help: 'Redis commands that failed, by kind: no connection, no reply in time, no memory left, other error replies.',
     values: { kind: REDIS_ERRORS },
   });
   const series = {
@@ -35,20 +38,40 @@ export function createRedisMetrics(registry: Registry): RedisMetrics {
   };
 
   return {
-    settled(command, askedAt, error) {
-      const ms = performance.now() - askedAt;
+    settled(command, sentAt, error) {
+      const ms = performance.now() - sentAt;
       series[command].observe(ms / 1_000);
-      // By then whoever asked has given up, whatever came of it.
+      // By then the caller has given up, whatever the reply is.
       if (ms >= COMMAND_TIMEOUT_MS) countError({ kind: 'timeout' });
       else if (error !== undefined) countError({ kind: toKind(error) });
     },
   };
 }
 
-/** Redis’s own refusals begin with a word in capitals; inside a script, before Redis 7, that word comes later. */
+/**
+ * Counts the commands of a client. ioredis 6 has no hook for that but its tracing, which is for all clients of a process;
+ * so this replaces `sendCommand` of this client. It leaves out what ioredis itself sends when it connects: an older Redis
+ * refuses some of it, which means nothing.
+ */
+export function countCommands(client: RedisClient, metrics: RedisMetrics): void {
+  const send = client.sendCommand.bind(client) as (...sent: unknown[]) => unknown;
+  client.sendCommand = (command: Command, ...more: unknown[]) => {
+    if (client.status !== 'connect') {
+      const kind = isSessionRead(command) ? 'read' : 'other';
+      const sentAt = performance.now();
+      command.promise.then(
+        () => metrics.settled(kind, sentAt),
+        (error: unknown) => metrics.settled(kind, sentAt, error),
+      );
+    }
+    return send(command, ...more);
+  };
+}
+
+/** An error reply of Redis begins with a word in capitals. Before Redis 7 the word is further back in a script's error. */
 function toKind(error: unknown): (typeof REDIS_ERRORS)[number] {
   const cause = innermost(error);
-  // A timer of Node may be due some milliseconds before performance.now() has come so far.
+  // A timer of Node may fire some milliseconds before performance.now() is that far.
   if (cause instanceof RedisTimeoutError) return 'timeout';
   const { message } = cause;
   if (/\bOOM command not allowed\b/.test(message)) return 'full';

@@ -1,39 +1,59 @@
 import { Redis } from 'ioredis';
-import { LOGIN, toSentinelLogin, useLogin } from './login.ts';
-import type { RedisLogin } from './login.ts';
+import type { RedisTarget } from '../config/redis-url.ts';
+import type { ConnectionOptions } from './client.ts';
+import { LOGIN, toSentinelLogin, useLogin, type RedisLogin } from './login.ts';
 import { endSilentConnections } from './watchdog.ts';
 
+type SentinelTarget = RedisTarget & { kind: 'sentinel' };
+
+/** After this the client asks the next Sentinel. */
+const SENTINEL_TIMEOUT_MS = 500;
 const SWITCHED = '+switch-master';
 
+/** Connects to the master that Sentinels name, and follows it from server to server until `stop` is called. */
+export function connectThroughSentinels(
+  target: SentinelTarget,
+  options: ConnectionOptions & { readonly db: number },
+): { readonly client: Redis; readonly stop: () => void } {
+  const { password: sentinelPassword } = toSentinelLogin(target);
+  const client = new Redis({
+    ...options,
+    sentinels: target.sentinels.map((node) => ({ ...node })),
+    name: target.master,
+    sentinelRetryStrategy: options.retryStrategy,
+    sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+  });
+  endSilentConnections(client);
+  return { client, stop: watchSentinels(client, target, options) };
+}
+
 /**
- * Leaves a master that is none any more as soon as a Sentinel says so. One that hung would be noticed only when it
- * does not answer, and one that comes back after it was replaced goes on taking writes, which are lost, until a
- * Sentinel gets round to demoting it. ioredis has the same under `failoverDetector`, but that prints the addresses of
- * Sentinels that are away, asks them again only after a minute, and leaves the new master once more for each Sentinel
- * that tells late. Call the result to stop.
+ * Leaves the master as soon as a Sentinel announces another one. Without that the client would notice a master that
+ * hangs only at its next command. And a former master that returns takes writes, which are lost, until a Sentinel
+ * demotes it. ioredis has `failoverDetector` for this, but that prints the addresses of lost Sentinels, retries them
+ * after a minute only, and leaves the new master again for each Sentinel that announces it late.
  */
-export function watchSentinels(
-  client: Redis,
-  master: string,
-  sentinels: readonly { readonly host: string; readonly port: number }[],
-): () => void {
+function watchSentinels(client: Redis, target: SentinelTarget, options: ConnectionOptions): () => void {
   const onSwitch = (_channel: string, message: string) => {
     const [name, , , host, port] = message.split(' ');
     const { stream } = client as { stream?: Redis['stream'] };
     const isThere = stream?.remoteAddress === host && stream?.remotePort === Number(port);
-    if (name === master && !isThere) stream?.destroy();
+    if (name === target.master && !isThere) stream?.destroy();
   };
 
-  const watchers = sentinels.map((options) => {
-    const watcher = new Redis({ ...options, autoResubscribe: false });
+  const { username: _username, password: _password, ...others } = options;
+  const watchers = target.sentinels.map((sentinel) => {
+    const login = toSentinelLogin(target);
+    const watcher = new Redis({ ...others, ...login, ...sentinel, db: 0, autoResubscribe: false });
     endSilentConnections(watcher);
-    watcher.on('error', () => {}); // one that is away comes back by itself, and the others tell as well
+    watcher.on('error', () => {}); // it reconnects, and the other Sentinels announce the same
     watcher.on('ready', () => void watcher.subscribe(SWITCHED).catch(() => {}));
     watcher.on('message', onSwitch);
     return watcher;
   });
   client.on(LOGIN, (login: RedisLogin) => {
-    for (const { options } of watchers) useLogin(options, toSentinelLogin(login));
+    for (const watcher of watchers) useLogin(watcher.options, toSentinelLogin(login));
   });
   return () => {
     for (const watcher of watchers) watcher.disconnect();

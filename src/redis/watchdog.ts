@@ -1,18 +1,18 @@
 import type { Redis } from 'ioredis';
 
 /**
- * The contract answers 503 within 2 s while Redis is away. One command may take this long (ms), and nothing
- * queues behind a lost connection, so that even the slowest "no" leaves time to say it.
+ * A command may take this long (ms). While Redis is down the contract demands a 503 within 2 s, and nothing waits for
+ * a lost connection. So even the slowest failure leaves time to send the response.
  */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**
- * Who has left a command without an answer for so long (ms) is not asked again over this connection: a request that goes
- * on with its next step has its "no" hardly later.
+ * A connection without a reply for this long (ms) is closed, so that it delays no further command. A request that goes on
+ * with its next command then fails hardly later than with its first.
  */
-export const SILENT_AFTER_MS = COMMAND_TIMEOUT_MS + 200;
-const LOOK_EVERY_MS = 100;
+export const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;
+const CHECK_EVERY_MS = 100;
 
-/** A command that Redis left without a reply for COMMAND_TIMEOUT_MS. */
+/** Redis left a command without a reply for COMMAND_TIMEOUT_MS. */
 export class RedisTimeoutError extends Error {
   override readonly name = 'RedisTimeoutError';
 
@@ -22,28 +22,28 @@ export class RedisTimeoutError extends Error {
 }
 
 /**
- * Ends each connection of `redis` over which commands have been without an answer for 1.7 to 1.8 s. The `socketTimeout` of
- * ioredis would do so, too, but by the clock alone: a process that was stopped for a while (SIGSTOP, a container that
- * was paused, a machine that was moved) would throw away answers that are there. Here a stop is no more than one look, and what
- * has come is read before the last one counts.
+ * Closes each connection of `redis` whose commands were without a reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for
+ * this, but that goes by the clock alone. A process that was paused (SIGSTOP, a paused container, a virtual machine that
+ * was moved) would discard replies that have arrived. Here a pause counts as one check, and replies in the socket's
+ * buffer are read before the last check counts.
  *
- * That rests on this of ioredis 6: `commandQueue` holds what waits for a reply, and `connect` comes with `stream` set.
+ * It relies on ioredis 6: `commandQueue` holds the commands without a reply, and `stream` is set at `connect`.
  */
 export function endSilentConnections(redis: Redis): void {
   redis.on('connect', () => {
     const { stream } = redis;
     if (stream.destroyed) return;
-    /** At which something was due, and nothing had come since the one before. */
-    let looks = 0;
-    const isSilent = () => looks * LOOK_EVERY_MS > SILENT_AFTER_MS;
+    /** Checks in a row that found a command without a reply, and no data since the one before. */
+    let silentChecks = 0;
+    const isSilent = () => silentChecks * CHECK_EVERY_MS > SILENCE_TIMEOUT_MS;
     const endIfSilent = () => {
       if (isSilent()) stream.destroy(new Error('Redis has left a command without an answer'));
     };
-    const looking = setInterval(() => {
-      looks = redis.commandQueue.length === 0 ? 0 : looks + 1;
+    const checking = setInterval(() => {
+      silentChecks = redis.commandQueue.length === 0 ? 0 : silentChecks + 1;
       if (isSilent()) setImmediate(endIfSilent);
-    }, LOOK_EVERY_MS).unref();
-    stream.on('data', () => (looks = 0));
-    stream.once('close', () => clearInterval(looking));
+    }, CHECK_EVERY_MS).unref();
+    stream.on('data', () => (silentChecks = 0));
+    stream.once('close', () => clearInterval(checking));
   });
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../config/load.ts';
 import { derive, type Reloadable } from '../config/reloadable.ts';
-import type { Getex } from '../redis/getex.ts';
+import type { ReadSession } from '../redis/session-reads.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { createEncryption } from './encryption.ts';
@@ -26,7 +26,7 @@ export function createSessionServices(deps: {
   readonly config: Config;
   readonly secrets: Reloadable<Pick<Config, 'sessionKeys'>>;
   readonly redis: RedisClient;
-  readonly getex: Getex;
+  readonly readSession: ReadSession;
   readonly metrics: SessionMetrics | null;
   readonly log: Logger;
   readonly now: () => number;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '../observability/logger.ts';
-import type { Getex } from '../redis/getex.ts';
+import type { ReadSession } from '../redis/session-reads.ts';
 import { fromStore } from '../redis/client.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { RequestContext } from '../http/request-context.ts';
@@ -33,7 +33,8 @@ export interface SessionStore {
 
 export interface SessionStoreOptions {
   readonly redis: RedisClient;
-  readonly getex: Getex;
+  /** Reads the raw value of a session's key, and restarts its idle time. */
+  readonly readSession: ReadSession;
   readonly prefix: string;
   readonly encryption: Encryption;
   readonly idleSeconds: number;
@@ -87,7 +88,7 @@ export function keyBesideSession(prefix: string, kind: string, id: string): stri
 }
 
 export function createSessionStore(options: SessionStoreOptions): SessionStore {
-  const { redis, getex, encryption, idleSeconds, maxSeconds, now } = options;
+  const { redis, readSession, encryption, idleSeconds, maxSeconds, now } = options;
   const opened = createDecryptedRecords(encryption, (id) => sessionKey(options.prefix, id), options.log);
   const keyOf = (id: string) => opened.keyOf(id);
 
@@ -134,7 +135,7 @@ export function createSessionStore(options: SessionStoreOptions): SessionStore {
     replace,
     end,
     async read(id, by) {
-      return toTicket(id, await getex(keyOf(id), idleSeconds), by);
+      return toTicket(id, await readSession(keyOf(id)), by);
     },
     async peek(id, by) {
       const key = keyOf(id);

@@ -1,5 +1,6 @@
 import { isLoopback } from '../../config/schema.ts';
 import type { RedisTarget } from '../../config/redis-url.ts';
+import { parseInfo, type RedisInfo } from '../../redis/info.ts';
 import { ok, problem, runAll, skipped, warning, withoutSubject, worst } from './finding.ts';
 import type { Check, Finding, Result } from './finding.ts';
 import { ConnectionError } from './network-errors.ts';
@@ -14,7 +15,7 @@ export interface RedisFacts {
   /** What `REDIS_URL` says it is. */
   readonly kind: RedisTarget['kind'];
   /** The fields of INFO. */
-  readonly info: ReadonlyMap<string, string> | null;
+  readonly info: RedisInfo | null;
   /** The setting `save`: when Redis writes a snapshot to disk. */
   readonly save: string | null;
   /** By how much this machine's clock is at least ahead of that of Redis (ms; negative where it is behind). */
@@ -89,13 +90,6 @@ async function readFacts(
       refusals: await tryCommands(send, prefix),
     };
   });
-}
-
-/** Parses the `field:value` lines of INFO. */
-export function parseInfo(text: string): Map<string, string> {
-  return new Map(
-    [...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, field = '', value = '']) => [field, value]),
-  );
 }
 
 /** `time` is the reply to TIME: seconds and microseconds. The time in transit is not taken for a difference. */

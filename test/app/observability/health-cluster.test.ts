@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import express from 'express';
 import { Cluster, Redis } from 'ioredis';
 import request from 'supertest';
-import { createGetex } from '../../../src/redis/getex.ts';
 import { createHealthRouter } from '../../../src/observability/health.ts';
 import { createLog } from '../../../src/observability/logger.ts';
+import { isAnyMasterFull, servesSessions } from '../../../src/redis/probe.ts';
+import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { createRedis, redisReady } from '../../../src/redis/client.ts';
@@ -58,7 +59,10 @@ async function seesAllSlots({ admin }: Master): Promise<boolean> {
 
 async function readyz(): Promise<{ status: number; body: unknown }> {
   const app = express().use(
-    createHealthRouter(cluster, createGetex(cluster, createLog('silent')), 'cloakroom:'),
+    createHealthRouter({
+      servesSessions: async () => servesSessions(cluster, createSessionReads(cluster, 1), 'cloakroom:'),
+      isRedisFull: async () => isAnyMasterFull(cluster),
+    }),
   );
   using watch = startStopwatch();
   const { status, body } = await request(app).get('/readyz');

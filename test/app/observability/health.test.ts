@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
-import { createGetex } from '../../../src/redis/getex.ts';
 import { createHealthRouter } from '../../../src/observability/health.ts';
 import { createLog } from '../../../src/observability/logger.ts';
+import { isAnyMasterFull, servesSessions } from '../../../src/redis/probe.ts';
+import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
@@ -34,7 +35,11 @@ afterAll(async () => {
 
 async function readyz(client = redis): Promise<{ status: number; body: unknown }> {
   const app = express().use(
-    createHealthRouter(client, createGetex(client, createLog('silent')), 'cloakroom:', () => draining),
+    createHealthRouter({
+      servesSessions: async () => servesSessions(client, createSessionReads(client, 1), 'cloakroom:'),
+      isRedisFull: async () => isAnyMasterFull(client),
+      isDraining: () => draining,
+    }),
   );
   const { status, body } = await request(app).get('/readyz');
   return { status, body };

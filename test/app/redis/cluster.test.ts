@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLog } from '../../../src/observability/logger.ts';
-import { changeLogin } from '../../../src/redis/login.ts';
-import { tryLogin } from '../../../src/redis/login-trial.ts';
+import { changeLogin, tryLogin } from '../../../src/redis/login.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
+import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startCluster } from '../../support/redis/cluster.ts';
 import type { ClusterTopology } from '../../support/redis/cluster.ts';
@@ -26,11 +26,11 @@ afterAll(async () => {
 
 const SECONDS = 60;
 
-test('commands reach every master as soon as it is ready', async () => {
+test('sessions are read at every master as soon as the client is ready', async () => {
   const another = createRedis(parseRedisUrl(topology.url), createLog('silent'));
   await redisReady(another);
   const keys = Array.from({ length: 50 }, (_, at) => `ready:${at}`);
-  const answers = await Promise.all(keys.map(async (key) => another.getex(key, 'EX', SECONDS)));
+  const answers = await Promise.all(keys.map(createSessionReads(another, SECONDS)));
   expect(new Set(answers)).toEqual(new Set([null]));
   await closeRedis(another);
 });
@@ -110,7 +110,7 @@ test('while a slot moves to another master, each key is found where it is', asyn
   const target = ['127.0.0.1', String(to.port), '{moving}:gone', '0', '1000', 'AUTH', PASSWORD];
   await from.ask('MIGRATE', ...target);
 
-  const readAll = async () => Promise.all(keys.map(async (key) => client.getex(key, 'EX', SECONDS)));
+  const readAll = async () => Promise.all(keys.map(createSessionReads(client, SECONDS)));
   expect(await readAll()).toEqual(keys);
   expect(await client.set('{moving}:new', 'new', 'EX', SECONDS, 'NX')).toBe('OK');
 

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { once } from 'node:events';
+import { StoreUnavailableError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/observability/logger.ts';
+import { changeLogin, tryLogin } from '../../../src/redis/login.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
+import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startSentinels } from '../../support/redis/sentinels.ts';
-import type { SentinelTopology } from '../../support/redis/sentinels.ts';
+import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
+import { startSentinels, type SentinelTopology } from '../../support/redis/sentinels.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 let topology: SentinelTopology;
@@ -48,6 +52,33 @@ test('a connection that lies idle leaves a master that hangs once the Sentinels 
   }
 });
 
+test('a master that hung is not read when it returns and another one took its place', async () => {
+  await topology.settled();
+  await using client = connect();
+  await redisReady(client);
+  const read = createSessionReads(client, 60);
+  const readBoth = async () => Promise.all([read('key'), read('key')]);
+  // The master of the test before closes connections when it becomes a replica.
+  await eventually(async () => client.set('key', 'old', 'EX', 60).then(Boolean, () => false));
+  await client.wait(2, 1_000);
+  const master = await topology.master();
+  master.pause();
+  try {
+    await eventually(async () => client.status === 'ready' && client.stream.remotePort !== master.port);
+    await client.set('key', 'new', 'EX', 60);
+  } finally {
+    master.resume();
+  }
+  const values: unknown[] = [];
+  await eventually(async () => {
+    values.push(...(await readBoth().catch((error: unknown) => [error])));
+    return isReplica(master);
+  });
+  expect(values.filter((one) => one !== 'new' && !(one instanceof StoreUnavailableError))).toEqual([]);
+  await eventually(async () => client.status === 'ready');
+  expect(await readBoth()).toEqual(['new', 'new']);
+});
+
 test('closing takes no longer than a command, though the master hangs', async () => {
   await topology.settled();
   const client = connect();
@@ -60,5 +91,43 @@ test('closing takes no longer than a command, though the master hangs', async ()
     expect(watch.ms()).toBeLessThan(2_000);
   } finally {
     master.resume();
+  }
+});
+
+// These come last: Sentinels that were refused for a moment are slow to replace a master.
+
+test('another login is tried at the master', async () => {
+  await topology.settled();
+  await using client = connect();
+  await redisReady(client);
+  const master = await topology.master();
+  await master.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>one', '~*', '+@all', '-getex');
+  const login = { username: 'app', password: 'one' };
+  await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow('REDIS_URL has a user who may not');
+  await master.ask('ACL', 'SETUSER', 'app', '+getex');
+  await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
+});
+
+test('a changed password is used with Sentinels, too, and by whatever connects again', async () => {
+  await topology.settled();
+  await using client = connect();
+  await redisReady(client);
+  // Who stays signed in while no password is the old one any more.
+  const servers = [...topology.nodes, ...topology.sentinels];
+  const admins = servers.map(({ port }) => new Redis({ port, password: PASSWORD, enableReadyCheck: false }));
+  const tellAll = async (...rules: string[]) =>
+    Promise.all(admins.map(async (admin) => admin.call('ACL', 'SETUSER', 'default', ...rules)));
+  try {
+    await tellAll('>another');
+    await changeLogin(client, { password: 'another' });
+    await tellAll('resetpass', '>another');
+    const back = once(client, 'ready');
+    await Promise.all(admins.map(async (admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'normal')));
+    await back;
+    expect(await client.ping()).toBe('PONG');
+  } finally {
+    await tellAll('resetpass', `>${PASSWORD}`);
+    await admins[topology.nodes.length]?.call('ACL', 'SETUSER', 'default', 'nopass'); // the first Sentinel
+    for (const admin of admins) admin.disconnect();
   }
 });

@@ -1,253 +1,259 @@
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Socket } from 'node:net';
 import { StoreUnavailableError } from '../../../src/errors.ts';
-import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { closeRedis } from '../../../src/redis/client.ts';
+import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { RedisTimeoutError } from '../../../src/redis/watchdog.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startGetex } from '../../support/redis/session-reader.ts';
+import { startSessionReader, type SessionReader } from '../../support/redis/session-reader.ts';
 
-const SECONDS = 1_000;
-const PASSWORD = 'pass:word/@1';
-const DB = 3;
+const IDLE_SECONDS = 1_000;
 
 let server: PrivateRedis;
-let url: string;
-/** The test's own connection, to the database of the reads. */
+/** The test's own connection. */
 let redis: Redis;
+let reader: SessionReader;
 
 beforeAll(async () => {
-  server = await startPrivateRedis([`requirepass "${PASSWORD}"`]);
-  url = `${server.url.replace('://', `://:${encodeURIComponent(PASSWORD)}@`)}?db=${DB}`;
-  redis = new Redis({ path: server.url.slice('redis+unix://'.length), password: PASSWORD, db: DB });
+  server = await startPrivateRedis();
+  redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
 });
 afterAll(async () => {
   await redis.quit();
   await server[Symbol.asyncDispose]();
 });
-// Redis hears a little later than we that a connection has ended.
-afterEach(async () => eventually(async () => (await connections()) === 1));
+beforeEach(async () => {
+  await redis.flushall();
+  reader = await startSessionReader(server.url, IDLE_SECONDS);
+});
+afterEach(async () => reader[Symbol.asyncDispose]());
 
-/** Ids of the connections whose last command was GETEX. */
-async function askers(): Promise<string[]> {
-  const lines = String(await redis.client('LIST')).split('\n');
-  return lines.filter((line) => /\bcmd=getex\b/.test(line)).map((line) => /\bid=(\d+)/.exec(line)?.[1] ?? '');
-}
+const value = (of: string) => ({ status: 'fulfilled', value: of });
+const unavailable = (message: RegExp) => ({
+  status: 'rejected',
+  reason: expect.objectContaining({
+    name: 'StoreUnavailableError',
+    cause: expect.objectContaining({ message: expect.stringMatching(message) }),
+  }),
+});
 
-async function connections(): Promise<number> {
-  return String(await redis.client('LIST'))
-    .trim()
-    .split('\n').length;
-}
-
-async function calls(): Promise<number> {
+/** Runs `work`, and tells how often Redis executed these commands meanwhile, in scripts too. */
+async function countsOf(work: () => Promise<unknown>): Promise<{ eval: number; getex: number }> {
+  await redis.config('RESETSTAT');
+  await work();
   const stats = await redis.info('commandstats');
-  return Number(/cmdstat_getex:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  const count = (name: string) =>
+    Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
+  return { eval: count('eval'), getex: count('getex') };
 }
 
-test('a value is read, and its time to live begins anew', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  await redis.set('key', 'value', 'EX', 10);
-  expect(await own.getex('key')).toBe('value');
-  expect(await redis.ttl('key')).toBeGreaterThan(SECONDS - 10);
-});
+/** Values of many lengths, each under itself as its key. */
+async function setMany(count: number): Promise<string[]> {
+  const values = Array.from({ length: count }, (_, at) => `value:${at}:${'x'.repeat(at)}`);
+  await redis.mset(values.flatMap((one) => [one, one]));
+  return values;
+}
 
-test('where there is no value, null is read, and none is made', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  expect(await own.getex('none')).toBeNull();
-  expect(await redis.exists('none')).toBe(0);
-});
+describe.each([
+  ['a lone read', []],
+  ['a read in a batch', ['another']],
+])('%s', (_what, others) => {
+  const readFirst = async (key: string) => {
+    const [first] = await Promise.all([key, ...others].map(reader.read));
+    return first;
+  };
 
-test('an empty value is one', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  await redis.set('empty', '', 'EX', 10);
-  expect(await own.getex('empty')).toBe('');
-});
-
-test('a value of 300 KB comes whole, and the next one behind it', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  const large = 'abc'.repeat(100_000);
-  await redis.mset('large', large, 'small', 'small');
-  const [first, second] = await Promise.all([own.getex('large'), own.getex('small')]);
-  expect(first === large).toBe(true); // a difference would be printed
-  expect(second).toBe('small');
-});
-
-test.each(['caf\u00e9', '\u4f60\u597d', '\u{1f9e5}', '\u00ff', 'a b\r\n$1\r\n', '', '\ud800'])(
-  'the key %j is the one that the client writes to',
-  async (key) => {
-    await using own = await startGetex(url, SECONDS);
-    await own.apart();
-    await redis.set(`key:${key}`, 'value', 'EX', 10);
-    const before = own.throughClient();
-    expect(await own.getex(`key:${key}`)).toBe('value');
-    expect(await own.getex(`key:${key}`)).toBe('value'); // the one before ended where it should
-    expect(own.throughClient()).toBe(before);
-  },
-);
-
-test('only the database of the URL is read', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  const elsewhere = redis.duplicate({ db: 0 });
-  await elsewhere.set('where', 'in 0', 'EX', 10);
-  await redis.set('where', `in ${DB}`, 'EX', 10);
-  expect(await own.getex('where')).toBe(`in ${DB}`);
-  await redis.del('where');
-  expect(await own.getex('where')).toBeNull();
-  await elsewhere.quit();
-});
-
-test('reads go through the client until a connection of their own is there, and then over that alone', async () => {
-  await using own = await startGetex(url, SECONDS);
-  const id = String(await own.client.client('ID'));
-  const first = own.getex('key');
-  expect(own.throughClient()).toBe(1);
-  await first;
-  expect(await askers()).toEqual([id]);
-
-  await own.apart();
-  const before = { throughClient: own.throughClient(), calls: await calls() };
-  await own.client.ping(); // GETEX is no longer its last command
-  await Promise.all([own.getex('key'), own.getex('key'), own.getex('key')]);
-  expect(await calls()).toBe(before.calls + 3);
-  expect(own.throughClient()).toBe(before.throughClient);
-  const asking = await askers();
-  expect(asking).toHaveLength(1);
-  expect(asking).not.toContain(id);
-});
-
-test('when its connection is killed, reads go through the client, and soon over a new one', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  await redis.set('kept', 'value', 'EX', 10);
-  await own.client.ping();
-  const [killed = ''] = await askers();
-  const before = own.throughClient();
-  await redis.client('KILL', 'ID', killed);
-  // Whether the loss is known here yet is a matter of who is faster.
-  await eventually(async () => {
-    const value = await own.getex('kept').catch((error: unknown) => error);
-    expect(value === 'value' || value instanceof StoreUnavailableError).toBe(true);
-    return own.throughClient() > before && value === 'value';
+  test('gives the value and restarts its time to live', async () => {
+    await redis.set('key', 'value', 'EX', 10);
+    expect(await readFirst('key')).toBe('value');
+    expect(await redis.ttl('key')).toBeGreaterThan(IDLE_SECONDS - 10);
   });
 
-  await own.apart();
-  await own.client.ping();
-  expect(await own.getex('kept')).toBe('value');
-  const asking = await askers();
-  expect(asking).toHaveLength(1);
-  expect(asking).not.toContain(killed);
+  test('gives null for a key without a value, and creates none', async () => {
+    expect(await readFirst('none')).toBeNull();
+    expect(await redis.exists('none')).toBe(0);
+  });
+
+  test('tells an empty value from none', async () => {
+    await redis.set('empty', '');
+    expect(await readFirst('empty')).toBe('');
+  });
+
+  test('rejects with a StoreUnavailableError once the client is closed', async () => {
+    await closeRedis(reader.client);
+    await expect(readFirst('key')).rejects.toThrow(StoreUnavailableError);
+  });
 });
 
-test('500 reads at a time each get their own value', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  const values = await setMany();
-  const before = own.throughClient();
-  expect(await Promise.all(values.map(async (value) => own.getex(value)))).toEqual(values);
-  expect(own.throughClient()).toBe(before);
+describe('the reads of one turn of the event loop', () => {
+  test('become one command', async () => {
+    const values = await setMany(8);
+    const counts = await countsOf(async () => {
+      expect(await Promise.all(values.map(reader.read))).toEqual(values);
+    });
+    expect(counts).toEqual({ eval: 1, getex: 8 });
+  });
+
+  test('are not batched with those of the next turn', async () => {
+    const counts = await countsOf(async () => {
+      const first = reader.read('one');
+      await turn();
+      await Promise.all([first, reader.read('another')]);
+    });
+    expect(counts).toEqual({ eval: 0, getex: 2 });
+  });
+
+  test('are split into commands of at most 100 keys', async () => {
+    const values = await setMany(250);
+    const counts = await countsOf(async () => {
+      expect(await Promise.all(values.map(reader.read))).toEqual(values);
+    });
+    expect(counts).toEqual({ eval: 3, getex: 250 });
+  });
+
+  test('may be of the same key', async () => {
+    await redis.mset('key', 'value', 'other', 'other value');
+    const reads = ['key', 'other', 'key'].map(reader.read);
+    expect(await Promise.all(reads)).toEqual(['value', 'other value', 'value']);
+  });
+
+  test('may be of a large value and a small one', async () => {
+    const large = 'abc'.repeat(100_000);
+    await redis.mset('large', large, 'small', 'small');
+    const [first, second] = await Promise.all(['large', 'small'].map(reader.read));
+    expect(first === large).toBe(true); // Jest would print the difference
+    expect(second).toBe('small');
+  });
+
+  test('go on when Redis has lost its scripts', async () => {
+    await setMany(2);
+    await Promise.all(['a', 'b'].map(reader.read));
+    await redis.script('FLUSH');
+    expect(await Promise.all(['a', 'b'].map(reader.read))).toEqual([null, null]);
+  });
 });
 
-test('while connections are killed, a read gets its own value or none, never that of another', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  const values = await setMany();
-  const before = own.throughClient();
-  let served = 0;
-  let failed = 0;
+describe('a value of the wrong type', () => {
+  beforeEach(async () => {
+    await redis.rpush('list', 'item');
+    await redis.set('string', 'value');
+  });
+
+  test('fails its own read and none of the same batch', async () => {
+    const reads = await Promise.allSettled(['string', 'list', 'string'].map(reader.read));
+    expect(reads).toEqual([value('value'), unavailable(/^WRONGTYPE /), value('value')]);
+  });
+
+  test('fails a lone read', async () => {
+    expect(await Promise.allSettled([reader.read('list')])).toEqual([unavailable(/^WRONGTYPE /)]);
+  });
+});
+
+test('reads use the connection that writes use', async () => {
+  const id = String(await reader.client.client('ID'));
+  await Promise.all(['a', 'b'].map(reader.read));
+  const connections = String(await redis.client('LIST')).split('\n');
+  expect(connections.filter((line) => /\bcmd=eval\b/.test(line))).toEqual([
+    expect.stringContaining(`id=${id} `),
+  ]);
+});
+
+test('while connections are killed, a read gets its own value or fails', async () => {
+  const values = await setMany(150);
+  const counts = { served: 0, failed: 0 };
   for (let round = 0; round < 20; round += 1) {
-    const reads = values.map(async (value) => own.getex(value));
-    await new Promise((sent) => setImmediate(setImmediate, sent)); // they are on their way
+    const reads = values.map(reader.read);
+    await new Promise((sent) => setImmediate(setImmediate, sent));
     const killing = redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    const later = values.map(async (value) => own.getex(value));
+    const later = values.map(reader.read);
     await killing;
     const outcomes = await Promise.allSettled([...reads, ...later]);
-    const rejected = outcomes.filter(({ status }) => status === 'rejected');
-    const wrong = outcomes.filter((read, at) =>
-      read.status === 'rejected'
-        ? !(read.reason instanceof StoreUnavailableError)
-        : read.value !== values[at % values.length],
-    );
-    expect(wrong).toEqual([]);
-    failed += rejected.length;
-    served += outcomes.length - rejected.length;
-    await own.apart();
+    for (const [at, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') expect(outcome.value).toBe(values[at % values.length]);
+      else expect(outcome.reason).toBeInstanceOf(StoreUnavailableError);
+      counts[outcome.status === 'fulfilled' ? 'served' : 'failed'] += 1;
+    }
+    await eventually(async () => reader.client.status === 'ready');
   }
-  expect(served).toBeGreaterThan(0);
-  expect(failed).toBeGreaterThan(0);
-  expect(own.throughClient()).toBeGreaterThan(before);
-  expect(await Promise.all(values.map(async (value) => own.getex(value)))).toEqual(values);
-});
-
-test('what Redis refuses is a StoreUnavailableError with its words, and reads go on', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  await own.client.ping();
-  const [id] = await askers();
-  await redis.rpush('list', 'item');
-  await redis.set('string', 'value', 'EX', 10);
-  const reads = [own.getex('string'), own.getex('list'), own.getex('string')];
-  const [first, refused, last] = await Promise.allSettled(reads);
-  await redis.del('list');
-  expect([first, last].map((read) => read?.status === 'fulfilled' && read.value)).toEqual(['value', 'value']);
-  expect(refused).toEqual({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
-  expect(refused).toMatchObject({ reason: { cause: { message: expect.stringMatching(/^WRONGTYPE /) } } });
-  expect(await own.getex('string')).toBe('value');
-  expect(await askers()).toEqual([id]); // over the same connection
-});
-
-test('while Redis takes no writes the connection is made anew, and reads go on once it does', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  await redis.set('kept', 'value', 'EX', 10);
-  await own.client.ping();
-  const [id] = await askers();
-  await redis.call('REPLICAOF', '127.0.0.1', '1');
-  try {
-    await expect(own.getex('kept')).rejects.toThrow(StoreUnavailableError);
-    await eventually(async () => !(await askers()).includes(id ?? ''));
-  } finally {
-    await redis.call('REPLICAOF', 'NO', 'ONE');
-  }
-  await own.apart();
-  expect(await own.getex('kept')).toBe('value');
-});
-
-test('what one turn of the event loop asks for leaves in one write', async () => {
-  await using own = await startGetex(url, SECONDS);
-  await own.apart();
-  const values = await setMany();
-  const write = jest.spyOn(Socket.prototype, 'write');
-  try {
-    await Promise.all(values.map(async (value) => own.getex(value)));
-    const writes = write.mock.calls.filter(([chunk]) => String(chunk).includes('GETEX'));
-    expect(writes).toHaveLength(1);
-  } finally {
-    write.mockRestore();
-  }
+  expect(counts.served).toBeGreaterThan(0);
+  expect(counts.failed).toBeGreaterThan(0);
 });
 
 test.each([
-  ['is closed', async (client: Redis) => closeRedis(client)],
-  ['is cut off', async (client: Redis) => client.disconnect()],
-])('its connection ends when the client %s', async (_how, end) => {
-  const before = await connections();
-  const own = await startGetex(url, SECONDS);
-  await own.apart();
-  expect(await connections()).toBe(before + 2);
-  await end(own.client);
-  await eventually(async () => (await connections()) === before);
-  await expect(own.getex('key')).rejects.toThrow(StoreUnavailableError);
+  ['a lone read', ['kept']],
+  ['a batch', ['kept', 'kept']],
+])('after READONLY in reply to %s the client connects again', async (_what, keys) => {
+  await redis.set('kept', 'value');
+  const before = await reader.client.client('ID');
+  await redis.call('REPLICAOF', '127.0.0.1', '1');
+  try {
+    const reads = await Promise.allSettled(keys.map(reader.read));
+    expect(reads).toEqual(keys.map(() => unavailable(/\bREADONLY\b/)));
+  } finally {
+    await redis.call('REPLICAOF', 'NO', 'ONE');
+  }
+  await eventually(async () => reader.read('kept').then(Boolean, () => false));
+  expect(await reader.client.client('ID')).not.toBe(before);
 });
 
-async function setMany(): Promise<string[]> {
-  const values = Array.from({ length: 500 }, (_, at) => `value:${at}:${'x'.repeat(at)}`);
-  await redis.mset(values.flatMap((value) => [value, value]));
-  return values;
-}
+test('an error that concerns all keys fails the batch and keeps the connection', async () => {
+  const before = await reader.client.client('ID');
+  await redis.config('SET', 'min-replicas-to-write', '1');
+  try {
+    const reads = await Promise.allSettled(['a', 'b'].map(reader.read));
+    expect(reads).toEqual([unavailable(/\bNOREPLICAS\b/), unavailable(/\bNOREPLICAS\b/)]);
+  } finally {
+    await redis.config('SET', 'min-replicas-to-write', '0');
+  }
+  expect(await Promise.all(['a', 'b'].map(reader.read))).toEqual([null, null]);
+  expect(await reader.client.client('ID')).toBe(before);
+});
+
+test('a user of Redis who may not run EVAL gets the error of Redis', async () => {
+  const rules = ['on', '>secret', '~*', '+@all', '-eval'];
+  await redis.call('ACL', 'SETUSER', 'modest', 'reset', ...rules);
+  await using modest = await startSessionReader(server.url.replace('://', '://modest:secret@'), IDLE_SECONDS);
+  expect(await Promise.allSettled(['a', 'b'].map(modest.read))).toEqual([
+    unavailable(/^NOPERM /),
+    unavailable(/^NOPERM /),
+  ]);
+  expect(await modest.read('a')).toBeNull();
+});
+
+describe('when Redis hangs', () => {
+  test('each read fails after 1.5 s, and no later read gets a late reply', async () => {
+    const values = await setMany(4);
+    const [a = '', b = '', c = '', d = ''] = values;
+    process.kill(server.pid, 'SIGSTOP');
+    const began = performance.now();
+    const reads = await Promise.allSettled([a, b].map(reader.read)).finally(() =>
+      process.kill(server.pid, 'SIGCONT'),
+    );
+    const timedOut = {
+      status: 'rejected',
+      reason: expect.objectContaining({ cause: new RedisTimeoutError() }),
+    };
+    expect(reads).toEqual([timedOut, timedOut]);
+    expect(performance.now() - began).toBeGreaterThan(1_450);
+    await eventually(async () => reader.client.status === 'ready');
+    expect(await Promise.all([c, d].map(reader.read))).toEqual([c, d]);
+  });
+
+  test('the connection is closed soon after, with the reads that wait on it', async () => {
+    const closed = new Promise((resolve) => reader.client.once('close', resolve));
+    process.kill(server.pid, 'SIGSTOP');
+    try {
+      const first = reader.read('a').catch((error: unknown) => error);
+      await turn(); // the next read is a command of its own
+      await new Promise((later) => setTimeout(later, 1_000));
+      const second = reader.read('b').catch((error: unknown) => error);
+      expect(await first).toMatchObject({ cause: new RedisTimeoutError() });
+      await closed;
+      expect(await second).toMatchObject({ cause: { name: 'MaxRetriesPerRequestError' } });
+    } finally {
+      process.kill(server.pid, 'SIGCONT');
+    }
+    await eventually(async () => reader.client.status === 'ready');
+  });
+});

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import { SILENT_AFTER_MS, endSilentConnections } from '../../../src/redis/watchdog.ts';
+import { SILENCE_TIMEOUT_MS, endSilentConnections } from '../../../src/redis/watchdog.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, fromStore, redisReady } from '../../../src/redis/client.ts';
 
@@ -31,7 +31,7 @@ describe('a connection', () => {
 
   test('that leaves a command without an answer for 1.8 s is ended', async () => {
     commandQueue.push('GET');
-    await pass(SILENT_AFTER_MS);
+    await pass(SILENCE_TIMEOUT_MS);
     expect(stream.destroyed).toBe(false);
     await pass(100);
     expect(stream.destroyed).toBe(true);
@@ -46,7 +46,7 @@ describe('a connection', () => {
   test('that says something now and then is kept: the answer may be a long one', async () => {
     commandQueue.push('GET');
     for (let at = 0; at < 5; at++) {
-      await pass(SILENT_AFTER_MS);
+      await pass(SILENCE_TIMEOUT_MS);
       stream.emit('data', 'half an answer');
     }
     expect(stream.destroyed).toBe(false);
@@ -54,17 +54,17 @@ describe('a connection', () => {
 
   test('that answers, and is asked later, is given all of its time again', async () => {
     commandQueue.push('GET');
-    await pass(SILENT_AFTER_MS);
+    await pass(SILENCE_TIMEOUT_MS);
     commandQueue.pop();
     await pass(100);
     commandQueue.push('GET');
-    await pass(SILENT_AFTER_MS);
+    await pass(SILENCE_TIMEOUT_MS);
     expect(stream.destroyed).toBe(false);
   });
 
   test('is read once more when its time is up', async () => {
     commandQueue.push('GET');
-    jest.advanceTimersByTime(SILENT_AFTER_MS + 100);
+    jest.advanceTimersByTime(SILENCE_TIMEOUT_MS + 100);
     stream.emit('data', 'an answer that was there');
     await turn();
     expect(stream.destroyed).toBe(false);
@@ -88,7 +88,7 @@ test('an answer that came while the process was stopped counts, however long tha
     await delay(300); // until it has been seen that an answer is due
     await turn(); // after a stop, clocks are looked at before connections are
     process.kill(server.pid, 'SIGCONT');
-    holdUp(2 * SILENT_AFTER_MS);
+    holdUp(2 * SILENCE_TIMEOUT_MS);
     expect(await answer).toBe('OK');
     expect(client.stream).toBe(stream);
   } finally {

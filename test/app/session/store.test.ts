@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLog } from '../../../src/observability/logger.ts';
-import { createGetex } from '../../../src/redis/getex.ts';
-import type { Getex } from '../../../src/redis/getex.ts';
+import { createSessionReads, type ReadSession } from '../../../src/redis/session-reads.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
@@ -25,7 +24,7 @@ const GRANT = {
 
 let privateRedis: PrivateRedis;
 let redis: RedisClient;
-let getex: Getex;
+let readSession: ReadSession;
 let clock: number;
 let id: string;
 
@@ -33,7 +32,7 @@ beforeAll(async () => {
   privateRedis = await startPrivateRedis();
   redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
-  getex = createGetex(redis, createLog('silent'));
+  readSession = createSessionReads(redis, IDLE_SECONDS);
 });
 afterAll(async () => {
   await closeRedis(redis);
@@ -47,7 +46,7 @@ beforeEach(() => {
 const recordsWith = (...keys: Buffer[]) =>
   createSessionStore({
     redis,
-    getex,
+    readSession,
     prefix: 'test:',
     encryption: createEncryption({ current: keys }),
     idleSeconds: IDLE_SECONDS,

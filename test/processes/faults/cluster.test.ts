@@ -121,7 +121,7 @@ describe.each([
   });
 
   test('each process logs once which node is away, and never its password', () => {
-    expect(logged.filter((line) => line.includes('"a redis node is away"'))).toHaveLength(2);
+    expect(logged.filter((line) => line.includes('"redis node lost"'))).toHaveLength(2);
     expect(logged.filter((line) => line.includes(PASSWORD))).toEqual([]);
   });
 });

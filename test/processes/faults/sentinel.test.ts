@@ -74,8 +74,8 @@ describe('when the master is killed under load', () => {
 
   test('each process logs once that Redis is away, once that it is back, and never its password', () => {
     const count = (words: string) => logged.filter((line) => line.includes(`"${words}"`)).length;
-    expect(count('redis is away')).toBe(fleet.processes.length);
-    expect(count('redis is back')).toBe(fleet.processes.length);
+    expect(count('redis connection lost')).toBe(fleet.processes.length);
+    expect(count('redis connection restored')).toBe(fleet.processes.length);
     expect(logged.filter((line) => line.includes(PASSWORD) || line.includes('redis+sentinel:'))).toEqual([]);
   });
 });

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { createGetex } from '../../../src/redis/getex.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
+import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import type { Grant } from '../../../src/session/record.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import { createSessionStore } from '../../../src/session/store.ts';
@@ -76,7 +76,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const cookies = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys });
   const store = createSessionStore({
     redis,
-    getex: createGetex(redis, log),
+    readSession: createSessionReads(redis, 3_600),
     log,
     prefix: 'cloakroom:',
     encryption: createEncryption(sessionKeys),

@@ -21,7 +21,7 @@ function parseError(): Error {
 /** The log line of an error. */
 function logged(err: Error): string {
   const lines: string[] = [];
-  createLog('info', { write: (line) => lines.push(line) }).warn({ err }, 'redis is away');
+  createLog('info', { write: (line) => lines.push(line) }).warn({ err }, 'redis connection lost');
   return lines.join('');
 }
 

@@ -4,9 +4,9 @@ import {
   checkPersistence,
   checkRole,
   clockLead,
-  parseInfo,
   type RedisFacts,
 } from '../../../../src/cli/doctor/redis-checks.ts';
+import { parseInfo } from '../../../../src/redis/info.ts';
 import { judgeRefusals } from '../../../../src/cli/doctor/redis-commands.ts';
 
 function facts(info: Record<string, string> | null, more: Partial<RedisFacts> = {}): RedisFacts {

@@ -1,0 +1,75 @@
+import { Cluster, type Command } from 'ioredis';
+import { StoreUnavailableError } from '../errors.ts';
+import { fromStore, type RedisClient } from './client.ts';
+
+/**
+ * Reads the value of a session's key and restarts its time to live; null where there is no value. Rejects with
+ * StoreUnavailableError, after 1.5 s at the latest.
+ */
+export type ReadSession = (key: string) => Promise<string | null>;
+
+type Value = string | null | Error;
+
+interface Batch {
+  readonly keys: string[];
+  readonly values: Promise<readonly Value[]>;
+}
+
+/** A script blocks Redis for other clients. With this many reads that is some 0.2 ms. */
+const MAX_KEYS = 100;
+
+/**
+ * Sends `GETEX` for each key. A value of the wrong type fails only its own read. Any other error (READONLY, MISCONF)
+ * concerns all keys and becomes the reply, in which ioredis looks for READONLY.
+ */
+const READ_SESSIONS = `
+  local values = {}
+  for at, key in ipairs(KEYS) do
+    local value = redis.pcall('GETEX', key, 'EX', ARGV[1])
+    if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then return value end
+    values[at] = value
+  end
+  return values`;
+
+/**
+ * Reads the sessions that are asked for in one turn of the event loop with one command: that costs half of single
+ * commands (docs/decisions/0048). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads
+ * take the connection that writes take, so that a session that was ended there is never read elsewhere. In a cluster
+ * each read is a command of its own, because the keys are in different slots.
+ */
+export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
+  const readOne = async (key: string) => fromStore(redis.getex(key, 'EX', idleSeconds));
+  if (redis instanceof Cluster) return readOne;
+
+  const readAll = async (keys: readonly string[]): Promise<readonly Value[]> => {
+    const [first = ''] = keys;
+    if (keys.length === 1) return [await readOne(first)];
+    return fromStore(redis.eval(READ_SESSIONS, keys.length, ...keys, idleSeconds) as Promise<Value[]>);
+  };
+
+  let open: Batch | null = null;
+  const openBatch = (): Batch => {
+    const keys: string[] = [];
+    const values = new Promise<readonly Value[]>((resolve) => {
+      setImmediate(() => {
+        if (open?.keys === keys) open = null;
+        resolve(readAll(keys));
+      });
+    });
+    return { keys, values };
+  };
+
+  return async (key) => {
+    const { keys, values } = (open ??= openBatch());
+    const at = keys.push(key) - 1;
+    if (keys.length === MAX_KEYS) open = null;
+    const value = (await values)[at];
+    if (value instanceof Error) throw new StoreUnavailableError(value);
+    return value ?? null;
+  };
+}
+
+/** Tells whether a command is one of a client's session reads. */
+export function isSessionRead({ name, args }: Command): boolean {
+  return name === 'getex' || (name === 'eval' && args[0] === READ_SESSIONS);
+}
