@@ -11,12 +11,7 @@ import { startSessionReader } from '../../support/redis/session-reader.ts';
 
 /** Resolves once commands succeed over a new connection. */
 async function untilServed(client: Redis): Promise<void> {
-  await eventually(async () =>
-    client.ping().then(
-      () => true,
-      () => false,
-    ),
-  );
+  await eventually(async () => client.ping().then(Boolean, () => false));
 }
 
 describe('changing the login', () => {
@@ -83,7 +78,7 @@ describe('changing the login', () => {
     await changeLogin(own.client, { username: 'one', password: 'another' });
     await redis.call('ACL', 'SETUSER', 'one', `<${SECRETS.one}`);
     for (const { id } of await connections()) await redis.call('CLIENT', 'KILL', 'ID', id);
-    await untilServed(own.client);
+    await expect(untilServed(own.client)).resolves.toBeUndefined();
   });
 
   test('where Redis refuses the new password nothing changes', async () => {
@@ -96,7 +91,7 @@ describe('changing the login', () => {
     expect(await own.read('none')).toBeNull();
     expect(await connections()).toEqual(before);
     for (const { id } of before) await redis.call('CLIENT', 'KILL', 'ID', id);
-    await untilServed(own.client);
+    await expect(untilServed(own.client)).resolves.toBeUndefined();
   });
 
   test('what is refused the old password comes back with the new one', async () => {
@@ -117,7 +112,7 @@ describe('changing the login', () => {
     await changeLogin(own.client, { password: 'two' });
     await admin.call('ACL', 'SETUSER', 'default', '<one');
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await untilServed(own.client);
+    await expect(untilServed(own.client)).resolves.toBeUndefined();
     await admin.quit();
   });
 });
