@@ -1,7 +1,6 @@
 import { bindPort } from '../../src/http/listening.ts';
 import { startMetricsServer } from '../../src/observability/metrics-server.ts';
-import { startTestApp } from './test-app.ts';
-import type { TestApp } from './test-app.ts';
+import { startTestApp, type TestApp } from './test-app.ts';
 import { eventually } from './eventually.ts';
 
 /** A testApp whose metrics are served. */
@@ -41,4 +40,10 @@ export async function startMetricsApp(env: Readonly<Record<string, string>> = {}
       await testApp[Symbol.asyncDispose]();
     },
   };
+}
+
+/** API requests in flight, by the gauge of an app whose metrics are on. */
+export async function requestsInFlight({ services }: TestApp): Promise<number | undefined> {
+  const gauge = services.metrics?.registry.getSingleMetric('cloakroom_api_requests_in_flight');
+  return (await gauge?.get())?.values[0]?.value;
 }

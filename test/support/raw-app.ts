@@ -1,13 +1,9 @@
 import type { Grant } from '../../src/session/record.ts';
 import { exchangeBytes } from './raw.ts';
-import { openConnection } from './raw-client.ts';
-import type { RawEnd } from './raw-client.ts';
-import { readMessage } from './raw-message.ts';
-import type { RawMessage } from './raw-message.ts';
-import { startTestApp } from './test-app.ts';
-import type { TestApp } from './test-app.ts';
-import { startRawService } from './raw-service.ts';
-import type { RawRequest, RawService } from './raw-service.ts';
+import { openConnection, type RawEnd } from './raw-client.ts';
+import { readMessage, type RawMessage } from './raw-message.ts';
+import { startTestApp, type TestApp } from './test-app.ts';
+import { startRawService, type RawRequest, type RawService } from './raw-service.ts';
 
 /** What our own page sends with every call, and what only the gateway reads. */
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';

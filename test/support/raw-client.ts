@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 /** Longer than Cloakroom waits for the service: what hangs there is to be told by its answer. */
 const SILENCE_MS = 60_000;

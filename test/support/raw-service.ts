@@ -1,9 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { watch } from './raw-client.ts';
-import type { RawEnd } from './raw-client.ts';
-import { readRequest } from './raw-message.ts';
-import type { RawMessage } from './raw-message.ts';
+import { watch, type RawEnd } from './raw-client.ts';
+import { readRequest, type RawMessage } from './raw-message.ts';
 import { startTcpServer } from './tcp-server.ts';
 
 /** A request as it came to the service, whole. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** A server of bytes on a free port of the loopback interface; disposing cuts off who is connected. */
 export interface TcpServer extends AsyncDisposable {

@@ -6,8 +6,7 @@ import { API_PATH as PATH } from '../../support/constants.ts';
 import { fc, times } from '../../support/properties.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
-import { startRawApp } from '../../support/raw-app.ts';
-import type { RawApp } from '../../support/raw-app.ts';
+import { startRawApp, type RawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 import { turns } from '../../support/turns.ts';
 

@@ -1,8 +1,7 @@
 import { METHODS } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startRawApp } from '../../support/raw-app.ts';
-import type { RawApp } from '../../support/raw-app.ts';
+import { startRawApp, type RawApp } from '../../support/raw-app.ts';
 import { valuesOf, without } from '../../support/raw-message.ts';
 
 // What comes to the service, byte by byte.

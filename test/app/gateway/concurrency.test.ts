@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
+import { requestsInFlight } from '../../support/metrics-app.ts';
 
 // One user or a stuck service takes nobody else down (contract, section 4: too_busy).
 
@@ -59,13 +60,6 @@ function stick(cookie: string, count: number): Promise<Answer>[] {
   });
 }
 
-async function callsInFlight(): Promise<number | undefined> {
-  const gauge = await testApp.services.metrics?.registry
-    .getSingleMetric('cloakroom_api_requests_in_flight')
-    ?.get();
-  return gauge?.values[0]?.value;
-}
-
 /** Resolves once so many calls wait at the service. */
 const stuck = async (count: number) => eventually(async () => held.length === count);
 
@@ -101,15 +95,41 @@ describe('a session', () => {
     await stuck(2);
     const leaving = new AbortController();
     const left = call(cookie, `${STUCK}/left`, { signal: leaving.signal }).catch(() => 'left');
-    await eventually(async () => (await callsInFlight()) === 3);
+    await eventually(async () => (await requestsInFlight(testApp)) === 3);
     leaving.abort();
     expect(await left).toBe('left');
-    await eventually(async () => (await callsInFlight()) === 2);
+    await eventually(async () => (await requestsInFlight(testApp)) === 2);
     await goOn();
     await Promise.all(calls);
     expect((await call(cookie)).status).toBe(200);
     expect(testApp.calls.filter(({ url }) => url.endsWith('/left'))).toEqual([]);
   });
+});
+
+test('requests that are aborted while the token is refreshed take no connection from their session', async () => {
+  const refresh = createDeferred<ServerResponse>();
+  const forward = testApp.intercept;
+  testApp.intercept = (req, res) => {
+    if (req.url?.endsWith('/token') !== true) return forward(req, res);
+    refresh.resolve(res);
+    return true;
+  };
+  const { id, cookie } = await testApp.enter({ expiresAt: 0 });
+  const aborting = new AbortController();
+  const { signal } = aborting;
+  const aborted = [1, 2].map(async () => call(cookie, PATH, { signal }).catch(() => 'aborted'));
+  const response = await refresh.promise;
+  const other = call(cookie); // keeps the count of the session
+  await eventually(async () => (await requestsInFlight(testApp)) === 3);
+  aborting.abort();
+  expect(await Promise.all(aborted)).toEqual(['aborted', 'aborted']);
+  await eventually(async () => (await requestsInFlight(testApp)) === 1);
+  response.setHeader('content-type', 'application/json').end('{"access_token":"new","expires_in":900}');
+  expect((await other).status).toBe(200);
+  expect((await testApp.services.store.read(id))?.record.grant.accessToken).toBe('new');
+  expect((await call(cookie)).status).toBe(200);
+  await eventually(async () => (await requestsInFlight(testApp)) === 0);
+  testApp.intercept = forward;
 });
 
 test('a few sessions that hold all the calls they get leave some to others', async () => {

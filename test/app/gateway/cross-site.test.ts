@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { isSameOrigin } from '../../../src/http/cross-site.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 
 /**

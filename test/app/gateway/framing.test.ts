@@ -5,8 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as API } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { openConnection } from '../../support/raw-client.ts';
 import { sendRaw } from '../../support/raw.ts';
 

@@ -2,8 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH } from '../../support/constants.ts';
-import { startMetricsApp } from '../../support/metrics-app.ts';
-import type { MetricsApp } from '../../support/metrics-app.ts';
+import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
 
 let metrics: MetricsApp;
 beforeAll(async () => {

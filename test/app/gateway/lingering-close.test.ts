@@ -1,10 +1,8 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 
 const HIDDEN = '/api/public/v1/hidden';

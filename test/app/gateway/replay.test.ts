@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
-import { startRawApp } from '../../support/raw-app.ts';
-import type { RawApp } from '../../support/raw-app.ts';
+import { API_PATH as PATH, MIB, TOKEN_PATH } from '../../support/constants.ts';
+import type { RawEnd } from '../../support/raw-client.ts';
+import { startRawApp, type RawApp } from '../../support/raw-app.ts';
 import { valuesOf, without } from '../../support/raw-message.ts';
-import { ok } from '../../support/raw-service.ts';
-import type { RawRequest } from '../../support/raw-service.ts';
+import { ok, type RawRequest } from '../../support/raw-service.ts';
 
-// What becomes of a call to which the service answers 401 (contract, section 4).
+// What happens to an API request to which the service responds 401 (contract, section 4), and what Server-Timing says of it.
 
 const KEPT = 64 * 1024;
 const FRAMING = ['content-length', 'transfer-encoding'];
@@ -166,5 +165,54 @@ describe('a 401', () => {
     expect(start).toMatch(/^HTTP\/1.1 401 /);
     expect(JSON.parse(rest.toString())).toMatchObject({ code: 'session_expired', loginUrl: '/auth/login' });
     expect(calls()).toHaveLength(1);
+  });
+});
+
+describe.each([
+  ['reads on', ({ socket }: RawEnd) => socket.write(REFUSED, 'latin1')],
+  ['closes', ({ socket }: RawEnd) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1')],
+])('a service that responds 401 before it has the whole body, and %s', (_how, refuse) => {
+  test('gets no second request, and the 401 goes to the client at once', async () => {
+    const start = 'x'.repeat(KEPT); // the service gets a longer body from here on
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], start);
+    await service.until(start);
+    refuse(service);
+    expect(await browser.until('the first refusal')).toMatch(/^HTTP\/1.1 401 /);
+    browser.socket.destroy();
+    service.socket.destroy();
+  });
+});
+
+describe('Server-Timing', () => {
+  /** Returns it without the times. */
+  async function serverTiming(method = 'GET', body = ''): Promise<string> {
+    const framing = body === '' ? [] : [`Content-Length: ${body.length}`];
+    const { fields } = await raw.send(`${method} ${PATH}`, framing, body);
+    return (valuesOf({ fields }, 'server-timing')[0] ?? '').replaceAll(/dur=[\d.]+/g, 'dur');
+  }
+
+  test('has only the times of an ordinary request', async () => {
+    answers.toOldToken = ok('done');
+    expect(await serverTiming()).toBe('session;dur, token;dur, service;dur');
+  });
+
+  test('says that an expired token was refreshed', async () => {
+    await raw.enter({ expiresAt: 0 });
+    answers.toNewToken = ok('done');
+    expect(await serverTiming()).toBe('session;dur, token;dur;desc=refreshed, service;dur');
+  });
+
+  test('says that a request was repeated with a new token', async () => {
+    expect(await serverTiming()).toBe('session;dur, token;dur;desc=refreshed, service;dur;desc=replayed');
+  });
+
+  test('says only that the token was refreshed where the body was too large to be repeated', async () => {
+    const timing = await serverTiming('POST', 'x'.repeat(70_000));
+    expect(timing).toBe('session;dur, token;dur;desc=refreshed, service;dur');
+  });
+
+  test('says nothing of a refresh that failed', async () => {
+    answers.atTokenEndpoint = answer('503 Busy');
+    expect(await serverTiming()).toBe('session;dur, token;dur, service;dur');
   });
 });

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { API_PATH as PATH } from '../../support/constants.ts';
-import { openConnection } from '../../support/raw-client.ts';
-import { startRawApp } from '../../support/raw-app.ts';
-import type { RawApp } from '../../support/raw-app.ts';
+import { API_PATH as PATH, MIB } from '../../support/constants.ts';
+import { openConnection, type RawEnd } from '../../support/raw-client.ts';
+import { startRawApp, type RawApp } from '../../support/raw-app.ts';
 import { bodyOf, readMessage, valuesOf, without } from '../../support/raw-message.ts';
-import { last } from '../../support/raw-service.ts';
+import { last, ok } from '../../support/raw-service.ts';
 
 let raw: RawApp;
 beforeAll(async () => {
@@ -127,5 +127,43 @@ describe('a body', () => {
     expect(request.body.toString()).toBe('hello');
     expect(valuesOf(request, 'expect')).toEqual([]);
     browser.socket.destroy();
+  });
+});
+
+const UPLOAD_BYTES = 20 * MIB;
+
+/** Sends on as fast as the other side takes it, until all is sent or the connection is over. */
+async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
+  const part = Buffer.alloc(MIB);
+  for (let sent = 0; sent < bytes && socket.writable; sent += part.length) {
+    if (!socket.write(part)) await Promise.race([over, once(socket, 'drain').catch(() => {})]);
+  }
+}
+
+describe.each([
+  ['answers at once, and reads on', (service: RawEnd) => service.socket.write(ok('early answer'))],
+  ['answers at once, and closes', (service: RawEnd) => service.socket.end(last('early answer'))],
+])('a service that %s', (_how, answer) => {
+  test('is heard by a browser that is still sending, and the connection ends in order', async () => {
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
+    const sent = sendAll(browser, UPLOAD_BYTES - START.length);
+    service.socket.pause();
+    answer(service);
+    const head = await browser.until('early answer');
+    expect(head).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(head).toMatch(/\r\nConnection: close\r\n/i);
+    await sent;
+    expect(await browser.over).toBe('end');
+    service.socket.destroy();
+  });
+
+  test('leaves a gateway that serves the next call', async () => {
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
+    answer(service);
+    await browser.until('early answer');
+    raw.service.answer = () => ok('next');
+    expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
+    browser.socket.destroy();
+    service.socket.destroy();
   });
 });

@@ -1,13 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startRawApp } from '../../support/raw-app.ts';
-import type { RawApp } from '../../support/raw-app.ts';
-import { dechunk, valuesOf, without } from '../../support/raw-message.ts';
-import type { RawMessage } from '../../support/raw-message.ts';
-import { ok } from '../../support/raw-service.ts';
+import { startRawApp, type RawApp } from '../../support/raw-app.ts';
+import { dechunk, valuesOf, without, type RawMessage } from '../../support/raw-message.ts';
+import { last, ok } from '../../support/raw-service.ts';
 
-// What comes back to the browser, byte by byte.
+// What comes back to the client, byte by byte, and when.
 
 let raw: RawApp;
 beforeAll(async () => {
@@ -166,4 +164,159 @@ test('a 304 may say how long the answer would be', async () => {
   expect(whole(answer)).toEqual({ status: 304, body: Buffer.alloc(0) });
   expect(valuesOf(answer, 'content-length')).toEqual(['1234']);
   await expectNextToWork();
+});
+
+const HEAD = 'HTTP/1.1 200 OK\r\n';
+
+test('chunks come with their bytes, but without extensions and trailers', async () => {
+  const fields = 'Transfer-Encoding: chunked\r\nTrailer: X-Trail, Set-Cookie\r\n\r\n';
+  const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0\r\nX-Trail: 1\r\nSet-Cookie: hostile=1\r\n\r\n';
+  raw.service.answer = () => HEAD + fields + body;
+  const answer = await raw.send(`GET ${PATH}`);
+  expect(dechunk(answer.rest)?.toString()).toBe('onetwo');
+  expect(valuesOf(answer, 'trailer')).toEqual([]);
+  expect(answer.rest.toString('latin1')).not.toMatch(/name|X-Trail|hostile/i);
+  await expectNextToWork();
+});
+
+test('an answer that ends with its connection is whole', async () => {
+  raw.service.answer = (_request, socket) => {
+    socket.end(`${HEAD}\r\nuntil the end`);
+    return null;
+  };
+  const answer = await raw.send(`GET ${PATH}`);
+  expect(valuesOf(answer, 'content-length')).toEqual([]);
+  expect(whole(answer).body?.toString()).toBe('until the end');
+  await expectNextToWork();
+});
+
+test.each(['', 'Connection: keep-alive\r\n'])(
+  'an answer of HTTP/1.0 comes as one of HTTP/1.1 (%j)',
+  async (field) => {
+    raw.service.answer = (_request, socket) => {
+      socket.end(`HTTP/1.0 200 OK\r\n${field}Content-Length: 3\r\n\r\nold`);
+      return null;
+    };
+    const answer = await raw.send(`GET ${PATH}`);
+    expect(answer.start).toBe('HTTP/1.1 200 OK');
+    expect(answer.rest.toString()).toBe('old');
+    await expectNextToWork();
+  },
+);
+
+test('early hints, one after the other, reach nobody and change nothing', async () => {
+  const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nX-Early: 1\r\n\r\n';
+  raw.service.answer = () => hints + hints + 'HTTP/1.1 102 Processing\r\n\r\n' + ok('late');
+  const answer = await raw.send(`GET ${PATH}`);
+  expect(answer.start).toBe('HTTP/1.1 200 OK');
+  expect(valuesOf(answer, 'x-early')).toEqual([]);
+  expect(answer.rest.toString()).toBe('late');
+});
+
+test('what follows an answer on its connection reaches nobody', async () => {
+  raw.service.answer = () => ok('first') + ok('planted');
+  expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('first');
+  await expectNextToWork();
+});
+
+test('a call on a kept connection that the service closes meanwhile goes over a new one', async () => {
+  raw.service.answer = () => last('one');
+  expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('one');
+  for (const socket of raw.service.sockets) socket.destroy();
+  await expectNextToWork();
+});
+
+// undici takes it for a fault (RFC 9110 §15.2 would have it left out); what counts is that it is no answer to anybody.
+test('a 100 that nobody asked for is never taken for the answer', async () => {
+  raw.service.answer = () => `HTTP/1.1 100 Continue\r\n\r\n${ok('then')}`;
+  const { start } = await raw.send(`GET ${PATH}`);
+  expect(start).toMatch(/^HTTP\/1.1 (?:200|502) /);
+  await expectNextToWork();
+});
+
+test('an answer in a coding that belongs to its connection is refused, not handed on without it', async () => {
+  raw.service.answer = () =>
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n';
+  const { start } = await raw.send(`GET ${PATH}`);
+  expect(start).toMatch(/^HTTP\/1.1 502 /);
+});
+
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+const EVENTS = Array.from({ length: 20 }, (_, at) => `id: ${at}\ndata: {"at":${at}}\n\n`);
+const EVENT_STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n';
+
+/** Each part is sent once the client has the part before: a gateway that buffers would block these tests. */
+describe('a response comes as it is sent:', () => {
+  test.each([
+    ['Transfer-Encoding: chunked', chunk, '0\r\n\r\n'],
+    [`Content-Length: ${EVENTS.join('').length}`, String, ''],
+    ['X-Until: the end', String, ''],
+  ])('events, each before the next (%s)', async (framing, frame, end) => {
+    const { browser, service } = await raw.begin(`GET ${PATH}`, [
+      'Accept: text/event-stream',
+      'Connection: close',
+    ]);
+    service.socket.write(`${EVENT_STREAM}${framing}\r\n\r\n`);
+    await browser.until('\r\n\r\n');
+    for (const event of EVENTS) {
+      service.socket.write(frame(event));
+      await browser.until(event);
+    }
+    service.socket.end(end);
+    expect(await browser.over).toBe('end');
+    expect(browser.text().split('data: ')).toHaveLength(EVENTS.length + 1);
+  });
+
+  test('its head before its body', async () => {
+    const { browser, service } = await raw.begin(`GET ${PATH}`);
+    service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
+    expect(await browser.until('\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    service.socket.end('0\r\n\r\n');
+    expect(await browser.until('0\r\n\r\n')).toMatch(/\r\n\r\n0\r\n\r\n$/);
+    browser.socket.destroy();
+  });
+
+  test('a single byte, of a packed body too', async () => {
+    const { browser, service } = await raw.begin(`GET ${PATH}`);
+    service.socket.write(`${EVENT_STREAM}Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n`);
+    for (const part of ['\u001f', '\u008b', '\u0008', '\u0000']) {
+      service.socket.write(part, 'latin1');
+      await browser.until(part);
+    }
+    expect(browser.text().endsWith('\r\n\r\n\u001F\u008B\b\0')).toBe(true);
+    browser.socket.destroy();
+    service.socket.destroy();
+  });
+
+  test('though the upload that it answers goes on', async () => {
+    const { browser, service } = await raw.begin(
+      `POST ${PATH}`,
+      ['Transfer-Encoding: chunked'],
+      chunk('x'.repeat(64 * 1024)) + chunk('ask 0'), // the service hears of it once 64 KiB are here
+    );
+    await service.until('ask 0');
+    service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
+    for (let at = 0; at < 10; at += 1) {
+      service.socket.write(chunk(`answer ${at}`));
+      await browser.until(`answer ${at}`);
+      browser.socket.write(chunk(`ask ${at + 1}`));
+      await service.until(`ask ${at + 1}`);
+    }
+    browser.socket.write('0\r\n\r\n');
+    await service.until('0\r\n\r\n');
+    service.socket.end('0\r\n\r\n');
+    expect(await browser.until('0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    browser.socket.destroy();
+  });
+
+  test('and of two at once none waits for the other', async () => {
+    const slow = await raw.begin(`GET ${PATH}/slow`);
+    slow.service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
+    await slow.browser.until('\r\n\r\n');
+    const quick = await raw.send(`GET ${PATH}/quick`);
+    expect(quick.start).toBe('HTTP/1.1 200 OK');
+    slow.service.socket.end(`${chunk('at last')}0\r\n\r\n`);
+    expect(await slow.browser.until('0\r\n\r\n')).toContain('at last');
+    slow.browser.socket.destroy();
+  });
 });

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp, Interceptor } from '../../support/test-app.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startTestApp, type TestApp, type Interceptor } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
@@ -205,4 +204,29 @@ test('an idle connection is told how long it lives, and closed', async () => {
 test('a slow client holds nobody else up', async () => {
   socket.write(head('Content-Length: 10'));
   expect(await sendRaw(testApp, head('Connection: close', 'Content-Length: 0'))).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test('a kept connection ends when its time is up, and a call that waits longer does not', async () => {
+  await using own = await openOwn({ clientIdleSeconds: 0.3, serviceTimeoutSeconds: 0.5 });
+  own.intercept = (_req, res) => {
+    res.write('first'); // and then the service is silent, as an event stream is
+    const more = setInterval(() => res.write('more'), 100);
+    return Boolean(res.once('close', () => clearInterval(more)));
+  };
+  socket.write(head().replace('POST', 'GET'));
+  const idle = connect(own.config.port, '127.0.0.1').resume();
+  idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(idle, 'close');
+  expect(socket.closed).toBe(false);
+  const before = received.split('more').length;
+  await eventually(async () => received.split('more').length > before + 2);
+});
+
+test('line breaks behind an answer keep no connection open', async () => {
+  await using _own = await openOwn({ clientHeadSeconds: 0.3, clientIdleSeconds: 0.3 });
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'data');
+  expect(received).toMatch(/^HTTP\/1.1 200 /);
+  socket.write('\r\n\r\n');
+  await closed;
 });

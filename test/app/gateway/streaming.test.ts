@@ -1,92 +1,270 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { API_PATH as PATH } from '../../support/constants.ts';
-import { startRawApp } from '../../support/raw-app.ts';
-import type { RawApp } from '../../support/raw-app.ts';
+import { once } from 'node:events';
+import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
+import { API_PATH as PATH, HOUR_MS, MIB } from '../../support/constants.ts';
+import { eventually } from '../../support/eventually.ts';
+import { requestsInFlight } from '../../support/metrics-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 
-// What is sent next here is sent only once the other side has seen what came before: were anything held back on the way,
-// these tests would stand still.
+let patient: TestApp;
+/** For who is to run out of time, and nobody else: on a busy machine a second is short. */
+let impatient: TestApp;
+/** The one of the two that the test calls. */
+let testApp: TestApp;
+let cookie: string;
+let agent: Agent;
 
-let raw: RawApp;
 beforeAll(async () => {
-  raw = await startRawApp();
+  patient = await startTestApp({ SERVICE_CONNECTIONS: '1' });
+  impatient = await startTestApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
 });
-afterAll(async () => raw[Symbol.asyncDispose]());
+afterAll(async () => {
+  await patient[Symbol.asyncDispose]();
+  await impatient[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await goTo(patient);
+});
+afterEach(() => {
+  agent.destroy();
+  testApp.intercept = () => false;
+});
 
-const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
-const EVENTS = Array.from({ length: 20 }, (_, at) => `id: ${at}\ndata: {"at":${at}}\n\n`);
-const EVENT_STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n';
+async function goTo(which: TestApp): Promise<void> {
+  testApp = which;
+  ({ cookie } = await testApp.enter());
+}
 
-describe('an answer comes as it is sent:', () => {
+function begin(method: string, headers: Record<string, string> = {}): ClientRequest {
+  return httpRequest(testApp.origin + PATH, {
+    method,
+    agent,
+    headers: { cookie, 'x-requested-with': 'test', ...headers },
+  });
+}
+
+async function answerTo(req: ClientRequest): Promise<{ status: number | undefined; body: string }> {
+  const [res] = (await once(req, 'response')) as [IncomingMessage];
+  return { status: res.statusCode, body: await text(res) };
+}
+
+describe('an upload', () => {
   test.each([
-    ['Transfer-Encoding: chunked', chunk, '0\r\n\r\n'],
-    [`Content-Length: ${EVENTS.join('').length}`, String, ''],
-    ['X-Until: the end', String, ''],
-  ])('events, each before the next (%s)', async (framing, frame, end) => {
-    const { browser, service } = await raw.begin(`GET ${PATH}`, [
-      'Accept: text/event-stream',
-      'Connection: close',
-    ]);
-    service.socket.write(`${EVENT_STREAM}${framing}\r\n\r\n`);
-    await browser.until('\r\n\r\n');
-    for (const event of EVENTS) {
-      service.socket.write(frame(event));
-      await browser.until(event);
+    ['answers early', 200, 'early'],
+    ['breaks the connection', 502, expect.stringContaining('service_unreachable')],
+  ])('whose service %s leaves a connection that serves the next call', async (how, status, body) => {
+    testApp.intercept = (req, res) =>
+      Boolean(how === 'answers early' ? res.end('early') : req.socket.destroy());
+    const upload = begin('POST', { 'content-length': String(20 * MIB) });
+    upload.end(Buffer.alloc(20 * MIB));
+    expect(await answerTo(upload)).toEqual({ status, body });
+    if (!upload.writableFinished) await once(upload, 'finish');
+
+    testApp.intercept = (_req, res) => Boolean(res.end('next'));
+    expect(await answerTo(begin('GET').end())).toEqual({ status: 200, body: 'next' });
+  });
+
+  test('that is all here is told so, and not cut off, where it waits too long for a connection to the service', async () => {
+    await goTo(impatient);
+    // The only connection is busy until the upload has been answered.
+    const answered = createDeferred<void>();
+    testApp.intercept = (req, res) => {
+      if (req.method !== 'GET') return Boolean(res.end('taken'));
+      res.write('drip');
+      const more = setInterval(() => res.write('drip'), 200);
+      void answered.promise.then(() => res.end('done'));
+      return Boolean(res.once('close', () => clearInterval(more)));
+    };
+    const slow = httpRequest(testApp.origin + PATH, { headers: { cookie } }).end();
+    const [slowAnswer] = (await once(slow, 'response')) as [IncomingMessage];
+    const upload = await answerTo(begin('POST', { 'content-length': '3' }).end('tea'));
+    expect(upload).toEqual({ status: 504, body: expect.stringContaining('service_timeout') });
+    answered.resolve();
+    expect(await text(slowAnswer)).toMatch(/^(?:drip)+done$/);
+  });
+
+  test('that stops before its first 64 KiB are here is cut off, and the service hears nothing of it', async () => {
+    await goTo(impatient);
+    testApp.calls.length = 0;
+    const upload = begin('POST', { 'content-length': '100000' });
+    upload.write(Buffer.alloc(60_000));
+    await expect(once(upload, 'response')).rejects.toThrow('socket hang up');
+    expect(testApp.calls).toEqual([]);
+  });
+
+  test('that grows past MAX_BODY_BYTES before its first 64 KiB are here is a 413', async () => {
+    await using small = await startTestApp({ MAX_BODY_BYTES: '1000' });
+    await goTo(small);
+    const upload = begin('POST', { 'transfer-encoding': 'chunked' });
+    upload.on('error', () => {}); // the connection may close under what is still being sent
+    upload.end(Buffer.alloc(2_000));
+    expect(await answerTo(upload)).toMatchObject({ status: 413 });
+    expect(small.calls).toEqual([]);
+    agent.destroy();
+  });
+
+  test('that the service does not read is a 504, however many interim answers it sends', async () => {
+    await goTo(impatient);
+    testApp.intercept = (req, res) => {
+      req.pause();
+      const more = setInterval(() => res.writeProcessing(), 200);
+      return Boolean(res.once('close', () => clearInterval(more)));
+    };
+    const upload = begin('POST', { 'content-length': String(20 * MIB) });
+    upload.on('error', () => {}); // the connection ends under what is still being sent
+    upload.end(Buffer.alloc(20 * MIB));
+    expect(await answerTo(upload)).toEqual({
+      status: 504,
+      body: expect.stringContaining('service_timeout'),
+    });
+  });
+
+  test('that the service reads slowly arrives whole', async () => {
+    testApp.intercept = (req, res) => {
+      let bytes = 0;
+      req.pause();
+      setTimeout(() => req.resume(), 300);
+      req.on('data', (chunk: Buffer) => (bytes += chunk.length)).on('end', () => res.end(String(bytes)));
+      return true;
+    };
+    const upload = begin('POST', { 'transfer-encoding': 'chunked' });
+    upload.end(Buffer.alloc(8 * MIB));
+    expect(await answerTo(upload)).toEqual({ status: 200, body: String(8 * MIB) });
+  });
+});
+
+describe('a download', () => {
+  test('that the browser reads slowly arrives whole', async () => {
+    const sent = Buffer.alloc(8 * MIB, 'x');
+    testApp.intercept = (_req, res) => Boolean(res.end(sent));
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    let bytes = 0;
+    for await (const chunk of res as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes < 2 * MIB) await delay(1);
     }
-    service.socket.end(end);
-    expect(await browser.over).toBe('end');
-    expect(browser.text().split('data: ')).toHaveLength(EVENTS.length + 1);
+    expect(bytes).toBe(sent.length);
   });
 
-  test('its head before its body', async () => {
-    const { browser, service } = await raw.begin(`GET ${PATH}`);
-    service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
-    expect(await browser.until('\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
-    service.socket.end('0\r\n\r\n');
-    expect(await browser.until('0\r\n\r\n')).toMatch(/\r\n\r\n0\r\n\r\n$/);
-    browser.socket.destroy();
+  test('that the browser does not read is cut off, and frees its connection to the service', async () => {
+    await goTo(impatient);
+    let taken = 0;
+    const freed = new Promise<void>((resolve) => {
+      testApp.intercept = (_req, res) => {
+        res.once('close', resolve);
+        const pour = () => {
+          while (taken < 64 && res.write(Buffer.alloc(MIB))) taken += 1;
+        };
+        pour();
+        return Boolean(res.on('drain', pour));
+      };
+    });
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    res.pause().on('error', () => {});
+    await freed;
+    expect(taken).toBeLessThan(64);
+    testApp.intercept = (_req, answer) => Boolean(answer.end('next'));
+    expect(await answerTo(httpRequest(testApp.origin + PATH, { headers: { cookie } }).end())).toEqual({
+      status: 200,
+      body: 'next',
+    });
+    res.destroy();
   });
 
-  test('a single byte, of a packed body too', async () => {
-    const { browser, service } = await raw.begin(`GET ${PATH}`);
-    service.socket.write(`${EVENT_STREAM}Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n`);
-    for (const part of ['\u001f', '\u008b', '\u0008', '\u0000']) {
-      service.socket.write(part, 'latin1');
-      await browser.until(part);
+  test('that the browser leaves in the middle frees its connection to the service', async () => {
+    testApp.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8 * MIB)));
+    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
+    res.destroy();
+    testApp.intercept = (_req, res2) => Boolean(res2.end('next'));
+    expect(await answerTo(httpRequest(testApp.origin + PATH, { headers: { cookie } }).end())).toEqual({
+      status: 200,
+      body: 'next',
+    });
+  });
+});
+
+test('a refused request whose body never comes ends with its answer', async () => {
+  const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('latin1');
+  let received = '';
+  socket.on('data', (part: string) => (received += part));
+  socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Length: 10\r\n\r\n`);
+  await once(socket, 'data');
+  expect(received).toContain('sign_in_required');
+  socket.end('0123456789');
+  await once(socket, 'close');
+});
+
+/** An app that counts requests in flight, before a service that takes uploads and gives out tokens. */
+async function startMeteredApp(): Promise<TestApp> {
+  const metered = await startTestApp({ METRICS_PORT: '65000' });
+  metered.intercept = (req, res) => {
+    const isToken = req.url?.endsWith('/oauth2/token') === true;
+    req.resume().once('end', () => res.end(isToken ? '{"access_token":"fresh"}' : 'taken'));
+    return true;
+  };
+  return metered;
+}
+
+const SESSIONS = 8;
+const UPLOADS_PER_SESSION = 64;
+
+test('uploads that come a byte at a time take no connection to the service', async () => {
+  await using metered = await startMeteredApp();
+  const sockets: Socket[] = [];
+  for (let session = 0; session < SESSIONS; session += 1) {
+    const { cookie: uploader } = await metered.enter();
+    for (let upload = 0; upload < UPLOADS_PER_SESSION; upload += 1) {
+      const socket = connect(metered.config.port, '127.0.0.1').on('error', () => {});
+      socket.write(
+        `POST ${PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${uploader}\r\nX-Requested-With: x\r\nContent-Length: 99\r\n\r\nx`,
+      );
+      sockets.push(socket);
     }
-    expect(browser.text().endsWith('\r\n\r\n\u001F\u008B\b\0')).toBe(true);
-    browser.socket.destroy();
-    service.socket.destroy();
-  });
-
-  test('though the upload that it answers goes on', async () => {
-    const { browser, service } = await raw.begin(
-      `POST ${PATH}`,
-      ['Transfer-Encoding: chunked'],
-      chunk('x'.repeat(64 * 1024)) + chunk('ask 0'), // the service hears of it once 64 KiB are here
-    );
-    await service.until('ask 0');
-    service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
-    for (let at = 0; at < 10; at += 1) {
-      service.socket.write(chunk(`answer ${at}`));
-      await browser.until(`answer ${at}`);
-      browser.socket.write(chunk(`ask ${at + 1}`));
-      await service.until(`ask ${at + 1}`);
+  }
+  await eventually(async () => (await requestsInFlight(metered)) === SESSIONS * UPLOADS_PER_SESSION);
+  const drip = setInterval(() => {
+    for (const socket of sockets) socket.write('x');
+  }, 100);
+  try {
+    for (let user = 0; user < 3; user += 1) {
+      const { cookie: other } = await metered.enter();
+      const headers = { cookie: other, 'x-requested-with': 'x' };
+      const init = { method: 'POST', body: 'whole', headers };
+      for (const response of [
+        await fetch(metered.origin + PATH, { headers }),
+        await fetch(metered.origin + PATH, init),
+      ])
+        expect([response.status, await response.text()]).toEqual([200, 'taken']);
     }
-    browser.socket.write('0\r\n\r\n');
-    await service.until('0\r\n\r\n');
-    service.socket.end('0\r\n\r\n');
-    expect(await browser.until('0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
-    browser.socket.destroy();
-  });
+    expect(metered.calls).toHaveLength(6);
+  } finally {
+    clearInterval(drip);
+    for (const socket of sockets) socket.destroy();
+  }
+  await eventually(async () => (await requestsInFlight(metered)) === 0);
+});
 
-  test('and of two at once none waits for the other', async () => {
-    const slow = await raw.begin(`GET ${PATH}/slow`);
-    slow.service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
-    await slow.browser.until('\r\n\r\n');
-    const quick = await raw.send(`GET ${PATH}/quick`);
-    expect(quick.start).toBe('HTTP/1.1 200 OK');
-    slow.service.socket.end(`${chunk('at last')}0\r\n\r\n`);
-    expect(await slow.browser.until('0\r\n\r\n')).toContain('at last');
-    slow.browser.socket.destroy();
+test('a token that expires while an upload comes is refreshed before the service hears of it', async () => {
+  await using metered = await startMeteredApp();
+  const { cookie: session } = await metered.enter();
+  const upload = httpRequest(metered.origin + PATH, {
+    method: 'POST',
+    headers: { cookie: session, 'x-requested-with': 'x', 'content-length': '2' },
   });
+  upload.write('x');
+  await eventually(async () => (await requestsInFlight(metered)) === 1);
+  metered.advance(HOUR_MS);
+  const status = new Promise((resolve) => {
+    upload.on('response', (res: IncomingMessage) => resolve(res.resume().statusCode));
+  });
+  upload.end('x');
+  expect(await status).toBe(200);
+  metered.advance(-HOUR_MS);
+  expect(metered.calls.map(({ url }) => url)).toEqual([expect.stringMatching(/\/oauth2\/token$/), PATH]);
+  expect(metered.calls[1]?.headers.authorization).toBe('Bearer fresh');
 });

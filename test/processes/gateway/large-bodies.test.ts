@@ -3,10 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createDeferred } from '../../../src/promises.ts';
 import { MIB } from '../../support/constants.ts';
 import { closeCalls } from '../../support/fleet/calls.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
-import { download, startLargeService, upload } from '../../support/fleet/large-bodies.ts';
-import type { LargeService } from '../../support/fleet/large-bodies.ts';
+import { startFleet, type Fleet } from '../../support/fleet/fleet.ts';
+import { download, startLargeService, upload, type LargeService } from '../../support/fleet/large-bodies.ts';
 import { residentBytes, watchPeak } from '../../support/fleet/memory.ts';
 
 // Against a process of its own: its memory is nobody else's.

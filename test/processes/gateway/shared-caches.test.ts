@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../support/fleet/free-port.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { startKeptProgram } from '../../support/kept-program.mjs';
 
 /** A cache in front of Cloakroom that users share. It says `X-Cache: HIT` where it responds by itself. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
