@@ -4,7 +4,6 @@ import type { Express, Request, Response } from 'express';
 import { HOME } from './oauth/login.ts';
 import { requireSession, requiredSession, signInAgain } from './oauth/require-session.ts';
 import { createAuthRouter } from './oauth/routes.ts';
-import { createOpenapi } from './console/openapi.ts';
 import { createConsoleRouter } from './console/routes.ts';
 import { createGateway } from './gateway/handler.ts';
 import { createErrorPages, pageNotFound, refuseTrace } from './http/error-pages.ts';
@@ -67,7 +66,6 @@ export function createApp(
     else res.redirect(303, HOME);
   });
   app.use('/auth', createAuthRouter(services, readSession));
-  app.get('/openapi.json', createOpenapi());
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
   /** Pages tell by it whether they are still those of who is signed in. */
   const sessionOf = (req: Request) => endOfSession(requiredSession(req).record, config.sessionMaxSeconds);

@@ -1,5 +1,5 @@
 /** What the gateway did with a call, told from the answer alone. */
-import { GATEWAY_PROBLEMS } from './gateway-problems.js';
+import { ADVICE } from './problem-advice.js';
 import { toCallTiming } from './server-timing.js';
 
 /** @typedef {import('./server-timing.js').CallTiming} CallTiming */
@@ -65,7 +65,7 @@ function toProblem(headers, json) {
     title: member('title'),
     detail: member('detail'),
     requestId: member('requestId'),
-    advice: Object.hasOwn(GATEWAY_PROBLEMS, code) ? (GATEWAY_PROBLEMS[code]?.advice ?? '') : '',
+    advice: Object.hasOwn(ADVICE, code) ? (ADVICE[code] ?? '') : '',
     asksToSignIn: SIGN_IN_CODES.has(code),
   };
 }

@@ -1,30 +1,43 @@
-import { Router } from 'express';
-import type { Request, RequestHandler } from 'express';
+import { readFileSync } from 'node:fs';
+import { Router, type Request, type RequestHandler } from 'express';
+import { z } from 'zod';
+import { GATEWAY_PROBLEMS } from '../errors.ts';
 import type { Render } from '../http/templates.ts';
-import { loadGatewayProblems } from './gateway-problems.ts';
-import { readGuide } from './guide.ts';
 
-/** Where the console begins: the list that the service’s interface promises (section 4.4), a short page of it. */
+/**
+ * The first request that the console suggests: a list that every service has (service interface, section
+ * 4.4).
+ */
 const PATH = '/api/public/v1/workspaces';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
+/** Lies beside `src` and beside `dist`. */
+const PUBLIC = new URL('../../public/', import.meta.url);
+
 /**
- * The developer console and its guide, for who `signedIn` lets through. Both are the same for everyone: what is called
- * is called by the browser, through the gateway. `cookieName` is the session cookie's.
+ * The developer console, its guide and `/openapi.json`. They are the same for every user: the browser itself
+ * sends the API requests, through the gateway.
  */
 export function createConsoleRouter(deps: {
+  /** Lets only signed-in clients through. */
   readonly signedIn: RequestHandler[];
   /** Names the session of a request, for the scripts of its page. */
   readonly sessionOf: (req: Request) => string;
   readonly render: Render;
   readonly publicOrigin: string;
+  /** Of the session cookie. */
   readonly cookieName: string;
 }): Router {
   const { signedIn, sessionOf, render, publicOrigin, cookieName } = deps;
   const curl = `curl --cookie "${cookieName}=$COOKIE" '${publicOrigin}${PATH}?limit=10'`;
-  const guide = readGuide();
-  const problems = loadGatewayProblems(); // a rejection that nobody awaits yet ends the process at its start
+  const openapi = readFileSync(new URL('openapi.json', PUBLIC));
+  const code = readGuideCode();
+  const problems = loadProblems(); // a rejection ends the process at startup
   const router = Router({ caseSensitive: true });
+
+  router.get('/openapi.json', (_req, res) => {
+    res.set('cache-control', 'public, max-age=300').type('json').send(openapi);
+  });
   router.all(['/console', '/console/guide'], signedIn);
   router.get('/console', (req, res) => {
     const view = { title: 'Console', signedIn: true, room: 'console', path: PATH, methods: METHODS };
@@ -32,8 +45,33 @@ export function createConsoleRouter(deps: {
   });
   router.get('/console/guide', async (req, res) => {
     const view = { title: 'Calling the API from your page', signedIn: true, room: 'console' };
-    const shown = { ...guide, problems: await problems };
+    const shown = { ...code, problems: await problems };
     res.type('html').send(render('console-guide', { ...view, session: sessionOf(req), ...shown }));
   });
   return router;
+}
+
+/** Reads the code that the guide shows from the files that browsers load and tests run. */
+function readGuideCode() {
+  const read = (name: string) => readFileSync(new URL(`guide/${name}`, PUBLIC), 'utf8').trimEnd();
+  return {
+    callApi: read('call-api.js'),
+    pages: read('pages.js'),
+    showWorkspaces: read('show-workspaces.js'),
+    viteConfig: read('vite.config.js'),
+  };
+}
+
+/**
+ * The gateway's problems with the advice that the console gives: the guide imports the script that browsers
+ * load.
+ */
+async function loadProblems() {
+  const script: unknown = await import(new URL('console/problem-advice.js', PUBLIC).href);
+  const { ADVICE } = z.object({ ADVICE: z.record(z.string(), z.string()) }).parse(script);
+  return Object.entries(GATEWAY_PROBLEMS).map(([problem, { status }]) => ({
+    code: problem,
+    status,
+    advice: ADVICE[problem],
+  }));
 }

@@ -70,8 +70,8 @@ const pageSchema = z.object({
 const itemSchema = z.object({ value: z.record(z.string(), z.unknown()) });
 
 /**
- * Reads lists and items of the service (service interface, sections 4.4 and 4.5). Rejects with an AppError that error pages can
- * show, with the errors of the token provider, or with the reason of an aborted signal.
+ * Reads lists and items of the service (service interface, sections 4.4 and 4.5). Rejects with an AppError
+ * that error pages can show, with the errors of the token provider, or with the reason of an aborted signal.
  */
 export function createApiClient(deps: {
   readonly service: ConnectionPool;
@@ -116,8 +116,8 @@ export function createApiClient(deps: {
   };
 
   /**
-   * Sends the GETs of one operation. After a 401 it refreshes the token and repeats the GET. It does so once: a service that
-   * refuses a second fresh token has another problem.
+   * Sends the GETs of one operation. After a 401 it refreshes the token and repeats the GET. It does so once:
+   * a service that refuses a second fresh token has another problem.
    */
   const createGet = (request: ApiRequest) => {
     let token: string | undefined;
@@ -154,8 +154,9 @@ export function createApiClient(deps: {
     },
 
     /**
-     * Starts to read one item while its page waits for a list. The returned function waits one second more, and resolves to the
-     * item or to null. Never rejects: the interface does not promise this route, and the page works without it.
+     * Starts to read one item while its page waits for a list. The returned function waits one second more,
+     * and resolves to the item or to null. Never rejects: the interface does not promise this route, and the
+     * page works without it.
      */
     startReadingItem(request: ApiRequest): () => Promise<unknown> {
       const expiry = new AbortController();
@@ -177,7 +178,10 @@ export function abortSignalOf(res: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** Rejects at once on abort. undici heeds its signal only when a connection is free, so a queued request would never time out. */
+/**
+ * Rejects at once on abort. undici heeds its signal only when a connection is free, so a queued request would
+ * never time out.
+ */
 async function unlessAborted<T extends object>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
   const abort = aborted(signal, pending).then(() => {
     throw new Error('the request was aborted');

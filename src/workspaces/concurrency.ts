@@ -8,7 +8,9 @@ import { abortSignalOf } from './api-client.ts';
 export interface ConcurrencyLimits {
   /** Of one session. */
   readonly perSession: number;
-  /** Of all sessions. One session gets half of what the others leave, but at least two. Unlimited by default. */
+  /**
+   * Of all sessions. One session gets half of what the others leave, but at least two. Unlimited by default.
+   */
   readonly total?: number;
 }
 
@@ -16,8 +18,9 @@ export interface ConcurrencyLimits {
 const LEAST_PER_SESSION = 2;
 
 /**
- * Counts the requests of each session in flight. Returns a function that ends the request, or null for a request over the limit. Each
- * request takes memory and connections to the service, so no session may take them all.
+ * Counts the requests of each session in flight. Returns a function that ends the request, or null for a
+ * request over the limit. Each request takes memory and connections to the service, so no session may take
+ * them all.
  */
 export function createConcurrencyLimiter({ perSession, total = Infinity }: ConcurrencyLimits) {
   const inFlight = new Map<string, number>();
@@ -38,8 +41,8 @@ export function createConcurrencyLimiter({ perSession, total = Infinity }: Concu
 }
 
 /**
- * Refuses pages over the limit with a 429. A page counts until it is sent or the client disconnects: until then it stays in memory, also
- * where the client reads nothing.
+ * Refuses pages over the limit with a 429. A page counts until it is sent or the client disconnects: until
+ * then it stays in memory, also where the client reads nothing.
  */
 export function limitPages(
   limits: ConcurrencyLimits,

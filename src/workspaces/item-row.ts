@@ -1,50 +1,48 @@
 import { toDetails, type Detail } from './item-details.ts';
-import { isVisible, shorten, toMoment, type Moment } from './shown-text.ts';
+import { capitalise, isPlainObject, isVisible, shorten, toMoment, type Moment } from './shown-text.ts';
 
-/** What an item is at a glance; `warning` where it keeps people from something. */
+/** What an item is at a glance. A warning means that it restricts people. */
 interface Flag {
   readonly text: string;
   readonly tone: 'warning' | 'plain';
 }
 
-/** An item of any list as a page shows it. Every text may be hostile: templates escape it. */
+/** An item of any list as a page shows it. Its texts may be hostile: templates escape them. */
 export interface ItemRow {
   readonly name: string;
   readonly description: string;
-  /** Shown in part at first. */
+  /** The page shows a part of the description at first. */
   readonly isLong: boolean;
   readonly created?: Moment;
   readonly updated?: Moment;
   readonly flags: readonly Flag[];
-  /** Every other field, in words. */
+  /** All other fields, in words. */
   readonly details: readonly Detail[];
-  /** How many more fields there are. */
+  /** Number of fields left out. */
   readonly detailsLeft: number;
-  /** What it is called at the service, where it has a name there that can stand in an address. */
+  /** Absent where the service gives none, or none that a URL can hold. */
   readonly id?: string;
 }
 
-const LONGEST_NAME = 500;
-const LONGEST_DESCRIPTION = 2_000;
-/** About three lines of a wide screen. */
+const MAX_NAME = 500;
+const MAX_DESCRIPTION = 2_000;
+/** About three lines on a wide screen. */
 const LONG_DESCRIPTION = 240;
-const LONGEST_FLAG = 40;
-const NO_NAME = 'Without a name';
+const MAX_FLAG = 40;
 /**
- * Characters of the long texts of all rows of a page: as HTML they take up to six times as much, and to write more holds everybody
- * else up. Even of a hundred rows each may be longer than items are in earnest.
+ * Characters of all texts of a page. HTML may take six times as many bytes, and rendering more would block
+ * the event loop. A hundred rows of usual items stay far below.
  */
-const MOST_ON_A_PAGE = 1_000_000;
+const MAX_ON_PAGE = 1_000_000;
 
-/** The rows of a page, which share what a page can hold. */
+/** The rows of a page. They share the limit of its texts. */
 export function toItemRows(items: readonly unknown[]): ItemRow[] {
-  return items.map((item) => toItemRow(item, MOST_ON_A_PAGE / items.length));
+  return items.map((item) => toItemRow(item, MAX_ON_PAGE / items.length));
 }
 
 /**
- * The service promises nothing about its items: what is missing or of another type is left out, what is unknown goes
- * into the details. `most` bounds its name, which a page prints twice, its description and its details, in UTF-16 code units all
- * together; flags are short, and its id and the times are not counted.
+ * The service promises nothing about its items. Missing fields and those of another type are left out, and
+ * unknown fields become details. `most` limits name, description and details together, in UTF-16 code units.
  */
 export function toItemRow(item: unknown, most = Infinity): ItemRow {
   const fields = toFields(item);
@@ -63,10 +61,11 @@ export function toItemRow(item: unknown, most = Infinity): ItemRow {
   ]);
   const { details, left } = toDetails(fields, shown, most / 2);
   const shownDescription = isVisible(description)
-    ? shorten(description, Math.min(LONGEST_DESCRIPTION, most / 4))
+    ? shorten(description, Math.min(MAX_DESCRIPTION, most / 4))
     : '';
   return {
-    name: shorten(shownName ?? id ?? NO_NAME, Math.min(LONGEST_NAME, most / 10)),
+    // A page prints the name twice.
+    name: shorten(shownName ?? id ?? 'Without a name', Math.min(MAX_NAME, most / 10)),
     description: shownDescription,
     isLong: shownDescription.length > LONG_DESCRIPTION,
     ...(created && { created }),
@@ -79,7 +78,7 @@ export function toItemRow(item: unknown, most = Infinity): ItemRow {
 }
 
 function toFields(item: unknown): Readonly<Record<string, unknown>> {
-  if (typeof item === 'object' && item !== null && !Array.isArray(item)) return { ...item };
+  if (isPlainObject(item)) return { ...item };
   return isVisible(item) ? { name: item } : {};
 }
 
@@ -90,19 +89,14 @@ function toId(id: unknown): string | undefined {
 
 function toFlags(fields: Readonly<Record<string, unknown>>): (Flag & { readonly field: string })[] {
   const { status, type } = fields;
-  const flag = (field: string, text: string, tone: Flag['tone']) => ({ field, text, tone });
+  const flag = (field: string, isSet: boolean, text: unknown, tone: Flag['tone'] = 'plain') =>
+    isSet && isVisible(text) ? [{ field, text: capitalise(shorten(text, MAX_FLAG)), tone }] : [];
   return [
-    ...(fields['locked'] === true ? [flag('locked', 'Locked', 'warning')] : []),
-    ...(fields['suspended'] === true ? [flag('suspended', 'Suspended', 'warning')] : []),
-    ...(fields['confidential'] === true ? [flag('confidential', 'Confidential', 'warning')] : []),
-    ...(isVisible(status) && status !== 'active'
-      ? [flag('status', toSentence(shorten(status, LONGEST_FLAG)), 'plain')]
-      : []),
-    ...(isVisible(type) ? [flag('type', toSentence(shorten(type, LONGEST_FLAG)), 'plain')] : []),
-    ...(fields['favorite'] === true ? [flag('favorite', 'Favourite', 'plain')] : []),
+    ...flag('locked', fields['locked'] === true, 'Locked', 'warning'),
+    ...flag('suspended', fields['suspended'] === true, 'Suspended', 'warning'),
+    ...flag('confidential', fields['confidential'] === true, 'Confidential', 'warning'),
+    ...flag('status', status !== 'active', status),
+    ...flag('type', true, type),
+    ...flag('favorite', fields['favorite'] === true, 'Favourite'),
   ];
-}
-
-function toSentence([first = '', ...rest]: string): string {
-  return first.toUpperCase() + rest.join('');
 }

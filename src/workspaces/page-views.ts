@@ -1,4 +1,4 @@
-import { toItemRow, type ItemRow } from './item-row.ts';
+import { toItemRow } from './item-row.ts';
 import { toPageView, toSearchView, type ListView, type ShownList } from './list-view.ts';
 import type { ListedPage } from './paging.ts';
 import type { SearchResult } from './search.ts';
@@ -14,22 +14,6 @@ import {
   type SearchParams,
 } from './urls.ts';
 
-/** The page that lists workspaces, as its template shows it. */
-interface WorkspacesView {
-  readonly title: string;
-  readonly signedIn: true;
-  readonly room: 'workspaces';
-  readonly list: ListView;
-}
-
-/** The page of one workspace. */
-interface WorkspaceView extends WorkspacesView {
-  /** What is known of the workspace: at least its id. */
-  readonly workspace: ItemRow;
-  readonly wayBack: BackLink;
-  readonly tabs: readonly { readonly label: string; readonly href: string; readonly current: boolean }[];
-}
-
 /** The part of a workspace that a URL requests. */
 export interface WorkspacePlace {
   readonly id: string;
@@ -42,49 +26,38 @@ export interface WorkspacePlace {
   readonly defaultLimit: number;
 }
 
-/** Completes the page with the workspace as the service describes it, or null. */
-type ToWorkspaceView = (workspace: unknown) => WorkspaceView;
-
 /** One page of workspaces. `requested` is the page number in the URL. */
-export function toWorkspacesView(
-  listed: ListedPage,
-  requested: number,
-  defaultLimit: number,
-): WorkspacesView {
+export function toWorkspacesView(listed: ListedPage, requested: number, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(listed, defaultLimit), defaultLimit);
   const title = listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`;
   return { title, signedIn: true, room: 'workspaces', list: toPageView(list, listed, requested) };
 }
 
 /** The workspaces that a search found. */
-export function toWorkspaceSearchView(
-  result: SearchResult,
-  search: SearchParams,
-  defaultLimit: number,
-): WorkspacesView {
+export function toWorkspaceSearchView(result: SearchResult, search: SearchParams, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(search, defaultLimit), defaultLimit);
   const title = `Workspaces that match “${toTitlePart(search.words)}”`;
   return { title, signedIn: true, room: 'workspaces', list: toSearchView(list, result, search) };
 }
 
-/** One page of the items inside a workspace. */
-export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number): ToWorkspaceView {
+/**
+ * One page of items inside a workspace. The returned function adds the workspace as the service describes it,
+ * or null.
+ */
+export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number) {
   const list = toPageView(toItemList(place), listed, requested);
   const page = listed.page === 1 ? '' : `, page ${listed.page}`;
-  return (workspace) => toWorkspaceView(place, workspace, list, page);
+  return (workspace: unknown) => toWorkspaceView(place, workspace, list, page);
 }
 
-/** The items inside a workspace that a search found. */
-export function toItemSearchView(
-  place: WorkspacePlace,
-  result: SearchResult,
-  search: SearchParams,
-): ToWorkspaceView {
+/** The items inside a workspace that a search found; completed as above. */
+export function toItemSearchView(place: WorkspacePlace, result: SearchResult, search: SearchParams) {
   const list = toSearchView(toItemList(place), result, search);
-  return (workspace) => toWorkspaceView(place, workspace, list, ` that match “${toTitlePart(search.words)}”`);
+  const part = ` that match “${toTitlePart(search.words)}”`;
+  return (workspace: unknown) => toWorkspaceView(place, workspace, list, part);
 }
 
-function toWorkspaceView(place: WorkspacePlace, item: unknown, list: ListView, part: string): WorkspaceView {
+function toWorkspaceView(place: WorkspacePlace, item: unknown, list: ListView, part: string) {
   const { id, kind, kinds, back, wayBack } = place;
   const workspace = toItemRow(item ?? { id });
   return {

@@ -1,24 +1,34 @@
-/** Whether anything of it can be seen: not only spaces, marks and invisible characters. */
+/** Whether a text has a visible character: not only blanks, marks and invisible ones. */
 export function isVisible(text: unknown): text is string {
   return typeof text === 'string' && /[^\p{C}\p{M}\p{Z}]/u.test(text);
 }
 
-/** At most so many UTF-16 code units of a text, and then an ellipsis. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Cuts a text to a number of UTF-16 code units, never inside a character, and adds an ellipsis. */
 export function shorten(text: string, longest: number): string {
   if (text.length <= longest) return text;
-  // Never half of a character that takes two code units.
   return `${text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-const LONGEST_IN_TITLE = 30;
-
-/** A text as a part of a page's title, which has no markup to keep the words beside it from being turned around. */
-export function toTitlePart(text: string): string {
-  const plain = text.replaceAll(/[\p{Bidi_Control}\p{Cc}]/gu, '');
-  return shorten(plain.trim(), LONGEST_IN_TITLE);
+export function capitalise([first = '', ...rest]: string): string {
+  return first.toUpperCase() + rest.join('');
 }
 
-/** A moment as a page shows it: in UTC until a script knows the reader's zone. */
+const MAX_IN_TITLE = 30;
+
+/**
+ * A text as a part of a page title. Removes direction marks, which would reorder the words around it: a title
+ * has no markup.
+ */
+export function toTitlePart(text: string): string {
+  const plain = text.replaceAll(/[\p{Bidi_Control}\p{Cc}]/gu, '');
+  return shorten(plain.trim(), MAX_IN_TITLE);
+}
+
+/** A time as a page shows it: in UTC, until a script converts it to local time. */
 export interface Moment {
   /** ISO 8601. */
   readonly iso: string;
@@ -32,8 +42,7 @@ const YEAR_10000 = Date.UTC(10_000, 0);
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
 /**
- * From ms since the epoch or an ISO 8601 text; undefined where that is neither, or no time that anything of a
- * workspace can have been made at.
+ * Reads ms since the epoch or ISO 8601; undefined for anything else, and for years before 1970 or after 9999.
  */
 export function toMoment(value: unknown): Moment | undefined {
   const ms = typeof value === 'string' && ISO.test(value) ? Date.parse(value) : value;

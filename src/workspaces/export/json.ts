@@ -18,7 +18,10 @@ export function elementsOf(array: string): string[] {
   return partsOf(array);
 }
 
-/** The members of an object by name, each value as it is written. The last one of a repeated name counts, as in JSON.parse(). */
+/**
+ * The members of an object by name, each value as it is written. The last one of a repeated name counts, as
+ * in JSON.parse().
+ */
 export function membersOf(object: string): Map<string, string> {
   const members = new Map<string, string>();
   const parts = partsOf(object);

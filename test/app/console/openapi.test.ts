@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { GATEWAY_PROBLEMS as ADVICE } from '../../../public/console/gateway-problems.js';
+import { ADVICE } from '../../../public/console/problem-advice.js';
 import { GATEWAY_PROBLEMS, PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
@@ -14,7 +14,7 @@ function toLines(problems: Readonly<Record<string, { status: number }>>): string
   return Object.entries(problems).map(([code, { status }]) => `${status} ${code}`);
 }
 
-/** The rows of the table in docs/api.md, in the form of GATEWAY_PROBLEMS. */
+/** Status and advice by code, as in the table of docs/api.md. */
 function problemsInDocs() {
   const text = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
   const rows = [...text.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\|$/gm)].map(
@@ -32,8 +32,12 @@ describe('the table of problems', () => {
   });
 
   test('has the codes and statuses that the console and docs/api.md give advice on', () => {
-    expect(toLines(ADVICE).toSorted()).toEqual(toLines(GATEWAY_PROBLEMS).toSorted());
-    expect(problemsInDocs()).toEqual(ADVICE);
+    const problems = Object.entries(GATEWAY_PROBLEMS).map(([code, { status }]) => [
+      code,
+      { status, advice: ADVICE[code] },
+    ]);
+    expect(problemsInDocs()).toEqual(Object.fromEntries(problems));
+    expect(Object.keys(ADVICE)).toHaveLength(problems.length);
   });
 });
 

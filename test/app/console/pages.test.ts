@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { GATEWAY_PROBLEMS } from '../../../public/console/gateway-problems.js';
+import { ADVICE } from '../../../public/console/problem-advice.js';
+import { GATEWAY_PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import type { TestApp } from '../../support/test-app.ts';
@@ -73,7 +74,11 @@ test('The guide lists every code of the gateway, with its status and what to do'
     code,
     { status: Number(status), advice: unescape(advice) },
   ]);
-  expect(Object.fromEntries(listed)).toEqual(GATEWAY_PROBLEMS);
+  const expected = Object.entries(GATEWAY_PROBLEMS).map(([code, { status }]) => [
+    code,
+    { status, advice: ADVICE[code] },
+  ]);
+  expect(listed).toEqual(expected);
   expect(text).toContain('<a href="#codes">');
 });
 

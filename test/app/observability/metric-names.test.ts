@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { GATEWAY_PROBLEMS } from '../../../public/console/gateway-problems.js';
+import { GATEWAY_PROBLEMS } from '../../../src/errors.ts';
 import { createApp } from '../../../src/app.ts';
 import { PROBLEM_CODES } from '../../../src/gateway/gateway-metrics.ts';
 import { ROUTES, toRouteName } from '../../../src/routes.ts';

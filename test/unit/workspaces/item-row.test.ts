@@ -228,7 +228,7 @@ test('An item of a hundred thousand fields, names or values costs no more than o
   const many = Array.from({ length: 100_000 }, (_, index) => index);
   const row = toItemRow({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
   expect(row.details.map(({ label, text }) => [label.length, text])).toEqual([
-    [4, '(too large or nested too deeply to be shown)'],
+    [4, '(too large or too deeply nested to show)'],
     [61, '1'],
   ]);
   expect(row.flags[0]?.text).toBe(`Y${'y'.repeat(39)}…`);
@@ -236,5 +236,5 @@ test('An item of a hundred thousand fields, names or values costs no more than o
 
 test('What is nested too deeply is said to be', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
-  expect(detailsOf({ deep })).toEqual([['Deep', '(too large or nested too deeply to be shown)']]);
+  expect(detailsOf({ deep })).toEqual([['Deep', '(too large or too deeply nested to show)']]);
 });
