@@ -73,7 +73,7 @@ const SIZES = [SMALLEST_SIZE, 25, 50, 100];
 export function toPageView(list: ShownList, listed: ListedPage, requested: number): ListView {
   const hrefOf = (params: PageParams) => toHref(list.path, { ...params, back: list.back });
   const notice = toPageNotice(listed, requested, hrefOf);
-  const isWhole = listed.page === 1 && !listed.hasNext;
+  const isWhole = listed.page === 1 && listed.next === undefined;
   return {
     ...toCommonView(list, listed, ''),
     rows: toLinkedRows(list, listed.items),
@@ -163,17 +163,17 @@ function toPageNotice(
 }
 
 function toPagination(
-  { page, limit, items, hasNext }: ListedPage,
+  { page, limit, items, next }: ListedPage,
   hrefOf: (params: PageParams) => string,
   defaultLimit: number,
 ): Pagination {
-  const isWhole = page === 1 && !hasNext;
+  const isWhole = page === 1 && next === undefined;
   const isShort = items.length === 0 || (isWhole && items.length <= SMALLEST_SIZE);
   const sizes = isShort ? [] : [...new Set([...SIZES, defaultLimit, limit])];
   return {
     page,
     ...(page > 1 && { first: hrefOf({ limit, page: 1 }), previous: hrefOf({ limit, page: page - 1 }) }),
-    ...(hasNext && { next: hrefOf({ limit, page: page + 1 }) }),
+    ...(next !== undefined && { next: hrefOf({ limit, page: page + 1 }) }),
     sizes: sizes
       .toSorted((a, b) => a - b)
       .map((size) => ({

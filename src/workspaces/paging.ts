@@ -5,20 +5,6 @@ import type { ApiClient, ListRequest, ReadPage } from './api-client.ts';
 import type { Cursors, PageStart } from './cursors.ts';
 import { isExpiredCursor, ServiceStatusError, toUnreadableResponse } from './service-errors.ts';
 
-/** The page to show: the requested one, the last one, or the furthest one within the limits. */
-export interface ListedPage {
-  readonly items: readonly unknown[];
-  readonly page: number;
-  readonly limit: number;
-  /** Number of items on the pages before this one. */
-  readonly before: number;
-  readonly hasNext: boolean;
-  /**
-   * `last`: the list ends before the requested page. `furthest`: that page takes more requests than allowed.
-   */
-  readonly reached: 'requested' | 'last' | 'furthest';
-}
-
 /** A page and its position in the list. */
 export interface PositionedPage {
   /** Counted from 1. */
@@ -28,6 +14,15 @@ export interface PositionedPage {
   readonly before: number;
   /** Absent on the last page. */
   readonly next?: PageStart;
+}
+
+/** The page to show: the requested one, the last one, or the furthest one within the limits. */
+export interface ListedPage extends PositionedPage {
+  readonly limit: number;
+  /**
+   * `last`: the list ends before the requested page. `furthest`: that page takes more requests than allowed.
+   */
+  readonly reached: 'requested' | 'last' | 'furthest';
 }
 
 /** What `seek` looks for in a list. */
@@ -80,7 +75,14 @@ export function createPaging(deps: {
     isLast: (page: PositionedPage) => boolean,
     found: PageStart[],
   ): Promise<PositionedPage> => {
-    const readPositioned = createReadPositioned(read, start);
+    const refuseLoop = createLoopGuard();
+    const readPositioned = async ({ page, cursor, before }: PageStart): Promise<PositionedPage> => {
+      const { items, next } = await read(cursor);
+      refuseLoop(next);
+      const following = { page: page + 1, cursor: next, before: before + items.length };
+      return { page, items, before, ...(next !== undefined && { next: following }) };
+    };
+    refuseLoop(start.cursor);
     const stopAt = now() + MAX_MS;
     let at = await readPositioned(start);
     for (let requests = 1; ; requests += 1) {
@@ -125,16 +127,8 @@ export function createPaging(deps: {
     seek,
     async readPage(list: ListRequest, page: number): Promise<ListedPage> {
       const shown = await seek(list, { page, start: () => (at) => at.page >= page });
-      const hasNext = shown.next !== undefined;
-      const early = hasNext ? 'furthest' : 'last';
-      return {
-        items: shown.items,
-        page: shown.page,
-        limit: list.limit,
-        before: shown.before,
-        hasNext,
-        reached: shown.page === page ? 'requested' : early,
-      };
+      const early = shown.next === undefined ? 'last' : 'furthest';
+      return { ...shown, limit: list.limit, reached: shown.page === page ? 'requested' : early };
     },
   };
 }
@@ -150,20 +144,6 @@ export function createLoopGuard(): (cursor: string | undefined) => void {
     const digest = createHash('sha256').update(cursor).digest('base64url');
     if (seen.has(digest)) throw toUnreadableResponse('the list leads back to an earlier page');
     seen.add(digest);
-  };
-}
-
-function createReadPositioned(
-  read: ReadPage,
-  first: PageStart,
-): (start: PageStart) => Promise<PositionedPage> {
-  const refuseLoop = createLoopGuard();
-  refuseLoop(first.cursor);
-  return async ({ page, cursor, before }) => {
-    const { items, next } = await read(cursor);
-    refuseLoop(next);
-    const following = { page: page + 1, cursor: next, before: before + items.length };
-    return { page, items, before, ...(next !== undefined && { next: following }) };
   };
 }
 

@@ -49,7 +49,8 @@ export function createExportsRouter(deps: {
   };
 
   const sendExport = async (req: Request, res: Response, format: ExportFormat, list: ExportedList) => {
-    const fileName = `${list.name}-${toDay(now())}.${format.extension}`;
+    const day = new Date(now()).toISOString().slice(0, 10);
+    const fileName = `${list.name}-${day}.${format.extension}`;
     if (req.method === 'HEAD') {
       writeExportHead(res, format, fileName);
       res.end();
@@ -87,11 +88,6 @@ function frameErrorPages(res: Response, list: ListPaths): void {
   });
   // Sign-in returns to the list: returning to a download would leave the tab at the service.
   setReturnPath(res, list.path);
-}
-
-/** In UTC, as in `2026-11-22`. */
-function toDay(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
 }
 
 const MAX_FILE_NAME_LENGTH = 64;

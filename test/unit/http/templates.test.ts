@@ -12,7 +12,7 @@ const listed: ListedPage = {
   page: 2,
   limit: 25,
   before: 25,
-  hasNext: true,
+  next: { page: 3, cursor: 'x', before: 50 },
   reached: 'furthest',
 };
 const pages = {
@@ -100,7 +100,7 @@ test('A link leads past the items of a list to its pages, where it has some', ()
   expect(pages.workspaces).toContain('id="pages" tabindex="-1"');
   const whole = render(
     'workspaces',
-    toWorkspacesView({ ...listed, page: 1, hasNext: false, reached: 'requested' }, 1, 25),
+    toWorkspacesView({ items: listed.items, page: 1, limit: 25, before: 0, reached: 'requested' }, 1, 25),
   );
   expect(whole).not.toContain('#pages');
 });

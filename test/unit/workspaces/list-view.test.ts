@@ -3,8 +3,9 @@ import { toPageView, toSearchView } from '../../../src/workspaces/list-view.ts';
 import type { ListedPage } from '../../../src/workspaces/paging.ts';
 import { workspaces } from '../../app/workspaces/small-service.ts';
 
-const LISTED = { items: [1], page: 2, limit: 30, before: 30, hasNext: true, reached: 'requested' as const };
-const ONLY_PAGE = { ...LISTED, page: 1, before: 0, hasNext: false };
+const ONLY_PAGE = { items: [1], page: 1, limit: 30, before: 0, reached: 'requested' as const };
+const NEXT = { page: 3, cursor: 'x', before: 60 };
+const LISTED = { ...ONLY_PAGE, page: 2, before: 30, next: NEXT };
 
 function viewOf(listed: ListedPage, path = '/workspaces', defaultLimit = 25) {
   const list = { kind: 'workspaces', path, empty: 'Empty', hrefOf: () => undefined, defaultLimit };
@@ -36,7 +37,7 @@ test.each([
   ['no items', { items: [] }, false],
   ['all items on a short page', { items: workspaces(10) }, false],
   ['all items on a longer page', { items: workspaces(11) }, true],
-  ['some items of more', { items: [1], hasNext: true }, true],
+  ['some items of more', { items: [1], next: NEXT }, true],
   ['the last items of more', { items: [1], page: 2 }, true],
 ])('a page with %s offers sizes where they make a difference', (_what, more, offered) => {
   expect(sizesOf({ ...ONLY_PAGE, ...more }).length > 0).toBe(offered);

@@ -8,7 +8,6 @@ function viewOf(items: readonly unknown[], more: Partial<ListedPage> = {}) {
     page: 1,
     limit: 25,
     before: 0,
-    hasNext: false,
     reached: 'requested' as const,
     ...more,
   };
