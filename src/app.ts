@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http';
-import express from 'express';
-import type { Express, Request, Response } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import { HOME } from './oauth/login.ts';
 import { requireSession, requiredSession, signInAgain } from './oauth/require-session.ts';
 import { createAuthRouter } from './oauth/routes.ts';
@@ -9,10 +8,9 @@ import { createGateway } from './gateway/handler.ts';
 import { createErrorPages, pageNotFound, refuseTrace } from './http/error-pages.ts';
 import { refuseEmbedding } from './http/cross-site.ts';
 import { createHealthRouter } from './observability/health.ts';
-import { createOneSpelling } from './http/one-spelling.ts';
 import { createSecurityHeaders } from './http/security-headers.ts';
 import { isAnyMasterFull, servesSessions } from './redis/probe.ts';
-import { toRouteName } from './routes.ts';
+import { refuseUnknownPaths } from './routes.ts';
 import type { Services } from './services.ts';
 import { sessionLogId } from './session/log-id.ts';
 import { endOfSession } from './session/record.ts';
@@ -21,8 +19,8 @@ import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
 /**
- * The Express app: whole by itself, the gateway included, so that it can be tested and mounted anywhere. Its parts in
- * the order in which a request meets them.
+ * The Express app: middleware and routers in the order in which a request meets them. It includes the gateway, so that it is
+ * complete without server.ts.
  */
 export function createApp(
   services: Services,
@@ -33,11 +31,11 @@ export function createApp(
   const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag'); // no page may be kept, and an asset changes with its address
+  app.disable('etag'); // no cache stores a page, and an asset changes with its URL
   app.set('trust proxy', config.trustProxy);
   app.enable('case sensitive routing'); // RFC 3986 §6.2.2.1
-  // What a browser sees is PUBLIC_URL, whatever the last hop before us speaks: or a proxy that is not configured
-  // would make express-session withhold the cookie without a word.
+  // Browsers use PUBLIC_URL, whatever the last hop speaks. Otherwise, behind a proxy that TRUST_PROXY does not count,
+  // express-session would silently withhold the cookie.
   Object.defineProperty(app.request, 'secure', { get: () => https });
 
   const readSession = createSessions({ ...services, prefix: config.redisPrefix });
@@ -51,7 +49,7 @@ export function createApp(
   });
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
-  app.use(createOneSpelling(toRouteName));
+  app.use(refuseUnknownPaths);
   app.use(
     createHealthRouter({
       servesSessions: async () => servesSessions(redis, services.readSession, config.redisPrefix),
@@ -67,7 +65,7 @@ export function createApp(
   });
   app.use('/auth', createAuthRouter(services, readSession));
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
-  /** Pages tell by it whether they are still those of who is signed in. */
+  /** Lets a page notice that another session has replaced its own. */
   const sessionOf = (req: Request) => endOfSession(requiredSession(req).record, config.sessionMaxSeconds);
   app.use(
     createConsoleRouter({

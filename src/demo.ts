@@ -1,23 +1,22 @@
 import { randomBytes } from 'node:crypto';
+import type { Env } from './config/env.ts';
 import { loadConfig, withPort } from './config/load.ts';
+import { parseRedisUrl } from './config/redis-url.ts';
+import { bindPort } from './http/listening.ts';
 import { loadProcessSettings, type LocalServiceConfig } from './local-service/config.ts';
 import { createLocalService, serve } from './local-service/local-service.ts';
-import { bindPort } from './http/listening.ts';
-import type { BoundPort } from './http/listening.ts';
-import type { Env } from './config/env.ts';
 import { createLog, type Logger } from './observability/logger.ts';
 import { startMetricsServer } from './observability/metrics-server.ts';
 import { exitCodeOf, untilSignal } from './process.ts';
-import { startPrivateRedis } from './redis/private-redis.ts';
-import { parseRedisUrl } from './config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from './redis/client.ts';
+import { startPrivateRedis } from './redis/private-redis.ts';
 import { startServer } from './server.ts';
 import { createServices } from './services.ts';
 
 const DRAIN_MS = 2_000;
-const LOOK_FOR_PARENT_MS = 500;
+const PARENT_CHECK_MS = 500;
 
-/** A private Redis, the local service and Cloakroom wired to it, in one process, until `ended`. */
+/** Runs a private Redis, the local service and Cloakroom in one process, until `ended`. */
 async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config: local, ...settings } = loadProcessSettings(env);
   const log = createLog(env['LOG_LEVEL'] ? settings.logLevel : 'warn');
@@ -25,13 +24,18 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   await using privateRedis = settings.redisUrl === undefined ? await startPrivateRedis() : null;
   const redisUrl = settings.redisUrl ?? privateRedis?.url ?? '';
 
-  const loaded = loadConfig(wire(env, local, servicePort, redisUrl));
-  await using appPort = await bindPort(loaded.host, loaded.port);
-  const config = withPort(loaded, appPort.port);
+  const loaded = loadConfig(cloakroomEnv(env, local, servicePort.url, redisUrl));
+  await using port = await bindPort(loaded.host, loaded.port);
+  const config = withPort(loaded, port.port);
+  const redirectUris = env['LOCAL_SERVICE_REDIRECT_URIS']
+    ? local.redirectUris
+    : [`${config.publicOrigin}/auth/callback`];
 
-  await using serviceRedis = await connect(redisUrl, log);
-  const service = createLocalService(registering(local, env, config.publicOrigin), serviceRedis.client, log);
-  await using _service = await serve(service, servicePort);
+  await using redis = await connectRedis(redisUrl, log);
+  await using _service = await serve(
+    createLocalService({ ...local, redirectUris }, redis.client, log),
+    servicePort,
+  );
   await using services = createServices(config, log);
   await using metrics =
     services.metrics &&
@@ -39,33 +43,33 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
       services.metrics.registry,
       await bindPort(config.host, config.metricsPort, 'METRICS_'),
     ));
-  if (metrics !== null) log.info({ url: metrics.url }, 'metrics are served');
-  const running = await startServer(services, appPort);
+  if (metrics !== null) log.info({ url: metrics.url }, 'metrics listening');
+  const server = await startServer(services, port);
   try {
     await redisReady(services.redis);
-    const isBehind = new URL(config.publicOrigin).port !== String(appPort.port);
+    const isBehindProxy = new URL(config.publicOrigin).port !== String(port.port);
     console.log(`
   Cloakroom is ready.
 
     Open      ${config.publicOrigin}
     Sign in   demo / demo
-${isBehind ? `\n  Cloakroom itself listens at ${appPort.url}: pass on to it what comes to that address.` : ''}
-  The local service answers at ${config.serviceOrigin}. Ctrl-C ends everything.${
-    local.faults ? `\n  Let its calls go wrong at ${config.serviceOrigin}/_faults.` : ''
+${isBehindProxy ? `\n  Cloakroom listens at ${port.url}: forward requests for the address above to it.` : ''}
+  The local service runs at ${config.serviceOrigin}. Press Ctrl-C to stop everything.${
+    local.faults ? `\n  Make its responses fail at ${config.serviceOrigin}/_faults.` : ''
   }
 `);
     await ended;
   } finally {
-    await running.drain(DRAIN_MS);
+    await server.drain(DRAIN_MS);
   }
 }
 
-/** Cloakroom's own configuration: whatever is set, less what the demo brings itself. */
-function wire(env: Env, local: LocalServiceConfig, servicePort: BoundPort, redisUrl: string): Env {
+/** Cloakroom's environment: the variables that are set, except those that the demo provides. */
+function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, redisUrl: string): Env {
   return {
     ...env,
     NODE_ENV: 'development',
-    SERVICE_URL: servicePort.url,
+    SERVICE_URL: serviceUrl,
     CLIENT_ID: local.clientId,
     CLIENT_SECRET: local.clientSecret,
     CLIENT_SECRET_FILE: undefined,
@@ -77,35 +81,26 @@ function wire(env: Env, local: LocalServiceConfig, servicePort: BoundPort, redis
   };
 }
 
-/** Unless told otherwise the local service knows Cloakroom under the address that it really has. */
-function registering(local: LocalServiceConfig, env: Env, publicOrigin: string): LocalServiceConfig {
-  if (env['LOCAL_SERVICE_REDIRECT_URIS']) return local;
-  return { ...local, redirectUris: [`${publicOrigin}/auth/callback`] };
-}
-
-async function connect(redisUrl: string, log: Logger) {
+async function connectRedis(redisUrl: string, log: Logger) {
   const client = createRedis(parseRedisUrl(redisUrl), log);
   try {
     await redisReady(client);
   } catch (error) {
-    client.disconnect(); // it would go on trying
+    client.disconnect(); // otherwise it would keep trying
     throw error;
   }
   return { client, [Symbol.asyncDispose]: async () => closeRedis(client) };
 }
 
-/**
- * Resolves when whoever started us was killed: a parent that is tells nobody, and its child only finds that it has
- * another one.
- */
+/** Resolves once the parent process was killed, which sends no signal: the process then has another parent. */
 function untilOrphaned(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {
-    const watch = setInterval(() => {
+    const timer = setInterval(() => {
       if (process.ppid === parent) return;
-      clearInterval(watch);
+      clearInterval(timer);
       resolve();
-    }, LOOK_FOR_PARENT_MS).unref();
+    }, PARENT_CHECK_MS).unref();
   });
 }
 

@@ -1,3 +1,6 @@
+import type { RequestHandler } from 'express';
+import { pageNotFound } from './http/error-pages.ts';
+
 type Routes = Readonly<Record<string, readonly string[]>>;
 
 /** Express answers HEAD where it answers GET. */
@@ -22,7 +25,7 @@ const PAGES: Routes = {
 const INSIDE = /^\/workspaces\/[^/]+(?<kind>\/[^/]+?)?(?<format>\.csv|\.ndjson)?$/;
 
 /**
- * All that toRouteName() ever says, and the methods that each of them knows. Tests hold them to the routes of the app and to
+ * Every name that toRouteName() returns, and the methods of the route. Tests compare them with the routes of the app and with
  * openapi.json.
  */
 export const ROUTES: Routes = {
@@ -37,9 +40,8 @@ export const ROUTES: Routes = {
 };
 
 /**
- * Which of the app’s addresses a target is one of: a template such as `/workspaces/{id}`, of which there are few, and `none`
- * where there is no such page. For logs and metrics, and to decide what there is: an address is taken as it is written, with
- * nothing decoded, folded or left out.
+ * The route of a target: a template such as `/workspaces/{id}`, or `none`. Logs, metrics and refuseUnknownPaths() use it. The
+ * path is compared as it is written: nothing is decoded, folded or left out.
  */
 export function toRouteName(target: string): string {
   const path = target.split('?', 1)[0] ?? '';
@@ -51,3 +53,22 @@ export function toRouteName(target: string): string {
   if (kind !== undefined) return `/workspaces/{id}/{kind}${format}`;
   return INSIDE.test(path) ? '/workspaces/{id}' : 'none';
 }
+
+/** Pages that a person may type with a slash too many. */
+const TYPED = /^\/(?:console|workspaces)/;
+
+/**
+ * Responds 404 to each path that is not written exactly like one of the routes. Express alone also accepts a slash at the end, a
+ * fragment and a target in absolute form: a proxy's rule for `/auth/login` or `/readyz` could be bypassed (docs/decisions/0039).
+ * Redirects a page with a slash at its end to the page.
+ */
+export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
+  if (toRouteName(req.url) !== 'none') {
+    next();
+    return;
+  }
+  const path = req.url.replace(/\/(?=\?|$)/, '');
+  const isRead = req.method === 'GET' || req.method === 'HEAD';
+  if (isRead && TYPED.test(toRouteName(path))) res.redirect(308, req.baseUrl + path);
+  else pageNotFound(req, res, next);
+};

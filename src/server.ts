@@ -5,7 +5,7 @@ import { createGateway } from './gateway/handler.ts';
 import { HttpServer } from './http/http-server.ts';
 import type { BoundPort } from './http/listening.ts';
 import { sendProblem } from './http/problem.ts';
-import { judgeFraming } from './http/request-framing.ts';
+import { checkFraming } from './http/request-framing.ts';
 import { toStrictTransport } from './http/security-headers.ts';
 import type { Services } from './services.ts';
 
@@ -66,7 +66,7 @@ export async function startServer(
       return;
     }
     const refusal =
-      judgeFraming(req) ?? (NAMES_A_PATH.test(target) ? null : new AppError('bad_request_target'));
+      checkFraming(req) ?? (NAMES_A_PATH.test(target) ? null : new AppError('bad_request_target'));
     if (refusal !== null) {
       accessLog.track(req, res, target);
       sendProblem(res.setHeaders(strictTransport), refusal);

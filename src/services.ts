@@ -108,7 +108,7 @@ export function createServices(
       connections: config.serviceConnections,
     }),
     assets,
-    render: createRender({ asset: assets.address }),
+    render: createRender({ asset: assets.url }),
     metrics,
     secrets,
     async useSecrets(replaced) {

@@ -1,14 +1,14 @@
 import type { Config } from '../config/load.ts';
 import { AppError } from '../errors.ts';
 import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
-import { judgeFraming } from '../http/request-framing.ts';
+import { checkFraming } from '../http/request-framing.ts';
 import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
 import { BodyTooLargeError } from './request-body.ts';
 
 /** Checks all of a request's head that needs no session, in the order of contract section 4. Throws the problem. */
 export function checkHead({ req, target }: ApiRequest, config: Config): void {
-  const framingProblem = judgeFraming(req);
+  const framingProblem = checkFraming(req);
   if (framingProblem !== null) throw framingProblem;
   const { method = '', headers } = req;
   if (method === 'TRACE')

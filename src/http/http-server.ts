@@ -32,7 +32,7 @@ export class HttpServer {
 
   constructor({ log, limits = {}, lingerMs, silenceMs, ...options }: HttpServerOptions) {
     this.#log = log;
-    // judgeFraming() checks the Host header and counts header fields, and closes the connection (request-framing.ts).
+    // checkFraming() checks the Host header and counts header fields, and closes the connection (request-framing.ts).
     this.server = createServer({ ...limits, requireHostHeader: false });
     this.server.maxHeadersCount = 0;
     this.#shutdown = new Shutdown(this.server, this.#connections, options);
@@ -93,7 +93,7 @@ export class HttpServer {
       req.once('resume', () => !res.headersSent && res.writeContinue());
       this.server.emit('request', req, res);
     });
-    // judgeFraming() refuses another expectation.
+    // checkFraming() refuses another expectation.
     this.server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) =>
       this.server.emit('request', req, res),
     );

@@ -2,43 +2,31 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
 
 /**
- * Node 20 drops header pairs past about 1,000, a `Content-Length` among them (CVE-2026-58044): the server takes the
- * parser's limit off and this one holds instead, counted on what came.
+ * Node 20 drops header pairs past about 1,000, a `Content-Length` among them (CVE-2026-58044). The server switches the
+ * parser's own limit off, and this one counts the raw headers.
  */
-const MOST_HEADER_FIELDS = 100;
-/** No blank, no comma, nothing that begins a path or a user: whatever else a host may be is not ours to judge. */
+const MAX_HEADER_FIELDS = 100;
+/** No blank, no comma, nothing that begins a path or a user. Whether the host exists is not checked. */
 const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 
-/** Two recipients may read such a request in two ways. */
-function badRequest(detail: string): AppError {
-  return new AppError('bad_request', { detail });
-}
-
-/** RFC 9110 §10.1.1. Node would send a 417 itself, and keep the connection open. */
-function judgeExpectation({ headers, httpVersion }: IncomingMessage): AppError | null {
-  const { expect } = headers;
-  if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue') return null;
-  return new AppError('expectation_failed');
-}
-
 /**
- * Judges how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Returns the
- * error to send, which closes the connection: the end of such a request is uncertain.
+ * Checks how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Returns the error
+ * to send. It closes the connection, since two recipients may disagree on where such a request ends.
  */
-export function judgeFraming(req: IncomingMessage): AppError | null {
+export function checkFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;
-  if (rawHeaders.length / 2 > MOST_HEADER_FIELDS)
-    return new AppError('too_many_headers', { detail: `At most ${MOST_HEADER_FIELDS} are accepted.` });
+  if (rawHeaders.length / 2 > MAX_HEADER_FIELDS)
+    return new AppError('too_many_headers', { detail: `At most ${MAX_HEADER_FIELDS} are accepted.` });
   if (httpVersion === '0.9') return badRequest('The request line names no version.');
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return new AppError('http_version_not_supported');
   const encoding = req.headers['transfer-encoding'];
   if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked'))
     return badRequest('Its Transfer-Encoding must be chunked, and nothing else.');
-  return judgeHost(rawHeaders, httpVersion) ?? judgeExpectation(req);
+  return checkHost(rawHeaders, httpVersion) ?? checkExpectation(req);
 }
 
-/** Counted on what came: `req.headers` shows only the first of several. */
-function judgeHost(rawHeaders: readonly string[], httpVersion: string): AppError | null {
+/** Reads the raw headers: `req.headers` shows only the first of several. */
+function checkHost(rawHeaders: readonly string[], httpVersion: string): AppError | null {
   let host: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
@@ -47,5 +35,16 @@ function judgeHost(rawHeaders: readonly string[], httpVersion: string): AppError
     host = rawHeaders[index + 1] ?? '';
   }
   if (host === undefined) return httpVersion === '1.0' ? null : badRequest('It names no host.');
-  return HOST.test(host) ? null : badRequest('Its Host is no host.');
+  return HOST.test(host) ? null : badRequest('Its Host is not a host.');
+}
+
+/** RFC 9110 §10.1.1. Node would send a 417 itself, and keep the connection open. */
+function checkExpectation({ headers, httpVersion }: IncomingMessage): AppError | null {
+  const { expect } = headers;
+  if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue') return null;
+  return new AppError('expectation_failed');
+}
+
+function badRequest(detail: string): AppError {
+  return new AppError('bad_request', { detail });
 }

@@ -1,13 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 
-/** Renders the template `views/{name}.eta`; every value is HTML-escaped. Throws where the template does. */
+/** Renders the template `views/{name}.eta`, and HTML-escapes every value. Throws where the template throws. */
 export type Render = (name: string, data: object) => string;
 
-/**
- * Templates under `views/`, compiled once and kept. The folder has the same place beside `src` and `dist`. `shared` is what
- * each of them has beside its own data.
- */
+/** Compiles each template once. `shared` is data of every template. `views` stands beside both `src` and `dist`. */
 export function createRender(shared: object = {}): Render {
   const views = fileURLToPath(new URL('../../views', import.meta.url));
   const eta = new Eta({ views, cache: true, autoEscape: true });

@@ -17,7 +17,7 @@ const demo = async (env = {}) =>
 
 async function addresses(program: Program): Promise<[app: string, service: string]> {
   const [, app = ''] = await program.prints(/Open\s+(\S+)/);
-  const [, service = ''] = await program.prints(/local service answers at (\S+?)\.?\s/);
+  const [, service = ''] = await program.prints(/local service runs at (\S+?)\.?\s/);
   return [app, service];
 }
 
@@ -41,7 +41,7 @@ describe('the demo', () => {
     const [app, service] = await addresses(program);
     await program.prints(/demo \/ demo/);
     await program.prints(/Ctrl-C/);
-    expect(program.lines().join()).not.toContain('itself listens');
+    expect(program.lines().join()).not.toContain('Cloakroom listens');
     expect(await (await fetch(`${app}/readyz`)).json()).toEqual({ status: 'ready' });
     expect((await fetch(`${service}/healthz`)).status).toBe(200);
     expect(await program.leftovers()).not.toEqual([]);
@@ -53,13 +53,13 @@ describe('the demo', () => {
 
   test('says where it listens, where it is to be opened at another address', async () => {
     await using program = await demo({ PUBLIC_URL: 'http://localhost:5173' });
-    const [, url = ''] = await program.prints(/itself listens at (\S+):\s/);
+    const [, url = ''] = await program.prints(/Cloakroom listens at (\S+):\s/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
   test('says where calls are let go wrong, where that is switched on', async () => {
     await using program = await demo({ LOCAL_SERVICE_FAULTS: 'true' });
-    const [, faults = ''] = await program.prints(/go wrong at (\S+?)\.\s/);
+    const [, faults = ''] = await program.prints(/fail at (\S+?)\.\s/);
     expect(await (await fetch(faults)).json()).toEqual({ faults: [] });
   });
 

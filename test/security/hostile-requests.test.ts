@@ -151,7 +151,7 @@ test('Nobody reads files with it', async () => {
   for (const up of ['..%2f', '..%5c', '%2e%2e%2f', '..%252f']) {
     for (const folder of [
       '/assets/',
-      testApp.services.assets.address('favicon.svg').replace('favicon.svg', ''),
+      testApp.services.assets.url('favicon.svg').replace('favicon.svg', ''),
     ]) {
       const answer = await send(`${folder}${up}${up}package.json`);
       expect(answer.status).not.toBe(200);

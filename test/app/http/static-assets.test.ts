@@ -24,7 +24,7 @@ describe('A folder', () => {
   afterEach(async () => rm(folder, { recursive: true }));
 
   const write = async (file: string, content: string) => writeFile(join(folder, file), content);
-  const addressOfA = () => createAssets(folder).address('a.js');
+  const addressOfA = () => createAssets(folder).url('a.js');
 
   test('has the same addresses wherever it stands', () => {
     const address = addressOfA();
@@ -48,10 +48,10 @@ describe('A folder', () => {
     await write('a.js', 'another version');
     await rm(join(folder, 'inside'), { recursive: true });
     const app = express().use(assets.serve);
-    expect((await request(app).get(assets.address('a.js')).expect(200)).text).toBe(
+    expect((await request(app).get(assets.url('a.js')).expect(200)).text).toBe(
       "import '../../platform/inside/b.js';",
     );
-    expect((await request(app).get(assets.address('inside/b.js')).expect(200)).text).toBe('b();');
+    expect((await request(app).get(assets.url('inside/b.js')).expect(200)).text).toBe('b();');
   });
 
   test('keeps hidden files to itself', async () => {
@@ -61,14 +61,14 @@ describe('A folder', () => {
     const assets = createAssets(folder);
     const app = express().use(assets.serve);
     for (const file of ['.a.js.swp', '.git/config']) {
-      expect(() => assets.address(file)).toThrow('There is no asset');
+      expect(() => assets.url(file)).toThrow('There is no asset');
       await request(app).get(`/assets/${file}`).expect(404);
     }
   });
 
   test('has no address for a file that it does not hold', () => {
     for (const file of ['b.js', '../a.js', '/a.js', 'inside', 'constructor'])
-      expect(() => createAssets(folder).address(file)).toThrow(`There is no asset ${file}`);
+      expect(() => createAssets(folder).url(file)).toThrow(`There is no asset ${file}`);
   });
 });
 
@@ -87,7 +87,7 @@ describe('Cloakroom', () => {
     ['favicon.svg', 'image/svg+xml'],
     ['openapi.json', 'application/json; charset=utf-8'],
   ])('gives %s as what it is, to be kept for good', async (file, type) => {
-    const answer = await fetch(testApp.origin + testApp.services.assets.address(file));
+    const answer = await fetch(testApp.origin + testApp.services.assets.url(file));
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': type,
@@ -107,7 +107,7 @@ describe('Cloakroom', () => {
   });
 
   test('lets nobody keep that it has no such file', async () => {
-    const ours = testApp.services.assets.address('cloakroom.css').replace('cloakroom.css', '');
+    const ours = testApp.services.assets.url('cloakroom.css').replace('cloakroom.css', '');
     for (const path of [
       ours,
       `${ours}nowhere.js`,
@@ -133,16 +133,14 @@ describe('Cloakroom', () => {
   ])(
     'gives a file whole to who asks for %s: no refusal could be kept in its place',
     async (_what, headers) => {
-      const answer = await open(testApp.services.assets.address('cloakroom.css')).set(headers).expect(200);
+      const answer = await open(testApp.services.assets.url('cloakroom.css')).set(headers).expect(200);
       expect(answer.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
     },
   );
 
   test('tells of a file without it', async () => {
-    const { headers } = await open(testApp.services.assets.address('cloakroom.css'));
-    const head = await request(testApp.origin)
-      .head(testApp.services.assets.address('cloakroom.css'))
-      .expect(200);
+    const { headers } = await open(testApp.services.assets.url('cloakroom.css'));
+    const head = await request(testApp.origin).head(testApp.services.assets.url('cloakroom.css')).expect(200);
     expect(head.headers).toMatchObject({
       'cache-control': FOR_GOOD,
       'content-length': headers['content-length'],
@@ -151,7 +149,7 @@ describe('Cloakroom', () => {
 
   test('takes nothing in a file’s place', async () => {
     const answer = await request(testApp.origin)
-      .post(testApp.services.assets.address('cloakroom.css'))
+      .post(testApp.services.assets.url('cloakroom.css'))
       .expect(404);
     expect(answer.headers['cache-control']).toBe('no-store');
   });

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { judgeFraming } from '../../../src/http/request-framing.ts';
+import { checkFraming } from '../../../src/http/request-framing.ts';
 
 /** A request as Node's parser hands it on. test/app/gateway/framing.test.ts sends them over the wire. */
 function judge(httpVersion: string, ...fields: [name: string, value: string][]) {
   const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
-  return judgeFraming({ httpVersion, headers, rawHeaders: fields.flat() } as unknown as IncomingMessage);
+  return checkFraming({ httpVersion, headers, rawHeaders: fields.flat() } as unknown as IncomingMessage);
 }
 
 const HOST: [string, string] = ['Host', 'x'];
