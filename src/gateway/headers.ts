@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { RequestContext } from '../http/request-context.ts';
-import { createRecentValues, type RecentValues } from '../recent-values.ts';
 
 /** Names and values in turn, as Node and undici keep them. */
 export type RawHeaders = readonly string[];
@@ -171,7 +171,7 @@ function toPlainName(name: string): string {
 
 /** Caches the results of a rule: requests have the same few names again and again. */
 function createNameRule(rule: (plain: string, name: string) => boolean): (name: string) => boolean {
-  const results = createRecentValues<string, boolean>(500);
+  const results = new LRUCache<string, boolean>({ max: 500 });
   return (name) => {
     const known = results.get(name);
     if (known !== undefined) return known;
@@ -199,8 +199,8 @@ const DEFAULT_CACHE_CONTROL = 'private, no-cache';
 const UNREADABLE_CACHE_CONTROL = 'private, no-store';
 
 /** A service sends few different fields. Parsing each again takes 4 % of a request's CPU time. */
-const cacheControls = createRecentValues<string, string>(64);
-const varies = createRecentValues<string, string>(64);
+const cacheControls = new LRUCache<string, string>({ max: 64 });
+const varies = new LRUCache<string, string>({ max: 64 });
 
 /**
  * Returns the `Cache-Control` of a response to one user. The service may rely on `Authorization` to keep it out of shared
@@ -249,11 +249,7 @@ function withCookie(list: string): string {
   return [...names.filter((name) => name !== '' && name.toLowerCase() !== 'cookie'), 'Cookie'].join(', ');
 }
 
-function cached(
-  cache: RecentValues<string, string>,
-  list: string,
-  compute: (list: string) => string,
-): string {
+function cached(cache: LRUCache<string, string>, list: string, compute: (list: string) => string): string {
   const known = cache.get(list);
   if (known !== undefined) return known;
   const value = compute(list);

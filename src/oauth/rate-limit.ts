@@ -2,13 +2,13 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit, type RateLimitInfo, type Store } from 'express-rate-limit';
 import { RedisStore, type RedisReply } from 'rate-limit-redis';
+import { LRUCache } from 'lru-cache';
 import type { Config, Secrets } from '../config/load.ts';
 import { derive, type Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
 import { clientAddress, requestId } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
 import { settlesWithin } from '../promises.ts';
-import { createRecentValues } from '../recent-values.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 const WINDOW_MS = 600_000;
@@ -124,7 +124,7 @@ export function createLocalCounts({
   readonly windowMs: number;
   readonly now: () => number;
 }) {
-  const counts = createRecentValues<string, { hits: number; readonly endsAt: number }>(MAX_LOCAL_COUNTS);
+  const counts = new LRUCache<string, { hits: number; readonly endsAt: number }>({ max: MAX_LOCAL_COUNTS });
   return {
     increment(key: string) {
       const at = now();

@@ -2,8 +2,8 @@ import { hkdfSync } from 'node:crypto';
 import { parse, serialize } from 'cookie';
 import type { SerializeOptions } from 'cookie';
 import { sign, unsign } from 'cookie-signature';
+import { LRUCache } from 'lru-cache';
 import { derive, type Reloadable } from '../config/reloadable.ts';
-import { createRecentValues } from '../recent-values.ts';
 
 /** A session cookie that we have signed. */
 export interface ReadCookie {
@@ -48,7 +48,7 @@ export function createSessionCookie(options: {
   const name = options.https ? '__Host-Http-cloakroom' : 'cloakroom';
   const attributes = { path: '/', httpOnly: true, secure: options.https, sameSite: options.sameSite };
   const secrets = derive(options.sessionKeys, (keys) => keys.map(signingSecret));
-  const headers = derive(secrets, () => createRecentValues<string, ReadCookie>(MOST_REMEMBERED));
+  const headers = derive(secrets, () => new LRUCache<string, ReadCookie>({ max: MOST_REMEMBERED }));
 
   const readAnew = (header: string): ReadCookie | null => {
     const value = parse(header)[name];

@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { derive } from '../config/reloadable.ts';
 import type { Logger } from '../observability/logger.ts';
-import { createRecentValues } from '../recent-values.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { parseRecord } from './record.ts';
 import type { Session } from './record.ts';
@@ -40,7 +40,10 @@ export function createDecryptedRecords(
   toKey: (id: string) => string,
   log: Logger,
 ): DecryptedRecords {
-  const sessions = derive(encryption.keyring, () => createRecentValues<string, Remembered>(MOST_REMEMBERED));
+  const sessions = derive(
+    encryption.keyring,
+    () => new LRUCache<string, Remembered>({ max: MOST_REMEMBERED }),
+  );
 
   const open = (
     encrypted: string,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createRecentValues } from '../recent-values.ts';
+import { LRUCache } from 'lru-cache';
 
 const MOST_REMEMBERED = 10_000;
-const remembered = createRecentValues<string, string>(MOST_REMEMBERED);
+const remembered = new LRUCache<string, string>({ max: MOST_REMEMBERED });
 
 /**
  * What logs call a session, the same in every process and under every session key. Of an id of 256 random bits it tells
