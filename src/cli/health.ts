@@ -1,24 +1,25 @@
 import { get } from 'node:http';
 
-// For the container's HEALTHCHECK: exit code 0 if `GET /healthz` is 200 where Cloakroom listens, or at the origin that is given.
-// It is started every few seconds, so that it loads nothing else.
+// For the container's HEALTHCHECK: exits with 0 if `GET /healthz` is 200, at the origin in the argument or where Cloakroom listens.
+// It imports no module of Cloakroom, because it starts every few seconds.
 
-/** Less than the HEALTHCHECK's own, which would kill it without a word. */
-const WITHIN_MS = 4_000;
+/** Less than the timeout of the HEALTHCHECK, which kills without a message. */
+const TIMEOUT_MS = 4_000;
 
 const [origin = ownOrigin()] = process.argv.slice(2);
+const url = `${origin}/healthz`;
 
-get(`${origin}/healthz`, { agent: false, signal: AbortSignal.timeout(WITHIN_MS) }, (answer) => {
-  answer.resume();
-  if (answer.statusCode === 200) return;
-  console.error(`${origin}/healthz answers ${answer.statusCode}`);
+get(url, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (response) => {
+  response.resume();
+  if (response.statusCode === 200) return;
+  console.error(`${url} responds with ${response.statusCode}`);
   process.exitCode = 1;
 }).on('error', (error) => {
-  console.error(`${origin}/healthz does not answer: ${error.message}`);
+  console.error(`${url} does not respond: ${error.message}`);
   process.exitCode = 1;
 });
 
-/** From HOST and PORT as the server reads them; one that listens everywhere is asked on this very machine. */
+/** From HOST and PORT as the server reads them. A server on every address is asked on the loopback address. */
 function ownOrigin(): string {
   const host = process.env['HOST'] || '127.0.0.1';
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;

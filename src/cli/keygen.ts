@@ -1,4 +1,4 @@
 import { randomBytes } from 'node:crypto';
 
-// One key as SESSION_KEYS takes it, and nothing else: the output may go straight into a file.
+// Prints one session key and nothing else, so that the output can go straight into a file.
 process.stdout.write(`${randomBytes(32).toString('base64url')}\n`);

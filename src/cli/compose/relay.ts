@@ -2,31 +2,30 @@ import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { pipeline } from 'node:stream';
 
-// For the demo in containers: what comes to a port of the loopback interface goes on to another host.
+// For the demo in containers: forwards a port of the loopback interface to another host.
 //   relay.js 4000 local-service:4000
 
-const LOOK_EVERY_MS = 250;
-/** What is told to start while the app is away can't, and Docker doesn't try twice: whoever restarts the app has it back by then. */
+const CHECK_EVERY_MS = 250;
+/** Docker restarts the relay once, and fails while the app has no network: by then the app runs again. */
 const APP_STARTS_WITHIN_MS = 5_000;
 
-const [port = '', to = ''] = process.argv.slice(2);
-const target = new URL(`tcp://${to}`);
+const [port = '', target = ''] = process.argv.slice(2);
+const { hostname, port: targetPort } = new URL(`tcp://${target}`);
 
-createServer((near) => {
-  const far = connect(Number(target.port), target.hostname);
-  // Whichever side breaks off takes the other along: it hears of it as it would without us.
-  pipeline(near, far, near, () => {});
-}).listen(Number(port), '127.0.0.1', () => console.log(`${port} leads to ${to}`));
+createServer((client) => {
+  // When one side closes or fails, pipeline ends the other one.
+  pipeline(client, connect(Number(targetPort), hostname), client, () => {});
+}).listen(Number(port), '127.0.0.1', () => console.log(`${port} leads to ${target}`));
 
-// Its network is that of the app's container. When that one starts again it has another, and ours is left with nothing but itself: then
-// we end, so that whoever started us does so again, in the new one.
+// The relay shares the network of the app's container. When that container restarts it gets a new network, and the relay is left with
+// the loopback interface alone. It exits, so that Docker restarts it in the new network.
 if (hasNetwork()) {
-  const looking = setInterval(() => {
+  const timer = setInterval(() => {
     if (hasNetwork()) return;
-    clearInterval(looking);
+    clearInterval(timer);
     console.error('The network is gone.');
     setTimeout(() => process.exit(1), APP_STARTS_WITHIN_MS);
-  }, LOOK_EVERY_MS);
+  }, CHECK_EVERY_MS);
 }
 
 function hasNetwork(): boolean {

@@ -1,37 +1,36 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-// For deploy/compose.scaled.yml: waits until all of these can serve, so that the balancer begins with what it can use. After so many
-// seconds it waits no longer: a balancer before processes that say what they miss is better than none.
+// For deploy/compose.scaled.yml: waits until every process is ready, so that the load balancer starts with all of them. After the
+// timeout it exits all the same: the load balancer can start with the processes that are ready.
 //   until-ready.js SECONDS HOST:PORT …
 
-const ASK_EVERY_MS = 250;
-/** For one answer. */
-const WITHIN_MS = 3_000;
+const POLL_EVERY_MS = 250;
+const RESPONSE_TIMEOUT_MS = 3_000;
 
 const [seconds = '', ...hosts] = process.argv.slice(2);
-const over = AbortSignal.timeout(Number(seconds) * 1_000);
+const timeout = AbortSignal.timeout(Number(seconds) * 1_000);
 
-/** Resolves with true once it can; with false where the time is over. */
+/** Resolves with whether it was ready before the timeout. */
 async function untilReady(host: string): Promise<boolean> {
-  while (!over.aborted) {
+  while (!timeout.aborted) {
     if (await isReady(host)) return true;
-    await delay(ASK_EVERY_MS, undefined, { signal: over }).catch(() => {});
+    await delay(POLL_EVERY_MS, undefined, { signal: timeout }).catch(() => {});
   }
   return false;
 }
 
 async function isReady(host: string): Promise<boolean> {
   try {
-    const signal = AbortSignal.any([over, AbortSignal.timeout(WITHIN_MS)]);
-    const answer = await fetch(`http://${host}/readyz`, { signal });
-    await answer.body?.cancel();
-    return answer.status === 200;
+    const signal = AbortSignal.any([timeout, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]);
+    const response = await fetch(`http://${host}/readyz`, { signal });
+    await response.body?.cancel();
+    return response.status === 200;
   } catch {
-    return false; // not there yet
+    return false;
   }
 }
 
 const readiness = await Promise.all(hosts.map(untilReady));
 const late = hosts.filter((_host, at) => readiness[at] === false);
 if (late.length > 0) console.error(`Not ready within ${seconds} s: ${late.join(', ')}`);
-process.exit(); // whatever is still open
+process.exit(); // closes idle connections

@@ -3,7 +3,8 @@ import { isMissing, type Env } from '../../config/env.ts';
 import { readConfig, variableNames } from '../../config/load.ts';
 import { fileVariables, isLoopback } from '../../config/schema.ts';
 import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from '../../oauth/refresh/refresh.ts';
-import { ok, problem, runAll, skipped, warning, type Check, type Finding, type Result } from './finding.ts';
+import { ok, problem, runAll, skipped, toFinding, warning } from './finding.ts';
+import type { Check, Finding, Result } from './finding.ts';
 import { checkUnknownVariables } from './unknown-variables.ts';
 
 type Values = ReturnType<typeof readConfig>['values'];
@@ -49,7 +50,7 @@ export function checkConfiguration(settings: Settings, ignoresDotEnv: boolean): 
 function checkVariables({ problems }: Settings, ignoresDotEnv: boolean): Finding[] {
   if (problems.length === 0) {
     const result = ok(`All ${variableNames.length} are valid, or left to their defaults.`);
-    return [{ id: 'variables', title: 'Variables', ...result }];
+    return [toFinding({ id: 'variables', title: 'Variables' }, result)];
   }
   return problems.map((each) => {
     const name = variableOf(each);
@@ -57,7 +58,7 @@ function checkVariables({ problems }: Settings, ignoresDotEnv: boolean): Finding
       ignoresDotEnv && isMissing(each)
         ? `Set ${name} in the environment: production does not read the .env in this folder (NODE_ENV=development does).`
         : `Set ${name} as .env.example explains it.`;
-    return { id: `variable:${name}`, title: name, ...problem(`${each}.`, remedy) };
+    return toFinding({ id: `variable:${name}`, title: name }, problem(`${each}.`, remedy));
   });
 }
 

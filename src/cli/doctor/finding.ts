@@ -46,7 +46,7 @@ export function problem(detail: string, remedy: string): Result {
 }
 
 export function runAll<Subject>(checks: readonly Check<Subject>[], subject: Subject): Finding[] {
-  return checks.map(({ id, title, run }) => ({ id, title, ...run(subject) }));
+  return checks.map((check) => toFinding(check, check.run(subject)));
 }
 
 /** The findings where there is no subject: the first check has this result, and the others are skipped for this reason. */
@@ -55,7 +55,14 @@ export function withoutSubject<Subject>(
   first: Result,
   reason: string,
 ): Finding[] {
-  return checks.map(({ id, title }, at) => ({ id, title, ...(at === 0 ? first : skipped(reason)) }));
+  return checks.map((check, at) => toFinding(check, at === 0 ? first : skipped(reason)));
+}
+
+export function toFinding(
+  { id, title }: Pick<Finding, 'id' | 'title'>,
+  { status, detail, remedy }: Result,
+): Finding {
+  return { id, status, title, detail, remedy };
 }
 
 /** Joins the results that share the worst status; repeats no text. */

@@ -16,14 +16,7 @@ export function toText(findings: readonly Finding[]): string {
 
 /** The report for programs; docs/operations.md documents its format. */
 export function toJson(findings: readonly Finding[]): string {
-  const checks = findings.map(({ id, status, title, detail, remedy }) => ({
-    id,
-    status,
-    title,
-    detail,
-    remedy,
-  }));
-  const json = JSON.stringify({ ok: !hasProblem(findings), checks }, null, 2);
+  const json = JSON.stringify({ ok: !hasProblem(findings), checks: findings }, null, 2);
   // JSON.stringify leaves C1 and format characters as they are; each line feed left is one of its own.
   const escaped = json.replaceAll(UNPRINTABLE, (character) =>
     character === '\n' ? character : character.split('').map(toEscape).join(''),

@@ -110,22 +110,21 @@ async function askService(origin: string, { values, publicOrigin }: Settings): P
   };
 
   const canRefresh = clientId !== undefined && clientSecret !== undefined;
-  const outcomes = await Promise.all([
+  const [ownRefresh, unregisteredRefresh, ownSignIn, unregisteredSignIn] = await Promise.all([
     canRefresh ? refresh(clientId, clientSecret) : null,
     // With an id of its own, so that no failed attempt counts against the app.
     refresh(`cloakroom-doctor-${randomText()}`, randomText()),
     signIn(redirectUri),
     signIn(UNREGISTERED_URI),
   ]);
-  const sent = outcomes.filter((outcome) => outcome !== null);
-  const failure = sent.find((outcome) => outcome instanceof ConnectionError);
-  if (failure !== undefined && sent.every((outcome) => outcome instanceof ConnectionError)) throw failure;
-  const [own, unregistered, ownSignIn, unregisteredSignIn] = outcomes;
+  const isFailure = (outcome: Outcome | null) => outcome === null || outcome instanceof ConnectionError;
+  const all = [ownRefresh, unregisteredRefresh, ownSignIn, unregisteredSignIn];
+  if (unregisteredRefresh instanceof ConnectionError && all.every(isFailure)) throw unregisteredRefresh;
   return {
     origin,
     redirectUri,
-    refresh: own,
-    unregisteredRefresh: unregistered,
+    refresh: ownRefresh,
+    unregisteredRefresh,
     signIn: ownSignIn,
     unregisteredSignIn,
   };

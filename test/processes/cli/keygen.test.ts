@@ -12,13 +12,13 @@ async function keygen(): Promise<string> {
   return stdout;
 }
 
-test('keygen prints a key that the configuration takes, and nothing else', async () => {
+test('keygen prints a key that the configuration accepts, and nothing else', async () => {
   const output = await keygen();
   expect(output).toMatch(/^[\w-]{43}\n$/);
   const config = loadConfig({ ...minimalEnv, SESSION_KEYS: output.trim() });
   expect(config.sessionKeys).toHaveLength(1);
 });
 
-test('keygen prints another key every time', async () => {
+test('keygen prints a new key each time', async () => {
   expect(await keygen()).not.toBe(await keygen());
 });

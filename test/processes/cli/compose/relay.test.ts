@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import { freePort } from '../../../support/fleet/free-port.ts';
 import { startProgram } from '../../../support/programs.ts';
 
-test('what comes to the port goes on to the other host, and its answer comes back', async () => {
+test('the relay forwards requests to the other host and returns its responses', async () => {
   const server = createServer((req, res) => void text(req).then((body) => res.end(`${req.url} ${body}`)));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -19,13 +19,13 @@ test('what comes to the port goes on to the other host, and its answer comes bac
   ]);
   await relay.prints(/leads to/);
   const body = 'long '.repeat(100_000);
-  const answer = await fetch(`http://127.0.0.1:${port}/a`, { method: 'POST', body });
-  expect(await answer.text()).toBe(`/a ${body}`);
+  const response = await fetch(`http://127.0.0.1:${port}/a`, { method: 'POST', body });
+  expect(await response.text()).toBe(`/a ${body}`);
 
   server.closeAllConnections();
   server.close();
   await once(server, 'close');
-  // And it goes on: who comes while nobody is there is only turned away.
+  // While the other host is away, the relay refuses connections and keeps running.
   await expect(fetch(`http://127.0.0.1:${port}/b`)).rejects.toThrow('fetch failed');
   expect(relay.child.exitCode).toBeNull();
 });

@@ -12,19 +12,19 @@ import { eventually } from '../../../support/eventually.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** A folder for secrets, and the program that fills it. */
+/** Creates a folder for secrets; `update` runs the program. */
 async function createFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
   return {
     path: (name: string) => join(folder, name),
     read: async (name: string) => (await readFile(join(folder, name), 'utf8')).trim(),
     names: async () => (await readdir(folder)).toSorted(),
-    async put(env: Env = {}) {
+    async update(env: Env = {}) {
       const child = execFile(process.execPath, ['dist/cli/compose/secrets-volume.js', folder], { env });
-      let words = '';
-      child.stderr?.setEncoding('utf8').on('data', (text: string) => (words += text));
+      let output = '';
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
       const [code] = (await once(child, 'close')) as [number | null];
-      return { code, words };
+      return { code, output };
     },
     [Symbol.asyncDispose]: async () => rm(folder, { recursive: true }),
   };
@@ -32,9 +32,9 @@ async function createFolder() {
 
 const newKey = () => randomBytes(32).toString('base64url');
 
-test('what is missing is made, and only who it is for can read it', async () => {
+test('missing secrets are created, and only their owner can read them', async () => {
   await using folder = await createFolder();
-  expect(await folder.put()).toEqual({ code: 0, words: '' });
+  expect(await folder.update()).toEqual({ code: 0, output: '' });
   expect(await folder.names()).toEqual([
     'client-secret',
     'local-service-redis-url',
@@ -52,25 +52,25 @@ test('what is missing is made, and only who it is for can read it', async () => 
   }
 });
 
-test('what is there stays, and what is given takes its place', async () => {
+test('a secret in the folder stays until another one is given', async () => {
   await using folder = await createFolder();
-  await folder.put();
+  await folder.update();
   const before = { keys: await folder.read('session-keys'), redis: await folder.read('redis-url') };
-  await folder.put();
+  await folder.update();
   expect(await folder.read('session-keys')).toBe(before.keys);
   const keys = `${newKey()},${before.keys}`;
-  await folder.put({ SESSION_KEYS: keys });
+  await folder.update({ SESSION_KEYS: keys });
   expect(await folder.read('session-keys')).toBe(keys);
   expect(await folder.read('redis-url')).toBe(before.redis);
 });
 
-test('a password that was taken away is made anew, and no other', async () => {
+test('a missing password is created again, and the other one stays', async () => {
   await using folder = await createFolder();
-  await folder.put();
+  await folder.update();
   const app = await folder.read('redis-url');
   const localService = await folder.read('local-service-redis-url');
   for (const name of ['redis-url', 'users.acl']) await rm(folder.path(name));
-  await folder.put();
+  await folder.update();
   expect(await folder.read('redis-url')).not.toBe(app);
   expect(await folder.read('local-service-redis-url')).toBe(localService);
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
@@ -82,28 +82,28 @@ test('a password that was taken away is made anew, and no other', async () => {
   }
 });
 
-test('secrets may be given in files', async () => {
+test('secrets can come from files', async () => {
   await using folder = await createFolder();
   await using given = await createFolder();
   const key = newKey();
   await writeFile(given.path('keys'), `${key}\n`);
   await writeFile(given.path('client'), 'a-client-secret\n');
   const env = { SESSION_KEYS_FILE: given.path('keys'), CLIENT_SECRET_FILE: given.path('client') };
-  expect((await folder.put({ CLIENT_ID: 'an-app', ...env })).code).toBe(0);
+  expect((await folder.update({ CLIENT_ID: 'an-app', ...env })).code).toBe(0);
   expect(await folder.read('session-keys')).toBe(key);
   expect(await folder.read('client-secret')).toBe('a-client-secret');
 });
 
-test('an app of the operator’s own is not given the secret of the demo', async () => {
+test('an operator’s own app does not get the secret of the demo', async () => {
   await using folder = await createFolder();
-  expect(await folder.put({ CLIENT_ID: 'an-app' })).toEqual({
+  expect(await folder.update({ CLIENT_ID: 'an-app' })).toEqual({
     code: 1,
-    words: 'CLIENT_SECRET is required where CLIENT_ID is set\n',
+    output: 'CLIENT_SECRET is required where CLIENT_ID is set\n',
   });
   expect(await folder.names()).toEqual([]);
 });
 
-test('everything that is wrong is said at once, without the value of a secret', async () => {
+test('every problem is reported at once, without the value of a secret', async () => {
   await using folder = await createFolder();
   const env = {
     CLIENT_ID: 'an-app',
@@ -111,9 +111,9 @@ test('everything that is wrong is said at once, without the value of a secret', 
     CLIENT_SECRET_FILE: '/nowhere',
     SESSION_KEYS: 'too-short',
   };
-  const { code, words } = await folder.put(env);
+  const { code, output } = await folder.update(env);
   expect(code).toBe(1);
-  expect(words.split('\n')).toEqual([
+  expect(output.split('\n')).toEqual([
     'CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one',
     'SESSION_KEYS has a key (number 1) that is not 32 bytes in base64url: run npm run -s keygen',
     '',
@@ -121,17 +121,17 @@ test('everything that is wrong is said at once, without the value of a secret', 
   expect(await folder.names()).toEqual([]);
 });
 
-test('a write is never half done: a reader finds the secret as it was, or as it is', async () => {
+test('a secret is replaced in one step: a reader finds the old or the new one', async () => {
   await using folder = await createFolder();
-  await folder.put();
+  await folder.update();
   const before = await stat(folder.path('session-keys'));
-  await folder.put({ SESSION_KEYS: newKey() });
-  expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // another file, put in its place
+  await folder.update({ SESSION_KEYS: newKey() });
+  expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // a new file under the old name
 });
 
-test('Redis takes the list of users: the app may work with it, the local service with its own keys, others may only ask whether it is there', async () => {
+test('Redis accepts the ACL file: the app may use all keys, the local service its own, and others may only PING', async () => {
   await using folder = await createFolder();
-  await folder.put();
+  await folder.update();
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
   const { password } = new URL(await folder.read('redis-url'));
 
@@ -164,11 +164,11 @@ test('Redis takes the list of users: the app may work with it, the local service
   stranger.disconnect();
 });
 
-// Redis reads its file as the user `default`, and left out what that one may not do: every transaction, and every script that writes twice.
-test('the list of users lets Redis have back all that it wrote down', async () => {
+// Redis reads its append-only file as the user `default` and drops what it may not run: transactions, and scripts that write twice.
+test('with the ACL file Redis loads all that it saved', async () => {
   await using folder = await createFolder();
   await using data = await createFolder();
-  await folder.put();
+  await folder.update();
   const { password } = new URL(await folder.read('redis-url'));
   const settings = [`aclfile ${folder.path('users.acl')}`, 'appendonly yes', `dir ${data.path('')}`];
   {
@@ -192,7 +192,7 @@ test('the list of users lets Redis have back all that it wrote down', async () =
   app.disconnect();
 });
 
-/** Through its socket, which only these tests have. */
+/** Connects to the socket of a private Redis. */
 function connect({ url }: PrivateRedis, username = '', password = ''): Redis {
   const path = url.replace('redis+unix://', '');
   const login = username === '' ? {} : { username, password };
