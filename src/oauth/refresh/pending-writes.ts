@@ -8,6 +8,13 @@ const RETRY_MS = 250;
 /** Longest wait for Redis at shutdown. */
 const SHUTDOWN_TIMEOUT_MS = 15_000;
 
+interface PendingWritesOptions {
+  readonly store: SessionStore;
+  /** SESSION_IDLE_SECONDS */
+  readonly idleSeconds: number;
+  readonly log: Logger;
+}
+
 interface PendingWrite {
   readonly before: Session;
   readonly record: SessionRecord;
@@ -19,16 +26,12 @@ interface PendingWrite {
  * refresh token may be used up. A write that Redis does not take is retried for as long as an unused session lives.
  */
 export class PendingWrites {
-  readonly #store: SessionStore;
-  readonly #idleSeconds: number;
-  readonly #log: Logger;
+  readonly #options: PendingWritesOptions;
   readonly #pending = new Map<string, PendingWrite>();
   #shutdownAt = Infinity;
 
-  constructor(store: SessionStore, idleSeconds: number, log: Logger) {
-    this.#store = store;
-    this.#idleSeconds = idleSeconds;
-    this.#log = log;
+  constructor(options: PendingWritesOptions) {
+    this.#options = options;
   }
 
   /**
@@ -65,9 +68,10 @@ export class PendingWrites {
   }
 
   async #compareAndSet(before: Session, record: SessionRecord): Promise<Grant> {
+    const { store } = this.#options;
     for (let current = before; ;) {
-      if ((await this.#store.replace(current, record)) !== null) return record.grant;
-      const found = (await this.#store.peek(before.id))?.ticket;
+      if ((await store.replace(current, record)) !== null) return record.grant;
+      const found = (await store.peek(before.id))?.ticket;
       if (found === undefined) throw new SessionEndedError();
       if (!isSameGrant(found.record.grant, before.record.grant)) return found.record.grant;
       current = found; // only encrypted again, under another session key
@@ -75,7 +79,7 @@ export class PendingWrites {
   }
 
   async #keepTrying(before: Session, record: SessionRecord): Promise<boolean> {
-    const giveUpAt = performance.now() + this.#idleSeconds * 1_000;
+    const giveUpAt = performance.now() + this.#options.idleSeconds * 1_000;
     for (;;) {
       await delay(RETRY_MS);
       try {
@@ -84,7 +88,7 @@ export class PendingWrites {
       } catch (error) {
         if (error instanceof SessionEndedError) return true;
         if (performance.now() < Math.min(giveUpAt, this.#shutdownAt)) continue;
-        this.#log.error({ err: error }, 'refreshed grant not stored');
+        this.#options.log.error({ err: error }, 'refreshed grant not stored');
         return false;
       }
     }

@@ -10,7 +10,7 @@ import { NotSentError, OAuthError, TokenEndpointError, type OAuthClient } from '
 import type { OAuthMetrics } from '../metrics.ts';
 import type { JournalEntry, OwnEntry, RefreshJournal } from './journal.ts';
 import type { HeldLock, RefreshLocks } from './lock.ts';
-import type { PendingWrites } from './pending-writes.ts';
+import { PendingWrites } from './pending-writes.ts';
 
 /** A token that a request can't use any more: expired, expiring, or refused by the service. */
 export type StaleToken = Pick<Grant, 'accessToken' | 'expiresAt'>;
@@ -28,16 +28,15 @@ export class ShuttingDownError extends TokenEndpointError {
   }
 }
 
-interface RefreshOptions {
+export interface RefreshOptions {
   readonly store: SessionStore;
   readonly oauth: OAuthClient;
   readonly locks: RefreshLocks;
   readonly journal: RefreshJournal;
-  readonly pendingWrites: PendingWrites;
+  /** SESSION_IDLE_SECONDS */
+  readonly idleSeconds: number;
   /** TOKEN_TIMEOUT_SECONDS */
   readonly tokenTimeoutSeconds: number;
-  /** Whether a token request may start: not in the last seconds of a shutdown, which would cut it off. */
-  readonly maySend: () => boolean;
   readonly life: SessionEvents;
   readonly metrics: OAuthMetrics | null;
   readonly log: Logger;
@@ -77,11 +76,14 @@ export function isNewer(grant: Grant, stale: StaleToken): boolean {
  */
 export class TokenRefresh {
   readonly #options: RefreshOptions;
+  readonly #pendingWrites: PendingWrites;
   readonly #acquirePlace = createLimiter(MAX_REFRESHES);
   readonly #cleanUps = new Set<Promise<void>>();
+  #deadline = Infinity;
 
   constructor(options: RefreshOptions) {
     this.#options = options;
+    this.#pendingWrites = new PendingWrites(options);
   }
 
   /**
@@ -108,17 +110,25 @@ export class TokenRefresh {
     }
   }
 
-  /** Resolves when locks and journal entries of past refreshes are cleaned up. */
-  async settled(): Promise<void> {
+  /**
+   * Sends no token request that could outlast `deadline` (by performance.now()), when the process may exit. Where refresh
+   * tokens rotate, a response that no process stores ends the session.
+   */
+  setDeadline(deadline: number): void {
+    this.#deadline = deadline;
+  }
+
+  /** Resolves when no new grant waits to be stored, and locks and journal entries are cleaned up. */
+  async settle(): Promise<void> {
+    await this.#pendingWrites.settle();
     await Promise.allSettled(this.#cleanUps);
   }
 
   /** Null where another process holds the lock, or ours was lost: the refresh is to be tried again. */
   async #tryOnce(id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult | null> {
-    const { locks, pendingWrites } = this.#options;
-    const pending = await pendingWrites.retry(id);
+    const pending = await this.#pendingWrites.retry(id);
     if (pending !== null && this.#isUsable(pending, stale)) return { grant: pending, isRequested: false };
-    const lock = await locks.acquire(id);
+    const lock = await this.#options.locks.acquire(id);
     if (lock !== 'taken' && 'release' in lock) return this.#underLock(lock, id, stale, context);
     const { grant } = (await this.#read(id, context)).record;
     if (this.#isUsable(grant, stale)) return { grant, isRequested: false };
@@ -140,7 +150,7 @@ export class TokenRefresh {
       this.#finish(locked);
       return fresh && { grant: fresh, isRequested: locked.entry !== null };
     } catch (error) {
-      const stored = this.#options.pendingWrites.outcome(id);
+      const stored = this.#pendingWrites.outcome(id);
       if (error instanceof SessionEndedError || error instanceof ShuttingDownError) this.#finish(locked);
       else if (error instanceof TokenEndpointError) this.#cleanUp(lock.coolDown);
       else if (stored === null) this.#abandon(locked);
@@ -186,14 +196,14 @@ export class TokenRefresh {
     earlier: JournalEntry | null,
     locked: LockedRefresh,
   ): Promise<Grant | null> {
-    const { journal, life, log, now, oauth, pendingWrites } = this.#options;
+    const { journal, life, log, now, oauth } = this.#options;
     const { lock, context } = locked;
     const newer = await this.#readNewer(session, context);
     if (newer !== null) return newer;
-    if (!this.#options.maySend()) throw new ShuttingDownError();
+    if (!this.#maySend()) throw new ShuttingDownError();
     const entry = (locked.entry = await journal.open(session, lock));
     if (entry === null) return null;
-    const maySend = () => lock.isFresh() && this.#options.maySend();
+    const maySend = () => lock.isFresh() && this.#maySend();
     let grant: Grant;
     try {
       // A process that is stopped from here on may lose its lock, and another may use the refresh token: so `maySend`.
@@ -202,7 +212,7 @@ export class TokenRefresh {
       if (error instanceof NotSentError) return null;
       return this.#handleFailure(session, error, earlier, entry, context);
     }
-    const stored = await pendingWrites.write(session, { ...session.record, grant, refreshedAt: now() });
+    const stored = await this.#pendingWrites.write(session, { ...session.record, grant, refreshedAt: now() });
     life.refreshed(session.id, context);
     if (earlier !== null) {
       const members = { ...toSessionMembers(session.id, context), ...toLogMembers(earlier) };
@@ -286,6 +296,11 @@ export class TokenRefresh {
 
   #isUsable(grant: Grant, stale: StaleToken): boolean {
     return isNewer(grant, stale) && grant.expiresAt > this.#options.now();
+  }
+
+  /** Not in the last seconds of a shutdown, which could cut the token request off. */
+  #maySend(): boolean {
+    return performance.now() + this.#options.tokenTimeoutSeconds * 1_000 <= this.#deadline;
   }
 
   #unfinished(): TokenEndpointError {

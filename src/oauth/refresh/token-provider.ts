@@ -1,22 +1,22 @@
 import { StoreUnavailableError } from '../../errors.ts';
 import type { RequestContext } from '../../http/request-context.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { SessionEvents } from '../../session/events.ts';
 import type { Grant, Session, SessionRecord } from '../../session/record.ts';
-import type { SessionStore } from '../../session/store.ts';
-import { TokenEndpointError, type OAuthClient } from '../client.ts';
-import type { OAuthMetrics, RefreshTrigger } from '../metrics.ts';
-import type { RefreshJournal } from './journal.ts';
-import type { RefreshLocks } from './lock.ts';
-import { PendingWrites } from './pending-writes.ts';
+import { TokenEndpointError } from '../client.ts';
+import type { RefreshTrigger } from '../metrics.ts';
 import {
   MIN_INTERVAL_MS,
   ShuttingDownError,
   TokenRefresh,
   isNewer,
+  type RefreshOptions,
   type RefreshResult,
   type StaleToken,
 } from './refresh.ts';
+
+interface TokenProviderOptions extends RefreshOptions {
+  /** A token that expires within this time is refreshed in the background. */
+  readonly refreshAheadSeconds: number;
+}
 
 export type TokenProvider = ReturnType<typeof createTokenProvider>;
 
@@ -39,27 +39,9 @@ export function recordTokenUse(context: RequestContext | undefined, use: TokenUs
  * Provides the access tokens of sessions, and refreshes them: once for each expiry, over any number of processes. A refresh is
  * independent of the requests that wait for it; a client that disconnects aborts nothing. Disposing lets refreshes finish.
  */
-export function createTokenProvider(options: {
-  readonly store: SessionStore;
-  readonly oauth: OAuthClient;
-  readonly locks: RefreshLocks;
-  readonly journal: RefreshJournal;
-  /** SESSION_IDLE_SECONDS */
-  readonly idleSeconds: number;
-  /** A token that expires within this time is refreshed in the background. */
-  readonly refreshAheadSeconds: number;
-  /** TOKEN_TIMEOUT_SECONDS */
-  readonly tokenTimeoutSeconds: number;
-  readonly life: SessionEvents;
-  readonly metrics: OAuthMetrics | null;
-  readonly log: Logger;
-  readonly now: () => number;
-}) {
-  const { idleSeconds, log, metrics, now, store, tokenTimeoutSeconds } = options;
-  const pendingWrites = new PendingWrites(store, idleSeconds, log);
-  let deadline = Infinity;
-  const maySend = () => performance.now() + tokenTimeoutSeconds * 1_000 <= deadline;
-  const tokenRefresh = new TokenRefresh({ ...options, pendingWrites, maySend });
+export function createTokenProvider(options: TokenProviderOptions) {
+  const { log, metrics, now, store } = options;
+  const tokenRefresh = new TokenRefresh(options);
   /** At most one refresh of a session in this process. */
   const underWay = new Map<string, Promise<RefreshResult>>();
   let isClosing = false;
@@ -129,13 +111,7 @@ export function createTokenProvider(options: {
   };
 
   return {
-    /**
-     * Starts no token request that could outlast `deadline` (by performance.now()), when the process may exit. Where refresh
-     * tokens rotate, a response that no process stores ends the session.
-     */
-    setDeadline(at: number): void {
-      deadline = at;
-    },
+    setDeadline: (deadline: number) => tokenRefresh.setDeadline(deadline),
 
     unexpiredToken,
 
@@ -177,8 +153,7 @@ export function createTokenProvider(options: {
     async [Symbol.asyncDispose](): Promise<void> {
       isClosing = true; // a refresh that started now would have no Redis to be stored in
       await Promise.allSettled(underWay.values());
-      await pendingWrites.settle();
-      await tokenRefresh.settled();
+      await tokenRefresh.settle();
     },
   };
 }

@@ -172,6 +172,14 @@ describe('signing in', () => {
   });
 });
 
+test.each(['/auth/Login', '/AUTH/login', '/auth/CALLBACK', '/Auth/session'])(
+  'the address %s is a 404: paths are case-sensitive',
+  async (path) => {
+    const { status } = await fetch(testApp.origin + path, { redirect: 'manual' });
+    expect(status).toBe(404);
+  },
+);
+
 describe('a callback', () => {
   const page = async (browser: Browser, parameters: Record<string, string>) => {
     const answer = await browser.fetch(callback(parameters));
@@ -372,30 +380,6 @@ describe('signing out', () => {
     expect(answer.headers['allow']).toBe('POST');
     expect(answer.text).toContain('You have not been signed out');
     expect(await testApp.services.store.read(id)).not.toBeNull();
-  });
-});
-
-describe('/auth/session', () => {
-  test('says so where nobody is signed in', async () => {
-    await request(testApp.origin).get('/auth/session').expect(200, { signedIn: false });
-  });
-
-  test('says until when, without a token and without extending it', async () => {
-    const { id, cookie } = await testApp.enter();
-    const key = `cloakroom:session:${createHash('sha256').update(id).digest('base64url')}`;
-    await testApp.redis.expire(key, 50);
-    const answer = await request(testApp.origin).get('/auth/session').set('cookie', cookie).expect(200);
-    expect(answer.headers['cache-control']).toBe('no-store');
-    expect(answer.body).toEqual({
-      signedIn: true,
-      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      idleExpiresAt: expect.stringMatching(/Z$/),
-      scopes: ['room:read'],
-    });
-    const left = Date.parse(answer.body.idleExpiresAt) - Date.now();
-    expect(left).toBeGreaterThan(40_000);
-    expect(left).toBeLessThanOrEqual(50_500);
-    expect(await testApp.redis.ttl(key)).toBeLessThanOrEqual(50);
   });
 });
 

@@ -1,7 +1,10 @@
 import { createHash, createHmac, getHashes, hkdfSync, randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from '@jest/globals';
-import { createLocalCounts } from '../../../src/oauth/rate-limit.ts';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { createLocalCounts, createSignInCounts } from '../../../src/oauth/rate-limit.ts';
+import { createLog } from '../../../src/observability/logger.ts';
+import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { ACCEPT_HTML as HTML } from '../../support/constants.ts';
 import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
@@ -11,6 +14,7 @@ import { startSlowLine } from '../../support/fleet/slow-line.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { TestApp } from '../../support/test-app.ts';
+import { startCluster } from '../../support/redis/cluster.ts';
 
 const SIGN_IN = { path: '/auth/login', headers: HTML };
 
@@ -250,4 +254,30 @@ test('counts of this process are bounded: those of very many addresses push out 
   for (let at = 0; at < 30_000; at += 1) counts.increment(String(at));
   expect(counts.increment('29999').totalHits).toBe(2);
   expect(counts.increment('0').totalHits).toBe(1);
+});
+
+const WINDOW_MS = 60_000;
+
+/** What one process counts with. */
+async function createCounts(redis: RedisClient) {
+  const counts = createSignInCounts({ redis, prefix: 'sign-in-counts:', windowMs: WINDOW_MS, now: Date.now });
+  await counts.init?.({ windowMs: WINDOW_MS } as Parameters<NonNullable<typeof counts.init>>[0]);
+  return async (key: string) => (await counts.increment(key)).totalHits;
+}
+
+test('in a cluster each key is counted at its own master, which knew nothing of the script', async () => {
+  await using topology = await startCluster();
+  const redis = createRedis(parseRedisUrl(topology.url), createLog('silent'));
+  await redisReady(redis);
+  const [one, other] = [await createCounts(redis), await createCounts(redis)];
+  const keys = Array.from({ length: 20 }, (_, at) => `address-${at}`);
+  expect(await Promise.all(keys.map(one))).toEqual(Array.from({ length: 20 }, () => 1));
+  for (const { master } of topology.shards) await master.ask('SCRIPT', 'FLUSH');
+  // One more than it has counted by itself: what holds where Redis is slow to count.
+  const countsTogether = async (key: string) => {
+    let own = 0;
+    await eventually(async () => (await other(key)) === (own += 1) + 1);
+  };
+  await Promise.all(keys.map(countsTogether));
+  await closeRedis(redis);
 });

@@ -25,6 +25,28 @@ const extend = (headers: Record<string, string> = SAME_SITE) =>
     .set({ cookie, ...headers });
 const keyInRedis = () => sessionKey(testApp.config.redisPrefix, id);
 
+describe('GET /auth/session', () => {
+  test('says so where nobody is signed in', async () => {
+    await request(testApp.origin).get('/auth/session').expect(200, { signedIn: false });
+  });
+
+  test('says until when, without a token and without extending it', async () => {
+    await testApp.redis.expire(keyInRedis(), 50);
+    const answer = await request(testApp.origin).get('/auth/session').set('cookie', cookie).expect(200);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.body).toEqual({
+      signedIn: true,
+      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      idleExpiresAt: expect.stringMatching(/Z$/),
+      scopes: ['room:read'],
+    });
+    const left = Date.parse(answer.body.idleExpiresAt) - Date.now();
+    expect(left).toBeGreaterThan(40_000);
+    expect(left).toBeLessThanOrEqual(50_500);
+    expect(await testApp.redis.ttl(keyInRedis())).toBeLessThanOrEqual(50);
+  });
+});
+
 describe('POST /auth/session', () => {
   test('begins the idle time anew and answers what GET does then', async () => {
     await testApp.redis.expire(keyInRedis(), 50);

@@ -56,8 +56,8 @@ describe('a thief', () => {
     }
     const kinds = new Set([...dump.keys()].map((key) => key.split(':', 2).join(':')));
     expect([...kinds].toSorted()).toEqual([
-      'cloakroom:lists',
-      'cloakroom:pages',
+      'cloakroom:cursor-lists',
+      'cloakroom:cursors',
       'cloakroom:session',
       'cloakroom:sign-in-counts',
       'cloakroom:signin',

@@ -11,7 +11,7 @@ import { keyBesideSession } from '../../../../src/session/store.ts';
 
 const SESSION = 'a-session';
 const LOCK = keyBesideSession('t:', 'refresh-lock', SESSION);
-const NOTE = keyBesideSession('t:', 'refresh-journal', SESSION);
+const ENTRY = keyBesideSession('t:', 'refresh-journal', SESSION);
 
 let server: PrivateRedis;
 let redis: RedisClient;
@@ -33,12 +33,12 @@ async function acquire(): Promise<HeldLock> {
   return lock;
 }
 
-test('a lock is fresh once Redis has confirmed it with a note', async () => {
+test('a lock is fresh once Redis has confirmed it with a journal entry', async () => {
   const lock = await acquire();
   expect(lock.isFresh()).toBe(false);
-  expect(await lock.setIfHeld(NOTE, 'a note', 60)).toBe(true);
+  expect(await lock.setIfHeld(ENTRY, 'an entry', 60)).toBe(true);
   expect(lock.isFresh()).toBe(true);
-  expect(await redis.get(NOTE)).toBe('a note');
+  expect(await redis.get(ENTRY)).toBe('an entry');
   await lock.release();
   expect(await redis.exists(LOCK)).toBe(0);
 });
@@ -50,29 +50,29 @@ test('a lock is taken while a process holds it, and free once it is released', a
   await (await acquire()).release();
 });
 
-test('a lock that another process has taken writes no note, is not fresh, and leaves that lock alone', async () => {
+test('a lock that another process has taken writes no entry, is not fresh, and leaves that lock alone', async () => {
   const lock = await acquire();
   await redis.set(LOCK, 'another process'); // Redis has lost it in between
-  expect(await lock.setIfHeld(NOTE, 'a note', 60)).toBe(false);
+  expect(await lock.setIfHeld(ENTRY, 'an entry', 60)).toBe(false);
   expect(lock.isFresh()).toBe(false);
-  expect(await redis.exists(NOTE)).toBe(0);
+  expect(await redis.exists(ENTRY)).toBe(0);
   await lock.release();
   await lock.coolDown();
   expect(await redis.get(LOCK)).toBe('another process');
 });
 
-test('a note beside a lock gives the lock its whole life again', async () => {
+test('an entry beside a lock gives the lock its whole lifetime again', async () => {
   const lock = await acquire();
   await redis.pexpire(LOCK, 1_000);
-  await lock.setIfHeld(NOTE, 'a note', 60);
+  await lock.setIfHeld(ENTRY, 'an entry', 60);
   expect(await redis.pttl(LOCK)).toBeGreaterThan(1_000);
   await lock.release();
 });
 
-/** The life of a lock, how often its holder extends it, and after which time it is stale. */
-const LIFE_MS = 5_000;
-const EXTENDS_AFTER_MS = LIFE_MS / 3;
-const STALE_AFTER_MS = LIFE_MS / 2;
+/** The lifetime of a lock, how often its holder extends it, and when it becomes stale. */
+const LIFETIME_MS = 5_000;
+const EXTENDS_AFTER_MS = LIFETIME_MS / 3;
+const STALE_AFTER_MS = LIFETIME_MS / 2;
 
 /** Moves the clock and the timer that extends a lock; Redis and its client keep theirs. */
 function holdTime(): void {
@@ -89,10 +89,10 @@ async function replies(): Promise<void> {
   });
 }
 
-test('a lock is stale once Redis has not confirmed it for half of its life, and fresh again when Redis has', async () => {
+test('a lock is stale once Redis has not confirmed it for half of its lifetime, and fresh again when Redis has', async () => {
   holdTime();
   const lock = await acquire();
-  await lock.setIfHeld(NOTE, 'a note', 60);
+  await lock.setIfHeld(ENTRY, 'an entry', 60);
   await redis.pexpire(LOCK, 1_000);
   jest.advanceTimersByTime(STALE_AFTER_MS - 1); // the reply to what extends it is not read yet
   expect(lock.isFresh()).toBe(true);
@@ -107,16 +107,16 @@ test('a lock is stale once Redis has not confirmed it for half of its life, and 
 test('a lock is as old as the command that confirmed it, however late Redis replies', async () => {
   holdTime();
   const lock = await acquire();
-  const noted = lock.setIfHeld(NOTE, 'a note', 60);
+  const written = lock.setIfHeld(ENTRY, 'an entry', 60);
   const taken = redis.set(LOCK, 'another process'); // Redis runs it before what would extend the lock
   jest.advanceTimersByTime(STALE_AFTER_MS);
-  expect(await noted).toBe(true);
+  expect(await written).toBe(true);
   await taken;
   expect(lock.isFresh()).toBe(false);
   await lock.release();
 });
 
-test.each(['release', 'coolDown'] as const)('%s ends what extends a lock', async (finish) => {
+test.each(['release', 'coolDown'] as const)('%s stops extending the lock', async (finish) => {
   holdTime();
   const lock = await acquire();
   expect(jest.getTimerCount()).toBe(1);
@@ -127,11 +127,11 @@ test.each(['release', 'coolDown'] as const)('%s ends what extends a lock', async
 test('a holder does not extend the lock that another process has taken, and its own becomes stale', async () => {
   holdTime();
   const lock = await acquire();
-  await lock.setIfHeld(NOTE, 'a note', 60);
+  await lock.setIfHeld(ENTRY, 'an entry', 60);
   await redis.set(LOCK, 'another process', 'PX', 60_000);
   jest.advanceTimersByTime(EXTENDS_AFTER_MS + 1);
   await replies();
-  expect(await redis.pttl(LOCK)).toBeGreaterThan(LIFE_MS);
+  expect(await redis.pttl(LOCK)).toBeGreaterThan(LIFETIME_MS);
   jest.advanceTimersByTime(STALE_AFTER_MS - EXTENDS_AFTER_MS);
   expect(lock.isFresh()).toBe(false);
   await lock.release();

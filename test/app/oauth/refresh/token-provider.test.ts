@@ -33,15 +33,15 @@ afterEach(() => {
   testApp.intercept = () => false;
 });
 
-const SPENT = { expiresAt: 0 };
+const EXPIRED = { expiresAt: 0 };
 
-/** The service takes one token and gives out the next one under each renewal. */
+/** A service that accepts one token, and issues a new one at each refresh. */
 function service(
   options: { takes?: () => string; answers?: (count: number) => object | null } = {},
 ): Interceptor {
   const {
-    takes = () => 'renewed-1',
-    answers = (count) => ({ access_token: `renewed-${count}`, expires_in: 900 }),
+    takes = () => 'refreshed-1',
+    answers = (count) => ({ access_token: `refreshed-${count}`, expires_in: 900 }),
   } = options;
   let count = 0;
   return (req, res) => {
@@ -57,8 +57,8 @@ function service(
   };
 }
 
-/** The token endpoint holds its answer back until it is told to give it; other calls get back who they came as. */
-function holdRenewal(accessToken: string): { asked: Promise<void>; answer: () => void } {
+/** A token endpoint that responds when told to. Other requests get back their Authorization header. */
+function holdRefresh(accessToken: string): { asked: Promise<void>; answer: () => void } {
   const held = { answer: () => {} };
   const asked = new Promise<void>((resolve) => {
     testApp.intercept = (req, res) => {
@@ -74,49 +74,51 @@ function holdRenewal(accessToken: string): { asked: Promise<void>; answer: () =>
 const get = (cookie: string) => request(testApp.origin).get(PATH).set('cookie', cookie);
 const grantOf = async (id: string) => (await testApp.services.store.peek(id))?.ticket.record.grant;
 
-describe('a spent token', () => {
-  test('is renewed before the call, and what stands in Redis is replaced', async () => {
+describe('an expired token', () => {
+  test('is refreshed before the request, and the record in Redis is replaced', async () => {
     testApp.intercept = service();
-    const { id, cookie } = await testApp.enter(SPENT);
+    const { id, cookie } = await testApp.enter(EXPIRED);
     await get(cookie).expect(200, 'here you are');
     expect(tokenCalls(testApp)).toHaveLength(1);
-    expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1', refreshToken: 'a-refresh-token' });
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1', refreshToken: 'a-refresh-token' });
   });
 
-  test('is renewed once for forty calls at once', async () => {
+  test('is refreshed once for forty requests at once', async () => {
     testApp.intercept = service();
-    const { cookie } = await testApp.enter(SPENT);
+    const { cookie } = await testApp.enter(EXPIRED);
     const answers = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
     expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['here you are']));
     expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
-  test('is renewed once by two processes at once', async () => {
+  test('is refreshed once by two processes at once', async () => {
     testApp.intercept = service();
-    const { id } = await testApp.enter(SPENT);
+    const { id } = await testApp.enter(EXPIRED);
     const tokens = await Promise.all(
-      [testApp.services, other, testApp.services, other].map(async ({ store, tokens: keeper }) => {
+      [testApp.services, other, testApp.services, other].map(async ({ store, tokens: provider }) => {
         const ticket = await store.read(id);
-        return ticket && keeper.accessToken(ticket);
+        return ticket && provider.accessToken(ticket);
       }),
     );
-    expect(tokens).toEqual(['renewed-1', 'renewed-1', 'renewed-1', 'renewed-1']);
+    expect(tokens).toEqual(['refreshed-1', 'refreshed-1', 'refreshed-1', 'refreshed-1']);
     expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
-  test('brings a new refresh token where the service rotates them', async () => {
-    testApp.intercept = service({ answers: () => ({ access_token: 'renewed-1', refresh_token: 'rotated' }) });
-    const { id, cookie } = await testApp.enter(SPENT);
+  test('is refreshed with a new refresh token where the service rotates them', async () => {
+    testApp.intercept = service({
+      answers: () => ({ access_token: 'refreshed-1', refresh_token: 'rotated' }),
+    });
+    const { id, cookie } = await testApp.enter(EXPIRED);
     await get(cookie).expect(200);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated', lifetimeMs: 900_000 });
   });
 
-  test('that comes again with a longer life is renewed once, by two processes at once, too', async () => {
+  test('that the service issues again with a longer lifetime is refreshed once by two processes at once', async () => {
     testApp.intercept = service({
       takes: () => 'the-same',
       answers: (count) => ({ access_token: 'the-same', refresh_token: `refresh-${count}`, expires_in: 900 }),
     });
-    const { id } = await testApp.enter({ ...SPENT, accessToken: 'the-same' });
+    const { id } = await testApp.enter({ ...EXPIRED, accessToken: 'the-same' });
     const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('there is no session');
     const asked = [testApp.services, other].flatMap(({ tokens }) =>
@@ -127,7 +129,7 @@ describe('a spent token', () => {
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'refresh-1' });
   });
 
-  test('without a refresh token is the end of the session', async () => {
+  test('without a refresh token ends the session', async () => {
     const { id, cookie } = await testApp.enter();
     const ticket = await testApp.services.store.read(id);
     if (ticket === null) throw new Error('no session');
@@ -138,8 +140,8 @@ describe('a spent token', () => {
   });
 });
 
-/** A token keeper of its own, whose locks the test changes once they are held. */
-function keeperWith(change: (lock: HeldLock) => HeldLock) {
+/** A token provider whose held locks the test changes. */
+function providerWith(change: (lock: HeldLock) => HeldLock) {
   const { config, services } = testApp;
   const kept = { redis: services.redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };
   const realLocks = createRefreshLocks(services.redis, config.redisPrefix);
@@ -161,31 +163,31 @@ function keeperWith(change: (lock: HeldLock) => HeldLock) {
 
 test.each<[string, Partial<HeldLock>]>([
   ['has become stale', { isFresh: () => false }],
-  ['was lost before the note of the attempt', { setIfHeld: async () => false }],
+  ['was lost before the journal entry', { setIfHeld: async () => false }],
 ])('a refresh whose lock %s sends no token request before it holds a fresh one', async (_state, lost) => {
   testApp.intercept = service();
-  const { id } = await testApp.enter(SPENT);
+  const { id } = await testApp.enter(EXPIRED);
   let acquired = 0;
-  await using tokens = keeperWith((lock) => {
+  await using tokens = providerWith((lock) => {
     acquired += 1;
     return acquired === 1 ? { ...lock, ...lost } : lock;
   });
   const ticket = await testApp.services.store.read(id);
-  expect(ticket && (await tokens.accessToken(ticket))).toBe('renewed-1');
+  expect(ticket && (await tokens.accessToken(ticket))).toBe('refreshed-1');
   expect(acquired).toBe(2);
   expect(tokenCalls(testApp)).toHaveLength(1);
 });
 
-test('a refresh that failed lets no process in at once, and one that succeeded does', async () => {
+test('a failed refresh keeps its lock for a moment, and a successful one releases it', async () => {
   const endings: string[] = [];
-  await using tokens = keeperWith((lock) => ({
+  await using tokens = providerWith((lock) => ({
     ...lock,
     release: async () => void endings.push('release'),
     coolDown: async () => void endings.push('cool down'),
   }));
-  for (const answer of [null, { access_token: 'renewed-1' }]) {
+  for (const answer of [null, { access_token: 'refreshed-1' }]) {
     testApp.intercept = service({ answers: () => answer });
-    const { id } = await testApp.enter(SPENT);
+    const { id } = await testApp.enter(EXPIRED);
     const ticket = await testApp.services.store.read(id);
     if (ticket === null) throw new Error('no session');
     await tokens.accessToken(ticket).catch(() => {}); // the endings are judged
@@ -194,20 +196,20 @@ test('a refresh that failed lets no process in at once, and one that succeeded d
   expect(endings).toEqual(['cool down', 'release']);
 });
 
-describe('a token that is soon spent', () => {
-  test('goes out while the renewal happens beside it', async () => {
-    const renewal = holdRenewal('renewed-1');
+describe('an expiring token', () => {
+  test('is used while it is refreshed in the background', async () => {
+    const refresh = holdRefresh('refreshed-1');
     const { id, cookie } = await testApp.enter({ expiresAt: Date.now() + 30_000 });
     await get(cookie).expect(200, 'Bearer a-living-token');
-    await renewal.asked;
+    await refresh.asked;
     await get(cookie).expect(200, 'Bearer a-living-token');
-    renewal.answer();
-    await eventually(async () => (await grantOf(id))?.accessToken === 'renewed-1');
-    expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
+    refresh.answer();
+    await eventually(async () => (await grantOf(id))?.accessToken === 'refreshed-1');
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1' });
     expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
-  test('is left alone before a third of its life is left', async () => {
+  test('is not refreshed before the last third of its lifetime', async () => {
     testApp.intercept = service({ takes: () => 'a-living-token' });
     const { cookie } = await testApp.enter({ lifetimeMs: 60_000, expiresAt: Date.now() + 50_000 });
     await get(cookie).expect(200);
@@ -216,7 +218,7 @@ describe('a token that is soon spent', () => {
 });
 
 describe('a token that the service refuses', () => {
-  test('is renewed, and the call repeated with its body', async () => {
+  test('is refreshed, and the request repeated with its body', async () => {
     let body = '';
     const answer = service();
     testApp.intercept = (req, res) => {
@@ -236,7 +238,7 @@ describe('a token that the service refuses', () => {
     expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
-  test('is renewed, and the 401 passed on where the body was too large to keep', async () => {
+  test('is refreshed, and the 401 passed on where the body was too large to keep', async () => {
     const answer = service();
     testApp.intercept = (req, res) => {
       req.resume().on('end', () => answer(req, res));
@@ -251,8 +253,8 @@ describe('a token that the service refuses', () => {
   });
 
   test('just after it was refreshed before the request, is not refreshed: the 401 is passed on', async () => {
-    testApp.intercept = service({ takes: () => 'renewed-2' });
-    const { cookie } = await testApp.enter(SPENT);
+    testApp.intercept = service({ takes: () => 'refreshed-2' });
+    const { cookie } = await testApp.enter(EXPIRED);
     await get(cookie).expect(401, 'go away');
     expect(tokenCalls(testApp)).toHaveLength(1);
   });
@@ -290,7 +292,7 @@ describe('a token that the service refuses', () => {
     expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
-  test('by forty calls at once, is renewed once', async () => {
+  test('in forty requests at once is refreshed once', async () => {
     testApp.intercept = service();
     const { cookie } = await testApp.enter();
     const answers = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
@@ -298,7 +300,7 @@ describe('a token that the service refuses', () => {
     expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
-  test('leads to 503 where it can’t be renewed, though it has not run out', async () => {
+  test('leads to 503 where it can’t be refreshed, though it has not expired', async () => {
     testApp.intercept = service({ answers: () => null });
     const { id, cookie } = await testApp.enter();
     expect((await get(cookie).expect(503)).body.code).toBe('token_endpoint_unavailable');
@@ -309,7 +311,7 @@ describe('a token that the service refuses', () => {
 describe('the end of a grant', () => {
   test('invalid_grant ends the session', async () => {
     testApp.intercept = service({ answers: () => ({ error: 'invalid_grant' }) });
-    const { id, cookie } = await testApp.enter(SPENT);
+    const { id, cookie } = await testApp.enter(EXPIRED);
     expect((await get(cookie).expect(401)).body).toMatchObject({
       code: 'session_expired',
       loginUrl: '/auth/login',
@@ -327,16 +329,16 @@ describe('the end of a grant', () => {
     ['a token of another type', { access_token: 'a', token_type: 'DPoP' }],
   ])('%s keeps it', async (_what, answer) => {
     testApp.intercept = service({ answers: () => answer });
-    const { id, cookie } = await testApp.enter(SPENT);
+    const { id, cookie } = await testApp.enter(EXPIRED);
     const refused = await get(cookie).expect(503);
     expect(refused.body.code).toBe('token_endpoint_unavailable');
     expect(refused.headers['retry-after']).toMatch(/^\d+$/);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'a-refresh-token' });
   });
 
-  test('a renewal that fails is not tried again by a herd', async () => {
+  test('a herd of requests does not repeat a failed refresh', async () => {
     testApp.intercept = service({ answers: () => null });
-    const { cookie } = await testApp.enter(SPENT);
+    const { cookie } = await testApp.enter(EXPIRED);
     const began = performance.now();
     await Promise.all(Array.from({ length: 20 }, async () => get(cookie).expect(503)));
     await get(cookie).expect(503);
@@ -344,79 +346,79 @@ describe('the end of a grant', () => {
     expect(tokenCalls(testApp).length).toBeLessThanOrEqual(1 + seconds);
   });
 
-  test('a rotated grant that Redis does not take at once is kept, and nobody asks with the old one', async () => {
+  test('a rotated grant that Redis does not take at once is kept, and no token request uses the old one', async () => {
     testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return Boolean(res.end(req.headers.authorization));
       process.kill(testApp.privateRedis.pid, 'SIGSTOP');
-      return Boolean(res.end(JSON.stringify({ access_token: 'renewed-1', refresh_token: 'rotated' })));
+      return Boolean(res.end(JSON.stringify({ access_token: 'refreshed-1', refresh_token: 'rotated' })));
     };
-    const { id, cookie } = await testApp.enter(SPENT);
+    const { id, cookie } = await testApp.enter(EXPIRED);
     expect((await get(cookie).expect(503)).body.code).toBe('session_store_unavailable');
     process.kill(testApp.privateRedis.pid, 'SIGCONT');
-    await eventually(async () => (await get(cookie)).text === 'Bearer renewed-1');
+    await eventually(async () => (await get(cookie)).text === 'Bearer refreshed-1');
     expect(tokenCalls(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated' });
   });
 
   test('tokens that come after sign-out are dropped', async () => {
-    const renewal = holdRenewal('late');
-    const { id, cookie } = await testApp.enter(SPENT);
+    const refresh = holdRefresh('late');
+    const { id, cookie } = await testApp.enter(EXPIRED);
     const call = get(cookie).then((answer) => answer);
-    await renewal.asked;
+    await refresh.asked;
     await testApp.services.store.end(id);
-    renewal.answer();
+    refresh.answer();
     expect((await call).body.code).toBe('session_expired');
     expect(await grantOf(id)).toBeUndefined();
   });
 
-  test('a process that ends finishes the renewals that it has begun, and begins no other', async () => {
+  test('a process that shuts down finishes the refreshes under way, and starts no other', async () => {
     await using ending = createServices(testApp.config, testApp.services.log);
     await redisReady(ending.redis);
-    const renewal = holdRenewal('renewed-1');
-    const [begun, late] = [await testApp.enter(SPENT), await testApp.enter(SPENT)];
+    const refresh = holdRefresh('refreshed-1');
+    const [begun, late] = [await testApp.enter(EXPIRED), await testApp.enter(EXPIRED)];
     const currentSession = async (id: string) => (await testApp.services.store.peek(id))?.ticket as Session;
     const [begunTicket, lateTicket] = [await currentSession(begun.id), await currentSession(late.id)];
     const token = ending.tokens.accessToken(begunTicket);
-    await renewal.asked;
+    await refresh.asked;
     const ended = ending.tokens[Symbol.asyncDispose]();
     await expect(ending.tokens.accessToken(lateTicket)).rejects.toMatchObject({ status: 503 });
-    renewal.answer();
+    refresh.answer();
     await ended;
-    expect(await token).toBe('renewed-1');
-    expect(await grantOf(begun.id)).toMatchObject({ accessToken: 'renewed-1' });
+    expect(await token).toBe('refreshed-1');
+    expect(await grantOf(begun.id)).toMatchObject({ accessToken: 'refreshed-1' });
     expect(tokenCalls(testApp)).toHaveLength(1);
   });
 
-  test('a caller that leaves aborts no renewal, and is not called for', async () => {
+  test('a client that disconnects aborts no refresh, and its request is not sent', async () => {
     testApp.logged.length = 0;
-    const renewal = holdRenewal('renewed-1');
-    const { id, cookie } = await testApp.enter(SPENT);
+    const refresh = holdRefresh('refreshed-1');
+    const { id, cookie } = await testApp.enter(EXPIRED);
     const leaving = new AbortController();
     const call = fetch(testApp.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
       () => 'left',
     );
-    await renewal.asked;
+    await refresh.asked;
     leaving.abort();
     expect(await call).toBe('left');
     await eventually(async () => testApp.logged.some((line) => line.includes('"cutOff":true')));
-    renewal.answer();
-    await eventually(async () => (await grantOf(id))?.accessToken === 'renewed-1');
-    await get(cookie).expect(200, 'Bearer renewed-1'); // by now the other would have been called for
+    refresh.answer();
+    await eventually(async () => (await grantOf(id))?.accessToken === 'refreshed-1');
+    await get(cookie).expect(200, 'Bearer refreshed-1'); // by now its request would have been sent
     expect(testApp.calls).toHaveLength(2);
-    expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1' });
   });
 
-  test('a session that was encrypted again meanwhile still takes the renewed grant', async () => {
-    const renewal = holdRenewal('renewed-1');
-    const { id } = await testApp.enter(SPENT);
+  test('a session that was encrypted again meanwhile still gets the refreshed grant', async () => {
+    const refresh = holdRefresh('refreshed-1');
+    const { id } = await testApp.enter(EXPIRED);
     const ticket = await testApp.services.store.read(id);
     if (ticket === null) throw new Error('no session');
     const token = testApp.services.tokens.accessToken(ticket);
-    await renewal.asked;
+    await refresh.asked;
     await testApp.services.store.replace(ticket, ticket.record);
-    renewal.answer();
-    expect(await token).toBe('renewed-1');
-    expect(await grantOf(id)).toMatchObject({ accessToken: 'renewed-1' });
+    refresh.answer();
+    expect(await token).toBe('refreshed-1');
+    expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1' });
   });
 });
 
@@ -434,7 +436,7 @@ test('of a hundred sessions that have expired at once at most 32 are refreshed a
     });
     return true;
   };
-  const entered = await Promise.all(Array.from({ length: 100 }, async () => testApp.enter(SPENT)));
+  const entered = await Promise.all(Array.from({ length: 100 }, async () => testApp.enter(EXPIRED)));
   let served = 0;
   const answers = entered.map(async ({ cookie }) =>
     get(cookie)
