@@ -181,7 +181,7 @@ export function createRequestMetrics(
 ) {
   const requests = createDurationHistogram(registry, {
     name: 'cloakroom_request_duration_seconds',
-    help: 'Requests from their head to the end of their response, for pages until the response is written, by route, method and kind of status.',
+    help: 'Requests, from their head to the end of the response (of a page: until it is written), by route, method and class of status.',
   });
   const seriesOf = (route: string, method: string) =>
     STATUS_CLASSES.map((status) => requests.series({ route, method, status }));

@@ -11,7 +11,7 @@ export const SIGN_IN_OUTCOMES = [
   'unknown_state',
   'token_endpoint',
   'redis',
-  'too_many',
+  'rate_limited',
 ] as const;
 
 /** What a token request is for (RFC 6749 §4.1.3, §6). */
@@ -47,12 +47,12 @@ export type OAuthMetrics = ReturnType<typeof createOAuthMetrics>;
 export function createOAuthMetrics(registry: Registry) {
   const signIns = createCounter(registry, {
     name: 'cloakroom_sign_ins_total',
-    help: 'Steps of signing in: started, done, or why they failed.',
+    help: 'Sign-ins, by outcome: started, signed in, or the reason of the failure.',
     values: { outcome: SIGN_IN_OUTCOMES },
   });
   const tokenRequests = createDurationHistogram(registry, {
-    name: 'cloakroom_token_endpoint_duration_seconds',
-    help: 'Requests to the service’s token endpoint, by grant and outcome.',
+    name: 'cloakroom_token_request_duration_seconds',
+    help: 'Token requests to the service, by grant and outcome.',
   });
   const series = new Map(
     GRANT_TYPES.flatMap((grant) =>
@@ -95,7 +95,7 @@ const SIGN_IN_FAILURES: Partial<Readonly<Record<ProblemCode, SignInOutcome>>> = 
   sign_in_attempt_unknown: 'unknown_state',
   code_exchange_failed: 'token_endpoint',
   session_store_unavailable: 'redis',
-  too_many_sign_ins: 'too_many',
+  too_many_sign_ins: 'rate_limited',
 };
 
 /** Express error handler that counts a failed sign-in by its problem code, and passes the error on. */

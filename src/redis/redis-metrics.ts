@@ -8,7 +8,7 @@ import { COMMAND_TIMEOUT_MS, RedisTimeoutError } from './watchdog.ts';
 /** `read` reads the sessions of one or several requests. */
 export const REDIS_COMMANDS = ['read', 'other'] as const;
 /** No connection, no reply in time, no memory left, other error replies. */
-export const REDIS_ERRORS = ['away', 'timeout', 'full', 'other'] as const;
+export const REDIS_ERRORS = ['unreachable', 'timeout', 'full', 'other'] as const;
 
 /** Counts commands of Redis. */
 export interface RedisMetrics {
@@ -16,7 +16,7 @@ export interface RedisMetrics {
   settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void;
 }
 
-/** From the reply of a Redis nearby to the command timeout. */
+/** Upper bounds in seconds: from the reply of a Redis nearby to the command timeout. */
 const BUCKETS = [
   0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5,
 ];
@@ -24,12 +24,12 @@ const BUCKETS = [
 export function createRedisMetrics(registry: Registry): RedisMetrics {
   const commands = createDurationHistogram(registry, {
     name: 'cloakroom_redis_command_duration_seconds',
-    help: 'Redis commands until their reply; “read” reads the sessions of one or several requests.',
+    help: 'Redis commands, from sending to reply: read (the sessions of one or several requests) or other.',
     buckets: BUCKETS,
   });
   const countError = createCounter(registry, {
     name: 'cloakroom_redis_errors_total',
-    help: 'Redis commands that failed, by kind: no connection, no reply in time, no memory left, other error replies.',
+    help: 'Failed Redis commands, by kind: unreachable, timeout (no reply in time), full (no memory), other (error replies).',
     values: { kind: REDIS_ERRORS },
   });
   const series = {
@@ -75,7 +75,7 @@ function toKind(error: unknown): (typeof REDIS_ERRORS)[number] {
   if (cause instanceof RedisTimeoutError) return 'timeout';
   const { message } = cause;
   if (/\bOOM command not allowed\b/.test(message)) return 'full';
-  return /^-?[A-Z]{2,} /.test(message) ? 'other' : 'away';
+  return /^-?[A-Z]{2,} /.test(message) ? 'other' : 'unreachable';
 }
 
 function innermost(error: unknown): Error {

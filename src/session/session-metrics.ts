@@ -1,9 +1,7 @@
 import type { Registry } from 'prom-client';
 import { createCounter } from '../observability/prometheus.ts';
 
-/**
- * Why a session ended. One that runs out unused ends in Redis alone: nobody is told.
- */
+/** Why a session ended. One that expires unused only expires in Redis, and is not counted. */
 export const ENDS_OF_SESSION = [
   'signed_out',
   'signed_in_again',
@@ -13,7 +11,6 @@ export const ENDS_OF_SESSION = [
 ] as const;
 export type EndOfSession = (typeof ENDS_OF_SESSION)[number];
 
-/** Counts sessions. */
 export interface SessionMetrics {
   started(): void;
   ended(cause: EndOfSession): void;
@@ -22,12 +19,12 @@ export interface SessionMetrics {
 export function createSessionMetrics(registry: Registry): SessionMetrics {
   const started = createCounter(registry, {
     name: 'cloakroom_sessions_started_total',
-    help: 'Sessions that sign-in began.',
+    help: 'Sessions started by a sign-in.',
     values: {},
   });
   const ended = createCounter(registry, {
     name: 'cloakroom_sessions_ended_total',
-    help: 'Sessions that were ended, by cause; those that run out unused are not among them.',
+    help: 'Ended sessions, by cause. Sessions that expire unused are not counted.',
     values: { cause: ENDS_OF_SESSION },
   });
   return { started: () => started({}), ended: (cause) => ended({ cause }) };

@@ -16,8 +16,8 @@ export function createServiceMetrics<C extends string>(
   callers: readonly C[],
 ): Readonly<Record<C, RecordServiceResponse>> {
   const responses = createDurationHistogram(registry, {
-    name: 'cloakroom_service_duration_seconds',
-    help: 'Time to the head of the service’s response, by caller and kind of status.',
+    name: 'cloakroom_upstream_request_duration_seconds',
+    help: 'Requests to the service, until the head of the response, by caller and class of status.',
   });
   const record = (caller: C): RecordServiceResponse => {
     const aborted = responses.series({ caller, status: 'aborted' });

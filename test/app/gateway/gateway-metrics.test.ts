@@ -30,14 +30,14 @@ test('calls are counted by method and kind of status, with what they took', asyn
   await expectCount(series('count', 'route="/api/*",method="PATCH",status="5xx"'), 1);
   expect(await valueOf(series('bucket', `le="+Inf",${put}`))).toBe(2);
   expect(await valueOf(series('sum', put))).toBeGreaterThan(0);
-  const service = 'cloakroom_service_duration_seconds_count{caller="gateway",status="5xx"}';
+  const service = 'cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="5xx"}';
   await expectCount(service, 1);
 });
 
 test('a service that gives no answer is counted as one', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.enter();
-  const none = 'cloakroom_service_duration_seconds_count{caller="gateway",status="none"}';
+  const none = 'cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="none"}';
   const before = await valueOf(none);
   testApp.intercept = (req) => Boolean(req.socket.destroy());
   await call(cookie);
@@ -70,7 +70,7 @@ describe('who leaves', () => {
   ])('%s is not the service’s fault', async (_when, caller, path, init) => {
     const { cookie } = await metrics.testApp.enter();
     const series = (status: string) =>
-      `cloakroom_service_duration_seconds_count{caller="${caller}",status="${status}"}`;
+      `cloakroom_upstream_request_duration_seconds_count{caller="${caller}",status="${status}"}`;
     const [left, none] = [await metrics.valueOf(series('aborted')), await metrics.valueOf(series('none'))];
     await leave(path, init(), cookie);
     await metrics.expectCount(series('aborted'), left + 1);
@@ -82,7 +82,7 @@ test('a call that is sent again counts as what came of that', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.enter();
   const series = (status: string) =>
-    `cloakroom_service_duration_seconds_count{caller="gateway",status="${status}"}`;
+    `cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="${status}"}`;
   const [refused, none] = [await valueOf(series('4xx')), await valueOf(series('none'))];
   testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/token') === true)

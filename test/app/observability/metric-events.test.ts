@@ -66,7 +66,7 @@ describe('signing in and out', () => {
     await expectGrowth('cloakroom_sign_ins_total{outcome="signed_in"}');
     await expectGrowth('cloakroom_sessions_started_total');
     const granted = 'grant="authorization_code",outcome="granted"';
-    await expectGrowth(`cloakroom_token_endpoint_duration_seconds_count{${granted}}`);
+    await expectGrowth(`cloakroom_token_request_duration_seconds_count{${granted}}`);
     await browser.fetch(`${metrics.testApp.origin}/auth/logout`, {
       method: 'POST',
       headers: { 'sec-fetch-site': 'same-origin' },
@@ -114,7 +114,7 @@ describe('signing in and out', () => {
     const { browser, state } = await begin();
     await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}&state=${state}`);
     await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
-    const calls = [...(await all())].filter(([series]) => series.includes('_token_endpoint_duration_'));
+    const calls = [...(await all())].filter(([series]) => series.includes('_token_request_duration_'));
     expect(calls.length).toBeGreaterThan(0);
     for (const [series, value] of calls) expect([series, value]).toEqual([series, before.get(series)]);
   });
@@ -133,7 +133,7 @@ describe('a renewal', () => {
       await call(cookie);
       await expectGrowth(`cloakroom_token_refreshes_total{trigger="${trigger}",outcome="refreshed"}`);
       await expectGrowth(
-        'cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="granted"}',
+        'cloakroom_token_request_duration_seconds_count{grant="refresh_token",outcome="granted"}',
       );
     },
   );
@@ -227,7 +227,7 @@ describe('a renewal', () => {
     await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="failed"}');
     await expectGrowth(`cloakroom_token_refresh_failures_total{cause="${cause}"}`);
     await expectGrowth(
-      `cloakroom_token_endpoint_duration_seconds_count{grant="refresh_token",outcome="${outcome}"}`,
+      `cloakroom_token_request_duration_seconds_count{grant="refresh_token",outcome="${outcome}"}`,
     );
     if (cause === 'invalid_grant')
       await expectGrowth('cloakroom_sessions_ended_total{cause="invalid_grant"}');
@@ -276,7 +276,7 @@ test('a session past its age counts once, however many calls find it', async () 
 test('pages and what the service took for them are counted', async () => {
   const { browser } = await metrics.testApp.signIn();
   await browser.open(`${metrics.testApp.origin}/workspaces`);
-  await expectGrowth('cloakroom_service_duration_seconds_count{caller="pages",status="2xx"}', 2);
+  await expectGrowth('cloakroom_upstream_request_duration_seconds_count{caller="pages",status="2xx"}', 2);
   await expectGrowth(
     'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="2xx"}',
     2,

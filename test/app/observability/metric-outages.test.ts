@@ -49,6 +49,6 @@ test('a Redis that is gone is away', async () => {
   const { cookie } = await testApp.enter();
   process.kill(testApp.privateRedis.pid, 'SIGKILL');
   await eventually(async () => (await get(metrics, API_PATH, cookie)) === 503);
-  await expectGrown(metrics, 'cloakroom_redis_errors_total{kind="away"}');
+  await expectGrown(metrics, 'cloakroom_redis_errors_total{kind="unreachable"}');
   await metrics.expectCount('cloakroom_ready', 0);
 });

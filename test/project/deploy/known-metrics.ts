@@ -34,11 +34,11 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
       status: STATUS_CLASSES,
     },
   },
-  cloakroom_service_duration_seconds: {
+  cloakroom_upstream_request_duration_seconds: {
     type: 'histogram',
     labels: { caller: CALLERS, status: SERVICE_STATUSES },
   },
-  cloakroom_token_endpoint_duration_seconds: {
+  cloakroom_token_request_duration_seconds: {
     type: 'histogram',
     labels: { grant: GRANT_TYPES, outcome: TOKEN_ENDPOINT_OUTCOMES },
   },

@@ -25,7 +25,7 @@ test('a reply that came too late counts as a timeout', async () => {
 });
 
 test.each([
-  ['away', new Error('Connection is closed.')],
+  ['unreachable', new Error('Connection is closed.')],
   ['full', new Error("OOM command not allowed when used memory > 'maxmemory'.")],
   ['other', new Error('READONLY You can’t write against a read only replica.')],
 ])('a failure that counts as %s', async (kind, cause) => {
