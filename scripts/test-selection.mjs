@@ -24,7 +24,7 @@ export const LONG_TESTS = [
   // Hundreds of users, processes replaced under load, processes that stand still: interleavings.test.ts stays.
   'test/processes/faults/no-mixing.test.ts',
   'test/processes/faults/replaced-processes.test.ts',
-  'test/processes/faults/stopped-holder.test.ts',
+  'test/processes/faults/stopped-process.test.ts',
   // Millions of hostile bytes: bad-requests.test.ts and pipelining.test.ts stay.
   'test/processes/http/connection-fuzz.test.ts',
   // Alert rules over weeks of metrics, certificates that change, caches of other programs.

@@ -10,7 +10,7 @@ import { startSlowLine } from '../../support/fleet/slow-line.ts';
 import type { SlowLine } from '../../support/fleet/slow-line.ts';
 import { fc, times } from '../../support/properties.ts';
 import { COMMANDS, GOES_ON, standStillAt } from './interleavings/commands.ts';
-import { enter } from './interleavings/deeds.ts';
+import { enter } from './interleavings/actions.ts';
 import { cleanUp, look, settle, useAll } from './interleavings/ending.ts';
 import { openApp } from './interleavings/test-app.ts';
 import type { History, TestApp } from './interleavings/test-app.ts';

@@ -11,8 +11,8 @@ let fleet: Fleet;
 beforeAll(async () => {
   fleet = await startFleet({
     processes: 3,
-    // On a loaded machine 2,000 calls at once take longer than the default, and a token request that times out is
-    // another fault than the one looked for here.
+    // On a loaded machine 2,000 requests at once take longer than the default. A token request that times out is another
+    // fault.
     env: { TOKEN_TIMEOUT_SECONDS: '120', SERVICE_TIMEOUT_SECONDS: '120' },
     service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
   });
@@ -22,8 +22,8 @@ afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
 });
 
-test('100 users with 20 calls at once each over three processes: each answer belongs to its own user', async () => {
-  // A third comes with a spent token, a third with one that the service refuses: renewals run among the calls.
+test('100 users with 20 requests at once over three processes get only responses of their own', async () => {
+  // A third has expired tokens, and a third tokens that the service refuses, so that refreshes run among the requests.
   const sessions = await Promise.all(
     Array.from({ length: USERS }, async (_, at) => {
       const entered = await fleet.enter(`user-${at}`, at % 3 === 0 ? { expiresAt: 0 } : {});
@@ -38,6 +38,6 @@ test('100 users with 20 calls at once each over three processes: each answer bel
   expect(tally(answers)).toEqual({ 200: USERS * CALLS_EACH });
   const mixed = answers.filter(({ body }, at) => body !== JSON.stringify({ user: asked[at]?.user }));
   expect(mixed).toEqual([]);
-  const renewed = sessions.filter((_, at) => at % 3 !== 2);
-  expect(fleet.service.refreshes).toHaveLength(renewed.length);
+  const refreshed = sessions.filter((_, at) => at % 3 !== 2);
+  expect(fleet.service.refreshes).toHaveLength(refreshed.length);
 });

@@ -64,7 +64,7 @@ test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', 
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
-test('a process that ends after SHUTDOWN_SECONDS, for a refresh in the background, exits with 1', async () => {
+test('a process that exits after SHUTDOWN_SECONDS because of a background refresh exits with 1', async () => {
   const gate = holdTokenResponses();
   const session = await fleet.enter('demo', { expiresAt: Date.now() + 20_000 });
   expect(await call(leaving.url, session.cookie)).toMatchObject({ status: 200 });
@@ -77,7 +77,7 @@ test('a process that ends after SHUTDOWN_SECONDS, for a refresh in the backgroun
   expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
 });
 
-test('no refresh begins in a drain that could cut it off', async () => {
+test('a draining process starts no refresh that its end could cut off', async () => {
   const session = await fleet.enter('demo', { expiresAt: 0 });
   const upload = httpRequest(`${leaving.url}/api/public/v1/workspaces`, {
     method: 'POST',

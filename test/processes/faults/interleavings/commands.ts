@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Gate } from '../../../support/fleet/gates.ts';
 import { fc } from '../../../support/properties.ts';
-import { crash } from './crash.ts';
-import { call, enter, expire, hold, release, revokeAccess, revokeGrant, signOut } from './deeds.ts';
+import { call, enter, expire, hold, release, revokeAccess, revokeGrant, signOut } from './actions.ts';
 import { look } from './ending.ts';
 import type { TestApp } from './test-app.ts';
 import type { Question } from './judge.ts';
 import { GATES, LIFETIME_MS } from './model.ts';
 import type { GateName, Model, SessionModel } from './model.ts';
-import { goOn, loseLock, standStill, takeOver } from './standstill.ts';
+import { crash, goOn, loseLock, standStill, takeOver } from './stops.ts';
 
 /** Just before a token is spent, when it is renewed in the background; and just after. */
 const STEPS_MS = [LIFETIME_MS - 20_000, LIFETIME_MS];

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../../support/eventually.ts';
 import { startStopwatch } from '../../../support/stopwatch.ts';
-import { call, expire, passTime, release } from './deeds.ts';
+import { call, expire, passTime, release } from './actions.ts';
 import { lockOwner, sessionKey } from './test-app.ts';
 import type { TestApp } from './test-app.ts';
 import { GATES, LIFETIME_MS } from './model.ts';
 import type { SessionModel } from './model.ts';
-import { goOn } from './standstill.ts';
+import { goOn } from './stops.ts';
 
 /** The longest lock of a dead process, and a renewal after it. */
 const SETTLES_WITHIN_MS = 15_000;

@@ -24,25 +24,25 @@ afterAll(async () => {
   await redis[Symbol.asyncDispose]();
 });
 
-test('a process that is stopped with the lock in its hand asks nothing when it goes on and another has renewed', async () => {
+test('a process that is stopped while it holds the lock sends no token request once another process has refreshed', async () => {
   const session = await fleet.enter('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   const before = fleet.service.refreshes.length;
   await call(holder.url, session.cookie);
   await other.setClock(TOKEN_AGE_MS);
-  // Renewed just now, its token is refused: the next renewal takes the lock and waits a whole second for its turn, since for the
-  // clock of its process the one before is yet to come.
+  // The next refresh takes the lock and waits a whole second, the shortest interval between two: by the clock of its process
+  // the previous one is in the future.
   await holder.setClock(-FIVE_MINUTES_MS);
   const stored = await fleet.store.peek(session.id);
   await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
-  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first one
+  await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first refresh
   const stopped = call(holder.url, session.cookie);
   await eventually(async () => (await fleet.redis.exists(lock)) === 1);
   process.kill(holder.pid, 'SIGSTOP');
-  const renewed = await call(other.url, session.cookie);
+  const refreshed = await call(other.url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
-  expect([renewed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
+  expect([refreshed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
   await Promise.all([holder.setClock(0), other.setClock(0)]);
 
   const presented = fleet.service.refreshes.slice(before).map(({ refreshToken }) => refreshToken);
@@ -50,9 +50,9 @@ test('a process that is stopped with the lock in its hand asks nothing when it g
   expect(new Set(presented).size).toBe(2);
 });
 
-/** Long enough to stop a process before it reads what Redis said, and no longer than a command may take. */
+/** Long enough to stop a process before it reads the reply of Redis, and shorter than the timeout of a command. */
 const REPLY_DELAY_MS = 1_000;
-/** Longer than a holder takes its lock for its own without asking Redis. */
+/** Longer than a holder trusts its lock without a confirmation of Redis. */
 const LOCK_IS_FRESH_MS = 2_600;
 
 test('a process that is stopped after the check of its lock presents no refresh token that another has used', async () => {
@@ -63,14 +63,14 @@ test('a process that is stopped after the check of its lock presents no refresh 
   Object.assign(line, { delayMs: REPLY_DELAY_MS, onlyAfter: '"state":"open"' });
   const stopped = call(holder.url, session.cookie);
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
-  const attempt = keyBesideSession('cloakroom:', 'refresh-journal', session.id);
-  await eventually(async () => (await fleet.redis.exists(attempt)) === 1);
+  const entry = keyBesideSession('cloakroom:', 'refresh-journal', session.id);
+  await eventually(async () => (await fleet.redis.exists(entry)) === 1);
   process.kill(holder.pid, 'SIGSTOP');
-  await fleet.redis.pexpire(lock, LOCK_IS_FRESH_MS); // it would run out in five seconds
-  const renewed = await call(fleet.at(1).url, session.cookie);
+  await fleet.redis.pexpire(lock, LOCK_IS_FRESH_MS); // it would expire in five seconds
+  const refreshed = await call(fleet.at(1).url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
 
-  expect([renewed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
+  expect([refreshed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
   expect(await call(fleet.at(1).url, session.cookie)).toMatchObject({ status: 200 });
   const presented = fleet.service.refreshes.slice(before).map(({ refreshToken }) => refreshToken);
   expect(presented).toHaveLength(1);

@@ -9,9 +9,9 @@ import { reportFault } from '../../support/fleet/report.ts';
 
 const CALLS = 200;
 const TOKEN_LATENCY_MS = 400;
-/** For all answers on a busy machine, and for looking again at what another process has renewed. */
+/** For all responses on a busy machine, and for polling the result of another process. */
 const BOUNDED_WAIT_MS = 5_000;
-/** A renewal lock lives five seconds unless its holder extends it. */
+/** A lock lives five seconds unless its holder extends it. */
 const LONGER_THAN_A_LOCK_MS = 6_500;
 
 // Four processes before a service that rotates its refresh tokens: a second refresh of an expiry would end the session.
@@ -38,7 +38,7 @@ const slowToken = (ms: number) => {
   };
 };
 
-test('200 calls of one session at its expiry make one token call, and all get an answer soon after it', async () => {
+test('200 requests of one session at its expiry cause one token request, and are all served soon after it', async () => {
   slowToken(TOKEN_LATENCY_MS);
   const { id, cookie } = await fleet.enter('demo', { expiresAt: 0 });
   const answers = await callAll(cookie, CALLS);
@@ -52,7 +52,7 @@ test('200 calls of one session at its expiry make one token call, and all get an
   expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(TOKEN_LATENCY_MS + BOUNDED_WAIT_MS);
 });
 
-test('200 calls that are refused the same token make one token call', async () => {
+test('200 requests that are refused the same token cause one token request', async () => {
   const { cookie, grant } = await fleet.enter();
   await fleet.service.revokeAccess(grant.accessToken);
   const answers = await callAll(cookie, CALLS);
@@ -79,20 +79,20 @@ async function refreshThrice(given: Fleet): Promise<string[]> {
   return given.service.refreshes.map(({ refreshToken }) => refreshToken);
 }
 
-test('expiry after expiry, no refresh token is presented more often than it may be', async () => {
+test('a rotated refresh token is presented once, expiry after expiry', async () => {
   const presented = await refreshThrice(fleet);
   expect(presented).toHaveLength(3);
   expect(new Set(presented).size).toBe(3);
 });
 
-test('where the service does not rotate, the refresh token is presented once an expiry', async () => {
+test('a refresh token that is not rotated is presented once for each expiry', async () => {
   await using fixed = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'false' } });
   const presented = await refreshThrice(fixed);
   expect(presented).toHaveLength(3);
   expect(new Set(presented).size).toBe(1);
 });
 
-test('a token endpoint that takes longer than a lock lives is asked once, since its holder extends it', async () => {
+test('a token endpoint slower than the lifetime of a lock gets one request, because the holder extends the lock', async () => {
   slowToken(LONGER_THAN_A_LOCK_MS);
   const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
   const answers = await callAll(cookie, 40);
@@ -105,7 +105,7 @@ test('a token endpoint that takes longer than a lock lives is asked once, since 
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
-test('who waited for a renewal goes out with what it brought, never with what was read before', async () => {
+test('requests that waited for a refresh use its token, never the one that they read before', async () => {
   const { cookie, grant } = await fleet.enter('demo', { expiresAt: 0 });
   const used = new Set<string | undefined>();
   fleet.service.intercept = async ({ url, headers }) => {
@@ -118,7 +118,7 @@ test('who waited for a renewal goes out with what it brought, never with what wa
   expect([...used]).not.toContain(`Bearer ${grant.accessToken}`);
 });
 
-test('shortly before an expiry nobody waits: calls go out while the one renewal hangs', async () => {
+test('requests shortly before an expiry don’t wait for the refresh in the background', async () => {
   const endpoint = createGate();
   endpoint.hold();
   fleet.service.intercept = async ({ url }) => {

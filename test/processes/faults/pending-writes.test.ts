@@ -34,13 +34,13 @@ beforeEach(async () => {
   fleet.service.intercept = () => false;
 });
 
-/** The lock lives five seconds, and nobody can extend it while Redis is away. */
+/** A lock lives five seconds, and its holder can’t extend it while Redis is away. */
 const LONGER_THAN_A_LOCK_MS = 5_200;
-/** Between the calls of one caller. */
+/** Between the requests of one client. */
 const PAUSE_MS = 50;
 const KINDS = ['200', '503 session_store_unavailable'];
 
-/** Calls of one session at the processes that do not renew it: one of them may be the first to find Redis back. */
+/** Requests at the processes that don’t refresh the session: one of them may be the first to reach Redis again. */
 function startOthers(cookie: string): Load {
   return startLoad(6, async (count) => {
     await delay(PAUSE_MS);
@@ -48,7 +48,7 @@ function startOthers(cookie: string): Load {
   });
 }
 
-/** What came of it: the session goes on at each process, and its refresh token was presented once. */
+/** Each process serves the session, and its refresh token was presented once. */
 async function expectNothingLost(fault: string, cookie: string, answers: readonly Answer[], back: Stopwatch) {
   const recoveredInMs = back.ms();
   const isReady = async (at: number) =>
@@ -62,7 +62,7 @@ async function expectNothingLost(fault: string, cookie: string, answers: readonl
   expect(fleet.service.refreshes).toHaveLength(1);
 }
 
-test('Redis goes just when a rotated grant comes, for longer than the lock lives: the grant is stored, not lost', async () => {
+test('a rotated grant is stored although Redis goes away as it arrives, for longer than the lock lives', async () => {
   const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
   fleet.service.intercept = async ({ url }) => {
     if (url !== TOKEN_PATH) return false;
@@ -81,7 +81,7 @@ test('Redis goes just when a rotated grant comes, for longer than the lock lives
   await expectNothingLost('Redis goes as a rotated grant comes, and comes back', cookie, answers, back);
 });
 
-test('Redis goes for longer than the lock lives while the token endpoint takes its time: it is asked once', async () => {
+test('a token endpoint that is slow while Redis is away for longer than the lock lives gets one request', async () => {
   const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
   const endpoint = createGate();
   endpoint.hold();
@@ -96,7 +96,7 @@ test('Redis goes for longer than the lock lives while the token endpoint takes i
   redis.resume();
   using back = startStopwatch();
   const load = startOthers(cookie);
-  // As long as it takes to give up a holder who gives no sign of life.
+  // Longer than a process without a heartbeat counts as running.
   await delay(4_500);
   expect(fleet.service.refreshes).toHaveLength(1);
   endpoint.release();
