@@ -8,7 +8,7 @@ export interface RequestContext {
   readonly trace: TraceContext | null;
   /** The log id of the session whose cookie came with the request, or that began with it. */
   session: string | undefined;
-  /** What happened to the access token: a word of `a` to `z` and `_`, which the access log does not escape. */
+  /** What happened to the access token, in one word. */
   token: string | undefined;
 }
 

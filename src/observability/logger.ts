@@ -54,20 +54,6 @@ export function createBufferedOutput(
   };
 }
 
-export type LineLevel = 'debug' | 'info';
-
-/**
- * Writes a finished JSON line, in the format of createLog(). For the line of each request: pino takes several times as long
- * to make it (docs/decisions/0023). The log must be enabled for the level of the line.
- */
-export function writeLine(log: Logger, line: string): void {
-  const { [pino.symbols.streamSym]: output } = log as unknown as Record<symbol, DestinationStream>;
-  if (output === undefined) {
-    const { level, time: _time, msg, ...members } = JSON.parse(line) as Record<string, unknown>;
-    log[level as LineLevel](members, String(msg));
-  } else output.write(line);
-}
-
 interface LoggedError {
   readonly type: string;
   readonly message: string;

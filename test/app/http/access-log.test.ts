@@ -1,115 +1,111 @@
 import { once } from 'node:events';
-import { createServer, IncomingMessage, request, ServerResponse } from 'node:http';
-import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { connect, Socket } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import { createLog, type Logger } from '../../../src/observability/logger.ts';
-import { type RequestContext, requestId } from '../../../src/http/request-context.ts';
-import { createAccessLog } from '../../../src/http/access-log.ts';
+import { Registry } from 'prom-client';
+import { createAccessLog, createRequestMetrics, type LoggedRequest } from '../../../src/http/access-log.ts';
+import { requestContext } from '../../../src/http/request-context.ts';
+import { createLog } from '../../../src/observability/logger.ts';
+import { ROUTES } from '../../../src/routes.ts';
 
-/** A server that logs each request as `level` lets it, and its port. */
-async function startServer(level: string, answer: RequestListener, noted: Partial<RequestContext> = {}) {
+type Target = readonly [method: string, target: string, status?: number];
+
+/**
+ * Sends requests one after the other, each on a connection of its own. Resolves with the lines logged for them, and how many
+ * bytes the client received.
+ */
+async function logRequests(
+  targets: readonly Target[],
+  {
+    level = 'info',
+    registry = new Registry(),
+    respond = (_req, res) => void res.end(),
+    known = {},
+  }: {
+    level?: string;
+    registry?: Registry;
+    respond?: RequestListener;
+    known?: Partial<LoggedRequest>;
+  } = {},
+) {
   const lines: string[] = [];
   const log = createLog(level, { write: (line) => lines.push(line) });
-  const accessLog = createAccessLog({ log, toRoute: () => '/a/{b}' });
+  const metrics = createRequestMetrics(registry, ROUTES);
+  const accessLog = createAccessLog({ log, toRoute: () => '/workspaces', metrics });
+  let status: number | undefined;
   const server = createServer((req, res) => {
-    Object.assign(accessLog.track(req, res, req.url ?? ''), noted);
-    answer(req, res);
+    Object.assign(accessLog.track(req, res, req.url ?? ''), known);
+    if (status === 0) res.destroy();
+    else if (status === undefined) respond(req, res);
+    else res.writeHead(status).end();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
-    lines,
-    port: (server.address() as AddressInfo).port,
-    server,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
-}
-
-type Started = Awaited<ReturnType<typeof startServer>>;
-
-/** Sends a target as it stands, and resolves once its answer is over, with the request's id. */
-async function call({ port, server }: Started, target: string): Promise<string> {
-  const closed = new Promise<string>((resolve) => {
-    server.once('request', (_req: IncomingMessage, res: ServerResponse) =>
-      res.once('close', () => resolve(requestId(res))),
+  const { port } = server.address() as AddressInfo;
+  const received: string[] = [];
+  let bytesReceived = 0;
+  for (const [method, target, next] of targets) {
+    status = next;
+    const socket = connect(port, '127.0.0.1');
+    socket.write(
+      Buffer.from(`${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 'latin1'),
     );
-  });
-  const socket = connect(port, '127.0.0.1');
-  socket.write(Buffer.from(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 'latin1'));
-  socket.resume();
-  await once(socket, 'close');
-  return closed;
+    received.push(await text(socket));
+    bytesReceived = socket.bytesRead;
+  }
+  server.close();
+  await once(server, 'close');
+  return {
+    received,
+    bytesReceived,
+    lines,
+    entries: lines.map((line) => JSON.parse(line) as Record<string, unknown>),
+  };
 }
 
 describe('the line of a request', () => {
   test.each(['/a/b?c=d', '/a/b#c', '/a/b%3Fc=d', '/a/b%3fc=d', '/a/b%23c', '/a/b%23c?d'])(
     'ends its path where a query or a fragment begins, encoded or not: %s',
     async (target) => {
-      await using started = await startServer('info', (_req, res) => res.end());
-      await call(started, target);
-      expect(started.lines.map((line): unknown => JSON.parse(line))).toMatchObject([{ path: '/a/b' }]);
+      const { entries } = await logRequests([['GET', target]]);
+      expect(entries).toMatchObject([{ path: '/a/b' }]);
     },
   );
 
   test('has these members, in this order, and is one line of JSON', async () => {
-    await using started = await startServer('info', (_req, res) => res.writeHead(204).end());
-    const id = await call(started, '/a/b?secret=1');
-    expect(started.lines).toHaveLength(1);
-    const [line = ''] = started.lines;
-    expect(line.endsWith('}\n')).toBe(true);
-    expect(line.slice(0, -1)).not.toContain('\n');
-    const members = JSON.parse(line) as Record<string, unknown>;
-    expect(Object.keys(members)).toEqual([
-      'level',
-      'time',
-      'requestId',
-      'client',
-      'method',
-      'path',
-      'route',
-      'status',
-      'ms',
-      'bytes',
-      'msg',
-    ]);
-    expect(members).toMatchObject({
+    const { lines, entries, received } = await logRequests([['GET', '/a/b?secret=1', 204]]);
+    expect(lines).toEqual([expect.stringMatching(/^[^\n]*\}\n$/)]);
+    const [entry = {}] = entries;
+    const names = 'level time requestId client method path route status ms bytes msg';
+    expect(Object.keys(entry)).toEqual(names.split(' '));
+    expect(entry).toMatchObject({
       level: 'info',
-      requestId: id,
+      requestId: /^x-request-id: (.*)\r$/im.exec(received[0] ?? '')?.[1],
       client: '127.0.0.1',
       method: 'GET',
       path: '/a/b',
-      route: '/a/{b}',
+      route: '/workspaces',
       status: 204,
       msg: 'request',
     });
-    expect(Math.abs(Date.now() - Number(members['time']))).toBeLessThan(60_000);
-    expect(Number.isInteger(members['ms'])).toBe(true);
+    expect(Math.abs(Date.now() - Number(entry['time']))).toBeLessThan(60_000);
+    expect(Number.isInteger(entry['ms'])).toBe(true);
   });
 
   test.each([
     ['quotation marks', '/a"b","status":"500'],
     ['a backslash', '/a\\"b\\'],
     ['encoded letters and slashes', '/a/%C3%A9%20%2F%25%252f'],
-  ])('holds a path with %s as it came', async (_what, target) => {
-    await using started = await startServer('info', (_req, res) => res.end());
-    await call(started, target);
-    expect(JSON.parse(started.lines[0] ?? '')).toMatchObject({ path: target, status: 200, msg: 'request' });
+  ])('keeps a path with %s as it came', async (_what, target) => {
+    const { entries } = await logRequests([['GET', target]]);
+    expect(entries).toMatchObject([{ path: target, status: 200, msg: 'request' }]);
   });
 
-  test('says that an answer was cut off, and has no status before there was one', async () => {
-    await using started = await startServer('info', (_req, res) => res.destroy());
-    const asked = request({ port: started.port, host: '127.0.0.1', path: '/cut' }).end();
-    await once(asked, 'error');
-    expect(started.lines).toHaveLength(1);
-    const members = JSON.parse(started.lines[0] ?? '') as object;
-    expect(members).toMatchObject({ path: '/cut', cutOff: true });
-    expect(members).not.toHaveProperty('status');
+  test('marks a response that was cut off, and has no status without a response', async () => {
+    const { entries } = await logRequests([['GET', '/cut', 0]]);
+    expect(entries).toMatchObject([{ path: '/cut', cutOff: true }]);
+    expect(entries[0]).not.toHaveProperty('status');
   });
 
   test.each<[string, string, RequestListener]>([
@@ -117,87 +113,84 @@ describe('the line of a request', () => {
     ['chunks', 'GET', (_req, res) => res.write(Buffer.alloc(5)) && res.end('é')],
     ['a head alone', 'HEAD', (_req, res) => res.end('a body')],
   ])('counts the bytes that the client receives: %s', async (_what, method, respond) => {
-    await using started = await startServer('info', respond);
-    const socket = connect(started.port, '127.0.0.1');
-    socket.write(`${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
-    await once(socket.resume(), 'close');
-    expect(JSON.parse(started.lines[0] ?? '')).toMatchObject({ bytes: socket.bytesRead });
+    const { entries, bytesReceived } = await logRequests([[method, '/']], { respond });
+    expect(entries).toMatchObject([{ bytes: bytesReceived }]);
   });
 
-  test('names the session and what became of its token, where somebody has noted that', async () => {
-    const noted = { session: 'abcdefghijklmnop', token: 'renewed' } as const;
-    await using started = await startServer('info', (_req, res) => res.end(), noted);
-    await call(started, '/a');
-    expect(JSON.parse(started.lines[0] ?? '')).toMatchObject(noted);
+  test('names the session, what happened to its token, and what the parts took', async () => {
+    const session = { session: 'abcdefghijklmnop', token: 'refreshed', bytesIn: 3 };
+    const times = { session: 0.26, token: 0, service: 1_234.56 };
+    const { entries } = await logRequests([['GET', '/a']], { known: { ...session, times } });
+    expect(entries).toMatchObject([{ ...session, sessionMs: 0.3, serviceMs: 1_234.6 }]);
+    expect(entries[0]).not.toHaveProperty('tokenMs');
   });
 
-  test('is not written where the log is for warnings', async () => {
-    await using started = await startServer('warn', (_req, res) => res.end());
-    await call(started, '/a');
-    expect(started.lines).toEqual([]);
+  test('is not written at the level warn', async () => {
+    expect((await logRequests([['GET', '/a']], { level: 'warn' })).lines).toEqual([]);
+  });
+
+  test('has what a handler adds to the context of its request', async () => {
+    const respond: RequestListener = (_req, res) => {
+      requestContext(res).token = 'refreshed';
+      res.end();
+    };
+    expect((await logRequests([['GET', '/a']], { respond })).entries).toMatchObject([{ token: 'refreshed' }]);
   });
 });
 
-describe('is the line that pino would write', () => {
-  const line = (write: (log: Logger) => void) => {
-    const lines: string[] = [];
-    write(createLog('info', { write: (text) => lines.push(text) }));
-    return lines.map((text) => text.replaceAll(/"(time|ms)":\d+/g, '"$1":0'));
-  };
+describe('a health check', () => {
+  const READY: Target = ['GET', '/readyz', 200];
+  const summarize = ({ entries }: Awaited<ReturnType<typeof logRequests>>) =>
+    entries.map(({ level, path, status = 'none' }) => [level, path, status].join(' '));
 
-  test.each([
-    ['a call', 'GET', '/a', 200],
-    ['one that nobody could read', null, '', 400],
-    ['one without an answer', 'POST', '/a', undefined],
-    ['a path with quotation marks', 'GET', '/a"b\\c', 200],
-    ['a path with a control character', 'GET', '/a\u0001\u007f\u0085\u2028', 200],
-  ])('of %s', (_what, method, path, status) => {
-    const req = new IncomingMessage(new Socket());
-    Object.assign(req, { method });
-    const res = new ServerResponse(req);
-    if (status !== undefined) res.writeHead(status);
-    const client = '127.0.0.1';
-    const known = {
-      requestId: requestId(res),
-      trace: {
-        traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
-        traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
-        tracestate: undefined,
-      },
-      session: 'abcdefghijklmnop',
-      token: 'living',
-      bytesIn: 3,
-      times: { session: 0.26, token: 0, service: 1_234.56 },
-      route: '/api/*',
-    } as const;
-    const ours = line((log) =>
-      createAccessLog({ log }).end({
-        req,
-        res,
-        target: path,
-        client,
-        startedAt: 0,
-        bytesBefore: -12,
-        ...known,
-      }),
-    );
-    const members = {
-      requestId: known.requestId,
-      traceId: known.trace.traceId,
-      session: known.session,
-      client,
-      method,
-      path: path || 'not a path',
-      route: known.route,
-      status,
-      ms: 0,
-      sessionMs: 0.3,
-      serviceMs: 1_234.6,
-      bytes: 12,
-      bytesIn: 3,
-      token: known.token,
-      cutOff: true,
-    };
-    expect(ours).toEqual(line((log) => log.info(members, 'request')));
+  test('that succeeds like the one before it has no line', async () => {
+    const round: Target[] = [
+      READY,
+      ['GET', '/healthz', 200],
+      ['HEAD', '/readyz', 200],
+      ['GET', '/readyz?of=balancer', 200],
+      ['HEAD', '/healthz?', 200],
+    ];
+    const logged = await logRequests([...round, ...round]);
+    expect(summarize(logged)).toEqual(['info /readyz 200', 'info /healthz 200']);
+  });
+
+  test('that fails has a line, and so has the next one that succeeds', async () => {
+    const statuses = [200, 200, 503, 503, 200, 200, 0, 200, 200];
+    const logged = await logRequests(statuses.map((status) => ['GET', '/readyz', status]));
+    const written = summarize(logged).map((line) => line.split(' ').at(-1));
+    expect(written).toEqual(['200', '503', '503', '200', 'none', '200']);
+  });
+
+  test('says nothing about another path', async () => {
+    const logged = await logRequests([
+      ['GET', '/healthz', 200],
+      ['GET', '/readyz', 503],
+      ['GET', '/healthz', 200],
+    ]);
+    expect(summarize(logged)).toEqual(['info /healthz 200', 'info /readyz 503']);
+  });
+
+  test('is only a GET or HEAD of its very path: every other request has a line', async () => {
+    const others: Target[] = [
+      ['GET', '/', 200],
+      ['GET', '/healthz/inside', 200],
+      ['GET', '/readyzed', 200],
+      ['GET', '/api/readyz', 200],
+      ['POST', '/readyz', 200],
+      ['GET', '/Readyz', 200],
+    ];
+    expect((await logRequests([...others, ...others])).lines).toHaveLength(12);
+  });
+
+  test('has a line each time at the level debug', async () => {
+    const logged = await logRequests([READY, READY, READY], { level: 'debug' });
+    expect(summarize(logged)).toEqual(['info /readyz 200', 'debug /readyz 200', 'debug /readyz 200']);
+  });
+
+  test('is counted also without a line', async () => {
+    const registry = new Registry();
+    await logRequests([READY, READY, READY], { registry });
+    expect(await registry.metrics()).toMatch(/^cloakroom_request_duration_seconds_count\{[^}]*\} 3$/m);
   });
 });

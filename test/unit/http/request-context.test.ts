@@ -1,22 +1,120 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { expect, test } from '@jest/globals';
-import { createLog } from '../../../src/observability/logger.ts';
-import { createAccessLog } from '../../../src/http/access-log.ts';
-import { requestContext } from '../../../src/http/request-context.ts';
-
-const answer = () => {
-  const req = new IncomingMessage(new Socket());
-  return { req, res: new ServerResponse(req) };
-};
-
-test('a handler finds the context of its request, and adds to it', () => {
-  const { req, res } = answer();
-  const request = createAccessLog({ log: createLog('silent') }).begin(req, res, '/a');
-  requestContext(res).token = 'renewed';
-  expect(request.token).toBe('renewed');
-});
+import { describe, expect, test } from '@jest/globals';
+import {
+  clientAddress,
+  readTraceContext,
+  requestContext,
+  toTraceHeaders,
+} from '../../../src/http/request-context.ts';
 
 test('a response without a context throws an error that says what makes one', () => {
-  expect(() => requestContext(answer().res)).toThrow('AccessLog.begin() makes one');
+  const res = new ServerResponse(new IncomingMessage(new Socket()));
+  expect(() => requestContext(res)).toThrow('AccessLog.begin() makes one');
+});
+
+const PEER = '127.0.0.1';
+const from = (forwarded: string | undefined) =>
+  ({
+    socket: { remoteAddress: PEER },
+    headers: { 'x-forwarded-for': forwarded },
+  }) as unknown as IncomingMessage;
+
+test.each([
+  [0, '203.0.113.7', PEER],
+  [1, '203.0.113.7', '203.0.113.7'],
+  [1, '198.51.100.9, 203.0.113.7', '203.0.113.7'],
+  [2, '198.51.100.9, 203.0.113.7', '198.51.100.9'],
+  [1, '2001:db8::7', '2001:db8::7'],
+  [1, '203.0.113.7:49152', '203.0.113.7'],
+  [1, '[2001:db8::7]:49152', '2001:db8::7'],
+  [1, '[2001:db8::7]', '2001:db8::7'],
+  [1, '203.0.113.7:x', 'unknown'],
+  [1, '203.0.113.777', 'unknown'],
+  [1, '2001:db8::7::8', 'unknown'],
+  [1, '"><script>', 'unknown'],
+  [1, undefined, PEER],
+])(
+  'behind %i proxies, a request with the X-Forwarded-For %j comes from %s',
+  (proxies, forwarded, address) => {
+    expect(clientAddress(from(forwarded), proxies)).toBe(address);
+  },
+);
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+const VALID = `00-${TRACE}-${PARENT}-01`;
+
+describe('a traceparent', () => {
+  test.each([
+    ['of this version', VALID],
+    ['that is not sampled', `00-${TRACE}-${PARENT}-00`],
+    ['with unknown flags', `00-${TRACE}-${PARENT}-ff`],
+    ['of a later version', `cc-${TRACE}-${PARENT}-01`],
+    ['of a later version, with more behind', `cc-${TRACE}-${PARENT}-01-what-the-future`],
+  ])('%s is accepted, and passed on as it came', (_what, traceparent) => {
+    const trace = readTraceContext({ traceparent });
+    expect(trace?.traceId).toBe(TRACE);
+    expect(toTraceHeaders(trace)).toEqual({ traceparent });
+  });
+
+  test.each([
+    ['none', undefined],
+    ['an empty one', ''],
+    ['version ff', `ff-${TRACE}-${PARENT}-01`],
+    ['a version in capitals', `CC-${TRACE}-${PARENT}-01`],
+    ['a version of one digit', `0-${TRACE}-${PARENT}-01`],
+    ['this version with more behind', `${VALID}-more`],
+    ['this version with a dash behind', `${VALID}-`],
+    ['a later version with more behind and no dash', `cc-${TRACE}-${PARENT}-01.more`],
+    ['a trace of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`],
+    ['a parent of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['a trace in capitals', `00-${TRACE.toUpperCase()}-${PARENT}-01`],
+    ['a parent in capitals', `00-${TRACE}-${PARENT.toUpperCase()}-01`],
+    ['a short trace', `00-${TRACE.slice(1)}-${PARENT}-01`],
+    ['a long trace', `00-a${TRACE}-${PARENT}-01`],
+    ['a short parent', `00-${TRACE}-${PARENT.slice(1)}-01`],
+    ['no flags', `00-${TRACE}-${PARENT}`],
+    ['flags of one digit', `00-${TRACE}-${PARENT}-1`],
+    ['flags that are no digits', `00-${TRACE}-${PARENT}-.1`],
+    ['other marks', `00_${TRACE}_${PARENT}_01`],
+    ['space before it', ` ${VALID}`],
+    ['two of them, as Node joins them', `${VALID}, ${VALID}`],
+    ['a later version with control characters', `cc-${TRACE}-${PARENT}-01-\u0000`],
+  ])('is ignored: %s', (_what, traceparent) => {
+    const trace = readTraceContext({ ...(traceparent !== undefined && { traceparent }), tracestate: 'a=b' });
+    expect(trace).toBeNull();
+    expect(toTraceHeaders(trace)).toEqual({});
+  });
+});
+
+test('a tracestate is passed on with its traceparent, as it came', () => {
+  const trace = readTraceContext({
+    traceparent: VALID,
+    tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE',
+  });
+  expect(toTraceHeaders(trace)).toEqual({
+    traceparent: VALID,
+    tracestate: 'rojo=00f067aa0ba902b7, congo=t61rcWkgMzE',
+  });
+});
+
+test.each(['', 'a=\u00e9', 'a=\u0001'])('a tracestate that is not printable is dropped: %j', (tracestate) => {
+  expect(toTraceHeaders(readTraceContext({ traceparent: VALID, tracestate }))).toEqual({
+    traceparent: VALID,
+  });
+});
+
+test('a header that Connection names is not passed on, in any case of letters', () => {
+  const headers = { traceparent: VALID, tracestate: 'a=b' };
+  expect(readTraceContext({ ...headers, connection: 'close, TraceParent' })).toBeNull();
+  expect(toTraceHeaders(readTraceContext({ ...headers, connection: 'Tracestate' }))).toEqual({
+    traceparent: VALID,
+  });
+});
+
+test('a tracestate of more than 512 characters is dropped', () => {
+  const longest = `a=${'b'.repeat(510)}`;
+  expect(readTraceContext({ traceparent: VALID, tracestate: longest })?.tracestate).toBe(longest);
+  expect(readTraceContext({ traceparent: VALID, tracestate: `${longest}b` })?.tracestate).toBeUndefined();
 });
