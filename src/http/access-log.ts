@@ -158,7 +158,7 @@ function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
   };
 }
 
-export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
+type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 /** The label for methods that a route does not serve. */
 export const OTHER_METHODS = 'other';
