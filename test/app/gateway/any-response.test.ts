@@ -100,7 +100,7 @@ async function expectAllConnections(): Promise<void> {
   for (const { rest } of await Promise.all(calls)) expect(rest.toString()).toBe('next');
 }
 
-test('whatever comes, in 60 rounds of up to 8 calls at once', async () => {
+test('every response arrives whole or does not look whole, in 60 rounds of up to 8 requests at once', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ served, taken }), { minLength: 1, maxLength: 8 }),

@@ -25,7 +25,7 @@ const bytesFrom = (first: number, last: number) =>
 
 describe('a request', () => {
   test.each(FORWARDED)(
-    '%s comes with its line and the browser’s fields, and nothing but ours',
+    '%s arrives with its line and the client’s fields, and none but the gateway’s',
     async (method) => {
       const answer = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
       const request = raw.came();
@@ -42,7 +42,7 @@ describe('a request', () => {
     },
   );
 
-  test.each(FORWARDED)('%s comes with its body', async (method) => {
+  test.each(FORWARDED)('%s arrives with its body', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Type: text/plain', 'Content-Length: 5'], 'hello');
     const request = raw.came();
     expect(without(request, OURS)).toEqual([SENT, ['Content-Type', 'text/plain']]);

@@ -6,19 +6,19 @@ import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { requestsInFlight } from '../../support/metrics-app.ts';
 
-// One user or a stuck service takes nobody else down (contract, section 4: too_busy).
+// Neither one user nor a stuck service takes others down (contract, section 4: too_busy).
 
 const STUCK = '/api/public/v1/stuck';
 
 let testApp: TestApp;
-/** Answers that the service has not given yet. */
+/** Responses that the service holds back. */
 const held: ServerResponse[] = [];
 beforeAll(async () => {
   testApp = await startTestApp({
     MAX_REQUESTS: '10',
     MAX_REQUESTS_PER_SESSION: '5',
     SERVICE_CONNECTIONS: '4',
-    METRICS_PORT: '65000', // on: they tell how many calls are in flight
+    METRICS_PORT: '65000', // metrics count the requests in flight
   });
   testApp.intercept = (req, res) => {
     if (req.url?.startsWith(STUCK) === true) held.push(res);
@@ -39,7 +39,7 @@ const call = async (cookie: string, path = PATH, init: RequestInit = {}) => {
 };
 type Answer = Awaited<ReturnType<typeof call>>;
 
-/** Lets the service answer whatever waits, until nothing is in flight. */
+/** Lets the service respond to all that waits, until nothing is in flight. */
 async function goOn(): Promise<void> {
   await eventually(async () => {
     for (const res of held.splice(0)) res.end('{}');
@@ -48,7 +48,7 @@ async function goOn(): Promise<void> {
 }
 let inFlight = 0;
 
-/** Calls that the service answers only in the end. */
+/** Sends requests to which the service responds only at the end. */
 function stick(cookie: string, count: number): Promise<Answer>[] {
   return Array.from({ length: count }, async () => {
     inFlight += 1;
@@ -60,11 +60,11 @@ function stick(cookie: string, count: number): Promise<Answer>[] {
   });
 }
 
-/** Resolves once so many calls wait at the service. */
+/** Resolves once so many requests wait at the service. */
 const stuck = async (count: number) => eventually(async () => held.length === count);
 
 describe('a session', () => {
-  test('has as many calls in flight as it may, and is told to try again past that', async () => {
+  test('has requests in flight up to its limit, and gets too_busy past that', async () => {
     const { cookie } = await testApp.enter();
     const calls = stick(cookie, 6);
     const first = await Promise.race(calls);
@@ -79,7 +79,7 @@ describe('a session', () => {
     expect((await call(cookie)).status).toBe(200);
   });
 
-  test('takes half of the connections: its other calls wait, and others are served meanwhile', async () => {
+  test('takes half of the connections: its other requests wait, and other sessions are served', async () => {
     const [one, other] = [await testApp.enter(), await testApp.enter()];
     const calls = stick(one.cookie, 4);
     await stuck(2);
@@ -89,7 +89,7 @@ describe('a session', () => {
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
-  test('that leaves while it waits for its turn never gets to the service', async () => {
+  test('sends nothing to the service for a client that disconnects while its request waits', async () => {
     const { cookie } = await testApp.enter();
     const calls = stick(cookie, 2);
     await stuck(2);
@@ -132,7 +132,7 @@ test('requests that are aborted while the token is refreshed take no connection 
   testApp.intercept = forward;
 });
 
-test('a few sessions that hold all the calls they get leave some to others', async () => {
+test('a few sessions at their quota leave requests for others', async () => {
   const [one, two, other] = [await testApp.enter(), await testApp.enter(), await testApp.enter()];
   const calls = [one, two].flatMap(({ cookie }) => stick(cookie, 5));
   expect(await Promise.race(calls)).toMatchObject({
@@ -145,7 +145,7 @@ test('a few sessions that hold all the calls they get leave some to others', asy
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(5);
 });
 
-test('a process has as many calls in flight as it may, whosever they are', async () => {
+test('a process has requests in flight up to its limit, over all sessions', async () => {
   const sessions = await Promise.all(Array.from({ length: 11 }, async () => testApp.enter()));
   const calls = sessions.flatMap(({ cookie }) => stick(cookie, 1));
   expect(await Promise.race(calls)).toMatchObject({
@@ -157,7 +157,7 @@ test('a process has as many calls in flight as it may, whosever they are', async
   expect(statuses.filter((status) => status === 200)).toHaveLength(10);
 });
 
-test('pages and sign-in need no place among the calls', async () => {
+test('pages and sign-in do not count as requests in flight', async () => {
   const sessions = [await testApp.enter(), await testApp.enter()] as const;
   const calls = stick(sessions[0].cookie, 4);
   await stuck(2); // what the other one may have goes by what this one has
@@ -172,7 +172,7 @@ test('pages and sign-in need no place among the calls', async () => {
   await Promise.all(calls);
 });
 
-test('who has no session takes no place', async () => {
+test('requests without a session do not count as requests in flight', async () => {
   const { cookie } = await testApp.enter();
   const strangers = Array.from({ length: 20 }, async () => call('cloakroom=nobody', STUCK));
   expect((await call(cookie)).status).toBe(200);

@@ -6,8 +6,8 @@ import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 
 /**
- * Contract, section 4, cell by cell: who sends the call by `Sec-Fetch-Site`, from where by `Origin`, and what comes of
- * it with GET and HEAD, with OPTIONS, and with an unsafe method without and with `X-Requested-With`.
+ * Contract, section 4, cell by cell: the site by `Sec-Fetch-Site`, the origin by `Origin`, and the result
+ * with GET and HEAD, with OPTIONS, and with an unsafe method without and with `X-Requested-With`.
  */
 const RULE = `
   site     origin   GET/HEAD  OPTIONS  unsafe  unsafe+XRW
@@ -98,7 +98,7 @@ describe('the cross-site rule', () => {
   });
 });
 
-describe('a call over HTTP', () => {
+describe('an API request', () => {
   let testApp: TestApp;
   let cookie: string;
 
@@ -123,7 +123,7 @@ describe('a call over HTTP', () => {
     ['our own fetch by an odd method', 'PROPFIND', ['sec-fetch-site: same-origin', 'ORIGIN: ours']],
     ['an old browser on our page', 'POST', ['Origin: ours']],
     ['a script', 'GET', []],
-    ['a script that asks for options', 'OPTIONS', []],
+    ['a script that sends OPTIONS', 'OPTIONS', []],
     ['a script that says it is one', 'DELETE', ['X-Requested-With: x']],
     ['a script that says so in no words', 'PATCH', ['X-Requested-With:']],
   ];
@@ -138,8 +138,8 @@ describe('a call over HTTP', () => {
     ['a page of another site', 'GET', ['Sec-Fetch-Site: cross-site']],
     ['a page of a sister site', 'GET', ['Sec-Fetch-Site: same-site']],
     ['a preflight', 'OPTIONS', ['Origin: http://x.test', 'Access-Control-Request-Method: PUT']],
-    ['nowhere, and it changes something', 'POST', ['Sec-Fetch-Site: none', 'X-Requested-With: x']],
-    ['nowhere, and it asks for options', 'OPTIONS', ['Sec-Fetch-Site: none']],
+    ['nowhere, with POST', 'POST', ['Sec-Fetch-Site: none', 'X-Requested-With: x']],
+    ['nowhere, with OPTIONS', 'OPTIONS', ['Sec-Fetch-Site: none']],
     ['an empty place', 'GET', ['Sec-Fetch-Site:']],
     ['two places', 'GET', ['Sec-Fetch-Site: same-origin', 'Sec-Fetch-Site: same-origin']],
     ['two places, one of them ours', 'POST', ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Site: same-origin']],

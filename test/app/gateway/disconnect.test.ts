@@ -19,10 +19,10 @@ beforeEach(() => {
   raw.service.answer = () => ok('next');
 });
 
-/** The service hears of a longer body once this much has arrived. */
+/** The service gets a longer body once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 
-/** That the one connection to the service is free, and nothing of the last call is on it. */
+/** Expects that the one connection to the service is free, without any rest of the last request. */
 async function expectNextToWork(): Promise<void> {
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
 }
@@ -30,8 +30,8 @@ async function expectNextToWork(): Promise<void> {
 describe.each([
   ['closes its connection', (browser: RawEnd) => browser.socket.end()],
   ['resets its connection', (browser: RawEnd) => browser.socket.resetAndDestroy()],
-])('a browser that %s', (_how, leave) => {
-  test('before the answer cancels the call of the service', async () => {
+])('a client that %s', (_how, leave) => {
+  test('before the response aborts the upstream request', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     leave(browser);
     await service.over;
@@ -39,7 +39,7 @@ describe.each([
   });
 
   test.each([CHUNKED, 'Content-Length: 10', 'X-Until: the end'])(
-    'in the middle of the answer cancels the call of the service (%s)',
+    'in the middle of the response aborts the upstream request (%s)',
     async (framing) => {
       const { browser, service } = await raw.begin(`GET ${PATH}`);
       service.socket.write(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n3\r\nhal\r\n`);
@@ -53,7 +53,7 @@ describe.each([
   test.each([
     [CHUNKED, `10000\r\n${START}\r\n4\r\nhalf\r\n`],
     ['Content-Length: 100000', `${START}half`],
-  ])('in the middle of its upload cancels the call of the service (%s)', async (framing, half) => {
+  ])('in the middle of its upload aborts the upstream request (%s)', async (framing, half) => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [framing], half);
     await service.until('half');
     leave(browser);
@@ -62,7 +62,7 @@ describe.each([
     await expectNextToWork();
   });
 
-  test('while it waits for a connection to the service never gets there', async () => {
+  test('while its request waits for a connection sends nothing to the service', async () => {
     const { browser: first, service } = await raw.begin(`GET ${PATH}/first`);
     const second = await openConnection(raw.testApp.config.port);
     second.socket.write(raw.head(`GET ${PATH}/second`));
@@ -89,7 +89,7 @@ describe.each([
     ['between chunks', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n`],
     ['before the last empty line', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n0\r\n`],
     ['short of its length', 'Content-Length: 9\r\n\r\nhalf'],
-  ])('%s cuts the browser off', async (_where, begun) => {
+  ])('%s cuts the client off', async (_where, begun) => {
     const path = `${PATH}/${randomUUID()}`;
     const { browser, service } = await raw.begin(`GET ${path}`);
     service.socket.write(`HTTP/1.1 200 OK\r\n${begun}`);
@@ -103,7 +103,7 @@ describe.each([
     await expectNextToWork();
   });
 
-  test('in the middle of an answer cuts off a browser that knows no chunks, so that it can tell', async () => {
+  test('in the middle of a response resets the connection of an HTTP/1.0 client, which knows no chunks', async () => {
     const taken = raw.service.takeNext();
     const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(
@@ -127,7 +127,7 @@ describe.each([
   });
 });
 
-test('a service that resets its connection cuts the browser off, too, where the end of it would have been the end of the answer', async () => {
+test('a service that resets its connection cuts the client off, also where the end of the connection ends the response', async () => {
   const { browser, service } = await raw.begin(`GET ${PATH}`);
   service.socket.write('HTTP/1.1 200 OK\r\n\r\nhalf');
   await browser.until('half');
@@ -138,15 +138,15 @@ test('a service that resets its connection cuts the browser off, too, where the 
 });
 
 const HALF = 40 * 1024;
-/** Not because the test waited in vain. */
+/** Not after a timeout of the test. */
 const CUT_OFF = /^(?:end|closed|ECONNRESET)$/;
 
-/** What was sent has been read by then. */
+/** Resolves once what was sent has been read. */
 const untilRead = async () => turns(10);
 
 /**
- * Responds while the browser reads nothing, so that none of the response can go out; closes, and only then lets the
- * browser read. Corking the gateway's socket stands for a browser whose receive window is full.
+ * Responds while the client reads nothing, closes, and only then lets the client read. Corking the gateway's socket
+ * stands for a client whose receive window is full.
  */
 async function respondToSlowBrowser(fields: string, half: string, rest: string): Promise<RawEnd> {
   const accepted = once(raw.testApp.running.server, 'connection') as Promise<[Socket]>;
@@ -164,7 +164,7 @@ async function respondToSlowBrowser(fields: string, half: string, rest: string):
 
 // The service closes its side of the connection while the gateway still holds its response back.
 
-describe('an answer that waits for a slow browser', () => {
+describe('a response that waits for a slow client', () => {
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   const [half, rest] = ['a'.repeat(HALF), `${'b'.repeat(HALF)}END`];
   const length = `Content-Length: ${half.length + rest.length}`;
@@ -207,11 +207,11 @@ describe('an answer that waits for a slow browser', () => {
   });
 });
 
-describe('a 401 that waits for a new token', () => {
+describe('a held 401 whose connection closes', () => {
   const refuse = (fields: string, body = '') => `HTTP/1.1 401 Unauthorized\r\n${fields}\r\n\r\n${body}`;
   const large = `${'no '.repeat(HALF / 4)}END`;
 
-  const enough = `Content-Length: ${HALF * 2}`; // too much to be kept for a second time
+  const enough = `Content-Length: ${HALF * 2}`; // too large to be repeated
 
   const beginUpload = async () => {
     const begun = await raw.begin(`POST ${PATH}`, [enough], `${'u'.repeat(HALF * 2 - 3)}END`);
@@ -219,7 +219,7 @@ describe('a 401 that waits for a new token', () => {
     return begun;
   };
 
-  /** Refuses the token, and leaves before there is another one. */
+  /** Responds 401, and closes before there is a new token. */
   const refuseAndLeave = async (
     { socket }: RawEnd,
     refusal: string,
@@ -234,7 +234,7 @@ describe('a 401 that waits for a new token', () => {
     tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
   };
 
-  beforeEach(async () => raw.enter()); // one session renews only once a second
+  beforeEach(async () => raw.enter()); // a session is refreshed at most once a second
 
   test.each([
     ['without a body, for the last time', refuse('Content-Length: 0\r\nConnection: close')],
@@ -243,7 +243,7 @@ describe('a 401 that waits for a new token', () => {
     ['until the connection ends', refuse('X-Until: the end')],
     ['with a body', refuse(`Content-Length: ${large.length}\r\nConnection: close`, large)],
     ['that breaks off', refuse('Content-Length: 5\r\nConnection: close')],
-  ])('is forgotten once there is one (%s)', async (_framing, refusal) => {
+  ])('is dropped once there is a new token (%s)', async (_framing, refusal) => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     await refuseAndLeave(service, refusal);
     expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
@@ -253,7 +253,7 @@ describe('a 401 that waits for a new token', () => {
   test.each([
     ['with its length', refuse(`Content-Length: ${large.length}\r\nConnection: close`, large)],
     ['until the connection ends', refuse('X-Until: the end', large)],
-  ])('comes whole where the call is not repeated (%s)', async (_framing, refusal) => {
+  ])('arrives whole where the request is not repeated (%s)', async (_framing, refusal) => {
     const { browser, service } = await beginUpload();
     await refuseAndLeave(service, refusal);
     expect(await browser.until('END')).toMatch(/^HTTP\/1.1 401 /);
@@ -265,7 +265,7 @@ describe('a 401 that waits for a new token', () => {
     ['short of its length', 'Content-Length: 5', (socket: Socket) => socket.end()],
     ['by a reset', 'Content-Length: 0', (socket: Socket) => socket.resetAndDestroy()],
   ])(
-    'is service_unreachable where it breaks off %s and the call is not repeated',
+    'is service_unreachable where it breaks off %s and the request is not repeated',
     async (_how, fields, leave) => {
       const { browser, service } = await beginUpload();
       await refuseAndLeave(service, refuse(`${fields}\r\nConnection: close`), leave);

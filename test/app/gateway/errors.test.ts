@@ -9,10 +9,10 @@ import type { RawMessage } from '../../support/raw-message.ts';
 import { ok } from '../../support/raw-service.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 
-// A service that is there, and what can go wrong with its answer.
+// A service that accepts connections, and what can go wrong with its responses.
 
 let raw: RawApp;
-/** For a service that takes too long: on a busy machine others may need a second, too. */
+/** For a service that is too slow: on a busy machine, other tests need more than its second. */
 let impatient: RawApp;
 beforeAll(async () => {
   raw = await startRawApp({ SERVICE_CONNECTIONS: '1' });
@@ -31,17 +31,17 @@ const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 const TIMEOUT = { status: 504, code: 'service_timeout' };
 const OK = 'HTTP/1.1 200 OK\r\n';
 
-/** Under jest an error of Node's own is none to the log; what it says of them is seen in unreachable.test.ts. */
+/** Under jest, the log takes Node's own errors for other objects: unreachable.test.ts looks at what it says of them. */
 const ANY = /"err":/;
 
-/** That the answer to a call and the log say this cause. */
+/** Expects a problem in the response, and its cause in the log. */
 async function expectAnswer(answer: RawMessage, cause: Cause, at = raw): Promise<void> {
   const headers = Object.fromEntries(answer.fields.map(([name, value]) => [name.toLowerCase(), value]));
   const own = { status: Number(answer.start.slice(9, 12)), headers, body: answer.rest.toString() };
   await expectCause(own, () => at.testApp.logged, cause);
 }
 
-/** A call whose service does this once it has the head. */
+/** Sends a request, and does this once the service has its head. */
 async function callWhile(answer: (service: RawEnd) => void, at = raw) {
   const taken = at.service.takeNext().then((service) => {
     answer(service);
@@ -54,28 +54,28 @@ async function callWhile(answer: (service: RawEnd) => void, at = raw) {
 
 describe('service_unreachable is a service that', () => {
   test.each<[string, string | null, 'end' | 'reset', RegExp]>([
-    ['resets the connection before its answer', null, 'reset', ANY],
-    ['closes the connection before its answer', null, 'end', /other side closed/],
-    ['resets the connection in the head of its answer', `${OK}X-One`, 'reset', ANY],
-    ['closes the connection in the head of its answer', `${OK}X-One`, 'end', /other side closed/],
-    ['answers what is not HTTP', 'SSH-2.0-OpenSSH\r\n', 'end', /HTTPParserError/],
-    ['answers in HTTP/2', '\0\0\u0012\u0004\0\0\0\0\0', 'end', /HTTPParserError/],
-    ['answers a line without a status', 'HTTP/1.1 OK\r\n\r\n', 'end', /HTTPParserError/],
-    ['answers a field without a name', `${OK}: x\r\n\r\n`, 'end', /HTTPParserError/],
-    ['answers with a line feed alone', `${OK}X-One: 1\nX-Two: 2\r\n\r\n`, 'end', /HTTPParserError/],
+    ['resets the connection before its response', null, 'reset', ANY],
+    ['closes the connection before its response', null, 'end', /other side closed/],
+    ['resets the connection in the head of its response', `${OK}X-One`, 'reset', ANY],
+    ['closes the connection in the head of its response', `${OK}X-One`, 'end', /other side closed/],
+    ['sends what is not HTTP', 'SSH-2.0-OpenSSH\r\n', 'end', /HTTPParserError/],
+    ['responds in HTTP/2', '\0\0\u0012\u0004\0\0\0\0\0', 'end', /HTTPParserError/],
+    ['sends a line without a status', 'HTTP/1.1 OK\r\n\r\n', 'end', /HTTPParserError/],
+    ['sends a field without a name', `${OK}: x\r\n\r\n`, 'end', /HTTPParserError/],
+    ['sends a bare line feed', `${OK}X-One: 1\nX-Two: 2\r\n\r\n`, 'end', /HTTPParserError/],
     [
-      'says two lengths',
+      'sends two lengths',
       `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
       'end',
       /LENGTH_MISMATCH|HTTPParser/,
     ],
     [
-      'says length and chunks',
+      'sends length and chunks',
       `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
       'end',
       /LENGTH_MISMATCH|HTTPParser/,
     ],
-    ['answers with a head of 20 KB', `${OK}X-Long: ${'v'.repeat(20_000)}\r\n\r\n`, 'end', /HEADERS_OVERFLOW/],
+    ['sends a head of 20 KB', `${OK}X-Long: ${'v'.repeat(20_000)}\r\n\r\n`, 'end', /HEADERS_OVERFLOW/],
     ['switches protocols unasked', 'HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\n', 'end', ANY],
   ])('%s', async (_what, bytes, end, logged) => {
     const answer = await callWhile(({ socket }) => {
@@ -89,19 +89,19 @@ describe('service_unreachable is a service that', () => {
 });
 
 describe('service_timeout is', () => {
-  test('a service that takes the call and says nothing', async () => {
+  test('a service that accepts the request and sends nothing', async () => {
     const answer = await callWhile(() => {}, impatient);
     const logged = /no response in time|UND_ERR_HEADERS_TIMEOUT/;
     await expectAnswer(answer, { ...TIMEOUT, logged }, impatient);
   });
 
-  test('a service that never comes to the end of its head', async () => {
+  test('a service that never ends its head', async () => {
     const answer = await callWhile(({ socket }) => socket.write(`${OK}X-One: 1\r\n`), impatient);
     const logged = /no response in time|UND_ERR_HEADERS_TIMEOUT/;
     await expectAnswer(answer, { ...TIMEOUT, logged }, impatient);
   });
 
-  test('no connection that is free in time', async () => {
+  test('no free connection in time', async () => {
     const { browser, service } = await impatient.begin(`GET ${PATH}`);
     service.socket.write(`${OK}Connection: close\r\n\r\n`);
     const drip = setInterval(() => service.socket.write('.'), 200);
@@ -113,7 +113,7 @@ describe('service_timeout is', () => {
   });
 });
 
-test('a service that falls silent in its answer cuts the browser off', async () => {
+test('a service that falls silent in its response cuts the client off', async () => {
   const { browser, service } = await impatient.begin(`GET ${PATH}/silent`);
   service.socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`);
   await browser.until('half');
@@ -156,7 +156,7 @@ describe('a fault of the local service:', () => {
     return { status, code: (JSON.parse(text) as { code: string }).code };
   }
 
-  test('a status and a body come through as the service’s own', async () => {
+  test('a status and its body are passed on', async () => {
     await setFault('route=workspaces&fault=status&status=500');
     const page = await call();
     expect(page.status).toBe(500);
@@ -164,19 +164,19 @@ describe('a fault of the local service:', () => {
     expect(JSON.parse(page.text)).toMatchObject({ code: 'INTERNAL_SERVER_ERROR' });
   });
 
-  test('a 401 for one call shows nowhere: the token is renewed and the call repeated', async () => {
+  test('a 401 for one request is hidden: the token is refreshed and the request repeated', async () => {
     await setFault('route=workspaces&fault=status&status=401&calls=1');
     expect((await call()).status).toBe(200);
   });
 
-  test('a 401 that stays comes through as the service’s own', async () => {
+  test('a second 401 is passed on', async () => {
     await setFault('route=workspaces&fault=status&status=401');
     const page = await call();
     expect(page.status).toBe(401);
     expect(page.headers.get('via')).toBe('1.1 cloakroom');
   });
 
-  test('a rate limit comes through with its Retry-After', async () => {
+  test('a rate limit is passed on with its Retry-After', async () => {
     await setFault('route=workspaces&fault=rate-limit&retryAfter=3');
     const page = await call();
     expect(page.status).toBe(429);
@@ -188,7 +188,7 @@ describe('a fault of the local service:', () => {
     expect(problemOf(await call())).toEqual({ status: 502, code: 'service_unreachable' });
   });
 
-  test('an answer that is cut breaks off here too', async () => {
+  test('a response that is cut off is cut off for the client, too', async () => {
     await setFault('route=workspaces&fault=cut');
     await expect(call()).rejects.toThrow('terminated');
   });
@@ -203,7 +203,7 @@ describe('a fault of the local service:', () => {
     expect(problemOf(await call())).toEqual({ status: 401, code: 'session_expired' });
   });
 
-  test('a renewal that is needed and fails is token_endpoint_unavailable, and nobody is signed out', async () => {
+  test('a failed refresh is token_endpoint_unavailable, and the session stays', async () => {
     await setFault('route=workspaces&fault=access-token-revoked&calls=1');
     await setFault('route=token&fault=status&status=503&calls=1');
     const page = await call();
@@ -214,7 +214,7 @@ describe('a fault of the local service:', () => {
     });
   });
 
-  test('an expired next token comes through as the service’s own 400', async () => {
+  test('the 400 for an expired cursor is passed on', async () => {
     const { next } = JSON.parse((await call('?limit=2')).text) as { next: string };
     await setFault('route=workspaces&fault=next-expired&calls=1');
     const page = await call(`?limit=2&next=${next}`);

@@ -273,18 +273,13 @@ const HEADS: Fault[] = [
     400,
     'problem',
   ],
-  [
-    'an expectation that nobody knows',
-    () => head('GET {path} HTTP/1.1', 'Host: x', 'Expect: more'),
-    417,
-    'problem',
-  ],
+  ['an unknown expectation', () => head('GET {path} HTTP/1.1', 'Host: x', 'Expect: more'), 417, 'problem'],
   ['CONNECT', () => head('CONNECT {path} HTTP/1.1', 'Host: x'), 405, 'bare'],
   ['CONNECT to another host', () => head('CONNECT other.test:443 HTTP/1.1', 'Host: x'), 405, 'bare'],
 ];
 
 describe.each([
-  ['a call', API],
+  ['an API request', API],
   ['a page', '/'],
 ])('%s whose head has', (_what, path) => {
   test.each(HEADS)('%s is refused, and nothing behind it is read', async (_fault, text, status, form) => {
@@ -297,7 +292,7 @@ describe.each([
   });
 });
 
-describe('a call that comes byte by byte and has', () => {
+describe('an API request that arrives byte by byte and has', () => {
   const short = HEADS.filter(([what]) => !/[\d,]{3}|KiB/.test(what));
   test.each(short)('%s is refused, and nothing behind it is read', async (_fault, text, status, form) => {
     await expectRefused(sendByteByByte, text().replace('{path}', API), status, form);
@@ -344,7 +339,7 @@ async function expectAborted(bytes: readonly Buffer[]) {
 }
 
 describe('an upload whose body has', () => {
-  test.each(BODIES)('%s is aborted, and never gets whole to the service', async (_fault, body) => {
+  test.each(BODIES)('%s is aborted, and never reaches the service whole', async (_fault, body) => {
     await expectAborted([Buffer.from(head(`POST ${API} HTTP/1.1`, ...CHUNKED) + body + hidden(), 'latin1')]);
   });
 
@@ -353,7 +348,7 @@ describe('an upload whose body has', () => {
     await expectAborted([...Buffer.from(text, 'latin1')].map((byte) => Buffer.of(byte)));
   });
 
-  test('a bad chunk while the service already reads it ends that call', async () => {
+  test('a bad chunk that the service is reading aborts the upstream request', async () => {
     const ended = new Promise<boolean>((resolve) => {
       testApp.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
     });
@@ -371,7 +366,7 @@ describe('an upload whose body has', () => {
 });
 
 test.each([
-  ['a call', API],
+  ['an API request', API],
   ['a page', '/'],
 ])(
   '%s with an empty Transfer-Encoding has no body, and what follows closes the connection',
@@ -396,9 +391,9 @@ test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer
 );
 
 test.each([
-  ['a call', API],
+  ['an API request', API],
   ['a page', '/healthz'],
-])('%s that asks for an upgrade is answered without, and ends its connection', async (_what, path) => {
+])('%s that asks for an upgrade gets none, and its connection closes', async (_what, path) => {
   const asks = head(`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: upgrade', 'Upgrade: websocket');
   const answer = await sendRaw(testApp, asks + hidden());
   expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
@@ -406,7 +401,7 @@ test.each([
   expect(testApp.calls.map(({ url }) => url)).not.toContain(HIDDEN);
 });
 
-test('a call that asks for an upgrade reaches the service with its body', async () => {
+test('an API request that asks for an upgrade reaches the service with its body', async () => {
   const asks = ['Host: x', 'Connection: upgrade', 'Upgrade: websocket', 'Content-Length: 5'];
   await sendRaw(testApp, `${head(`POST ${API} HTTP/1.1`, ...asks)}hello`);
   expect(whole).toEqual(['hello']);

@@ -18,7 +18,7 @@ const call = async (cookie: string, init: RequestInit = {}) => {
   await (await fetch(metrics.testApp.origin + API_PATH, { headers, ...init })).text();
 };
 
-test('calls are counted by method and kind of status, with what they took', async () => {
+test('requests are counted by method and kind of status, with their duration', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.enter();
   testApp.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
@@ -34,7 +34,7 @@ test('calls are counted by method and kind of status, with what they took', asyn
   await expectCount(service, 1);
 });
 
-test('a service that gives no answer is counted as one', async () => {
+test('a service that does not respond counts as none', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.enter();
   const none = 'cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="none"}';
@@ -44,8 +44,8 @@ test('a service that gives no answer is counted as one', async () => {
   await expectCount(none, before + 1);
 });
 
-describe('who leaves', () => {
-  /** Asks, and leaves once the service was asked. */
+describe('a client that disconnects', () => {
+  /** Sends a request, and disconnects once the service has it. */
   const leave = async (path: string, init: RequestInit, cookie: string) => {
     const asked = createDeferred<void>();
     metrics.testApp.intercept = () => {
@@ -64,10 +64,10 @@ describe('who leaves', () => {
   const upload = { method: 'POST', duplex: 'half' } as RequestInit;
 
   test.each([
-    ['while the service thinks', 'gateway', API_PATH, () => ({})],
+    ['before the response', 'gateway', API_PATH, () => ({})],
     ['in the middle of an upload', 'gateway', API_PATH, () => ({ ...upload, body: endless() })],
-    ['while a page is made', 'pages', '/workspaces', () => ({})],
-  ])('%s is not the service’s fault', async (_when, caller, path, init) => {
+    ['while a page is read', 'pages', '/workspaces', () => ({})],
+  ])('%s counts as aborted, not as a failure of the service', async (_when, caller, path, init) => {
     const { cookie } = await metrics.testApp.enter();
     const series = (status: string) =>
       `cloakroom_upstream_request_duration_seconds_count{caller="${caller}",status="${status}"}`;
@@ -78,7 +78,7 @@ describe('who leaves', () => {
   });
 });
 
-test('a call that is sent again counts as what came of that', async () => {
+test('a repeated request counts by its second response', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.enter();
   const series = (status: string) =>
@@ -95,13 +95,13 @@ test('a call that is sent again counts as what came of that', async () => {
   expect(await valueOf(series('4xx'))).toBe(refused);
 });
 
-test('what the gateway answers itself is counted by its code', async () => {
+test('a problem of the gateway is counted by its code', async () => {
   const { expectCount } = metrics;
   await call('');
   await expectCount('cloakroom_api_problems_total{code="sign_in_required"}', 1);
 });
 
-test('calls in flight are counted while they are', async () => {
+test('requests are counted while they are in flight', async () => {
   const { testApp, expectCount, text } = metrics;
   const { cookie } = await testApp.enter();
   const asked = createDeferred<ServerResponse>();

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 const api = () => request(testApp.origin);
 
-describe('a proxied call', () => {
+describe('a proxied request', () => {
   test('reaches the service with the token in place of the cookie', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     await api().get(`${PATH}?a=%2f&b`).set('cookie', cookie).set('authorization', 'Bearer mine').expect(200);
@@ -41,7 +41,7 @@ describe('a proxied call', () => {
   });
 });
 
-describe('the gateway’s own answers', () => {
+describe('a problem of the gateway', () => {
   const problem = (status: number, code: string) => (answer: request.Response) => {
     expect(answer.headers['content-type']).toBe('application/problem+json');
     expect(answer.body).toMatchObject({ status, code, requestId: answer.headers['x-request-id'] });
@@ -55,11 +55,11 @@ describe('the gateway’s own answers', () => {
     expect(answer.body.loginUrl).toBe('/auth/login');
   });
 
-  test('with a cookie that is not ours', async () => {
+  test('for a cookie that is not signed by us', async () => {
     await api().get(PATH).set('cookie', `${cookie}x`).expect(problem(401, 'sign_in_required'));
   });
 
-  test('with our cookie whose session has ended', async () => {
+  test('for a session that has ended', async () => {
     const { id, cookie: ended } = await testApp.enter();
     await testApp.services.store.end(id);
     const answer = await api().get(PATH).set('cookie', ended).expect(problem(401, 'session_expired'));
@@ -67,14 +67,14 @@ describe('the gateway’s own answers', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
-  test('to what is no part of the API', async () => {
+  test('for a path outside the API', async () => {
     await api().get('/api/other').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     await api().get('/api').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     await api().post(TOKEN_PATH).set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     expect(testApp.calls).toEqual([]);
   });
 
-  test('to a target in absolute form', async () => {
+  test('for a target in absolute form', async () => {
     const answer = await sendRaw(
       testApp,
       `GET ${testApp.origin}${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
@@ -82,7 +82,7 @@ describe('the gateway’s own answers', () => {
     expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
   });
 
-  test('to TRACE and CONNECT', async () => {
+  test('for TRACE and CONNECT', async () => {
     const trace = await sendRaw(testApp, `TRACE ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(trace).toMatch(/^HTTP\/1.1 405 [\s\S]*"method_not_allowed"/);
     expect(await sendRaw(testApp, 'TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
@@ -96,7 +96,7 @@ describe('the gateway’s own answers', () => {
   test.each([
     ['with its length', (body: Buffer) => body],
     ['in chunks', (body: Buffer) => ReadableStream.from([body])],
-  ])('to a body %s: it may be as large as MAX_BODY_BYTES, and no larger', async (_how, toBody) => {
+  ])('for a body %s that is larger than MAX_BODY_BYTES, and for none that is not', async (_how, toBody) => {
     const received: number[] = [];
     testApp.intercept = (req, res) => {
       let bytes = 0;
@@ -113,7 +113,7 @@ describe('the gateway’s own answers', () => {
     expect(received).toEqual([200_000]);
   });
 
-  test('to a body that grows too large', async () => {
+  test('for a body that grows too large', async () => {
     const begun = createDeferred<void>();
     testApp.intercept = (req) => {
       begun.resolve();
@@ -133,7 +133,7 @@ describe('the gateway’s own answers', () => {
     expect(answer.status).toBe(413);
   });
 
-  test('where the service does not answer in time', async () => {
+  test('where the service does not respond in time', async () => {
     await using impatient = await startTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
     // Each interim response starts undici's timeout anew: what ends the request is ours.
     impatient.intercept = (_req, res) => {

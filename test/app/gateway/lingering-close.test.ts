@@ -25,7 +25,7 @@ function head(line: string, ...fields: string[]): string {
   return [line, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');
 }
 
-/** A connection that takes a reset for an error, and reads nothing until it is told to. */
+/** A connection that treats a reset as an error, and reads nothing before the test does. */
 function open(options: { allowHalfOpen?: boolean } = {}, at = testApp): Socket {
   return connect({ port: at.config.port, host: '127.0.0.1', ...options });
 }
@@ -38,7 +38,7 @@ async function readToEnd(socket: Socket): Promise<string> {
   return received;
 }
 
-/** Sends a whole upload before it reads the first byte of the answer, as simple clients do. */
+/** Sends a whole upload before it reads the first byte of the response, as simple clients do. */
 async function uploadThenRead(start: string): Promise<string> {
   const socket = open();
   socket.write(start);
@@ -55,7 +55,7 @@ async function uploadThenRead(start: string): Promise<string> {
 const LENGTH = `Content-Length: ${UPLOAD_BYTES}`;
 const CLOSE = 'Connection: close';
 
-describe('an answer that comes before the end of an upload arrives whole, and closes the connection', () => {
+describe('a response before the end of an upload arrives whole, and closes the connection', () => {
   test.each([
     ['by the service', 200, () => head(`POST ${PATH} HTTP/1.1`, `Cookie: ${cookie}`, LENGTH), 'early'],
     [
@@ -67,30 +67,30 @@ describe('an answer that comes before the end of an upload arrives whole, and cl
     ['without a session', 401, () => head(`POST ${PATH} HTTP/1.1`, LENGTH), '"sign_in_required"'],
     ['without a session, to chunks', 401, () => head(`POST ${PATH} HTTP/1.1`, CHUNKED), '"sign_in_required"'],
     [
-      'to another site',
+      'for another site',
       403,
       () => head(`POST ${PATH} HTTP/1.1`, 'Sec-Fetch-Site: cross-site', LENGTH),
       '"cross_site_request"',
     ],
-    ['to a path that is none', 404, () => head('POST /api/elsewhere HTTP/1.1', LENGTH), '"path_not_allowed"'],
+    ['for an unknown path', 404, () => head('POST /api/elsewhere HTTP/1.1', LENGTH), '"path_not_allowed"'],
     [
-      'to a length that is too large',
+      'for a length that is too large',
       413,
       () => head(`POST ${PATH} HTTP/1.1`, `Cookie: ${cookie}`, 'Content-Length: 999999999999'),
       '"body_too_large"',
     ],
     [
-      'to too many fields',
+      'for too many fields',
       431,
       () => head(`POST ${PATH} HTTP/1.1`, ...Array.from({ length: 99 }, (_, index) => `a${index}:`), LENGTH),
       '"too_many_headers"',
     ],
-    ['to two hosts', 400, () => head(`POST ${PATH} HTTP/1.1`, 'Host: y', LENGTH), '"bad_request"'],
+    ['for two hosts', 400, () => head(`POST ${PATH} HTTP/1.1`, 'Host: y', LENGTH), '"bad_request"'],
     // Pages read a body and drop it: its end may come before the response.
     ['by a page', 404, () => head('POST /nothing-here HTTP/1.1', LENGTH, CLOSE), 'There is no such page'],
     ['by sign-out', 303, () => head('POST /auth/logout HTTP/1.1', CHUNKED, CLOSE), ''],
-    ['to CONNECT', 405, () => head('CONNECT x:1 HTTP/1.1'), ''],
-    ['to what is no request', 400, () => 'nonsense\r\n\r\n', ''],
+    ['for CONNECT', 405, () => head('CONNECT x:1 HTTP/1.1'), ''],
+    ['for bytes that are no request', 400, () => 'nonsense\r\n\r\n', ''],
   ])('%s: %i', async (_how, status, start, text) => {
     const answer = await uploadThenRead(start());
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -109,7 +109,7 @@ describe('an answer that comes before the end of an upload arrives whole, and cl
   });
 });
 
-test('what comes behind such an answer is no request', async () => {
+test('nothing behind such a response is a request', async () => {
   const socket = open();
   socket.write(head(`POST ${PATH} HTTP/1.1`, LENGTH));
   await once(socket, 'readable');
@@ -129,7 +129,7 @@ test('a refusal of a small body keeps the connection, for the next request', asy
   expect(await readToEnd(socket)).toMatch(/^HTTP\/1.1 200 [\s\S]*early/);
 });
 
-test('an upload that is answered when all of it is here keeps its connection', async () => {
+test('a response after the whole upload keeps the connection', async () => {
   testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('late')));
   const socket = open().setEncoding('latin1');
   socket.write(
@@ -140,7 +140,7 @@ test('an upload that is answered when all of it is here keeps its connection', a
 });
 
 describe('a client that goes on sending', () => {
-  /** In a testApp of its own: an upload takes a second where others want the cores. */
+  /** An app of its own: on a busy machine, an upload takes a second. */
   let impatient: TestApp;
   beforeAll(async () => {
     impatient = await startTestApp({ CLIENT_LINGER_SECONDS: '1' });
@@ -150,7 +150,7 @@ describe('a client that goes on sending', () => {
   test.each([
     ['a large body', LENGTH],
     ['a small one', 'Content-Length: 500'],
-  ])('%s without end after its answer is cut off in time', async (_what, length) => {
+  ])('%s without end after its response is cut off in time', async (_what, length) => {
     const socket = open({ allowHalfOpen: true }, impatient);
     socket.on('error', () => {});
     const closed = new Promise((resolve) => socket.once('close', resolve)); // by an error, too
@@ -164,7 +164,7 @@ describe('a client that goes on sending', () => {
     expect(received).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  test('after its answer does not hold up a drain', async () => {
+  test('after its response does not delay a drain', async () => {
     await using own = await startTestApp();
     const socket = connect({ port: own.config.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => {});
@@ -180,13 +180,13 @@ describe('a client that goes on sending', () => {
 describe('Expect: 100-continue', () => {
   const EXPECT = ['Content-Length: 5', 'Expect: 100-continue'];
 
-  test('is not answered with 100 where the head is refused', async () => {
+  test('gets no 100 where the head is refused', async () => {
     const answer = await sendRaw(testApp, head(`POST ${PATH} HTTP/1.1`, ...EXPECT));
     expect(answer).toMatch(/^HTTP\/1.1 401 [\s\S]*connection: close\r\n/i);
     expect(answer).not.toContain('100 Continue');
   });
 
-  test('is answered with 100 where the body is wanted, and never reaches the service', async () => {
+  test('gets 100 where the body is wanted, and never reaches the service', async () => {
     testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('taken')));
     const socket = open().setEncoding('latin1');
     socket.write(head(`POST ${PATH} HTTP/1.1`, `Cookie: ${cookie}`, 'Connection: close', ...EXPECT));

@@ -11,35 +11,35 @@ import { ok, type RawRequest } from '../../support/raw-service.ts';
 const KEPT = 64 * 1024;
 const FRAMING = ['content-length', 'transfer-encoding'];
 
-/** An answer with this status and body. */
+/** A response with this status and body. */
 const answer = (status: string, body = '', field = 'X-One: 1') =>
   `HTTP/1.1 ${status}\r\n${field}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const REFUSED = answer('401 Unauthorized', 'the first refusal', 'WWW-Authenticate: Bearer error="first"');
-const RENEWED = ok('{"access_token":"a-new-token","expires_in":900}');
+const REFRESHED = ok('{"access_token":"a-new-token","expires_in":900}');
 
-/** What the service answers, by who asks for what; a test changes what it is about. */
+/** The service's responses, by token and endpoint. */
 let answers: { toOldToken: string; toNewToken: string; atTokenEndpoint: string };
 
 let raw: RawApp;
 beforeAll(async () => {
   raw = await startRawApp();
   raw.service.answer = (request) => {
-    if (isRenewal(request)) return answers.atTokenEndpoint;
+    if (isRefresh(request)) return answers.atTokenEndpoint;
     return tokenOf(request) === 'Bearer a-new-token' ? answers.toNewToken : answers.toOldToken;
   };
 });
 afterAll(async () => raw[Symbol.asyncDispose]());
 beforeEach(async () => {
   raw.service.requests.length = 0;
-  answers = { toOldToken: REFUSED, toNewToken: ok('done'), atTokenEndpoint: RENEWED };
+  answers = { toOldToken: REFUSED, toNewToken: ok('done'), atTokenEndpoint: REFRESHED };
   await raw.enter();
 });
 
-const isRenewal = ({ start }: RawRequest) => start.includes(TOKEN_PATH);
+const isRefresh = ({ start }: RawRequest) => start.includes(TOKEN_PATH);
 const tokenOf = (request: RawRequest) => valuesOf(request, 'authorization')[0];
-/** The calls that came to the service, less those of its token endpoint. */
-const calls = () => raw.service.requests.filter((request) => !isRenewal(request));
-const renewals = () => raw.service.requests.filter(isRenewal);
+/** Requests to the service, except those to its token endpoint. */
+const calls = () => raw.service.requests.filter((request) => !isRefresh(request));
+const refreshes = () => raw.service.requests.filter(isRefresh);
 /** A body in chunks of 10,000 bytes at most. */
 function inChunks(body: Buffer): Buffer {
   const parts: Buffer[] = [];
@@ -50,7 +50,7 @@ function inChunks(body: Buffer): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
 }
 
-describe('a call with a body of at most 64 KiB', () => {
+describe('a request with a body of at most 64 KiB', () => {
   test.each([
     ['GET', null],
     ['HEAD', null],
@@ -70,7 +70,7 @@ describe('a call with a body of at most 64 KiB', () => {
 
     const [first, second, ...more] = calls();
     expect(more).toHaveLength(0);
-    expect(renewals()).toHaveLength(1);
+    expect(refreshes()).toHaveLength(1);
     expect(first && tokenOf(first)).toBe('Bearer a-living-token');
     expect(second && tokenOf(second)).toBe('Bearer a-new-token');
     expect(second?.start).toBe(`${method} ${PATH}?a=%2F&b HTTP/1.1`);
@@ -87,13 +87,13 @@ describe('a call with a body of at most 64 KiB', () => {
     expect(second).toEqual(first);
   });
 
-  test('shows nothing of the first answer', async () => {
+  test('shows nothing of the first response', async () => {
     const { fields, rest } = await raw.send(`GET ${PATH}`);
     expect(fields.join()).not.toContain('first');
     expect(rest.toString()).toBe('done');
   });
 
-  test('has one request id, on both tries and in its answer', async () => {
+  test('has one request id, on both tries and in its response', async () => {
     const { fields } = await raw.send(`GET ${PATH}`);
     const ids = [...calls(), { fields }].flatMap((each) => valuesOf(each, 'x-request-id'));
     expect(ids).toHaveLength(3);
@@ -108,17 +108,17 @@ describe('a call with a body of at most 64 KiB', () => {
       expect(start.slice(9, 12)).toBe(status.slice(0, 3));
       expect(rest.toString()).toBe('the second answer');
       expect(calls()).toHaveLength(2);
-      expect(renewals()).toHaveLength(1);
+      expect(refreshes()).toHaveLength(1);
     },
   );
 });
 
-describe('a call with a larger body', () => {
+describe('a request with a larger body', () => {
   test.each([
     ['with its length', `Content-Length: ${KEPT + 1}`, (body: Buffer) => body],
     ['in chunks', 'Transfer-Encoding: chunked', inChunks],
   ])(
-    'is not repeated, and its 401 passed on, but the token renewed for the next: %s',
+    'is not repeated: its 401 is passed on, and the token refreshed for the next: %s',
     async (_how, field, frame) => {
       const body = randomBytes(KEPT + 1);
       const refused = await raw.send(`POST ${PATH}`, [field], frame(body));
@@ -128,14 +128,14 @@ describe('a call with a larger body', () => {
       expect(calls().map((call) => call.body.equals(body))).toEqual([true]);
 
       expect((await raw.send(`POST ${PATH}`, [field], frame(body))).rest.toString()).toBe('done');
-      expect(renewals()).toHaveLength(1);
+      expect(refreshes()).toHaveLength(1);
     },
   );
 });
 
 describe('a 401', () => {
   test.each(['400 Bad', '403 Forbidden', '407 Proxy', '419 Expired', '500 Oops', '503 Busy'])(
-    'is what counts, and no other status renews or repeats anything: %s',
+    'is the only status that refreshes the token and repeats the request, unlike %s',
     async (status) => {
       answers.toOldToken = answer(status, 'as it is');
       const { start, rest } = await raw.send(`GET ${PATH}`);
@@ -149,7 +149,7 @@ describe('a 401', () => {
     ['another error', answer('400 Bad Request', '{"error":"temporarily_unavailable"}')],
     ['an outage', answer('503 Busy', 'busy')],
     ['nonsense', ok('nonsense')],
-  ])('whose renewal ends in %s is token_endpoint_unavailable', async (_what, atTokenEndpoint) => {
+  ])('whose refresh ends in %s is token_endpoint_unavailable', async (_what, atTokenEndpoint) => {
     answers.atTokenEndpoint = atTokenEndpoint;
     const { start, fields, rest } = await raw.send(`GET ${PATH}`);
     expect(start).toMatch(/^HTTP\/1.1 503 /);
@@ -159,7 +159,7 @@ describe('a 401', () => {
     expect(calls()).toHaveLength(1);
   });
 
-  test('whose renewal is refused for good is session_expired', async () => {
+  test('whose refresh gets invalid_grant is session_expired', async () => {
     answers.atTokenEndpoint = answer('400 Bad Request', '{"error":"invalid_grant"}');
     const { start, rest } = await raw.send(`GET ${PATH}`);
     expect(start).toMatch(/^HTTP\/1.1 401 /);

@@ -18,13 +18,13 @@ beforeEach(() => {
 
 const LAST_CHUNK = '0\r\n\r\n';
 const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
-/** The service hears of a longer body once this much has arrived. */
+/** The service gets a longer body once this much has arrived. */
 const START = 'a'.repeat(64 * 1024);
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 const FRAMING = ['content-length', 'transfer-encoding'];
 
 describe('a body', () => {
-  test.each(['POST', 'PUT', 'PATCH'])('of no bytes is told so with %s', async (method) => {
+  test.each(['POST', 'PUT', 'PATCH'])('of no bytes keeps its Content-Length with %s', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Length: 0']);
     const request = raw.came();
     expect(valuesOf(request, 'content-length')).toEqual(['0']);
@@ -33,7 +33,7 @@ describe('a body', () => {
   });
 
   test.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST'])(
-    'of no chunks is one of no bytes with %s',
+    'of no chunks arrives empty with %s',
     async (method) => {
       await raw.send(`${method} ${PATH}`, ['Transfer-Encoding: chunked'], LAST_CHUNK);
       const request = raw.came();
@@ -44,7 +44,7 @@ describe('a body', () => {
   );
 
   test.each(['GET', 'DELETE', 'OPTIONS', 'PROPFIND', 'POST'])(
-    'in chunks comes with its bytes, but without extensions and trailers, with %s',
+    'in chunks arrives with its bytes, but without extensions and trailers, with %s',
     async (method) => {
       const fields = ['Transfer-Encoding: chunked', 'Trailer: X-Trail'];
       const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0;last\r\nX-Trail: 1\r\nHost: other.test\r\n\r\n';
@@ -57,7 +57,7 @@ describe('a body', () => {
     },
   );
 
-  test('of which the end is not here yet flows on in chunks', async () => {
+  test('without its end yet is forwarded in chunks', async () => {
     const taken = raw.service.takeNext();
     const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(raw.head(`POST ${PATH}`, ['Transfer-Encoding: chunked']));
@@ -74,7 +74,7 @@ describe('a body', () => {
     browser.socket.destroy();
   });
 
-  test('whose bytes come one by one goes on one by one', async () => {
+  test('that arrives byte by byte is forwarded byte by byte', async () => {
     const taken = raw.service.takeNext();
     const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(raw.head(`PUT ${PATH}`, [`Content-Length: ${START.length + 26}`]));
@@ -107,7 +107,7 @@ describe('a body', () => {
           ]),
         ] as const,
     ],
-  ])('of every byte, and one of 5 MB, comes unchanged %s', async (_how, frame) => {
+  ])('of every byte, and one of 5 MB, arrives unchanged %s', async (_how, frame) => {
     for (const body of [EVERY_BYTE, randomBytes(5_000_000)]) {
       const [field, bytes] = frame(body);
       await raw.send(`POST ${PATH}`, [field, 'Content-Encoding: gzip'], bytes);
@@ -117,7 +117,7 @@ describe('a body', () => {
     }
   });
 
-  test('that waits for 100 Continue is told to come, and the service hears nothing of that', async () => {
+  test('gets 100 Continue from the gateway, and the service no Expect', async () => {
     const browser = await openConnection(raw.testApp.config.port);
     browser.socket.write(raw.head(`POST ${PATH}`, ['Content-Length: 5', 'Expect: 100-continue']));
     expect(await browser.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
@@ -132,7 +132,7 @@ describe('a body', () => {
 
 const UPLOAD_BYTES = 20 * MIB;
 
-/** Sends on as fast as the other side takes it, until all is sent or the connection is over. */
+/** Sends as fast as the other side reads, until all is sent or the connection is over. */
 async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
   const part = Buffer.alloc(MIB);
   for (let sent = 0; sent < bytes && socket.writable; sent += part.length) {
@@ -141,10 +141,10 @@ async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
 }
 
 describe.each([
-  ['answers at once, and reads on', (service: RawEnd) => service.socket.write(ok('early answer'))],
-  ['answers at once, and closes', (service: RawEnd) => service.socket.end(last('early answer'))],
+  ['responds at once, and reads on', (service: RawEnd) => service.socket.write(ok('early answer'))],
+  ['responds at once, and closes', (service: RawEnd) => service.socket.end(last('early answer'))],
 ])('a service that %s', (_how, answer) => {
-  test('is heard by a browser that is still sending, and the connection ends in order', async () => {
+  test('reaches a client that is still sending, and the connection ends in order', async () => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
     const sent = sendAll(browser, UPLOAD_BYTES - START.length);
     service.socket.pause();
@@ -157,7 +157,7 @@ describe.each([
     service.socket.destroy();
   });
 
-  test('leaves a gateway that serves the next call', async () => {
+  test('leaves a gateway that serves the next request', async () => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
     answer(service);
     await browser.until('early answer');

@@ -16,14 +16,14 @@ beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** What the gateway and the connection to the browser bring; all else is the service's. */
+/** Fields of the gateway and of the connection to the client. All others are the service's. */
 const OURS = [
   ...['via', 'x-request-id', 'server-timing', 'cache-control', 'vary', 'content-security-policy'],
   ...['x-content-type-options', 'connection', 'keep-alive', 'date', 'transfer-encoding'],
 ];
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
-/** Lets the service answer with these lines and this body, as they stand. */
+/** Lets the service respond with these lines and this body, byte for byte. */
 function answerWith(lines: readonly string[], body: Buffer | string = ''): void {
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   raw.service.answer = () => Buffer.concat([head, Buffer.from(body)]);
@@ -38,16 +38,16 @@ function whole(answer: RawMessage): { status: number; body: Buffer | null } {
   };
 }
 
-/** That the next call works: nothing of the last one is left on the connection to the service. */
+/** Expects that the next request works: nothing of the last one is left on the connection to the service. */
 async function expectNextToWork(): Promise<void> {
   raw.service.answer = () => ok('next');
   expect(whole(await raw.send(`GET ${PATH}`))).toEqual({ status: 200, body: Buffer.from('next') });
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([
     200, 201, 202, 203, 226, 299, 300, 400, 402, 404, 409, 418, 422, 429, 451, 499, 500, 503, 599, 999,
-  ])('with status %i comes with its fields and its bytes', async (status) => {
+  ])('with status %i arrives with its fields and its bytes', async (status) => {
     const fields = ['Content-Type: a/b', 'Content-Length: 256', 'Retry-After: 1'];
     answerWith([`HTTP/1.1 ${status} Whatever`, ...fields], EVERY_BYTE);
     const answer = await raw.send(`GET ${PATH}`);
@@ -56,7 +56,7 @@ describe('an answer', () => {
   });
 
   test.each(['301 Moved', '302 Found', '303 See', '307 Temporary', '308 Permanent'])(
-    'that redirects comes as it is, and is not followed: %s',
+    'that redirects is passed on, and not followed: %s',
     async (status) => {
       answerWith([`HTTP/1.1 ${status}`, `Location: ${raw.service.origin}${PATH}/new`, 'Content-Length: 0']);
       const answer = await raw.send(`GET ${PATH}`);
@@ -66,7 +66,7 @@ describe('an answer', () => {
     },
   );
 
-  test('keeps the order and the case of its fields, and what is in them', async () => {
+  test('keeps the order, the case and the values of its fields', async () => {
     const fields = [
       ['b-lower', '1,2 ,  3'],
       ['ETag', 'W/"a,b"'],
@@ -91,7 +91,7 @@ describe('an answer', () => {
     ['gzip', gzipSync('packed')],
     ['br', Buffer.from('8b0280', 'hex')],
     ['zstd, gzip', EVERY_BYTE],
-  ])('that is packed as %s stays so', async (encoding, packed) => {
+  ])('that is encoded as %s stays so', async (encoding, packed) => {
     answerWith(
       ['HTTP/1.1 200 OK', `Content-Encoding: ${encoding}`, `Content-Length: ${packed.length}`],
       packed,
@@ -103,7 +103,7 @@ describe('an answer', () => {
     expect(valuesOf(raw.came(), 'accept-encoding')).toEqual(['gzip;q=0.5, br']);
   });
 
-  test('of several ranges comes as it is', async () => {
+  test('of several ranges is passed on', async () => {
     const parts =
       '--b\r\nContent-Range: bytes 0-0/9\r\n\r\na\r\n--b\r\nContent-Range: bytes 2-2/9\r\n\r\nc\r\n--b--\r\n';
     const fields = ['Content-Type: multipart/byteranges; boundary=b', `Content-Length: ${parts.length}`];
@@ -115,7 +115,7 @@ describe('an answer', () => {
     expect(raw.came().fields.map((field) => field.join(': '))).toEqual(expect.arrayContaining(asked));
   });
 
-  test('to a condition comes as it is', async () => {
+  test('to a conditional request is passed on', async () => {
     answerWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"']);
     const asked = ['If-None-Match: W/"d", "e"', 'If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT'];
     const answer = await raw.send(`GET ${PATH}`, asked);
@@ -141,7 +141,7 @@ describe('an answer', () => {
     ['its length', 'Content-Length: 1234'],
     ['chunks', 'Transfer-Encoding: chunked'],
     ['neither', 'X-One: 1'],
-  ])('to HEAD that speaks of %s has no body', async (_what, field) => {
+  ])('to HEAD with %s has no body', async (_what, field) => {
     answerWith(['HTTP/1.1 200 OK', field]);
     const answer = await raw.send(`HEAD ${PATH}`);
     expect(answer.start).toMatch(/^HTTP\/1.1 200 /);
@@ -151,14 +151,14 @@ describe('an answer', () => {
   });
 });
 
-test('an answer with a field several times keeps all of them, in their order', async () => {
+test('a response with a repeated field keeps all of them, in their order', async () => {
   const links = ['</a>; rel=next', '</b>; rel=last', '</c>; rel=first'];
   answerWith(['HTTP/1.1 200 OK', ...links.map((link) => `Link: ${link}`), 'Content-Length: 0']);
   const answer = await raw.send(`GET ${PATH}`);
   expect(valuesOf(answer, 'link')).toEqual(links);
 });
 
-test('a 304 may say how long the answer would be', async () => {
+test('a 304 keeps the length that a 200 would have', async () => {
   answerWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"', 'Content-Length: 1234']);
   const answer = await raw.send(`GET ${PATH}`, ['If-None-Match: "e"']);
   expect(whole(answer)).toEqual({ status: 304, body: Buffer.alloc(0) });
@@ -168,7 +168,7 @@ test('a 304 may say how long the answer would be', async () => {
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
-test('chunks come with their bytes, but without extensions and trailers', async () => {
+test('chunks arrive with their bytes, but without extensions and trailers', async () => {
   const fields = 'Transfer-Encoding: chunked\r\nTrailer: X-Trail, Set-Cookie\r\n\r\n';
   const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0\r\nX-Trail: 1\r\nSet-Cookie: hostile=1\r\n\r\n';
   raw.service.answer = () => HEAD + fields + body;
@@ -179,7 +179,7 @@ test('chunks come with their bytes, but without extensions and trailers', async 
   await expectNextToWork();
 });
 
-test('an answer that ends with its connection is whole', async () => {
+test('a response that ends with its connection is whole', async () => {
   raw.service.answer = (_request, socket) => {
     socket.end(`${HEAD}\r\nuntil the end`);
     return null;
@@ -191,7 +191,7 @@ test('an answer that ends with its connection is whole', async () => {
 });
 
 test.each(['', 'Connection: keep-alive\r\n'])(
-  'an answer of HTTP/1.0 comes as one of HTTP/1.1 (%j)',
+  'a response in HTTP/1.0 arrives in HTTP/1.1 (%j)',
   async (field) => {
     raw.service.answer = (_request, socket) => {
       socket.end(`HTTP/1.0 200 OK\r\n${field}Content-Length: 3\r\n\r\nold`);
@@ -204,7 +204,7 @@ test.each(['', 'Connection: keep-alive\r\n'])(
   },
 );
 
-test('early hints, one after the other, reach nobody and change nothing', async () => {
+test('early hints are dropped', async () => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nX-Early: 1\r\n\r\n';
   raw.service.answer = () => hints + hints + 'HTTP/1.1 102 Processing\r\n\r\n' + ok('late');
   const answer = await raw.send(`GET ${PATH}`);
@@ -213,28 +213,28 @@ test('early hints, one after the other, reach nobody and change nothing', async 
   expect(answer.rest.toString()).toBe('late');
 });
 
-test('what follows an answer on its connection reaches nobody', async () => {
+test('bytes behind a response are dropped', async () => {
   raw.service.answer = () => ok('first') + ok('planted');
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('first');
   await expectNextToWork();
 });
 
-test('a call on a kept connection that the service closes meanwhile goes over a new one', async () => {
+test('a request opens a new connection where the service has closed the idle one', async () => {
   raw.service.answer = () => last('one');
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('one');
   for (const socket of raw.service.sockets) socket.destroy();
   await expectNextToWork();
 });
 
-// undici takes it for a fault (RFC 9110 §15.2 would have it left out); what counts is that it is no answer to anybody.
-test('a 100 that nobody asked for is never taken for the answer', async () => {
+// undici takes it for a fault (RFC 9110 §15.2 says to ignore it). It must never be taken for a response.
+test('an unexpected 100 is never taken for the response', async () => {
   raw.service.answer = () => `HTTP/1.1 100 Continue\r\n\r\n${ok('then')}`;
   const { start } = await raw.send(`GET ${PATH}`);
   expect(start).toMatch(/^HTTP\/1.1 (?:200|502) /);
   await expectNextToWork();
 });
 
-test('an answer in a coding that belongs to its connection is refused, not handed on without it', async () => {
+test('a response in another transfer coding is refused, not passed on without it', async () => {
   raw.service.answer = () =>
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n';
   const { start } = await raw.send(`GET ${PATH}`);
@@ -276,7 +276,7 @@ describe('a response comes as it is sent:', () => {
     browser.socket.destroy();
   });
 
-  test('a single byte, of a packed body too', async () => {
+  test('a single byte, also of an encoded body', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     service.socket.write(`${EVENT_STREAM}Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n`);
     for (const part of ['\u001f', '\u008b', '\u0008', '\u0000']) {
@@ -288,7 +288,7 @@ describe('a response comes as it is sent:', () => {
     service.socket.destroy();
   });
 
-  test('though the upload that it answers goes on', async () => {
+  test('while its upload goes on', async () => {
     const { browser, service } = await raw.begin(
       `POST ${PATH}`,
       ['Transfer-Encoding: chunked'],
@@ -309,7 +309,7 @@ describe('a response comes as it is sent:', () => {
     browser.socket.destroy();
   });
 
-  test('and of two at once none waits for the other', async () => {
+  test('and of two at once neither waits for the other', async () => {
     const slow = await raw.begin(`GET ${PATH}/slow`);
     slow.service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
     await slow.browser.until('\r\n\r\n');

@@ -10,7 +10,7 @@ import { sendRaw } from '../../support/raw.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
-/** The service hears of a longer body once this much has arrived. */
+/** The service gets a longer body once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 const START_CHUNK = `10000\r\n${START}\r\n`;
 /** Well under each limit. */
@@ -21,9 +21,9 @@ let cookie: string;
 let socket: Socket;
 let received: string;
 let closed: Promise<unknown>;
-/** Whether the body of the call came whole to the service, once that call has ended there. */
+/** Whether the whole body reached the service, once the request has ended there. */
 let cameWhole: Promise<boolean>;
-/** How the service takes a call. */
+/** How the service handles a request. */
 let take: Interceptor;
 
 beforeAll(async () => {
@@ -54,8 +54,7 @@ async function open(at: TestApp): Promise<void> {
 }
 
 /**
- * A testApp of the test's own with this limit alone, and a connection to it. In one that is impatient in several ways who is slow on
- * purpose could not be slower by chance, and on a busy machine everybody is.
+ * An app with this limit alone, and a connection to it. On a busy machine, several short limits would hit the wrong test.
  */
 async function openOwn(limits: Parameters<typeof startTestApp>[2]): Promise<TestApp> {
   const own = await startTestApp({}, undefined, limits);
@@ -86,7 +85,7 @@ async function drip(piece: string, times = Infinity): Promise<void> {
 }
 
 describe('a head', () => {
-  test('that never ends gets 408, and reaches nobody', async () => {
+  test('that never ends gets 408, and the service receives no request', async () => {
     socket.write(head('A: b').slice(0, -2));
     await drip('A: b\r\n');
     await closed;
@@ -94,19 +93,19 @@ describe('a head', () => {
     expect(testApp.calls).toEqual([]);
   });
 
-  test('that never ends gets 408 behind a request that was answered, too', async () => {
+  test('that never ends gets 408 also behind an earlier request', async () => {
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /');
     await drip('a');
     await closed;
     expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 408 /);
   });
 
-  test('that never begins ends its connection', async () => {
+  test('that never begins closes its connection', async () => {
     await closed;
     expect(received).toMatch(/^(HTTP\/1.1 408 |$)/);
   });
 
-  test('has no longer than a whole request has', async () => {
+  test('has no longer than a whole request', async () => {
     await using _own = await openOwn({ clientRequestSeconds: 0.3 });
     using watch = startStopwatch();
     socket.write('GET / HT');
@@ -126,7 +125,7 @@ describe('a body', () => {
     expect(await cameWhole).toBe(true);
   });
 
-  test('that stops in its middle is cut off, and its call ends', async () => {
+  test('that stops in the middle is cut off, and the upstream request aborted', async () => {
     await using _own = await openOwn({ serviceTimeoutSeconds: 0.3 });
     socket.write(`${head('Content-Length: 100000')}${START}`);
     expect(await cameWhole).toBe(false);
@@ -137,7 +136,7 @@ describe('a body', () => {
   test.each([
     ['Content-Length: 100000000', START],
     ['Transfer-Encoding: chunked', START_CHUNK],
-  ])('that drips without end (%s) gets 408, and its call ends', async (framing, start) => {
+  ])('that drips without end (%s) gets 408, and the upstream request is aborted', async (framing, start) => {
     socket.write(head(framing) + start);
     await drip('1\r\nx\r\n');
     await closed;
@@ -153,7 +152,7 @@ describe('a body', () => {
     expect(testApp.calls).toEqual([]);
   });
 
-  test('that drips without end under an answer that has begun cuts that off', async () => {
+  test('that drips without end during its response cuts that off', async () => {
     testApp.intercept = (req, res) => {
       const more = setInterval(() => res.write('more'), DRIP_MS);
       return Boolean(req.resume().once('close', () => clearInterval(more)));
@@ -192,7 +191,7 @@ describe('a client that reads nothing of a response loses its connection, though
   });
 });
 
-test('an idle connection is told how long it lives, and closed', async () => {
+test('an idle connection is closed after the time that Keep-Alive has announced', async () => {
   await using _own = await openOwn({ clientIdleSeconds: 1 });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
@@ -201,12 +200,12 @@ test('an idle connection is told how long it lives, and closed', async () => {
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
 });
 
-test('a slow client holds nobody else up', async () => {
+test('a slow client delays no other', async () => {
   socket.write(head('Content-Length: 10'));
   expect(await sendRaw(testApp, head('Connection: close', 'Content-Length: 0'))).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test('a kept connection ends when its time is up, and a call that waits longer does not', async () => {
+test('the idle timeout closes an idle connection, and none with a longer response', async () => {
   await using own = await openOwn({ clientIdleSeconds: 0.3, serviceTimeoutSeconds: 0.5 });
   own.intercept = (_req, res) => {
     res.write('first'); // and then the service is silent, as an event stream is
@@ -222,7 +221,7 @@ test('a kept connection ends when its time is up, and a call that waits longer d
   await eventually(async () => received.split('more').length > before + 2);
 });
 
-test('line breaks behind an answer keep no connection open', async () => {
+test('line breaks behind a response keep no connection open', async () => {
   await using _own = await openOwn({ clientHeadSeconds: 0.3, clientIdleSeconds: 0.3 });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');

@@ -11,9 +11,9 @@ import { requestsInFlight } from '../../support/metrics-app.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 
 let patient: TestApp;
-/** For who is to run out of time, and nobody else: on a busy machine a second is short. */
+/** For timeouts only: on a busy machine a second is short. */
 let impatient: TestApp;
-/** The one of the two that the test calls. */
+/** The app that the test sends its requests to. */
 let testApp: TestApp;
 let cookie: string;
 let agent: Agent;
@@ -55,11 +55,11 @@ async function answerTo(req: ClientRequest): Promise<{ status: number | undefine
 
 describe('an upload', () => {
   test.each([
-    ['answers early', 200, 'early'],
+    ['responds early', 200, 'early'],
     ['breaks the connection', 502, expect.stringContaining('service_unreachable')],
-  ])('whose service %s leaves a connection that serves the next call', async (how, status, body) => {
+  ])('whose service %s leaves a connection that serves the next request', async (how, status, body) => {
     testApp.intercept = (req, res) =>
-      Boolean(how === 'answers early' ? res.end('early') : req.socket.destroy());
+      Boolean(how === 'responds early' ? res.end('early') : req.socket.destroy());
     const upload = begin('POST', { 'content-length': String(20 * MIB) });
     upload.end(Buffer.alloc(20 * MIB));
     expect(await answerTo(upload)).toEqual({ status, body });
@@ -69,7 +69,7 @@ describe('an upload', () => {
     expect(await answerTo(begin('GET').end())).toEqual({ status: 200, body: 'next' });
   });
 
-  test('that is all here is told so, and not cut off, where it waits too long for a connection to the service', async () => {
+  test('that waits too long for a connection gets a 504, and is not cut off', async () => {
     await goTo(impatient);
     // The only connection is busy until the upload has been answered.
     const answered = createDeferred<void>();
@@ -88,7 +88,7 @@ describe('an upload', () => {
     expect(await text(slowAnswer)).toMatch(/^(?:drip)+done$/);
   });
 
-  test('that stops before its first 64 KiB are here is cut off, and the service hears nothing of it', async () => {
+  test('that stops before its first 64 KiB is cut off, and the service receives no request', async () => {
     await goTo(impatient);
     testApp.calls.length = 0;
     const upload = begin('POST', { 'content-length': '100000' });
@@ -97,7 +97,7 @@ describe('an upload', () => {
     expect(testApp.calls).toEqual([]);
   });
 
-  test('that grows past MAX_BODY_BYTES before its first 64 KiB are here is a 413', async () => {
+  test('that grows past MAX_BODY_BYTES before its first 64 KiB gets a 413', async () => {
     await using small = await startTestApp({ MAX_BODY_BYTES: '1000' });
     await goTo(small);
     const upload = begin('POST', { 'transfer-encoding': 'chunked' });
@@ -108,7 +108,7 @@ describe('an upload', () => {
     agent.destroy();
   });
 
-  test('that the service does not read is a 504, however many interim answers it sends', async () => {
+  test('that the service does not read gets a 504, however many interim responses the service sends', async () => {
     await goTo(impatient);
     testApp.intercept = (req, res) => {
       req.pause();
@@ -139,7 +139,7 @@ describe('an upload', () => {
 });
 
 describe('a download', () => {
-  test('that the browser reads slowly arrives whole', async () => {
+  test('that the client reads slowly arrives whole', async () => {
     const sent = Buffer.alloc(8 * MIB, 'x');
     testApp.intercept = (_req, res) => Boolean(res.end(sent));
     const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
@@ -151,7 +151,7 @@ describe('a download', () => {
     expect(bytes).toBe(sent.length);
   });
 
-  test('that the browser does not read is cut off, and frees its connection to the service', async () => {
+  test('that the client does not read is cut off, and frees its connection to the service', async () => {
     await goTo(impatient);
     let taken = 0;
     const freed = new Promise<void>((resolve) => {
@@ -176,7 +176,7 @@ describe('a download', () => {
     res.destroy();
   });
 
-  test('that the browser leaves in the middle frees its connection to the service', async () => {
+  test('that the client aborts frees its connection to the service', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8 * MIB)));
     const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
     res.destroy();
@@ -188,7 +188,7 @@ describe('a download', () => {
   });
 });
 
-test('a refused request whose body never comes ends with its answer', async () => {
+test('a refused request whose body never arrives ends with its response', async () => {
   const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('latin1');
   let received = '';
   socket.on('data', (part: string) => (received += part));
@@ -213,7 +213,7 @@ async function startMeteredApp(): Promise<TestApp> {
 const SESSIONS = 8;
 const UPLOADS_PER_SESSION = 64;
 
-test('uploads that come a byte at a time take no connection to the service', async () => {
+test('uploads that arrive byte by byte take no connection to the service', async () => {
   await using metered = await startMeteredApp();
   const sockets: Socket[] = [];
   for (let session = 0; session < SESSIONS; session += 1) {
@@ -249,7 +249,7 @@ test('uploads that come a byte at a time take no connection to the service', asy
   await eventually(async () => (await requestsInFlight(metered)) === 0);
 });
 
-test('a token that expires while an upload comes is refreshed before the service hears of it', async () => {
+test('a token that expires while an upload arrives is refreshed before it is sent to the service', async () => {
   await using metered = await startMeteredApp();
   const { cookie: session } = await metered.enter();
   const upload = httpRequest(metered.origin + PATH, {

@@ -14,7 +14,7 @@ import { startFleet, type Fleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { startRawService } from '../../support/raw-service.ts';
 
-// A service that no call gets to, as processes see it whose errors are those of production.
+// A service that no request reaches, in real processes: their errors are those of production.
 
 let fleet: Fleet;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 
-/** One call through a process before a service at this address. */
+/** Sends one request through a process in front of a service at this address. */
 async function callAt(serviceUrl: string, env: Readonly<Record<string, string>> = {}) {
   const cloakroom = await fleet.add({ SERVICE_URL: serviceUrl, ALLOW_INSECURE_SERVICE: 'true', ...env });
   const answer: Answer = await call(cloakroom.url, (await fleet.enter()).cookie, { path: PATH });
@@ -72,16 +72,16 @@ async function trust({ cert }: Certificate) {
 }
 
 describe('service_unreachable is', () => {
-  test('a port on which nobody listens', async () => {
+  test('a port without a listener', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     await expectCauseAt(url, { ...UNREACHABLE, logged: /ECONNREFUSED/ });
   });
 
-  test('a name that nobody has, at once', async () => {
+  test('an unknown host name, at once', async () => {
     await expectCauseAt('http://nobody.invalid', { ...UNREACHABLE, logged: /ENOTFOUND|EAI_AGAIN/ });
   });
 
-  test('a certificate that nobody vouches for', async () => {
+  test('an untrusted certificate', async () => {
     await using service = await startTlsService(createCertificate('localhost'));
     await expectCauseAt(service.url, { ...UNREACHABLE, logged: /SELF_SIGNED_CERT/ });
   });
@@ -104,7 +104,7 @@ describe('service_unreachable is', () => {
     await expectCauseAt(service.url, cause, trusted.env);
   });
 
-  test('a good certificate of another name however often it is met: no connection is lost by it', async () => {
+  test('a good certificate of another name, which costs no connection', async () => {
     const certificate = createCertificate('other.test');
     await using trusted = await trust(certificate);
     await using service = await startTlsService(certificate);
@@ -132,7 +132,7 @@ describe('service_unreachable is', () => {
   });
 });
 
-test('service_timeout is a service that takes no connection', async () => {
+test('service_timeout is a service that accepts no connection', async () => {
   await using deaf = await startDeafPort();
   const logged = /no response in time|UND_ERR_CONNECT_TIMEOUT/;
   const cause = { status: 504, code: 'service_timeout', logged };
