@@ -1,10 +1,9 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
-import { openBench } from '../support/local-service/service-under-test.ts';
-import type { Bench } from '../support/local-service/service-under-test.ts';
+import { useServiceFixture } from '../support/local-service/fixture.ts';
 import {
   codeFields,
   newCode,
@@ -12,21 +11,17 @@ import {
   postToken,
   refreshFields,
   without,
-} from '../support/local-service/token-calls.ts';
+} from '../support/local-service/requests.ts';
 
+const fixture = useServiceFixture();
 const OAUTH = '/api/public/v1/authorization/oauth2';
-const ANSWER = { access_token: expect.any(String), expires_in: 900, refresh_token: expect.any(String) };
+const TOKENS = { access_token: expect.any(String), expires_in: 900, refresh_token: expect.any(String) };
 
-let bench: Bench;
 let compat: Server;
 let strict: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  compat = await bench.start({ compat: true });
-  strict = await bench.start();
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  compat = await fixture.start({ compat: true });
+  strict = await fixture.start();
 });
 
 const postJson = (body: object | string, path = TOKEN_PATH) =>
@@ -37,7 +32,7 @@ async function withoutCredentials(more: Record<string, string> = {}): Promise<Re
 }
 
 test('what the interface asks for is taken as before', async () => {
-  expect(await newTokens(compat)).toEqual(ANSWER);
+  expect(await newTokens(compat)).toEqual(TOKENS);
 });
 
 describe('other paths', () => {
@@ -70,7 +65,7 @@ describe('other paths', () => {
 describe('a JSON body', () => {
   test('is taken as the form of the same fields', async () => {
     const res = await postJson({ ...codeFields(await newCode(compat)), scope: ['ignored'], extra: { a: 1 } });
-    expect(res.body).toEqual(ANSWER);
+    expect(res.body).toEqual(TOKENS);
   });
 
   const malformed: [string, object | string][] = [
@@ -107,7 +102,7 @@ describe('a JSON body', () => {
 describe('HTTP Basic', () => {
   test('carries the credentials in place of the body', async () => {
     const res = await postToken(compat, await withoutCredentials()).auth(CLIENT_ID, CLIENT_SECRET);
-    expect(res.body).toEqual(ANSWER);
+    expect(res.body).toEqual(TOKENS);
   });
 
   test('may come with the same client_id in the body', async () => {
@@ -136,7 +131,7 @@ describe('HTTP Basic', () => {
     ['encoded as RFC 6749 asks', (text: string) => encodeURIComponent(text).replaceAll('%20', '+')],
     ['with spaces as %20', encodeURIComponent],
   ])('id and secret may be %s', async (_name, encode) => {
-    const service = await bench.start({ compat: true, ...odd });
+    const service = await fixture.start({ compat: true, ...odd });
     const code = await newCode(service, { client_id: odd.clientId });
     const fields = without(codeFields(code), 'client_id', 'client_secret');
     const res = await postToken(service, fields).auth(encode(odd.clientId), encode(odd.clientSecret));
@@ -144,7 +139,7 @@ describe('HTTP Basic', () => {
   });
 
   test('a secret may be sent as it is', async () => {
-    const service = await bench.start({ compat: true, clientSecret: odd.clientSecret });
+    const service = await fixture.start({ compat: true, clientSecret: odd.clientSecret });
     const fields = without(codeFields(await newCode(service)), 'client_id', 'client_secret');
     expect((await postToken(service, fields).auth(CLIENT_ID, odd.clientSecret)).status).toBe(200);
   });

@@ -1,20 +1,14 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { openBench } from '../support/local-service/service-under-test.ts';
-import type { Bench } from '../support/local-service/service-under-test.ts';
+import { startServiceFixture, useServiceFixture } from '../support/local-service/fixture.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let service: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  service = await bench.start({ faults: true });
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  service = await fixture.start({ faults: true });
 });
 afterEach(async () => {
   await request(service).delete('/_faults').expect(200);
@@ -185,7 +179,7 @@ describe('a person', () => {
 
   test('finds the form from the front page, where the switch is on only', async () => {
     expect((await request(service).get('/')).text).toContain('href="/_faults"');
-    expect((await request(await bench.start()).get('/')).text).not.toContain('_faults');
+    expect((await request(await fixture.start()).get('/')).text).not.toContain('_faults');
   });
 });
 
@@ -232,13 +226,13 @@ test('every fault in Redis has a time to live', async () => {
   await request(service)
     .get('/api/public/v1/workspaces/x/rooms')
     .catch(() => {});
-  const keys = await bench.redis.keys('local-service:fault*');
+  const keys = await fixture.redis.keys('local-service:fault*');
   expect(keys).toHaveLength(2);
-  for (const key of keys) expect(await bench.redis.ttl(key)).toBeGreaterThan(80_000);
+  for (const key of keys) expect(await fixture.redis.ttl(key)).toBeGreaterThan(80_000);
 });
 
 test('while Redis is away a call meets that, and no other fault', async () => {
-  await using own = await openBench();
+  await using own = await startServiceFixture();
   const lonely = await own.start({ faults: true });
   await request(lonely).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);
   own.redis.disconnect();

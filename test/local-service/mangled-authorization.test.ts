@@ -1,148 +1,237 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { parseCookie } from 'cookie';
 import { CLIENT_ID } from '../support/constants.ts';
-import { DESCRIPTION } from '../support/local-service/answers.ts';
-import { expectPage } from '../support/local-service/clean-answers.ts';
 import {
   AUTHORIZATION,
+  DEMO,
   authorizationUrl,
+  formTokenOf,
   locationOf,
   openBrowser,
   signInAndAllow,
+  type CookieBrowser,
 } from '../support/local-service/cookie-browser.ts';
-import { callRaw } from '../support/local-service/raw-call.ts';
-import type { Answer } from '../support/local-service/raw-call.ts';
-import { CALLBACK, openBench } from '../support/local-service/service-under-test.ts';
-import type { Bench } from '../support/local-service/service-under-test.ts';
-import { CHALLENGE, PKCE } from '../support/local-service/token-calls.ts';
-import { fc, times } from '../support/properties.ts';
-import { BASE64URL, TARGET_BYTE, mangled } from './mangling.ts';
+import { DESCRIPTION, expectPage, expectStatus } from '../support/local-service/expectations.ts';
+import { CALLBACK, useServiceFixture } from '../support/local-service/fixture.ts';
+import {
+  CHALLENGE,
+  FORM,
+  PKCE,
+  postRaw,
+  requestRaw,
+  type RawResponse,
+} from '../support/local-service/requests.ts';
+import { fc } from '../support/properties.ts';
+import { BASE64URL, BYTE, HEADER_BYTE, TARGET_BYTE, forAll, mangled } from './mangling.ts';
+
+// Authorization requests and the forms of their pages with one place wrong, and with anything at all in their places.
 
 const OTHER_CALLBACK = 'https://app.example/callback?tenant=a%20b';
 const SCOPES = ['room:read', 'room:write', 'workspace:read'];
 const STATE = 'a state & more';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let service: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  service = await bench.start({ redirectUris: [CALLBACK, OTHER_CALLBACK] });
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  service = await fixture.start({ redirectUris: [CALLBACK, OTHER_CALLBACK] });
 });
 
-/** A form may be posted to any address that may be asked for: it is judged the same. */
-const METHOD = fc.constantFrom('GET', 'POST');
-const ask = (method: string, url: string) => callRaw(service, `${method} ${url}`, ['content-length: 0']);
+describe('an authorization request', () => {
+  /** A form is posted to the address of its request, whose parameters are checked again. */
+  const METHOD = fc.constantFrom('GET', 'POST');
+  const send = (method: string, url: string) =>
+    requestRaw(service, `${method} ${url}`, ['content-length: 0']);
 
-const ANY_ERROR = '(?:invalid_request|invalid_scope|unsupported_response_type)';
+  const ANY_ERROR = '(?:invalid_request|invalid_scope|unsupported_response_type)';
 
-/** A redirect to the app that carries an error, a reason, the state where there is one, and nothing else. */
-function expectToldToApp(answer: Answer, error: string, state: string | undefined): void {
-  expect(answer.status).toBe(303);
-  const location = answer.get('location') ?? '';
-  expect(location.slice(0, CALLBACK.length + 1)).toBe(`${CALLBACK}?`);
-  const { searchParams } = new URL(location);
-  searchParams.sort();
-  expect([...searchParams]).toEqual([
-    ['error', expect.stringMatching(new RegExp(`^${error}$`))],
-    ['error_description', DESCRIPTION],
-    ...(state ? [['state', state]] : []),
-  ]);
-}
+  /** A redirect to the app that carries an error, a reason, the state if there is one, and nothing else. */
+  function expectRedirect(response: RawResponse, error: string, state: string | undefined): void {
+    expect(response.status).toBe(303);
+    const location = response.get('location') ?? '';
+    expect(location.slice(0, CALLBACK.length + 1)).toBe(`${CALLBACK}?`);
+    const { searchParams } = new URL(location);
+    searchParams.sort();
+    expect([...searchParams]).toEqual([
+      ['error', expect.stringMatching(new RegExp(`^${error}$`))],
+      ['error_description', DESCRIPTION],
+      ...(state ? [['state', state]] : []),
+    ]);
+  }
 
-const isAllowed = (scope: string | null) => (scope ?? '').split(' ').every((name) => SCOPES.includes(name));
-/** A SHA-256 hash in Base64 for addresses: 43 characters, and no padding (RFC 7636 §4.2). */
-const isChallenge = (text: string | null) =>
-  text?.length === 43 && text.split('').every((character) => BASE64URL.includes(character));
+  const isAllowed = (scope: string | null) => (scope ?? '').split(' ').every((name) => SCOPES.includes(name));
+  /** A SHA-256 hash as base64url: 43 characters, and no padding (RFC 7636 §4.2). */
+  const isChallenge = (text: string | null) =>
+    text?.length === 43 && text.split('').every((character) => BASE64URL.includes(character));
 
-/** Whether these parameters, but for the client and where it is, are an authorization request. */
-function isInOrder(said: URLSearchParams): boolean {
-  const names = [...said.keys()];
-  const [challenge, method] = [said.get('code_challenge'), said.get('code_challenge_method')];
-  const isBound = challenge || method ? isChallenge(challenge) && method === 'S256' : true;
-  const isOnce = new Set(names).size === names.length;
-  return isOnce && said.get('response_type') === 'code' && isAllowed(said.get('scope')) && isBound;
-}
+  /** Whether these parameters, client and redirect URI aside, are a valid authorization request. */
+  function isValid(query: URLSearchParams): boolean {
+    const [challenge, method] = [query.get('code_challenge'), query.get('code_challenge_method')];
+    const isBound = challenge || method ? isChallenge(challenge) && method === 'S256' : true;
+    const isOnce = new Set(query.keys()).size === query.size;
+    return isOnce && query.get('response_type') === 'code' && isAllowed(query.get('scope')) && isBound;
+  }
 
-test.each([
-  ['client_id', CLIENT_ID],
-  ['redirect_uri', CALLBACK],
-  ['redirect_uri', OTHER_CALLBACK],
-])('a mangled %s (%s) is a page, and leads nowhere', async (name, valid) => {
-  await fc.assert(
-    fc.asyncProperty(METHOD, mangled(valid), async (method, text) => {
-      expectPage(await ask(method, authorizationUrl({ ...PKCE, [name]: text })), 400);
-    }),
-    { numRuns: times(100) },
-  );
-});
+  test.each([
+    ['client_id', CLIENT_ID],
+    ['redirect_uri', CALLBACK],
+    ['redirect_uri', OTHER_CALLBACK],
+  ])('with a mangled %s (%s) is a page and no redirect', async (name, valid) => {
+    await forAll(100, fc.tuple(METHOD, mangled(valid)), async ([method, text]) => {
+      expectPage(await send(method, authorizationUrl({ ...PKCE, [name]: text })), 400);
+    });
+  });
 
-describe('any other mangled parameter is told to the app, with its state', () => {
-  const cases: [string, string, string, (text: string) => boolean][] = [
+  const parameters: [string, string, string, (text: string) => boolean][] = [
     ['response_type', 'code', 'unsupported_response_type', () => false],
     ['scope', SCOPES.join(' '), 'invalid_scope', isAllowed],
     ['code_challenge', CHALLENGE, 'invalid_request', isChallenge],
     ['code_challenge_method', 'S256', 'invalid_request', () => false],
   ];
-  test.each(cases)('%s', async (name, valid, error, isGood) => {
+  test.each(parameters)('with a mangled %s is told to the app', async (name, valid, error, isGood) => {
     const wrong = mangled(valid).filter((text) => !isGood(text));
-    await fc.assert(
-      fc.asyncProperty(METHOD, wrong, async (method, text) => {
-        const answer = await ask(method, authorizationUrl({ ...PKCE, [name]: text }));
-        expectToldToApp(answer, text === '' ? 'invalid_request' : error, STATE);
-      }),
-      { numRuns: times(60) },
-    );
-  });
-});
-
-test('a query with any one place mangled is judged by what it says', async () => {
-  const whole = authorizationUrl(PKCE).slice(AUTHORIZATION.length + 1);
-  await fc.assert(
-    fc.asyncProperty(METHOD, mangled(whole, TARGET_BYTE), async (method, query) => {
-      const answer = await ask(method, `${AUTHORIZATION}?${query}`);
-      const said = new URLSearchParams(`?${query}`);
-      const states = said.getAll('state');
-      if (said.getAll('client_id').join() !== CLIENT_ID || said.getAll('redirect_uri').join() !== CALLBACK) {
-        expectPage(answer, 400);
-      } else if (isInOrder(said)) expectPage(answer, method === 'GET' ? 200 : 403);
-      else expectToldToApp(answer, ANY_ERROR, states.length === 1 ? states[0] : undefined);
-    }),
-    { numRuns: times(200) },
-  );
-});
-
-describe('any state comes back unchanged', () => {
-  test('with a fault of the request', async () => {
-    await fc.assert(
-      fc.asyncProperty(METHOD, mangled(STATE), async (method, state) => {
-        const answer = await ask(method, authorizationUrl({ scope: undefined, state }));
-        expectToldToApp(answer, 'invalid_request', state);
-      }),
-      { numRuns: times(100) },
-    );
+    await forAll(60, fc.tuple(METHOD, wrong), async ([method, text]) => {
+      const response = await send(method, authorizationUrl({ ...PKCE, [name]: text }));
+      expectRedirect(response, text === '' ? 'invalid_request' : error, STATE);
+    });
   });
 
-  test('with a code, and with a denial', async () => {
+  test('with one place of its query mangled is checked by what it means', async () => {
+    const whole = authorizationUrl(PKCE).slice(AUTHORIZATION.length + 1);
+    await forAll(200, fc.tuple(METHOD, mangled(whole, TARGET_BYTE)), async ([method, text]) => {
+      const response = await send(method, `${AUTHORIZATION}?${text}`);
+      const query = new URLSearchParams(`?${text}`);
+      const states = query.getAll('state');
+      const [client, redirectUri] = [query.getAll('client_id').join(), query.getAll('redirect_uri').join()];
+      if (client !== CLIENT_ID || redirectUri !== CALLBACK) expectPage(response, 400);
+      else if (isValid(query)) expectPage(response, method === 'GET' ? 200 : 403);
+      else expectRedirect(response, ANY_ERROR, states.length === 1 ? states[0] : undefined);
+    });
+  });
+
+  test('gets any state back unchanged with an error', async () => {
+    await forAll(100, fc.tuple(METHOD, mangled(STATE)), async ([method, state]) => {
+      const response = await send(method, authorizationUrl({ scope: undefined, state }));
+      expectRedirect(response, 'invalid_request', state);
+    });
+  });
+
+  test('gets any state back unchanged with a code, and with a denial', async () => {
     const browser = openBrowser(service);
     await signInAndAllow(browser);
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom('allow', 'deny'), mangled(STATE), async (step, state) => {
-        const url = authorizationUrl({ state });
-        const { searchParams } = new URL(locationOf(await browser.submit(url, await browser.get(url), step)));
-        expect(searchParams.get('state') ?? '').toBe(state);
-      }),
-      { numRuns: times(40) },
-    );
+    const step = fc.constantFrom('allow', 'deny');
+    await forAll(40, fc.tuple(step, mangled(STATE)), async ([button, state]) => {
+      const url = authorizationUrl({ state });
+      const redirect = await browser.submit(url, await browser.get(url), button);
+      expect(new URL(locationOf(redirect)).searchParams.get('state') ?? '').toBe(state);
+    });
   });
 
-  test('or not at all, where its bytes are no text', async () => {
-    const answer = await ask(
-      'GET',
-      `${authorizationUrl({ scope: undefined, state: undefined })}&state=a%ffb`,
+  test('gets a state of bytes that are no text back as it was, or not at all', async () => {
+    const url = `${authorizationUrl({ scope: undefined, state: undefined })}&state=a%ffb`;
+    expect((await send('GET', url)).get('location')).not.toMatch(/state=(?!a%ffb$)/i);
+  });
+});
+
+describe('a form', () => {
+  const ADDRESS = authorizationUrl();
+  const SIGN_IN = { step: 'sign-in', ...DEMO };
+
+  let stranger: CookieBrowser;
+  let signedIn: CookieBrowser;
+  beforeEach(async () => {
+    [stranger, signedIn] = [openBrowser(service), openBrowser(service)];
+    await signInAndAllow(signedIn);
+  });
+
+  /** The fields of the form that the browser is shown, and its cookie. */
+  async function fill(browser: CookieBrowser, fields: Record<string, string>) {
+    const form = { form_token: formTokenOf(await browser.get(ADDRESS)), ...fields };
+    return { form, cookie: (await browser.jar.serialize()).cookies[0]?.value ?? '' };
+  }
+
+  const post = (cookie: string, body: string): Promise<RawResponse> =>
+    postRaw(service, ADDRESS, Buffer.from(body, 'latin1'), FORM, `cookie: ${cookie}`);
+
+  test.each(['username', 'password'])('with a mangled %s signs nobody in', async (name) => {
+    const { form } = await fill(stranger, SIGN_IN);
+    // The service trims a user name: keyboards add blanks.
+    const wrong = mangled('demo').filter((text) => (name === 'username' ? text.trim() : text) !== 'demo');
+    await forAll(60, wrong, async (text) => {
+      const page = await stranger.post(ADDRESS, { ...form, [name]: text });
+      expectPage(page, 401);
+      expect(page.get('set-cookie')).toBeUndefined();
+    });
+  });
+
+  test.each(['allow', 'deny', 'switch', 'sign-in'])(
+    'with a mangled form_token does nothing: %s',
+    async (step) => {
+      const browser = step === 'sign-in' ? stranger : signedIn;
+      const { form } = await fill(browser, { ...SIGN_IN, step });
+      await forAll(40, mangled(form.form_token), async (text) => {
+        const page = await browser.post(ADDRESS, { ...form, form_token: text });
+        expectPage(page, 403);
+        expect(page.get('set-cookie')).toBeUndefined();
+      });
+    },
+  );
+
+  test('with a mangled step chooses nothing', async () => {
+    const { form } = await fill(signedIn, {});
+    await forAll(60, mangled('allow'), async (step) => {
+      expectPage(await signedIn.post(ADDRESS, { ...form, step }), 400);
+    });
+  });
+
+  test('with a mangled cookie is of no known browser', async () => {
+    const { form, cookie } = await fill(signedIn, { step: 'allow' });
+    const header = mangled(`local_service=${cookie}`, HEADER_BYTE).filter(
+      (text) => parseCookie(text)['local_service'] !== cookie,
     );
-    expect(answer.get('location')).not.toMatch(/state=(?!a%ffb$)/i);
+    await forAll(100, header, async (text) => {
+      expectPage(await post(text, new URLSearchParams(form).toString()), 403);
+      const page = await requestRaw(service, `GET ${ADDRESS}`, [`cookie: ${text}`]);
+      expectPage(page, 200);
+      expect(page.text).toContain('type="password"');
+    });
+  });
+
+  test('with one place of its body mangled is checked by what it means', async () => {
+    const { form, cookie } = await fill(stranger, SIGN_IN);
+    await forAll(150, mangled(new URLSearchParams(form).toString(), BYTE), async (body) => {
+      const response = await post(`local_service=${cookie}`, body);
+      // URLSearchParams drops this question mark, and would drop one of the body.
+      const fields = new URLSearchParams(`?${Buffer.from(body, 'latin1').toString()}`);
+      const isRepeated = new Set(fields.keys()).size < fields.size;
+      if (fields.get('form_token') !== form.form_token) expectPage(response, 403);
+      else if (fields.get('step') !== 'sign-in' || isRepeated) expectPage(response, 400);
+      else if (fields.get('username')?.trim() !== 'demo' || fields.get('password') !== 'demo') {
+        expectPage(response, 401);
+      } else expectStatus(response, 303);
+    });
+  });
+
+  test('of arbitrary bytes is refused', async () => {
+    const { cookie } = await fill(signedIn, {});
+    await forAll(75, fc.string({ unit: BYTE, maxLength: 300 }), async (body) => {
+      expectPage(await post(`local_service=${cookie}`, body), 403);
+    });
+  });
+
+  test('of another type, charset, encoding or size is refused with a page', async () => {
+    const { cookie } = await fill(signedIn, {});
+    const type = fc.oneof(mangled(FORM, HEADER_BYTE), fc.constantFrom(FORM, `${FORM}; charset=x`));
+    const encoding = fc.constantFrom('', 'gzip', 'deflate', 'br', 'x');
+    const body = fc.oneof(
+      fc.uint8Array(),
+      fc.nat(60_000).map((size) => new Uint8Array(size)),
+    );
+    await forAll(75, fc.tuple(type, encoding, body), async ([sentType, sentEncoding, bytes]) => {
+      const headers = [`content-encoding: ${sentEncoding}`, `cookie: local_service=${cookie}`];
+      const page = await postRaw(service, ADDRESS, bytes, sentType, ...headers);
+      expect([400, 403, 413, 415]).toContain(page.status);
+      expectPage(page, page.status);
+    });
   });
 });

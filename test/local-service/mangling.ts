@@ -1,7 +1,18 @@
-import { fc } from '../support/properties.ts';
+import { fc, times } from '../support/properties.ts';
 
 const latin1 = (from: number, to: number) =>
   fc.integer({ min: from, max: to }).map((code) => String.fromCodePoint(code));
+
+/** Runs a check on `runs` values, and on the examples first. */
+export async function forAll<T>(
+  runs: number,
+  values: fc.Arbitrary<T>,
+  check: (value: T) => Promise<void>,
+  examples: readonly T[] = [],
+): Promise<void> {
+  const property = fc.asyncProperty(values, check);
+  await fc.assert(property, { numRuns: times(runs), examples: examples.map((example) => [example]) });
+}
 
 /** A byte, as a character. */
 export const BYTE = latin1(0x00, 0xff);
@@ -27,17 +38,10 @@ const CHARACTER = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
 );
 
-/** Texts that mean something to someone. */
+/** Texts that mean something to some program. */
 const WORDS = [
-  '',
-  '__proto__',
-  'constructor',
-  'hasOwnProperty',
-  'null',
-  'undefined',
-  'NaN',
-  '[object%20Object]',
-  '*',
+  ...['', '__proto__', 'constructor', 'hasOwnProperty'],
+  ...['null', 'undefined', 'NaN', '[object%20Object]', '*'],
 ];
 
 type Edit = (text: string, at: number, unit: string) => string;
@@ -53,9 +57,9 @@ const EDITS: readonly Edit[] = [
   (text, at) => text.slice(0, at) + percentEncode(text.slice(at, at + 1)) + text.slice(at + 1),
 ];
 
-/** What `valid` becomes when one place of it goes wrong, and texts made of `unit` that never were it. */
+/** `valid` with one place changed, and unrelated texts made of `unit`. */
 export function mangled(valid: string, unit: fc.Arbitrary<string> = CHARACTER): fc.Arbitrary<string> {
-  // The ends are where most is overlooked.
+  // Most bugs are at the ends.
   const place = fc.oneof({ weight: 4, arbitrary: fc.nat(valid.length) }, fc.constantFrom(0, valid.length));
   const edited = fc
     .tuple(fc.constantFrom(...EDITS), place, unit)
@@ -77,4 +81,34 @@ function swapCase(character: string): string {
 
 function percentEncode(character: string): string {
   return [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+}
+
+/** The characters of a token68 (RFC 9110 §11.2), and of a bearer token (RFC 6750 §2.1). */
+const TOKEN68: readonly string[] = [...BASE64URL, '.', '~', '+', '/'];
+
+/** The characters of Base64 (RFC 4648 §4), and so of HTTP Basic. */
+export const BASE64: readonly string[] = [
+  ...BASE64URL.filter((character) => !'-_'.includes(character)),
+  '+',
+  '/',
+];
+
+/** Node strips these from both ends of a header's value. */
+const BLANKS = new Set([' ', '\t']);
+
+/**
+ * The part after the scheme of an `Authorization` header, made of these characters and padding; undefined for another
+ * form or scheme. Reads character by character, so that it does not repeat the service's own pattern.
+ */
+export function credentialsIn(header: string, scheme: string, of = TOKEN68): string | undefined {
+  const characters = header.split('');
+  while (BLANKS.has(characters[0] ?? '')) characters.shift();
+  while (BLANKS.has(characters.at(-1) ?? '')) characters.pop();
+  const word = characters.splice(0, scheme.length).join('');
+  if (word.toLowerCase() !== scheme.toLowerCase() || characters[0] !== ' ') return undefined;
+  while (characters[0] === ' ') characters.shift();
+  const credentials = characters.join('');
+  while (characters.at(-1) === '=') characters.pop();
+  const isOfThese = characters.length > 0 && characters.every((character) => of.includes(character));
+  return isOfThese ? credentials : undefined;
 }

@@ -1,26 +1,22 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { expectApiError, expectTokenError } from '../support/local-service/clean-answers.ts';
-import { openBench } from '../support/local-service/service-under-test.ts';
-import type { Bench } from '../support/local-service/service-under-test.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { expectApiError, expectTokenError } from '../support/local-service/expectations.ts';
+import { useServiceFixture } from '../support/local-service/fixture.ts';
 import {
-  callApi,
   codeFields,
+  getApi,
   newCode,
   postToken,
   refreshFields,
-} from '../support/local-service/token-calls.ts';
-import type { TokenAnswer } from '../support/local-service/token-calls.ts';
-import { fc, times } from '../support/properties.ts';
+  type TokenResponse,
+} from '../support/local-service/requests.ts';
+import { fc } from '../support/properties.ts';
+import { forAll } from './mangling.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let processes: readonly Server[];
 beforeAll(async () => {
-  bench = await openBench();
-  processes = [await bench.start({ rotateRefresh: true }), await bench.start({ rotateRefresh: true })];
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  processes = [await fixture.start({ rotateRefresh: true }), await fixture.start({ rotateRefresh: true })];
 });
 
 /** One use of a refresh token: where, and how many tokens before the newest one known by then. */
@@ -35,30 +31,30 @@ const serverAt = (at: number) => processes[at] as Server;
 /** All that came of one code; the first is what the code was exchanged for. */
 interface Family {
   readonly code: string;
-  readonly issued: TokenAnswer[];
+  readonly issued: TokenResponse[];
   /** Refresh tokens that were given for others. */
   readonly replaced: Set<string>;
 }
 
 async function newFamily(): Promise<Family> {
-  await bench.redis.flushall();
+  await fixture.redis.flushall();
   const code = await newCode(serverAt(0));
-  const answer = await postToken(serverAt(0), codeFields(code));
-  return { code, issued: [answer.body as TokenAnswer], replaced: new Set() };
+  const response = await postToken(serverAt(0), codeFields(code));
+  return { code, issued: [response.body as TokenResponse], replaced: new Set() };
 }
 
 /** Refreshes; a token gives another one once, and after that nothing but `invalid_grant`. */
 async function refresh({ issued, replaced }: Family, { at, back }: Use): Promise<void> {
-  const { refresh_token: token } = issued.at(-1 - Math.min(back, issued.length - 1)) as TokenAnswer;
+  const { refresh_token: token } = issued.at(-1 - Math.min(back, issued.length - 1)) as TokenResponse;
   const wasReplaced = replaced.has(token);
-  const answer = await postToken(serverAt(at), refreshFields(token));
-  if (answer.status !== 200) {
-    expectTokenError(answer, ['invalid_grant']);
+  const response = await postToken(serverAt(at), refreshFields(token));
+  if (response.status !== 200) {
+    expectTokenError(response, ['invalid_grant']);
     return;
   }
   expect(wasReplaced || replaced.has(token)).toBe(false);
   replaced.add(token);
-  issued.push(answer.body as TokenAnswer);
+  issued.push(response.body as TokenResponse);
 }
 
 async function playAll(family: Family, parts: readonly (readonly Use[])[]): Promise<void> {
@@ -75,43 +71,37 @@ async function countAlive(playing: Promise<void>): Promise<number> {
   const played = playing.finally(() => over.abort());
   let most = 0;
   while (!over.signal.aborted) {
-    most = Math.max(most, (await bench.redis.keys('local-service:refresh:*')).length);
+    most = Math.max(most, (await fixture.redis.keys('local-service:refresh:*')).length);
   }
   await played;
   return most;
 }
 
 test('with rotation, in any order over two processes, one refresh token is alive at a time', async () => {
-  await fc.assert(
-    fc.asyncProperty(PARTS, async (parts) => {
-      const family = await newFamily();
-      expect(await countAlive(playAll(family, parts))).toBe(1);
-      expect(family.issued).toHaveLength(family.replaced.size + 1);
-      for (const { refresh_token } of family.issued.slice(0, -1)) {
-        expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
-      }
-      const newest = family.issued.at(-1) as TokenAnswer;
-      expect((await callApi(serverAt(0), '/workspaces', newest.access_token)).status).toBe(200);
-      expect((await postToken(serverAt(0), refreshFields(newest.refresh_token))).status).toBe(200);
-    }),
-    { numRuns: times(20) },
-  );
+  await forAll(20, PARTS, async (parts) => {
+    const family = await newFamily();
+    expect(await countAlive(playAll(family, parts))).toBe(1);
+    expect(family.issued).toHaveLength(family.replaced.size + 1);
+    for (const { refresh_token } of family.issued.slice(0, -1)) {
+      expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
+    }
+    const newest = family.issued.at(-1) as TokenResponse;
+    expect((await getApi(serverAt(0), '/workspaces', newest.access_token)).status).toBe(200);
+    expect((await postToken(serverAt(0), refreshFields(newest.refresh_token))).status).toBe(200);
+  });
 });
 
 test('a code that comes again amid refreshes ends all that came of it', async () => {
-  await fc.assert(
-    fc.asyncProperty(PARTS, fc.array(USE, { maxLength: 3 }), async (parts, before) => {
-      const family = await newFamily();
-      const replay = async () => {
-        await playAll(family, [before]);
-        expectTokenError(await postToken(serverAt(1), codeFields(family.code)), ['invalid_grant']);
-      };
-      await Promise.all([playAll(family, parts), replay()]);
-      for (const { access_token, refresh_token } of family.issued) {
-        expectApiError(await callApi(serverAt(0), '/workspaces', access_token), 401, 'TOKEN_REVOKED');
-        expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
-      }
-    }),
-    { numRuns: times(20) },
-  );
+  await forAll(20, fc.tuple(PARTS, fc.array(USE, { maxLength: 3 })), async ([parts, before]) => {
+    const family = await newFamily();
+    const replay = async () => {
+      await playAll(family, [before]);
+      expectTokenError(await postToken(serverAt(1), codeFields(family.code)), ['invalid_grant']);
+    };
+    await Promise.all([playAll(family, parts), replay()]);
+    for (const { access_token, refresh_token } of family.issued) {
+      expectApiError(await getApi(serverAt(0), '/workspaces', access_token), 401, 'TOKEN_REVOKED');
+      expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
+    }
+  });
 });

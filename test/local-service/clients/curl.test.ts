@@ -1,19 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openBench } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { useServiceFixture } from '../../support/local-service/fixture.ts';
 import { startProgram } from '../../support/programs.ts';
 import { addressesOf } from './whole-flow.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let strict: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  strict = await bench.start();
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  strict = await fixture.start();
 });
 
 /** Runs the very script of the documentation. */
@@ -42,7 +37,7 @@ test('curl goes the whole way', async () => {
 });
 
 test('curl goes the whole way to a list of nothing', async () => {
-  const service = await bench.start({ workspaces: 0 });
+  const service = await fixture.start({ workspaces: 0 });
   const { code, lines } = await runScript({ SERVICE_URL: addressesOf(service).origin });
   expect(code).toBe(0);
   expect(lines.at(-1)).toBe('Listed 0 workspaces (pages: 1).');

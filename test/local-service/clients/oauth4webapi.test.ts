@@ -1,22 +1,16 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import type { CustomFetch } from 'openid-client';
 import { createTokenRequestSender } from '../../../src/oauth/client.ts';
 import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
-import { openBench } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
-import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';
-import type { OAuthClient } from './whole-flow.ts';
+import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { APP, addressesOf, expectWholeFlow, signIn, type OAuthClient } from './whole-flow.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let strict: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  strict = await bench.start();
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  strict = await fixture.start();
 });
 
 const plainFetch: CustomFetch = async (url, init) => fetch(url, init as RequestInit);
@@ -60,14 +54,14 @@ function createClient(server: Server, ownFetch: CustomFetch, authenticate: oauth
         verifier,
         options,
       );
-      const answer = await oauth.processAuthorizationCodeResponse(as, client, response);
-      accessToken = answer.access_token;
-      refreshToken = answer.refresh_token ?? '';
+      const tokens = await oauth.processAuthorizationCodeResponse(as, client, response);
+      accessToken = tokens.access_token;
+      refreshToken = tokens.refresh_token ?? '';
     },
     async get(url) {
       try {
         const at = new URL(url);
-        const answer = await oauth.protectedResourceRequest(
+        const response = await oauth.protectedResourceRequest(
           accessToken,
           'GET',
           at,
@@ -75,17 +69,17 @@ function createClient(server: Server, ownFetch: CustomFetch, authenticate: oauth
           null,
           insecure,
         );
-        return { status: answer.status, body: await answer.json() };
+        return { status: response.status, body: await response.json() };
       } catch (error) {
         if (error instanceof oauth.WWWAuthenticateChallengeError) return { status: error.status };
         throw error;
       }
     },
-    async renew() {
+    async refresh() {
       const response = await oauth.refreshTokenGrantRequest(as, client, authenticate, refreshToken, options);
-      const answer = await oauth.processRefreshTokenResponse(as, client, response);
-      accessToken = answer.access_token;
-      refreshToken = answer.refresh_token ?? refreshToken;
+      const tokens = await oauth.processRefreshTokenResponse(as, client, response);
+      accessToken = tokens.access_token;
+      refreshToken = tokens.refresh_token ?? refreshToken;
     },
   };
 }
@@ -93,7 +87,7 @@ function createClient(server: Server, ownFetch: CustomFetch, authenticate: oauth
 const inTheBody = oauth.ClientSecretPost(APP.secret);
 
 test('oauth4webapi with the dialect goes the whole way', async () => {
-  await expectWholeFlow(createClient(strict, dialectFetch, inTheBody), bench, strict);
+  await expectWholeFlow(createClient(strict, dialectFetch, inTheBody), fixture, strict);
 });
 
 test('oauth4webapi without the dialect refuses an answer without token_type', async () => {
@@ -108,6 +102,6 @@ test('oauth4webapi with HTTP Basic is refused, but for the compatibility switch'
   await expect(signIn(createClient(strict, dialectFetch, basic))).rejects.toMatchObject({
     error: 'invalid_client',
   });
-  const compat = await bench.start({ compat: true });
-  await expectWholeFlow(createClient(compat, dialectFetch, basic), bench, compat);
+  const compat = await fixture.start({ compat: true });
+  await expectWholeFlow(createClient(compat, dialectFetch, basic), fixture, compat);
 });

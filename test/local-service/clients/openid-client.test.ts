@@ -1,21 +1,15 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { createTokenRequestSender } from '../../../src/oauth/client.ts';
 import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
-import { openBench } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
-import { APP, addressesOf, expectWholeFlow, signIn } from './whole-flow.ts';
-import type { OAuthClient } from './whole-flow.ts';
+import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { APP, addressesOf, expectWholeFlow, signIn, type OAuthClient } from './whole-flow.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let strict: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  strict = await bench.start();
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  strict = await fixture.start();
 });
 
 interface Choices {
@@ -56,29 +50,29 @@ function createClient(server: Server, { dialect, authenticate }: Choices): OAuth
     },
     async takeCallback(callback) {
       const checks = { expectedState: state, pkceCodeVerifier: verifier };
-      const answer = await openid.authorizationCodeGrant(configuration, callback, checks);
-      accessToken = answer.access_token;
-      refreshToken = answer.refresh_token ?? '';
+      const response = await openid.authorizationCodeGrant(configuration, callback, checks);
+      accessToken = response.access_token;
+      refreshToken = response.refresh_token ?? '';
     },
     async get(url) {
       try {
-        const answer = await openid.fetchProtectedResource(configuration, accessToken, new URL(url), 'GET');
-        return { status: answer.status, body: await answer.json() };
+        const response = await openid.fetchProtectedResource(configuration, accessToken, new URL(url), 'GET');
+        return { status: response.status, body: await response.json() };
       } catch (error) {
         if (error instanceof openid.WWWAuthenticateChallengeError) return { status: error.status };
         throw error;
       }
     },
-    async renew() {
-      const answer = await openid.refreshTokenGrant(configuration, refreshToken);
-      accessToken = answer.access_token;
-      refreshToken = answer.refresh_token ?? refreshToken;
+    async refresh() {
+      const response = await openid.refreshTokenGrant(configuration, refreshToken);
+      accessToken = response.access_token;
+      refreshToken = response.refresh_token ?? refreshToken;
     },
   };
 }
 
 test('openid-client with the dialect goes the whole way', async () => {
-  await expectWholeFlow(createClient(strict, { dialect: true }), bench, strict);
+  await expectWholeFlow(createClient(strict, { dialect: true }), fixture, strict);
 });
 
 test('openid-client without the dialect refuses an answer without token_type', async () => {
@@ -93,6 +87,6 @@ test('openid-client with HTTP Basic is refused, but for the compatibility switch
   await expect(signIn(createClient(strict, { dialect: true, authenticate }))).rejects.toMatchObject({
     error: 'invalid_client',
   });
-  const compat = await bench.start({ compat: true });
-  await expectWholeFlow(createClient(compat, { dialect: true, authenticate }), bench, compat);
+  const compat = await fixture.start({ compat: true });
+  await expectWholeFlow(createClient(compat, { dialect: true, authenticate }), fixture, compat);
 });

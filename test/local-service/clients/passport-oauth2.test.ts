@@ -1,26 +1,111 @@
-import type { Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import express from 'express';
+import session from 'express-session';
+import { Passport } from 'passport';
+import OAuth2Strategy from 'passport-oauth2';
 import { Browser } from '../../support/browser.ts';
-import { openBench } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
-import { startPassportApp } from './passport-app.ts';
-import type { PassportApp, PassportTokens } from './passport-app.ts';
-import { addressesOf, allowAt, expectWholeFlow, signIn } from './whole-flow.ts';
-import type { ApiAnswer, OAuthClient } from './whole-flow.ts';
+import { originOf, useServiceFixture } from '../../support/local-service/fixture.ts';
+import {
+  APP,
+  addressesOf,
+  allowAt,
+  expectWholeFlow,
+  signIn,
+  type ApiResponse,
+  type OAuthClient,
+} from './whole-flow.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
+/** What the library calls the service with beside the sign-in. */
+type LibraryOAuth2 = OAuth2Strategy['_oauth2'];
+
+/** The library means apps to reach its client by a strategy of their own. */
+class Strategy extends OAuth2Strategy {
+  get client(): LibraryOAuth2 {
+    return this._oauth2;
+  }
+}
+
+/** An app that signs its users in by passport; `/auth/callback` answers with their tokens, for the test to see. */
+interface PassportApp extends AsyncDisposable {
+  readonly origin: string;
+  /** Once the service is there: it has to know the app's address first. */
+  use(service: Server): LibraryOAuth2;
+}
+
+/** Tokens as passport hands them to the app. */
+interface PassportTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** Starts it on a port of its own. */
+async function startPassportApp(): Promise<PassportApp> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = originOf(server);
+  return {
+    origin,
+    use(service) {
+      const strategy = createStrategy(service, `${origin}/auth/callback`);
+      server.on('request', createApp(strategy));
+      return strategy.client;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function createStrategy(service: Server, callbackURL: string): Strategy {
+  const { authorize, token } = addressesOf(service);
+  return new Strategy(
+    {
+      authorizationURL: authorize,
+      tokenURL: token,
+      clientID: APP.id,
+      clientSecret: APP.secret,
+      callbackURL,
+      scope: APP.scope.split(' '),
+      state: true,
+      pkce: true,
+    },
+    (accessToken: string, refreshToken: string, _profile: unknown, done: OAuth2Strategy.VerifyCallback) => {
+      const tokens: PassportTokens = { accessToken, refreshToken };
+      done(null, tokens);
+    },
+  );
+}
+
+function createApp(strategy: Strategy): express.Express {
+  const passport = new Passport();
+  passport.use(strategy);
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user: Express.User, done) => done(null, user));
+
+  const app = express();
+  app.use(session({ secret: 'for this test', resave: false, saveUninitialized: false }));
+  app.use(passport.session());
+  app.get('/auth/sign-in', passport.authenticate('oauth2'));
+  app.get('/auth/callback', passport.authenticate('oauth2'), (req, res) => void res.json(req.user));
+  return app;
+}
+
 let strict: Server;
 let app: PassportApp;
 let library: ReturnType<PassportApp['use']>;
 beforeAll(async () => {
-  bench = await openBench();
   app = await startPassportApp();
-  strict = await bench.start({ redirectUris: [`${app.origin}/auth/callback`] });
+  strict = await fixture.start({ redirectUris: [`${app.origin}/auth/callback`] });
   library = app.use(strict);
 });
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
-  await bench[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
 });
 
 /** A user of the app, with a browser of their own. */
@@ -38,26 +123,26 @@ function createClient(): OAuthClient {
       tokens = JSON.parse(page.text) as PassportTokens;
     },
     get: async (url) => getWithLibrary(url, tokens.accessToken),
-    async renew() {
+    async refresh() {
       const { refreshToken } = tokens;
-      const accessToken = await renewWithLibrary(refreshToken);
+      const accessToken = await refreshWithLibrary(refreshToken);
       tokens = { accessToken, refreshToken };
     },
   };
 }
 
-async function getWithLibrary(url: string, accessToken: string): Promise<ApiAnswer> {
+async function getWithLibrary(url: string, accessToken: string): Promise<ApiResponse> {
   return new Promise((resolve) => {
-    library.get(url, accessToken, (error, text, answer) => {
+    library.get(url, accessToken, (error, text, response) => {
       // Its types don't say that there is no error where all is well.
       const refusal = error as { statusCode: number; data?: string } | null;
-      const status = refusal?.statusCode ?? answer?.statusCode ?? 0;
+      const status = refusal?.statusCode ?? response?.statusCode ?? 0;
       resolve({ status, body: JSON.parse(refusal?.data ?? String(text)) });
     });
   });
 }
 
-async function renewWithLibrary(refreshToken: string): Promise<string> {
+async function refreshWithLibrary(refreshToken: string): Promise<string> {
   return new Promise((resolve, reject) => {
     library.getOAuthAccessToken(refreshToken, { grant_type: 'refresh_token' }, (error, accessToken) => {
       if (accessToken === undefined) reject(new Error(JSON.stringify(error)));
@@ -68,7 +153,7 @@ async function renewWithLibrary(refreshToken: string): Promise<string> {
 
 test('passport-oauth2 with state and PKCE goes the whole way', async () => {
   library.useAuthorizationHeaderforGET(true);
-  await expectWholeFlow(createClient(), bench, strict);
+  await expectWholeFlow(createClient(), fixture, strict);
 });
 
 // The interface knows the Authorization header alone, whatever the switch.

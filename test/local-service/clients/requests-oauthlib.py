@@ -42,12 +42,12 @@ def get(url):
     return {"status": answer.status_code, "body": answer.json()}
 
 
-def renew(_):
+def refresh(_):
     # Keeps the refresh token where the answer has none.
     session.refresh_token(app["token"], **refresh_with)
 
 
-steps = {step.__name__: step for step in (authorization_url, take_callback, get, renew)}
+steps = {step.__name__: step for step in (authorization_url, take_callback, get, refresh)}
 
 for line in sys.stdin:
     name, argument = json.loads(line)

@@ -1,19 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hasRequestsOauthlib } from '../../../scripts/requests-oauthlib.mjs';
-import { openBench } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
-import { startPythonClient } from './python-client.ts';
-import { allowAt, expectWholeFlow, signIn } from './whole-flow.ts';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { DEBIAN_PYTHON, hasRequestsOauthlib } from '../../../scripts/requests-oauthlib.mjs';
+import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import {
+  APP,
+  addressesOf,
+  allowAt,
+  expectWholeFlow,
+  signIn,
+  type ApiResponse,
+  type OAuthClient,
+} from './whole-flow.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
+const SCRIPT = fileURLToPath(new URL('requests-oauthlib.py', import.meta.url));
+
+type PythonClient = OAuthClient & AsyncDisposable;
+
+/** requests-oauthlib in a process of its own. Steps that the library refuses reject with its OAuth error. */
+function startPythonClient(server: Server, credentials: 'body' | 'basic'): PythonClient {
+  const app = JSON.stringify({ ...APP, ...addressesOf(server) });
+  const child = spawn(DEBIAN_PYTHON, [SCRIPT, credentials, app], {
+    // Otherwise the library takes no http address.
+    env: { OAUTHLIB_INSECURE_TRANSPORT: '1', NO_PROXY: '127.0.0.1' },
+  });
+  child.stdin.on('error', () => {}); // where it has ended, its complaint says why
+  const exit = once(child, 'exit');
+  const complaint = text(child.stderr);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+
+  const ask = async (step: string, argument: string | null = null): Promise<unknown> => {
+    child.stdin.write(`${JSON.stringify([step, argument])}\n`);
+    const { value, done } = await lines.next();
+    if (done) throw new Error(`It ended: ${await complaint}`);
+    const outcome = JSON.parse(value) as { refused?: string } | null;
+    if (outcome?.refused !== undefined) throw new Error(outcome.refused);
+    return outcome;
+  };
+  return {
+    authorizationUrl: async () => String(await ask('authorization_url')),
+    takeCallback: async (callback) => void (await ask('take_callback', callback.href)),
+    get: async (url) => (await ask('get', url)) as ApiResponse,
+    refresh: async () => void (await ask('refresh')),
+    async [Symbol.asyncDispose]() {
+      child.stdin.end();
+      await exit;
+    },
+  };
+}
+
 let strict: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  strict = await bench.start();
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  strict = await fixture.start();
 });
 
 const [describeIfInstalled, remark] = hasRequestsOauthlib()
@@ -23,15 +66,15 @@ const [describeIfInstalled, remark] = hasRequestsOauthlib()
 describeIfInstalled(`requests-oauthlib${remark}`, () => {
   test('with include_client_id goes the whole way', async () => {
     await using client = startPythonClient(strict, 'body');
-    await expectWholeFlow(client, bench, strict);
+    await expectWholeFlow(client, fixture, strict);
   });
 
   test('as it comes (HTTP Basic) is refused, but for the compatibility switch', async () => {
     await using refused = startPythonClient(strict, 'basic');
     await expect(signIn(refused)).rejects.toThrow('invalid_client');
-    const compat = await bench.start({ compat: true });
+    const compat = await fixture.start({ compat: true });
     await using client = startPythonClient(compat, 'basic');
-    await expectWholeFlow(client, bench, compat);
+    await expectWholeFlow(client, fixture, compat);
   });
 
   test('takes no callback with another’s state', async () => {

@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { AuthorizationCode } from 'simple-oauth2';
-import type { AccessToken, ModuleOptions } from 'simple-oauth2';
-import { openBench } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
-import { APP, addressesOf, expectWholeFlow, getWith, signIn } from './whole-flow.ts';
-import type { OAuthClient } from './whole-flow.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { AuthorizationCode, type AccessToken, type ModuleOptions } from 'simple-oauth2';
+import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { APP, addressesOf, expectWholeFlow, getWith, signIn, type OAuthClient } from './whole-flow.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let strict: Server;
 let compat: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  strict = await bench.start();
-  compat = await bench.start({ compat: true });
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  strict = await fixture.start();
+  compat = await fixture.start({ compat: true });
 });
 
 type Options = NonNullable<ModuleOptions['options']>;
@@ -51,25 +44,25 @@ function createClient(
       tokens = await library.getToken({ code, redirect_uri: APP.callback });
     },
     get: async (url) => getWith(String(tokens.token['access_token']), url),
-    async renew() {
+    async refresh() {
       const before = tokens.token['refresh_token'];
-      const renewed = await tokens.refresh();
-      const refresh_token = renewed.token['refresh_token'] ?? before;
-      tokens = keepsRefreshToken ? library.createToken({ ...renewed.token, refresh_token }) : renewed;
+      const refreshed = await tokens.refresh();
+      const refresh_token = refreshed.token['refresh_token'] ?? before;
+      tokens = keepsRefreshToken ? library.createToken({ ...refreshed.token, refresh_token }) : refreshed;
     },
   };
 }
 
-/** The token endpoint's answer, as the library's error carries it. */
+/** The token endpoint's response, as the library's error carries it. */
 const refusal = (error: string) => ({ data: { payload: expect.objectContaining({ error }) } });
 
 test('simple-oauth2 with credentials in the body goes the whole way', async () => {
-  await expectWholeFlow(createClient(strict, { authorizationMethod: 'body' }), bench, strict);
+  await expectWholeFlow(createClient(strict, { authorizationMethod: 'body' }), fixture, strict);
 });
 
 test('simple-oauth2 as it comes (HTTP Basic) is refused, but for the compatibility switch', async () => {
   await expect(signIn(createClient(strict, {}))).rejects.toMatchObject(refusal('invalid_client'));
-  await expectWholeFlow(createClient(compat, {}), bench, compat);
+  await expectWholeFlow(createClient(compat, {}), fixture, compat);
 });
 
 test.each(['body', 'header'] as const)(
@@ -77,7 +70,7 @@ test.each(['body', 'header'] as const)(
   async (authorizationMethod) => {
     const options: Options = { bodyFormat: 'json', authorizationMethod };
     await expect(signIn(createClient(strict, options))).rejects.toMatchObject(refusal('invalid_request'));
-    await expectWholeFlow(createClient(compat, options), bench, compat);
+    await expectWholeFlow(createClient(compat, options), fixture, compat);
   },
 );
 
@@ -85,9 +78,9 @@ test.each(['strict', 'loose'] as const)(
   'simple-oauth2 may encode a secret with marks the %s way under the compatibility switch',
   async (credentialsEncodingMode) => {
     const secret = 'a secret: 100%+1/~';
-    const service = await bench.start({ compat: true, clientSecret: secret });
+    const service = await fixture.start({ compat: true, clientSecret: secret });
     const client = createClient(service, { credentialsEncodingMode }, { secret });
-    await expectWholeFlow(client, bench, service);
+    await expectWholeFlow(client, fixture, service);
   },
 );
 
@@ -99,19 +92,19 @@ test('simple-oauth2 finds the other paths of the endpoints under the compatibili
     refreshPath: token.replace(/token$/, 'refresh'),
   };
   const client = createClient(compat, {}, { auth });
-  await expectWholeFlow(client, bench, compat);
+  await expectWholeFlow(client, fixture, compat);
 });
 
 // It means to keep the one it had, and looks for it in the wrong place (lib/access-token.js, refresh).
 test('simple-oauth2 forgets the refresh token at a refresh that gives no new one', async () => {
   const client = createClient(strict, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
   await signIn(client);
-  await client.renew();
-  await expect(client.renew()).rejects.toMatchObject(refusal('invalid_request'));
+  await client.refresh();
+  await expect(client.refresh()).rejects.toMatchObject(refusal('invalid_request'));
 });
 
 test('simple-oauth2 by itself goes the whole way where each refresh gives a new refresh token', async () => {
-  const service = await bench.start({ rotateRefresh: true });
+  const service = await fixture.start({ rotateRefresh: true });
   const client = createClient(service, { authorizationMethod: 'body' }, { keepsRefreshToken: false });
-  await expectWholeFlow(client, bench, service);
+  await expectWholeFlow(client, fixture, service);
 });

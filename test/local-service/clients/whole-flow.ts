@@ -2,9 +2,8 @@ import type { Server } from 'node:http';
 import { expect } from '@jest/globals';
 import { loadLocalServiceConfig } from '../../../src/local-service/config.ts';
 import { Browser } from '../../support/browser.ts';
-import type { AnyPage } from '../../support/local-service/list-walk.ts';
-import { CALLBACK, originOf } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
+import { CALLBACK, originOf, type ServiceFixture } from '../../support/local-service/fixture.ts';
+import type { ListPage } from '../../support/local-service/requests.ts';
 
 const { accessTokenSeconds, clientId, clientSecret, scopes, workspaces } = loadLocalServiceConfig({});
 
@@ -28,7 +27,7 @@ export function addressesOf(server: Server): Addresses {
 }
 
 /** What the API answered. */
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   readonly body?: unknown;
 }
@@ -39,9 +38,9 @@ export interface OAuthClient {
   /** Takes the address that the browser came back to: checks its state, exchanges its code. */
   takeCallback(callback: URL): Promise<void>;
   /** Calls the API with its access token. */
-  get(url: string): Promise<ApiAnswer>;
+  get(url: string): Promise<ApiResponse>;
   /** Uses its refresh token. */
-  renew(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 /** Signs in at the address and allows; resolves to the one that the browser is sent back to. */
@@ -60,16 +59,20 @@ export async function signIn(client: OAuthClient): Promise<void> {
 
 /**
  * The whole way, as long as an app lives: sign-in, every page of a list, and then twice a token that expires, is
- * renewed, and opens the list again. Twice, because the answer to a refresh has no refresh token.
+ * refreshed, and opens the list again. Twice, because the answer to a refresh has no refresh token.
  */
-export async function expectWholeFlow(client: OAuthClient, bench: Bench, server: Server): Promise<void> {
+export async function expectWholeFlow(
+  client: OAuthClient,
+  fixture: ServiceFixture,
+  server: Server,
+): Promise<void> {
   const list = addressesOf(server).workspaces;
   await signIn(client);
   await expectAllWorkspaces(client, list);
   for (const _ of ['first', 'second']) {
-    bench.clock.time += accessTokenSeconds * 1_000;
+    fixture.clock.time += accessTokenSeconds * 1_000;
     expect((await client.get(list)).status).toBe(401);
-    await client.renew();
+    await client.refresh();
     await expectAllWorkspaces(client, list);
   }
 }
@@ -80,7 +83,7 @@ async function expectAllWorkspaces(client: OAuthClient, list: string): Promise<v
   for (let page = 1; page <= 3; page += 1) {
     const { status, body } = await client.get(`${list}?${query.toString()}`);
     expect(status).toBe(200);
-    const { value, next } = body as AnyPage;
+    const { value, next } = body as ListPage;
     ids.push(...value.map((item) => item['id']));
     if (next === undefined) break;
     query.set('next', next);
@@ -90,7 +93,7 @@ async function expectAllWorkspaces(client: OAuthClient, list: string): Promise<v
 }
 
 /** For clients that leave the calls of the API to the app. */
-export async function getWith(accessToken: string, url: string): Promise<ApiAnswer> {
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` } });
-  return { status: answer.status, body: await answer.json() };
+export async function getWith(accessToken: string, url: string): Promise<ApiResponse> {
+  const response = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` } });
+  return { status: response.status, body: await response.json() };
 }

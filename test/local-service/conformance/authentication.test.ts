@@ -1,65 +1,65 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import request from 'supertest';
-import {
-  A_TOKEN,
-  apiRefusal,
-  outcomeOf,
-  success,
-  tokenRefusal,
-} from '../../support/local-service/answers.ts';
-import { ACCEPTED, told, verdictOn } from '../../support/local-service/authorization-verdict.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import request, { type Response } from 'supertest';
 import {
   DEMO,
   authorizationUrl,
   locationOf,
   openBrowser,
 } from '../../support/local-service/cookie-browser.ts';
-import { idsOn, walk } from '../../support/local-service/list-walk.ts';
-import { CALLBACK, openBench } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
+import {
+  ASKS_TO_SIGN_IN,
+  A_TOKEN,
+  SHOWS_ERROR,
+  apiRefusal,
+  authorizationOutcome,
+  outcomeOf,
+  success,
+  tellsApp,
+  tokenRefusal,
+} from '../../support/local-service/expectations.ts';
+import { CALLBACK, useServiceFixture } from '../../support/local-service/fixture.ts';
 import {
   PKCE,
   VERIFIER,
-  callApi,
   codeFields,
+  getApi,
+  idsOf,
   newCode,
   newTokens,
   postToken,
+  readPages,
   refreshFields,
-} from '../../support/local-service/token-calls.ts';
-import type { TokenAnswer } from '../../support/local-service/token-calls.ts';
+  without,
+  type TokenResponse,
+} from '../../support/local-service/requests.ts';
 
+const fixture = useServiceFixture();
 const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
 
-let bench: Bench;
 let service: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  service = await bench.start();
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  service = await fixture.start();
 });
 
 const post = async (fields: Record<string, string>) => outcomeOf(await postToken(service, fields));
-const callWith = async (accessToken: string) => outcomeOf(await callApi(service, '/workspaces', accessToken));
+const callWith = async (accessToken: string) => outcomeOf(await getApi(service, '/workspaces', accessToken));
 
 test('1 user-scoped tokens: a token acts for the one user who allowed it, and for nobody else', async () => {
   const [demo, guest] = [await newTokens(service), await newTokens(service, undefined, 'guest')];
-  const idsFor = async (token: string) => idsOn(await walk(service, '/workspaces', token)).map(String);
+  const idsFor = async (token: string) => idsOf(await readPages(service, '/workspaces', token));
   const ofGuest = await idsFor(guest.access_token);
   expect(ofGuest).toHaveLength(9);
   const together = new Set([...(await idsFor(demo.access_token)), ...ofGuest]);
   expect(together.size).toBe(137 + 9);
-  const foreign = await callApi(service, `/workspaces/${ofGuest[0]}`, demo.access_token);
+  const foreign = await getApi(service, `/workspaces/${ofGuest[0]}`, demo.access_token);
   expect(outcomeOf(foreign)).toEqual(apiRefusal(404, 'WORKSPACE_NOT_FOUND'));
 });
 
 test('5 rule 1, code grant: OAuth 2.0 with the Authorization Code Grant, and no other way in', async () => {
   const response_type = 'token';
-  expect(await verdictOn(service, authorizationUrl({ response_type }))).toEqual(
-    told('unsupported_response_type'),
+  expect(await authorizationOutcome(service, authorizationUrl({ response_type }))).toEqual(
+    tellsApp('unsupported_response_type'),
   );
   for (const grant_type of ['password', 'client_credentials']) {
     const user = { ...DEMO, scope: 'room:read' };
@@ -79,7 +79,7 @@ test('5 rule 1, PKCE: PKCE is supported: a code with a challenge is worth nothin
 });
 
 test('5 rule 2, step 1: a new user comes to the authorization request by redirect', async () => {
-  expect(await verdictOn(service, authorizationUrl())).toEqual(ACCEPTED);
+  expect(await authorizationOutcome(service, authorizationUrl())).toEqual(ASKS_TO_SIGN_IN);
 });
 
 test('5 rule 2, step 2: having authenticated and authorized, the user goes back with code and state', async () => {
@@ -96,21 +96,21 @@ test('5 rule 2, step 3: the app exchanges the code for tokens', async () => {
   expect(await callWith(code)).toEqual(apiRefusal(401, 'TOKEN_INVALID'));
   const res = await postToken(service, codeFields(code));
   expect(outcomeOf(res)).toEqual(TOKENS);
-  expect(await callWith((res.body as TokenAnswer).access_token)).toMatchObject({ status: 200 });
+  expect(await callWith((res.body as TokenResponse).access_token)).toMatchObject({ status: 200 });
 });
 
 test('5 rule 3: once its access token has expired, the app gets a new one by the refresh token', async () => {
   const { access_token, refresh_token } = await newTokens(service);
   expect(await callWith(access_token)).toMatchObject({ status: 200 });
-  bench.clock.time += 900_000;
+  fixture.clock.time += 900_000;
   expect(await callWith(access_token)).toEqual(apiRefusal(401, 'TOKEN_EXPIRED'));
-  const renewed = (await postToken(service, refreshFields(refresh_token))).body as TokenAnswer;
-  expect(await callWith(renewed.access_token)).toMatchObject({ status: 200 });
+  const refreshed = (await postToken(service, refreshFields(refresh_token))).body as TokenResponse;
+  expect(await callWith(refreshed.access_token)).toMatchObject({ status: 200 });
 });
 
 test('5 rule 5: API calls carry the access token as `Authorization: Bearer`, and in no other way', async () => {
   const { access_token } = await newTokens(service);
-  const [id] = idsOn(await walk(service, '/workspaces', access_token)).map(String);
+  const [id] = idsOf(await readPages(service, '/workspaces', access_token));
   for (const path of ['', `/${id}`, `/${id}/rooms`, `/${id}/murals`]) {
     const url = `/api/public/v1/workspaces${path}`;
     const bare = await request(service).get(`${url}?access_token=${access_token}`);
@@ -119,4 +119,123 @@ test('5 rule 5: API calls carry the access token as `Authorization: Bearer`, and
     expect(outcomeOf(otherwise)).toEqual(apiRefusal(401, 'UNAUTHORIZED'));
     expect((await request(service).get(url).set('authorization', `Bearer ${access_token}`)).status).toBe(200);
   }
+});
+
+test('2 app registration: id, secret, redirect URLs (any number) and scopes are those registered', async () => {
+  const app = { client_id: 'another app', client_secret: 'another secret' };
+  const redirectUris = ['https://app.example/one', 'https://app.example/two'];
+  const custom = await fixture.start({
+    clientId: app.client_id,
+    clientSecret: app.client_secret,
+    redirectUris,
+    scopes: ['mural:read'],
+  });
+  const own = { client_id: app.client_id, scope: 'mural:read' };
+  for (const redirect_uri of redirectUris) {
+    const code = await newCode(custom, { ...own, redirect_uri });
+    expect((await postToken(custom, codeFields(code, { ...app, redirect_uri }))).status).toBe(200);
+  }
+  const valid = { ...own, redirect_uri: 'https://app.example/one' };
+  for (const unregistered of [{ redirect_uri: CALLBACK }, { client_id: 'demo-app' }]) {
+    expect(await authorizationOutcome(custom, authorizationUrl({ ...valid, ...unregistered }))).toEqual(
+      SHOWS_ERROR,
+    );
+  }
+  expect(await authorizationOutcome(custom, authorizationUrl({ ...valid, scope: 'room:read' }))).toEqual({
+    ...tellsApp('invalid_scope'),
+    to: valid.redirect_uri,
+  });
+});
+
+test('2 scope form: a scope is one resource and `read` or `write`, and opens just that', async () => {
+  for (const scope of ['room', 'read', 'room:', ':read', 'room:delete', 'room:read:write', 'room.read']) {
+    expect(await authorizationOutcome(service, authorizationUrl({ scope }))).toEqual(
+      tellsApp('invalid_scope'),
+    );
+  }
+  const statuses: Record<string, number[]> = {};
+  for (const scope of ['room:read', 'room:write', 'workspace:read']) {
+    const { access_token } = await newTokens(service, scope);
+    const all = await newTokens(service);
+    const { value } = (await getApi(service, '/workspaces?limit=1', all.access_token)).body;
+    const paths = ['/workspaces', `/workspaces/${value[0].id}/rooms`];
+    const responses = await Promise.all(paths.map(async (path) => getApi(service, path, access_token)));
+    statuses[scope] = responses.map(({ status }) => status);
+  }
+  expect(statuses).toEqual({
+    'room:read': [200, 200],
+    'room:write': [403, 403],
+    'workspace:read': [200, 403],
+  });
+});
+
+test('2 scope separator: several scopes are one string with spaces between', async () => {
+  const outcomeWith = (scope: string) => authorizationOutcome(service, authorizationUrl({ scope }));
+  for (const scopes of [['room:read'], ['workspace:read', 'room:write'], ['room:read', 'room:write']]) {
+    expect(await outcomeWith(scopes.join(' '))).toEqual(ASKS_TO_SIGN_IN);
+  }
+  for (const separator of [',', ', ', ';', '+', '|', '\t', '\n', '']) {
+    expect(await outcomeWith(['room:read', 'room:write'].join(separator))).toEqual(tellsApp('invalid_scope'));
+  }
+  const { access_token } = await newTokens(service, 'room:write workspace:read');
+  expect((await getApi(service, '/workspaces', access_token)).status).toBe(200);
+});
+
+test('2 scope case: scopes are case-sensitive', async () => {
+  const custom = await fixture.start({ scopes: ['Room:read', 'room:write'] });
+  for (const scope of ['Room:read', 'room:write']) {
+    expect(await authorizationOutcome(custom, authorizationUrl({ scope }))).toEqual(ASKS_TO_SIGN_IN);
+  }
+  for (const scope of ['room:read', 'Room:write', 'Room:Read', 'ROOM:READ']) {
+    expect(await authorizationOutcome(custom, authorizationUrl({ scope }))).toEqual(
+      tellsApp('invalid_scope'),
+    );
+  }
+  // It is another scope than the one that opens the list.
+  const { access_token } = await newTokens(custom, 'Room:read');
+  expect((await getApi(custom, '/workspaces', access_token)).status).toBe(403);
+});
+
+test('5 rule 4: each token request needs the client secret and the grant; the secret is shown to nobody', async () => {
+  const client_secret = 'seen-by-nobody';
+  const custom = await fixture.start({ clientSecret: client_secret });
+  const seen: Response[] = [];
+  const see = (res: Response) => {
+    seen.push(res);
+    return res;
+  };
+  const [browser, url] = [openBrowser(custom), authorizationUrl(PKCE)];
+  const signIn = see(await browser.get(url));
+  see(await browser.submit(url, signIn, 'sign-in', DEMO));
+  const allowed = see(await browser.submit(url, see(await browser.get(url)), 'allow'));
+  const code = new URL(allowed.get('location') ?? '').searchParams.get('code') ?? '';
+
+  const fields = codeFields(code, { client_secret, code_verifier: VERIFIER });
+  const send = async (form: Record<string, string>) => see(await postToken(custom, form));
+  expect(outcomeOf(await send(without(fields, 'client_secret')))).toEqual(tokenRefusal('invalid_client'));
+  expect(outcomeOf(await send(without(fields, 'code')))).toEqual(tokenRefusal('invalid_request'));
+  expect(outcomeOf(await send({ ...fields, code: client_secret }))).toEqual(tokenRefusal('invalid_grant'));
+  const { access_token, refresh_token } = (await send(fields)).body as TokenResponse;
+  const refresh = refreshFields(refresh_token, { client_secret });
+  expect(outcomeOf(await send(without(refresh, 'client_secret')))).toEqual(tokenRefusal('invalid_client'));
+  expect(outcomeOf(await send(without(refresh, 'refresh_token')))).toEqual(tokenRefusal('invalid_request'));
+  expect((await send(refresh)).status).toBe(200);
+  see(await getApi(custom, '/workspaces', access_token));
+  for (const { text, headers } of seen) expect(text + JSON.stringify(headers)).not.toContain(client_secret);
+});
+
+test('5 rule 7: redirect URLs and scopes are registered; a request must match', async () => {
+  const redirectUris = [CALLBACK, 'http://localhost:3000/other'];
+  const custom = await fixture.start({ redirectUris, scopes: ['room:read'] });
+  const outcomeWith = (redirect_uri: string, scope: string) =>
+    authorizationOutcome(custom, authorizationUrl({ redirect_uri, scope }));
+  for (const redirect_uri of redirectUris) {
+    expect(await outcomeWith(redirect_uri, 'room:read')).toEqual(ASKS_TO_SIGN_IN);
+    expect(await outcomeWith(redirect_uri, 'room:read room:write')).toEqual({
+      ...tellsApp('invalid_scope'),
+      to: redirect_uri,
+    });
+  }
+  expect(await outcomeWith(redirectUris.join(','), 'room:read')).toEqual(SHOWS_ERROR);
+  expect(await outcomeWith('http://localhost:3000/third', 'room:read')).toEqual(SHOWS_ERROR);
 });

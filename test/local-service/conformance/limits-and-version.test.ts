@@ -1,8 +1,7 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { apiRefusal, outcomeOf } from '../../support/local-service/answers.ts';
 import {
   AUTHORIZATION,
   DEMO,
@@ -10,43 +9,46 @@ import {
   locationOf,
   openBrowser,
 } from '../../support/local-service/cookie-browser.ts';
-import { idsOn, walk } from '../../support/local-service/list-walk.ts';
-import type { AnyPage } from '../../support/local-service/list-walk.ts';
-import { openBench, originOf } from '../../support/local-service/service-under-test.ts';
-import type { Bench } from '../../support/local-service/service-under-test.ts';
-import { callApi, newTokens, postToken, refreshFields } from '../../support/local-service/token-calls.ts';
-import type { TokenAnswer } from '../../support/local-service/token-calls.ts';
+import { apiRefusal, outcomeOf } from '../../support/local-service/expectations.ts';
+import { originOf, useServiceFixture } from '../../support/local-service/fixture.ts';
+import {
+  getApi,
+  idsOf,
+  newTokens,
+  postToken,
+  readPages,
+  refreshFields,
+  type ListPage,
+  type TokenResponse,
+} from '../../support/local-service/requests.ts';
 
+const fixture = useServiceFixture();
 const QUARTER = 900_000;
 
-let bench: Bench;
 let service: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  service = await bench.start();
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  service = await fixture.start();
 });
 
-const callWith = async (accessToken: string) => outcomeOf(await callApi(service, '/workspaces', accessToken));
-const refresh = async (token: string) => (await postToken(service, refreshFields(token))).body as TokenAnswer;
+const callWith = async (accessToken: string) => outcomeOf(await getApi(service, '/workspaces', accessToken));
+const refresh = async (token: string) =>
+  (await postToken(service, refreshFields(token))).body as TokenResponse;
 
 test('3 expiry: each access token expires by its own time of issue', async () => {
   const first = await newTokens(service);
-  bench.clock.time += QUARTER / 2;
+  fixture.clock.time += QUARTER / 2;
   const second = await refresh(first.refresh_token);
-  bench.clock.time += QUARTER / 2;
+  fixture.clock.time += QUARTER / 2;
   expect(await callWith(first.access_token)).toEqual(apiRefusal(401, 'TOKEN_EXPIRED'));
   expect(await callWith(second.access_token)).toMatchObject({ status: 200 });
-  bench.clock.time += QUARTER / 2;
+  fixture.clock.time += QUARTER / 2;
   expect(await callWith(second.access_token)).toEqual(apiRefusal(401, 'TOKEN_EXPIRED'));
 });
 
 test('4 base_url: every path is relative to the host, whichever it is', async () => {
-  for (const server of [service, await bench.start()]) {
+  for (const server of [service, await fixture.start()]) {
     const { access_token } = await newTokens(server);
-    expect((await callApi(server, '/workspaces', access_token)).status).toBe(200);
+    expect((await getApi(server, '/workspaces', access_token)).status).toBe(200);
     const [browser, url] = [openBrowser(server), authorizationUrl()];
     const res = await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
     expect(new URL(locationOf(res), originOf(server)).href).toBe(originOf(server) + url);
@@ -55,12 +57,12 @@ test('4 base_url: every path is relative to the host, whichever it is', async ()
 
 test('5 rule 6: the default lifetime is 15 minutes; `expires_in` tells the lifetime in seconds', async () => {
   for (const accessTokenSeconds of [undefined, 1, 3_600]) {
-    const server = await bench.start(accessTokenSeconds === undefined ? {} : { accessTokenSeconds });
+    const server = await fixture.start(accessTokenSeconds === undefined ? {} : { accessTokenSeconds });
     const { access_token, expires_in } = await newTokens(server);
     expect(expires_in).toBe(accessTokenSeconds ?? 15 * 60);
-    bench.clock.time += expires_in * 1_000 - 1;
+    fixture.clock.time += expires_in * 1_000 - 1;
     expect(await callWith(access_token)).toMatchObject({ status: 200 });
-    bench.clock.time += 1;
+    fixture.clock.time += 1;
     expect(await callWith(access_token)).toEqual(apiRefusal(401, 'TOKEN_EXPIRED'));
   }
 });
@@ -68,19 +70,19 @@ test('5 rule 6: the default lifetime is 15 minutes; `expires_in` tells the lifet
 test('8 default access token lifetime: 15 minutes', async () => {
   const { access_token, expires_in } = await newTokens(service);
   expect(expires_in).toBe(900);
-  bench.clock.time += QUARTER - 1;
+  fixture.clock.time += QUARTER - 1;
   expect(await callWith(access_token)).toMatchObject({ status: 200 });
-  bench.clock.time += 1;
+  fixture.clock.time += 1;
   expect(await callWith(access_token)).toEqual(apiRefusal(401, 'TOKEN_EXPIRED'));
 });
 
 test('8 default page size: one for each resource type, 100 or fewer', async () => {
   const { access_token } = await newTokens(service);
-  const workspaces = await walk(service, '/workspaces', access_token);
-  const firstPages: Record<string, AnyPage> = { workspaces: workspaces[0] ?? { value: [] } };
-  for (const id of idsOn(workspaces).map(String)) {
+  const workspaces = await readPages(service, '/workspaces', access_token);
+  const firstPages: Record<string, ListPage> = { workspaces: workspaces[0] ?? { value: [] } };
+  for (const id of idsOf(workspaces)) {
     for (const kind of ['rooms', 'murals']) {
-      const page = (await callApi(service, `/workspaces/${id}/${kind}`, access_token)).body as AnyPage;
+      const page = (await getApi(service, `/workspaces/${id}/${kind}`, access_token)).body as ListPage;
       // Only a page that isn't the last tells the size.
       if (page.next !== undefined) firstPages[kind] = page;
     }
@@ -93,10 +95,10 @@ test('8 default page size: one for each resource type, 100 or fewer', async () =
 test('8 page size parameter: `limit`, in the query', async () => {
   const { access_token } = await newTokens(service);
   const count = async (query: string) =>
-    ((await callApi(service, `/workspaces${query}`, access_token)).body as AnyPage).value.length;
+    ((await getApi(service, `/workspaces${query}`, access_token)).body as ListPage).value.length;
   for (const name of ['Limit', 'page_size', 'per_page', 'count']) expect(await count(`?${name}=3`)).toBe(25);
-  const elsewhere = await callApi(service, '/workspaces', access_token).set('limit', '3');
-  expect((elsewhere.body as AnyPage).value).toHaveLength(25);
+  const elsewhere = await getApi(service, '/workspaces', access_token).set('limit', '3');
+  expect((elsewhere.body as ListPage).value).toHaveLength(25);
   expect(await count('?limit=3')).toBe(3);
 });
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { ROWS } from './rows.mjs';
-import { DOCUMENT, countTests, findTests, withTable } from './table.mjs';
+import { DOCUMENT, ROWS, countTests, findTests, withTable } from './table.mjs';
 
 test('every row of the interface has exactly one test, and every test is of a row', () => {
   const tested = findTests().map((found) => found.row);

@@ -3,7 +3,7 @@ import request from 'supertest';
 import type { Response } from 'supertest';
 import { CookieJar } from 'tough-cookie';
 import { CLIENT_ID } from '../constants.ts';
-import { CALLBACK, originOf } from './service-under-test.ts';
+import { CALLBACK, originOf } from './fixture.ts';
 
 export const AUTHORIZATION = '/api/public/v1/authorization/oauth2/';
 

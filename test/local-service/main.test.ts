@@ -3,10 +3,9 @@ import { startPrivateRedis } from '../../src/redis/private-redis.ts';
 import { Browser } from '../support/browser.ts';
 import { TOKEN_PATH } from '../support/constants.ts';
 import { eventually } from '../support/eventually.ts';
-import { startProgram } from '../support/programs.ts';
-import type { Program } from '../support/programs.ts';
 import { authorizationUrl } from '../support/local-service/cookie-browser.ts';
-import { codeFields } from '../support/local-service/token-calls.ts';
+import { codeFields } from '../support/local-service/requests.ts';
+import { startProgram, type Program } from '../support/programs.ts';
 
 // The local service as people start it: npm, the launcher, the compiled program.
 
@@ -23,11 +22,11 @@ async function newAccessToken(origin: string): Promise<string> {
   const signedIn = await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' });
   const allowed = await browser.press(await browser.follow(signedIn), 'Allow');
   const code = new URL(allowed.headers.get('location') ?? '').searchParams.get('code') ?? '';
-  const answer = await fetch(origin + TOKEN_PATH, {
+  const response = await fetch(origin + TOKEN_PATH, {
     method: 'POST',
     body: new URLSearchParams(codeFields(code)),
   });
-  return ((await answer.json()) as { access_token: string }).access_token;
+  return ((await response.json()) as { access_token: string }).access_token;
 }
 
 const list = async (origin: string, accessToken: string) =>
@@ -81,10 +80,10 @@ test('what is under way is answered before it ends', async () => {
   await using _program = program;
   const fault = new URLSearchParams({ route: 'workspaces', fault: 'latency', latencyMs: '700' });
   await fetch(`${origin}/_faults`, { method: 'POST', body: fault });
-  const answer = list(origin, 'any-token');
+  const response = list(origin, 'any-token');
   await program.prints(/"msg":"fault"/);
   process.kill(program.child.pid ?? 0, 'SIGTERM');
-  expect((await answer).status).toBe(401);
+  expect((await response).status).toBe(401);
   expect((await program.ended()).code).toBe(0);
 });
 

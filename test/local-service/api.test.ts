@@ -1,30 +1,24 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { apiRefusal, outcomeOf } from '../support/local-service/answers.ts';
-import { idsOn, walk } from '../support/local-service/list-walk.ts';
-import { openBench } from '../support/local-service/service-under-test.ts';
-import type { Bench } from '../support/local-service/service-under-test.ts';
-import { callApi, newTokens } from '../support/local-service/token-calls.ts';
+import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
+import { useServiceFixture } from '../support/local-service/fixture.ts';
+import { getApi, idsOf, newTokens, readPages } from '../support/local-service/requests.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let service: Server;
 let room: string;
 beforeAll(async () => {
-  bench = await openBench();
-  service = await bench.start();
+  service = await fixture.start();
   room = (await newTokens(service)).access_token;
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
 });
 
 describe('401', () => {
   const send = (header: string) => request(service).get(WORKSPACES_PATH).set('authorization', header);
 
   test('without a token the call is unauthorized, and told how', async () => {
-    const res = await callApi(service, '/workspaces');
+    const res = await getApi(service, '/workspaces');
     expect(res.status).toBe(401);
     expect(res.body).toEqual({
       code: 'UNAUTHORIZED',
@@ -52,7 +46,7 @@ describe('401', () => {
 });
 
 describe('scopes', () => {
-  const id = async () => idsOn(await walk(service, '/workspaces', room, 100)).map(String)[0] ?? '';
+  const id = async () => idsOf(await readPages(service, '/workspaces', room, 100))[0] ?? '';
   const table: [string, string, number][] = [
     ['room:read', '', 200],
     ['room:read', '/ID', 200],
@@ -67,7 +61,7 @@ describe('scopes', () => {
   ];
   test.each(table)('%s on /workspaces%s is %i', async (scope, path, status) => {
     const { access_token } = await newTokens(service, scope);
-    const res = await callApi(service, `/workspaces${path.replace('ID', await id())}`, access_token);
+    const res = await getApi(service, `/workspaces${path.replace('ID', await id())}`, access_token);
     expect({ status: res.status, code: (res.body as { code?: string }).code }).toEqual({
       status,
       code: status === 403 ? 'INVALID_SCOPE' : undefined,
@@ -75,10 +69,10 @@ describe('scopes', () => {
   });
 
   test('the public service’s plural names open the same', async () => {
-    const plural = await bench.start({ scopes: ['workspaces:read', 'rooms:read', 'murals:read'] });
+    const plural = await fixture.start({ scopes: ['workspaces:read', 'rooms:read', 'murals:read'] });
     const { access_token } = await newTokens(plural, 'workspaces:read rooms:read murals:read');
     for (const path of ['', '/ID', '/ID/rooms', '/ID/murals']) {
-      const res = await callApi(plural, `/workspaces${path.replace('ID', await id())}`, access_token);
+      const res = await getApi(plural, `/workspaces${path.replace('ID', await id())}`, access_token);
       expect(res.status).toBe(200);
     }
   });
@@ -86,25 +80,25 @@ describe('scopes', () => {
 
 describe('what is not there', () => {
   test('a workspace that never was', async () => {
-    const res = await callApi(service, '/workspaces/workspace1', room);
+    const res = await getApi(service, '/workspaces/workspace1', room);
     expect(outcomeOf(res)).toEqual(apiRefusal(404, 'WORKSPACE_NOT_FOUND'));
   });
 
   test.each(['', '/rooms', '/murals'])('a workspace of someone else: /workspaces/{id}%s', async (rest) => {
     const guest = (await newTokens(service, undefined, 'guest')).access_token;
-    const [id] = idsOn(await walk(service, '/workspaces', guest)).map(String);
-    expect((await callApi(service, `/workspaces/${id}${rest}`, guest)).status).toBe(200);
-    expect((await callApi(service, `/workspaces/${id}${rest}`, room)).status).toBe(404);
+    const [id] = idsOf(await readPages(service, '/workspaces', guest));
+    expect((await getApi(service, `/workspaces/${id}${rest}`, guest)).status).toBe(200);
+    expect((await getApi(service, `/workspaces/${id}${rest}`, room)).status).toBe(404);
   });
 
   const nowhere = ['', '/', '/users/me', '/workspaces/a/rooms/b', '/workspaces/a/doors'];
   test.each(nowhere)('no such path: "%s"', async (path) => {
-    const res = await callApi(service, path, room);
+    const res = await getApi(service, path, room);
     expect(outcomeOf(res)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
   });
 
   test('a malformed path is a 400 in JSON', async () => {
-    const res = await callApi(service, '/workspaces/%zz', room);
+    const res = await getApi(service, '/workspaces/%zz', room);
     expect(outcomeOf(res)).toEqual(apiRefusal(400, 'REQUEST_INVALID'));
   });
 

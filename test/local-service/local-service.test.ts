@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { CLIENT_SECRET, WORKSPACES_PATH } from '../support/constants.ts';
 import {
@@ -9,35 +9,70 @@ import {
   openBrowser,
   signInAndAllow,
 } from '../support/local-service/cookie-browser.ts';
-import { walk } from '../support/local-service/list-walk.ts';
-import { openBench } from '../support/local-service/service-under-test.ts';
-import type { Bench } from '../support/local-service/service-under-test.ts';
+import { useServiceFixture } from '../support/local-service/fixture.ts';
 import {
   PKCE,
   VERIFIER,
-  callApi,
   codeFields,
+  getApi,
   newCode,
   newTokens,
   postToken,
+  readPages,
   refreshFields,
-} from '../support/local-service/token-calls.ts';
-import type { TokenAnswer } from '../support/local-service/token-calls.ts';
+  type TokenResponse,
+} from '../support/local-service/requests.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let service: Server;
-beforeEach(async () => {
-  bench = await openBench();
-  service = await bench.start();
+beforeAll(async () => {
+  service = await fixture.start();
 });
-afterEach(async () => {
-  await bench[Symbol.asyncDispose]();
+beforeEach(async () => {
+  if (fixture.redis.status === 'end') await fixture.redis.connect();
+  await fixture.redis.flushall();
 });
 
-/** From here on Redis is away, until someone connects again. */
+test('the front page says what this is', async () => {
+  const res = await request(service).get('/');
+  expect(res.status).toBe(200);
+  expect(res.text).toContain('The local service is running');
+});
+
+test('the pages’ stylesheet is served', async () => {
+  const res = await request(service).get('/local-service.css');
+  expect(res.status).toBe(200);
+  expect(res.type).toBe('text/css');
+});
+
+test('it tells that it is healthy', async () => {
+  expect((await request(service).get('/healthz')).body).toEqual({ status: 'ok' });
+});
+
+test('what isn’t there is a page outside the API, and JSON inside it', async () => {
+  const outside = await request(service).get('/nowhere');
+  expect([outside.status, outside.type]).toEqual([404, 'text/html']);
+  expect(outside.text.match(/There is nothing at this path/g)).toHaveLength(2); // its title and its heading
+  const inside = await request(service).get('/api/nowhere');
+  expect([inside.status, inside.type]).toEqual([404, 'application/json']);
+});
+
+test('an answer without a validator is given whatever it is compared with', async () => {
+  for (const path of ['/', '/healthz']) {
+    expect((await request(service).get(path).set('if-none-match', '*')).status).toBe(200);
+  }
+});
+
+test('every answer has a request id', async () => {
+  for (const path of ['/', '/nowhere', WORKSPACES_PATH]) {
+    expect((await request(service).get(path)).get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
+  }
+});
+
+/** Redis stays down until the next test, or until a test connects again. */
 async function loseRedis(): Promise<void> {
-  const ended = once(bench.redis, 'end');
-  bench.redis.disconnect();
+  const ended = once(fixture.redis, 'end');
+  fixture.redis.disconnect();
   await ended;
 }
 
@@ -46,16 +81,16 @@ async function useEverything() {
   const browser = openBrowser(service);
   const code = (await signInAndAllow(browser, authorizationUrl(PKCE))).get('code') ?? '';
   const fields = codeFields(code, { code_verifier: VERIFIER });
-  const tokens = (await postToken(service, fields)).body as TokenAnswer;
-  const renewed = (await postToken(service, refreshFields(tokens.refresh_token))).body as TokenAnswer;
-  const [page] = await walk(service, '/workspaces', renewed.access_token);
-  await callApi(service, '/workspaces', 'not-a-token');
+  const tokens = (await postToken(service, fields)).body as TokenResponse;
+  const refreshed = (await postToken(service, refreshFields(tokens.refresh_token))).body as TokenResponse;
+  const [page] = await readPages(service, '/workspaces', refreshed.access_token);
+  await getApi(service, '/workspaces', 'not-a-token');
   const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
   const secrets = [
     code,
     tokens.access_token,
     tokens.refresh_token,
-    renewed.access_token,
+    refreshed.access_token,
     page?.next ?? '',
     cookie,
   ];
@@ -67,8 +102,8 @@ test('what was issued before a restart works after it', async () => {
   const code = await newCode(service);
   service.closeAllConnections();
   service.close();
-  const again = await bench.start();
-  expect((await callApi(again, '/workspaces', tokens.access_token)).status).toBe(200);
+  const again = await fixture.start();
+  expect((await getApi(again, '/workspaces', tokens.access_token)).status).toBe(200);
   expect((await postToken(again, refreshFields(tokens.refresh_token))).status).toBe(200);
   expect((await postToken(again, codeFields(code))).status).toBe(200);
 });
@@ -76,14 +111,14 @@ test('what was issued before a restart works after it', async () => {
 test('two processes on one Redis know the same sign-in', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);
-  const elsewhere = await copyCookies(browser.jar, openBrowser(await bench.start()));
+  const elsewhere = await copyCookies(browser.jar, openBrowser(await fixture.start()));
   expect((await elsewhere.get(authorizationUrl())).text).toContain('value="allow"');
 });
 
 test('Redis holds no code, token or cookie, only hashes', async () => {
   const { secrets, unspentCode } = await useEverything();
-  const keys = await bench.redis.keys('*');
-  const values = await Promise.all(keys.map((key) => bench.redis.get(key)));
+  const keys = await fixture.redis.keys('*');
+  const values = await Promise.all(keys.map((key) => fixture.redis.get(key)));
   const everything = JSON.stringify([keys, values]);
   for (const secret of [...secrets, unspentCode]) {
     expect(secret).toMatch(/.{20}/);
@@ -93,39 +128,39 @@ test('Redis holds no code, token or cookie, only hashes', async () => {
 
 test('every key is under the service’s prefix and has a time to live', async () => {
   await useEverything();
-  const keys = await bench.redis.keys('*');
+  const keys = await fixture.redis.keys('*');
   expect(keys.length).toBeGreaterThan(6);
   for (const key of keys) {
     expect(key).toMatch(/^local-service:/);
-    expect(await bench.redis.ttl(key)).toBeGreaterThan(0);
+    expect(await fixture.redis.ttl(key)).toBeGreaterThan(0);
   }
 });
 
 test('a log line has method, path and status, and no secret or query value', async () => {
   const { secrets, unspentCode } = await useEverything();
-  const lines = bench.logged.join('');
+  const lines = fixture.logged.join('');
   for (const secret of [...secrets, unspentCode, VERIFIER, CLIENT_SECRET, 'a+state', 'next=', '?']) {
     expect(lines).not.toContain(secret);
   }
-  expect(bench.logged.map((line) => JSON.parse(line) as object)).toContainEqual(
+  expect(fixture.logged.map((line) => JSON.parse(line) as object)).toContainEqual(
     expect.objectContaining({ method: 'GET', path: WORKSPACES_PATH, status: 401 }),
   );
 });
 
 test('using a refresh token restarts its idle time, and the grant’s', async () => {
   const { refresh_token } = await newTokens(service);
-  const keys = ['grant', 'refresh'].map((kind) => bench.redis.keys(`local-service:${kind}:*`));
+  const keys = ['grant', 'refresh'].map((kind) => fixture.redis.keys(`local-service:${kind}:*`));
   const lasting = (await Promise.all(keys)).flat();
-  for (const key of lasting) await bench.redis.expire(key, 100);
+  for (const key of lasting) await fixture.redis.expire(key, 100);
   await postToken(service, refreshFields(refresh_token));
-  for (const key of lasting) expect(await bench.redis.ttl(key)).toBeGreaterThan(7_000_000);
+  for (const key of lasting) expect(await fixture.redis.ttl(key)).toBeGreaterThan(7_000_000);
   expect(lasting).toHaveLength(2);
 });
 
 test('while Redis is away a call of the API is a 503 in JSON, and no 401', async () => {
   const { access_token } = await newTokens(service);
   await loseRedis();
-  const res = await callApi(service, '/workspaces', access_token);
+  const res = await getApi(service, '/workspaces', access_token);
   expect(res.status).toBe(503);
   expect(res.body).toEqual({ code: 'INTERNAL_SERVER_ERROR', message: expect.any(String), details: [] });
   expect(res.get('retry-after')).toBe('2');
@@ -162,7 +197,7 @@ test('while Redis is away the process is still healthy', async () => {
 test('after Redis was away everything works again', async () => {
   const { access_token } = await newTokens(service);
   await loseRedis();
-  expect((await callApi(service, '/workspaces', access_token)).status).toBe(503);
-  await bench.redis.connect();
-  expect((await callApi(service, '/workspaces', access_token)).status).toBe(200);
+  expect((await getApi(service, '/workspaces', access_token)).status).toBe(503);
+  await fixture.redis.connect();
+  expect((await getApi(service, '/workspaces', access_token)).status).toBe(200);
 });

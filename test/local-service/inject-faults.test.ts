@@ -1,32 +1,27 @@
 import type { Server } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH, WORKSPACES_PATH } from '../support/constants.ts';
+import { eventually } from '../support/eventually.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
-import type { AnyPage } from '../support/local-service/list-walk.ts';
-import { openBench, originOf } from '../support/local-service/service-under-test.ts';
-import type { Bench } from '../support/local-service/service-under-test.ts';
+import { originOf, useServiceFixture } from '../support/local-service/fixture.ts';
 import {
-  callApi,
   codeFields,
+  getApi,
   newCode,
   newTokens,
   postToken,
   refreshFields,
-} from '../support/local-service/token-calls.ts';
-import type { TokenAnswer } from '../support/local-service/token-calls.ts';
-import { eventually } from '../support/eventually.ts';
+  type ListPage,
+  type TokenResponse,
+} from '../support/local-service/requests.ts';
 
-let bench: Bench;
+const fixture = useServiceFixture();
 let service: Server;
 let second: Server;
 beforeAll(async () => {
-  bench = await openBench();
-  service = await bench.start({ faults: true });
-  second = await bench.start({ faults: true });
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  service = await fixture.start({ faults: true });
+  second = await fixture.start({ faults: true });
 });
 afterEach(async () => {
   await request(service).delete('/_faults').expect(200);
@@ -35,9 +30,9 @@ afterEach(async () => {
 const setFault = (fault: object) => request(service).post('/_faults').send(fault).expect(200);
 const faultsLeft = async () =>
   ((await request(service).get('/_faults')).body as { faults: unknown[] }).faults.length;
-const list = async (token: string, server = service) => callApi(server, '/workspaces', token);
+const list = async (token: string, server = service) => getApi(server, '/workspaces', token);
 
-test('a status and a body come in place of the answer, for as many calls as were asked for', async () => {
+test('a status and a body come in place of the response, for as many calls as were asked for', async () => {
   const { access_token } = await newTokens(service);
   await setFault({ route: 'workspaces', fault: 'status', status: 503, body: { code: 'AWAY' }, calls: 2 });
   for (const server of [service, second]) {
@@ -51,10 +46,10 @@ test('a status and a body come in place of the answer, for as many calls as were
 test('over two processes, fifty calls at once use up exactly the number asked for', async () => {
   const { access_token } = await newTokens(service);
   await setFault({ route: 'workspaces', fault: 'status', status: 500, calls: 20 });
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => list(access_token, index % 2 ? service : second)),
   );
-  expect(answers.filter((res) => res.status === 500)).toHaveLength(20);
+  expect(responses.filter((res) => res.status === 500)).toHaveLength(20);
 });
 
 test('without a number it goes on until it is cleared', async () => {
@@ -113,7 +108,7 @@ test('429 says when to come again', async () => {
   expect(res.status).toBe(429);
   expect(res.get('retry-after')).toBe('3');
   expect(res.get('x-ratelimit-remaining')).toBe('0');
-  expect(res.get('x-ratelimit-reset')).toBe(String(Math.ceil(bench.clock.time / 1_000) + 3));
+  expect(res.get('x-ratelimit-reset')).toBe(String(Math.ceil(fixture.clock.time / 1_000) + 3));
   expect(res.body).toEqual({ code: 'TOO_MANY_REQUESTS', message: expect.any(String), details: [] });
 });
 
@@ -159,8 +154,8 @@ describe('revoked tokens', () => {
     const res = await list(access_token);
     expect(res.status).toBe(401);
     expect(res.body).toMatchObject({ code: 'TOKEN_REVOKED' });
-    const renewed = (await postToken(service, refreshFields(refresh_token))).body as TokenAnswer;
-    expect((await list(renewed.access_token)).status).toBe(200);
+    const refreshed = (await postToken(service, refreshFields(refresh_token))).body as TokenResponse;
+    expect((await list(refreshed.access_token)).status).toBe(200);
     expect((await list(access_token)).status).toBe(401);
   });
 
@@ -210,19 +205,19 @@ describe('revoked tokens', () => {
 describe('expired next tokens', () => {
   test('a call with one is answered as after an hour; the next one works again', async () => {
     const { access_token } = await newTokens(service);
-    const { next = '' } = (await callApi(service, '/workspaces?limit=10', access_token)).body as AnyPage;
+    const { next = '' } = (await getApi(service, '/workspaces?limit=10', access_token)).body as ListPage;
     await setFault({ route: 'workspaces', fault: 'next-expired', calls: 1 });
-    expect((await callApi(service, '/workspaces?limit=10', access_token)).status).toBe(200);
-    const res = await callApi(service, `/workspaces?limit=10&next=${next}`, access_token);
+    expect((await getApi(service, '/workspaces?limit=10', access_token)).status).toBe(200);
+    const res = await getApi(service, `/workspaces?limit=10&next=${next}`, access_token);
     expect(res.status).toBe(400);
     expect(res.body).toEqual({ code: 'NEXT_TOKEN_EXPIRED', message: expect.any(String), details: [] });
-    await callApi(service, `/workspaces?limit=10&next=${next}`, access_token).expect(200);
+    await getApi(service, `/workspaces?limit=10&next=${next}`, access_token).expect(200);
   });
 
   test('a token that is not good anyway is refused for what it is', async () => {
     const { access_token } = await newTokens(service);
     await setFault({ route: 'workspaces', fault: 'next-expired' });
-    const res = await callApi(service, '/workspaces?next=made-up', access_token);
+    const res = await getApi(service, '/workspaces?next=made-up', access_token);
     expect(res.body).toMatchObject({ code: 'PAGINATION_INVALID' });
     await request(service).get('/api/public/v1/workspaces?next=x').expect(401);
   });
@@ -231,9 +226,9 @@ describe('expired next tokens', () => {
 describe('a fault of any route spoils no call that it means nothing to', () => {
   test('expired next tokens concern lists only', async () => {
     const { access_token } = await newTokens(service);
-    const { value } = (await list(access_token)).body as AnyPage;
+    const { value } = (await list(access_token)).body as ListPage;
     await setFault({ route: 'any', fault: 'next-expired', calls: 1 });
-    await callApi(service, `/workspaces/${String(value[0]?.['id'])}?next=x`, access_token).expect(200);
+    await getApi(service, `/workspaces/${String(value[0]?.['id'])}?next=x`, access_token).expect(200);
     await request(service).get(`${authorizationUrl()}&next=x`).expect(200);
     expect(await faultsLeft()).toBe(1);
   });
@@ -265,7 +260,7 @@ test('what is no route of the interface meets none', async () => {
 test('without the switch, faults in Redis do nothing and nobody can set one', async () => {
   const { access_token } = await newTokens(service);
   await setFault({ route: 'any', fault: 'status', status: 500 });
-  const plain = await bench.start();
+  const plain = await fixture.start();
   expect((await list(access_token, plain)).status).toBe(200);
   await request(plain).get('/_faults').expect(404);
   await request(plain).post('/_faults').send({ fault: 'none' }).expect(404);
@@ -280,7 +275,7 @@ test('a body that can’t be read is spared no fault, and one that a fault has t
 });
 
 test('a fault reaches the compatibility mode’s paths too', async () => {
-  const compat = await bench.start({ faults: true, compat: true });
+  const compat = await fixture.start({ faults: true, compat: true });
   await setFault({ route: 'token', fault: 'status', status: 500, calls: 1 });
   await request(compat).post('/api/public/v1/authorization/oauth2/refresh').expect(500);
 });

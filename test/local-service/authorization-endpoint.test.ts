@@ -1,7 +1,9 @@
 import type { Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
 import { CLIENT_ID } from '../support/constants.ts';
 import {
+  AUTHORIZATION,
   DEMO,
   authorizationUrl,
   copyCookies,
@@ -10,20 +12,102 @@ import {
   openBrowser,
   signInAndAllow,
 } from '../support/local-service/cookie-browser.ts';
-import { openBench } from '../support/local-service/service-under-test.ts';
-import type { Bench } from '../support/local-service/service-under-test.ts';
-
-let bench: Bench;
-let service: Server;
-beforeAll(async () => {
-  bench = await openBench();
-  service = await bench.start();
-});
-afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
-});
+import { authorizationOutcome, tellsApp } from '../support/local-service/expectations.ts';
+import { CALLBACK, useServiceFixture } from '../support/local-service/fixture.ts';
+import { CHALLENGE, PKCE, requestRaw } from '../support/local-service/requests.ts';
 
 const url = authorizationUrl();
+
+const fixture = useServiceFixture();
+let service: Server;
+beforeAll(async () => {
+  service = await fixture.start({ redirectUris: [CALLBACK, `${CALLBACK}?tenant=a%20b`] });
+});
+
+const get = (address: string) => request(service).get(address);
+
+describe('a request that names no trusted place to return to is shown, not redirected', () => {
+  const cases: [string, string][] = [
+    ['a repeated client', `${authorizationUrl()}&client_id=${CLIENT_ID}`],
+    ['a repeated redirect URI', `${authorizationUrl()}&redirect_uri=https://evil.example/`],
+  ];
+  test.each(cases)('%s', async (_name, address) => {
+    const res = await get(address);
+    expect(res.status).toBe(400);
+    expect(res.get('location')).toBeUndefined();
+    expect(res.text).toContain('faulty request');
+  });
+});
+
+// Faults that no row of the interface names; conformance/authorization.test.ts has the others.
+describe('any other fault is told to the app', () => {
+  const cases: [string, string, string][] = [
+    ['two spaces between scopes', authorizationUrl({ scope: 'room:read  room:write' }), 'invalid_scope'],
+    ['a repeated parameter', `${authorizationUrl()}&scope=room:read`, 'invalid_request'],
+    [
+      'a plain challenge',
+      authorizationUrl({ code_challenge: CHALLENGE, code_challenge_method: 'plain' }),
+      'invalid_request',
+    ],
+    ['a challenge without a method', authorizationUrl({ code_challenge: CHALLENGE }), 'invalid_request'],
+    ['a method without a challenge', authorizationUrl({ code_challenge_method: 'S256' }), 'invalid_request'],
+    [
+      'a method in another case',
+      authorizationUrl({ code_challenge: CHALLENGE, code_challenge_method: 's256' }),
+      'invalid_request',
+    ],
+    ['a short challenge', authorizationUrl({ ...PKCE, code_challenge: 'short' }), 'invalid_request'],
+    ['a padded challenge', authorizationUrl({ ...PKCE, code_challenge: `${CHALLENGE}=` }), 'invalid_request'],
+  ];
+  test.each(cases)('%s', async (_name, address, error) => {
+    expect(await authorizationOutcome(service, address)).toEqual(tellsApp(error));
+  });
+});
+
+test('no state is made up where none was sent', async () => {
+  const res = await get(authorizationUrl({ state: undefined, scope: undefined }));
+  expect(new URL(locationOf(res)).searchParams.has('state')).toBe(false);
+});
+
+test.each(['{"a":1}', 'a%zzb', "'<>|^", '%'])(
+  'the state %s comes back without another encoding',
+  async (state) => {
+    const address = `${authorizationUrl({ state: undefined, scope: undefined })}&state=${state}`;
+    const response = await requestRaw(service, `GET ${address}`);
+    expect(response.get('location')?.split('&state=')[1]).toBe(state);
+  },
+);
+
+test('of two states neither is returned', async () => {
+  const location = new URL(locationOf(await get(`${authorizationUrl()}&state=other`)));
+  expect(location.searchParams.get('error')).toBe('invalid_request');
+  expect(location.searchParams.has('state')).toBe(false);
+});
+
+test('a registered redirect URI keeps its own query', async () => {
+  const res = await get(authorizationUrl({ redirect_uri: `${CALLBACK}?tenant=a%20b`, scope: undefined }));
+  const own = `${CALLBACK}?tenant=a%20b&`;
+  expect(locationOf(res).slice(0, own.length)).toBe(own);
+  expect(new URL(locationOf(res)).searchParams.get('error')).toBe('invalid_request');
+});
+
+test('the trailing slash belongs to the address', async () => {
+  const res = await get(authorizationUrl().replace('oauth2/?', 'oauth2?'));
+  expect(res.status).toBe(404);
+  expect(res.body).toMatchObject({ code: 'PATH_NOT_FOUND' });
+});
+
+test('a method that is not for browsers is refused', async () => {
+  const res = await request(service).put(AUTHORIZATION);
+  expect(res.status).toBe(405);
+  expect(res.get('allow')).toBe('GET, HEAD, POST');
+});
+
+test('a request in order is met with the sign-in page', async () => {
+  const res = await get(authorizationUrl(PKCE));
+  expect(res.status).toBe(200);
+  expect(res.text).toContain('autocomplete="current-password"');
+});
 
 async function signedIn() {
   const browser = openBrowser(service);

@@ -1,0 +1,163 @@
+import type { Server } from 'node:http';
+import { beforeAll, expect, test } from '@jest/globals';
+import request from 'supertest';
+import {
+  AUTHORIZATION,
+  DEMO,
+  authorizationUrl,
+  locationOf,
+  openBrowser,
+  signInAndAllow,
+} from '../../support/local-service/cookie-browser.ts';
+import {
+  ASKS_TO_SIGN_IN,
+  SHOWS_ERROR,
+  authorizationOutcome,
+  tellsApp,
+} from '../../support/local-service/expectations.ts';
+import { CALLBACK, useServiceFixture } from '../../support/local-service/fixture.ts';
+import { codeFields, postToken } from '../../support/local-service/requests.ts';
+
+const WITH_QUERY = `${CALLBACK}?tenant=a%20b`;
+const url = authorizationUrl();
+
+const fixture = useServiceFixture();
+let service: Server;
+beforeAll(async () => {
+  service = await fixture.start({ redirectUris: [CALLBACK, WITH_QUERY] });
+});
+
+/** The outcome of a request that is valid but for these parameters. */
+const outcomeWith = (overrides: Record<string, string | undefined>) =>
+  authorizationOutcome(service, authorizationUrl(overrides));
+
+test('4.1 method and path: `GET /api/public/v1/authorization/oauth2/`', async () => {
+  expect(AUTHORIZATION).toBe('/api/public/v1/authorization/oauth2/');
+  expect(await authorizationOutcome(service, authorizationUrl())).toEqual(ASKS_TO_SIGN_IN);
+  for (const method of ['put', 'patch', 'delete'] as const) {
+    expect((await request(service)[method](authorizationUrl())).status).toBe(405);
+  }
+  for (const path of ['oauth2', 'OAuth2/', 'oauth2//']) {
+    expect((await request(service).get(authorizationUrl().replace('oauth2/', path))).status).toBe(404);
+  }
+});
+
+test('4.1 browser redirect: works for any browser that an app redirects there', async () => {
+  const crossSite = { referer: 'http://localhost:3000/', 'sec-fetch-site': 'cross-site' };
+  const arrive = (cookie: string) =>
+    request(service)
+      .get(authorizationUrl())
+      .set({ ...crossSite, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', cookie });
+  expect((await arrive('')).text).toContain('type="password"');
+
+  const browser = openBrowser(service);
+  await signInAndAllow(browser);
+  const sentAlong = await browser.jar.getCookieString(`http://127.0.0.1${AUTHORIZATION}`, {
+    sameSiteContext: 'lax',
+  });
+  expect((await arrive(sentAlong)).text).toContain('value="allow"');
+});
+
+test('4.1 client_id: required; that of the registered app', async () => {
+  expect(await outcomeWith({ client_id: 'demo-app' })).toEqual(ASKS_TO_SIGN_IN);
+  for (const client_id of [undefined, '', 'other-app', 'Demo-App', 'demo-app ']) {
+    expect(await outcomeWith({ client_id })).toEqual(SHOWS_ERROR);
+  }
+});
+
+test('4.1 redirect_uri: required; equal to a registered URL', async () => {
+  expect(await outcomeWith({ redirect_uri: CALLBACK })).toEqual(ASKS_TO_SIGN_IN);
+  const others = ['/', '?a=b', '#part', '/../callback'].map((more) => CALLBACK + more);
+  const foreign = ['https://evil.example/', CALLBACK.replace('http:', 'https:'), CALLBACK.toUpperCase()];
+  for (const redirect_uri of [undefined, '', ...others, ...foreign]) {
+    expect(await outcomeWith({ redirect_uri })).toEqual(SHOWS_ERROR);
+  }
+});
+
+test('4.1 scope: required; case-sensitive scopes with spaces between', async () => {
+  for (const scope of ['room:read', 'room:write room:read']) {
+    expect(await outcomeWith({ scope })).toEqual(ASKS_TO_SIGN_IN);
+  }
+  for (const scope of [undefined, '']) {
+    expect(await outcomeWith({ scope })).toEqual(tellsApp('invalid_request'));
+  }
+  for (const scope of ['Room:Read', 'room:read,room:write', 'room:read mural:read']) {
+    expect(await outcomeWith({ scope })).toEqual(tellsApp('invalid_scope'));
+  }
+});
+
+test('4.1 state: optional; returned unchanged, whatever it is', async () => {
+  const browser = openBrowser(service);
+  for (const state of ['0', 'a b+c&d=e%20f#g?h/', '"><b>', 'ünïcödé ☂\n', 'x'.repeat(1_000)]) {
+    const parameters = await signInAndAllow(browser, authorizationUrl({ state }));
+    expect(parameters.getAll('state')).toEqual([state]);
+  }
+  expect((await signInAndAllow(browser, authorizationUrl({ state: undefined }))).has('code')).toBe(true);
+});
+
+test('4.1 response_type: required; `code` and nothing else', async () => {
+  expect(await outcomeWith({ response_type: 'code' })).toEqual(ASKS_TO_SIGN_IN);
+  for (const response_type of [undefined, '']) {
+    expect(await outcomeWith({ response_type })).toEqual(tellsApp('invalid_request'));
+  }
+  for (const response_type of ['token', 'id_token', 'code token', 'Code']) {
+    expect(await outcomeWith({ response_type })).toEqual(tellsApp('unsupported_response_type'));
+  }
+});
+
+test('4.1 authentication page: the user is asked to authenticate before anything is given away', async () => {
+  const browser = openBrowser(service);
+  const page = await browser.get(url);
+  expect({ status: page.status, type: page.type }).toEqual({ status: 200, type: 'text/html' });
+  expect(page.text).toContain('type="password"');
+
+  const refused = await browser.submit(url, page, 'sign-in', { ...DEMO, password: 'wrong' });
+  expect({ status: refused.status, location: refused.get('location') }).toEqual({ status: 401 });
+  // Consent without a sign-in leads back to the sign-in page.
+  expect(locationOf(await browser.submit(url, page, 'allow'))).toBe(url);
+  expect((await browser.get(url)).text).toContain('type="password"');
+
+  await browser.submit(url, page, 'sign-in', DEMO);
+  expect((await browser.get(url)).text).not.toContain('type="password"');
+});
+
+test('4.1 redirect after consent: only after the user allowed it, to the `redirect_uri`, as query parameters', async () => {
+  const browser = openBrowser(service);
+  const signedIn = await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
+  expect(locationOf(signedIn)).toBe(url);
+  const consent = await browser.get(url);
+  expect({ status: consent.status, location: consent.get('location') }).toEqual({ status: 200 });
+
+  const allowed = await browser.submit(url, consent, 'allow');
+  expect(allowed.status).toBe(303);
+  expect(locationOf(allowed).split('?')[0]).toBe(CALLBACK);
+  const denied = await browser.submit(url, await browser.get(url), 'deny');
+  expect(new URL(locationOf(denied)).searchParams.has('code')).toBe(false);
+
+  const withQuery = authorizationUrl({ redirect_uri: WITH_QUERY });
+  const added = await browser.submit(withQuery, await browser.get(withQuery), 'allow');
+  expect(locationOf(added).slice(0, WITH_QUERY.length + 1)).toBe(`${WITH_QUERY}&`);
+  expect([...new URL(locationOf(added)).searchParams.keys()].toSorted()).toEqual(['code', 'state', 'tenant']);
+});
+
+test('4.1 callback, code: a code that can be exchanged for an access token', async () => {
+  const browser = openBrowser(service);
+  const codes = [await signInAndAllow(browser), await signInAndAllow(browser)].map((parameters) =>
+    parameters.getAll('code'),
+  );
+  expect(codes).toEqual([[expect.stringMatching(/^[\w-]{20,}$/)], [expect.stringMatching(/^[\w-]{20,}$/)]]);
+  const [[one = ''] = [], [other = ''] = []] = codes;
+  expect(one).not.toBe(other);
+  expect((await postToken(service, codeFields(one))).status).toBe(200);
+  expect((await postToken(service, codeFields(other))).status).toBe(200);
+});
+
+test('4.1 callback, state: the request’s state where it had one, else none', async () => {
+  const browser = openBrowser(service);
+  const namesWith = async (state: string | undefined) => {
+    const parameters = await signInAndAllow(browser, authorizationUrl({ state }));
+    return [...parameters.keys()].toSorted();
+  };
+  expect(await namesWith('a state')).toEqual(['code', 'state']);
+  expect(await namesWith(undefined)).toEqual(['code']);
+});

@@ -1,0 +1,165 @@
+import type { Server } from 'node:http';
+import { beforeAll, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { apiRefusal, outcomeOf, success } from '../../support/local-service/expectations.ts';
+import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { getApi, idsOf, newTokens, readPages, type ListPage } from '../../support/local-service/requests.ts';
+
+const fixture = useServiceFixture();
+const WORKSPACES = '/api/public/v1/workspaces';
+const AN_ITEM: unknown = expect.objectContaining({ id: expect.any(String) });
+
+let service: Server;
+let token: string;
+beforeAll(async () => {
+  service = await fixture.start();
+  token = (await newTokens(service)).access_token;
+});
+
+const list = (query: string, server = service) => getApi(server, `/workspaces?${query}`, token);
+const workspacesPage = async (query: string) => (await list(query)).body as ListPage;
+const items = (count: number): unknown[] => Array.from({ length: count }, () => AN_ITEM);
+
+test('2 list value: `value` is an array of the page’s items, and always there', async () => {
+  expect(await workspacesPage('limit=3')).toEqual({ value: items(3), next: expect.any(String) });
+  const empty = await fixture.start({ workspaces: 0 });
+  expect(outcomeOf(await list('', empty))).toEqual(success({ value: [] }));
+});
+
+test('2 list next: `next` is an opaque string; it is absent where no page follows', async () => {
+  const { next = '' } = await workspacesPage('limit=100');
+  expect(next).toMatch(/^.{20,}$/);
+  const last = await workspacesPage(`limit=100&next=${encodeURIComponent(next)}`);
+  expect(last).toEqual({ value: items(37) });
+  for (const guess of ['', '2', '100', next.slice(1), next.toLowerCase()]) {
+    const res = await list(`limit=100&next=${encodeURIComponent(guess)}`);
+    expect(outcomeOf(res)).toEqual(apiRefusal(400, 'PAGINATION_INVALID'));
+  }
+});
+
+test('4.4 method and path: `GET /api/public/v1/workspaces`', async () => {
+  const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) =>
+    request(service)[method](path).set('authorization', `Bearer ${token}`);
+  for (const method of ['post', 'put', 'patch', 'delete'] as const) {
+    expect(outcomeOf(await call(method, WORKSPACES))).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
+  }
+  for (const path of [`${WORKSPACES}/`, '/api/public/v1/Workspaces', '/api/public/v1/workspace']) {
+    expect(outcomeOf(await call('get', path))).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
+  }
+  expect((await call('get', WORKSPACES)).status).toBe(200);
+});
+
+test('4.4 header: `Authorization: Bearer <ACCESS_TOKEN>`', async () => {
+  const send = async (headers: Record<string, string>) =>
+    outcomeOf(await request(service).get(WORKSPACES).set(headers));
+  expect(await send({})).toEqual(apiRefusal(401, 'UNAUTHORIZED'));
+  for (const authorization of [token, 'Bearer', `Basic ${token}`, `Bearer ${token} ${token}`]) {
+    expect(await send({ authorization })).toEqual(apiRefusal(401, 'UNAUTHORIZED'));
+  }
+  expect(await send({ authorization: 'Bearer never-issued' })).toEqual(apiRefusal(401, 'TOKEN_INVALID'));
+  expect(await send({ authorization: `Bearer ${token}` })).toMatchObject({ status: 200 });
+});
+
+test('4.4 limit: optional whole number: the most items on a page; the default is 100 or fewer', async () => {
+  for (const limit of [1, 7, 100])
+    expect((await workspacesPage(`limit=${limit}`)).value).toEqual(items(limit));
+  const four = await fixture.start({ workspaces: 4 });
+  expect(outcomeOf(await list('limit=5', four))).toEqual(success({ value: items(4) }));
+  for (const limit of ['', '0', '-1', '1.5', 'ten', '1e1', '101']) {
+    expect(outcomeOf(await list(`limit=${limit}`))).toEqual(apiRefusal(400, 'LIMIT_INVALID'));
+  }
+  expect((await workspacesPage('')).value).toEqual(items(25));
+});
+
+test('4.4 next: optional; the token of the response before', async () => {
+  const first = await workspacesPage('limit=2');
+  const second = await workspacesPage(`limit=2&next=${first.next}`);
+  expect([...first.value, ...second.value]).toEqual((await workspacesPage('limit=4')).value);
+});
+
+test('4.4 response: the list envelope', async () => {
+  expect(outcomeOf(await list('limit=2'))).toEqual(success({ value: items(2), next: expect.any(String) }));
+  const two = await fixture.start({ workspaces: 2 });
+  expect(outcomeOf(await list('limit=2', two))).toEqual(success({ value: items(2) }));
+});
+
+const LIMIT = 10;
+const NEXT: unknown = expect.any(String);
+
+/** Each has more than two pages of 10, and all its items fit on one of 100. */
+let lists: string[];
+let few: Server;
+beforeAll(async () => {
+  few = await fixture.start({ workspaces: 40 });
+  const [id] = idsOf([await pageOf('/workspaces')]);
+  lists = ['/workspaces', `/workspaces/${id}/rooms`, `/workspaces/${id}/murals`];
+});
+
+const get = (path: string) => getApi(few, path, token);
+const pageOf = async (path: string) => (await get(path)).body as ListPage;
+/** All items of a list, on one page. */
+const wholeOf = async (path: string) => (await pageOf(`${path}?limit=100`)).value;
+
+test('4.5 rule 1: items are in `value`; a token is in `next` if and only if more remain', async () => {
+  for (const path of lists) {
+    const count = (await wholeOf(path)).length;
+    expect(count).toBeGreaterThan(2 * LIMIT);
+    let read = 0;
+    for (const page of await readPages(few, path, token, LIMIT)) {
+      read += page.value.length;
+      expect(page).toEqual({ value: page.value, ...(read < count && { next: NEXT }) });
+    }
+    expect(read).toBe(count);
+  }
+});
+
+test('4.5 rule 2: the same request with `next` gives the page that follows', async () => {
+  for (const path of lists) {
+    const whole = await wholeOf(path);
+    const { next = '' } = await pageOf(`${path}?limit=${LIMIT}`);
+    const second = await pageOf(`${path}?limit=${LIMIT}&next=${encodeURIComponent(next)}`);
+    expect(second.value).toEqual(whole.slice(LIMIT, 2 * LIMIT));
+    const pages = await readPages(few, path, token, LIMIT);
+    expect(pages.flatMap((page) => page.value)).toEqual(whole);
+  }
+});
+
+test('4.5 rule 3: `next` is absent from the last page, even one that is full or empty', async () => {
+  for (const path of lists) {
+    const whole = await wholeOf(path);
+    expect(outcomeOf(await get(`${path}?limit=${whole.length}`))).toEqual(success({ value: whole }));
+  }
+  const [, last] = await readPages(few, '/workspaces', token, 20);
+  expect(last).toEqual({ value: (await wholeOf('/workspaces')).slice(20) });
+  const empty = await fixture.start({ workspaces: 0 });
+  expect(outcomeOf(await getApi(empty, '/workspaces', token))).toEqual(success({ value: [] }));
+});
+
+test('4.5 rule 4: a `limit` of the first request must come again, the same, with each `next`', async () => {
+  for (const path of lists) {
+    let next = (await pageOf(`${path}?limit=${LIMIT}`)).next ?? '';
+    for (const page of [2, 3]) {
+      for (const limit of ['', `limit=${LIMIT - 1}&`, `limit=${LIMIT + 1}&`, 'limit=100&']) {
+        const res = await get(`${path}?${limit}next=${next}`);
+        expect(outcomeOf(res)).toEqual(apiRefusal(400, 'PAGINATION_INVALID'));
+      }
+      const same = await pageOf(`${path}?limit=${LIMIT}&next=${next}`);
+      expect(same.value).toEqual((await wholeOf(path)).slice((page - 1) * LIMIT, page * LIMIT));
+      next = same.next ?? '';
+    }
+  }
+});
+
+test('4.5 rule 5: the items in a workspace are paginated too', async () => {
+  const [one, other] = idsOf([await pageOf('/workspaces')]);
+  for (const kind of ['rooms', 'murals']) {
+    const path = (id: string | undefined) => `/workspaces/${id}/${kind}`;
+    expect(outcomeOf(await get(`${path(one)}?limit=1`))).toEqual(
+      success({ value: [expect.any(Object)], next: expect.any(String) }),
+    );
+    const ids = idsOf(await readPages(few, path(one), token, 7));
+    expect(ids).toEqual(idsOf(await readPages(few, path(one), token)));
+    expect(ids).not.toEqual(expect.arrayContaining(idsOf([await pageOf(path(other))]).slice(0, 1)));
+    expect(outcomeOf(await get(path('workspace1')))).toEqual(apiRefusal(404, 'WORKSPACE_NOT_FOUND'));
+  }
+});

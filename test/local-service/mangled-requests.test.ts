@@ -1,0 +1,463 @@
+import type { Server } from 'node:http';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
+import {
+  authorizationUrl,
+  openBrowser,
+  signInAndAllow,
+  type CookieBrowser,
+} from '../support/local-service/cookie-browser.ts';
+import { expectApiError, expectStatus, expectTokenError } from '../support/local-service/expectations.ts';
+import { CALLBACK, useServiceFixture } from '../support/local-service/fixture.ts';
+import {
+  FORM,
+  PKCE,
+  VERIFIER,
+  codeFields,
+  getApi,
+  idsOf,
+  newTokens,
+  postRaw,
+  postToken,
+  readPages,
+  refreshFields,
+  requestRaw,
+  without,
+  type ListPage,
+  type RawResponse,
+} from '../support/local-service/requests.ts';
+import { fc } from '../support/properties.ts';
+import { BASE64, BYTE, HEADER_BYTE, TARGET_BYTE, credentialsIn, forAll, mangled } from './mangling.ts';
+
+// Token requests and API requests with one place wrong, and with anything at all in their places.
+
+const INVALID_REQUEST = ['invalid_request'];
+const NO_TOKEN_REQUEST = ['invalid_request', 'invalid_client'];
+const LARGEST_BODY = 16_384;
+
+const fixture = useServiceFixture();
+let services: { strict: Server; compat: Server };
+/** Signed in, so that each further code takes two requests only. */
+let browser: CookieBrowser;
+/** A valid refresh, which can be repeated. */
+let fields: Record<string, string>;
+let accessToken: string;
+let ids: string[];
+/** A workspace with enough rooms and murals for two pages. */
+let id: string;
+beforeAll(async () => {
+  const strict = await fixture.start({ redirectUris: [CALLBACK, `${CALLBACK}/other`] });
+  services = { strict, compat: await fixture.start({ compat: true }) };
+  browser = openBrowser(strict);
+  await signInAndAllow(browser);
+  const tokens = await newTokens(strict);
+  fields = refreshFields(tokens.refresh_token);
+  accessToken = tokens.access_token;
+  ids = idsOf(await readPages(strict, '/workspaces', accessToken));
+  id = await findLargeWorkspace();
+});
+
+async function findLargeWorkspace(): Promise<string> {
+  for (const one of ids) {
+    const lists = ['rooms', 'murals'].map((kind) =>
+      readPages(services.strict, `/workspaces/${one}/${kind}`, accessToken, 10),
+    );
+    if ((await Promise.all(lists)).every((pages) => pages.length > 1)) return one;
+  }
+  throw new Error('No workspace is large enough.');
+}
+
+const toBytes = (text: string) => Buffer.from(text, 'latin1');
+const toForm = (form: Record<string, string>) => new URLSearchParams(form).toString();
+
+describe('fields of a token request', () => {
+  /** The errors that a mangled field may lead to; an empty field counts as missing. */
+  const COMMON: [string, readonly string[]][] = [
+    ['client_id', ['invalid_client']],
+    ['client_secret', ['invalid_client']],
+    ['grant_type', ['invalid_request', 'unsupported_grant_type']],
+  ];
+  const GRANT = ['invalid_request', 'invalid_grant'];
+
+  async function newExchange(): Promise<Record<string, string>> {
+    const code = (await signInAndAllow(browser, authorizationUrl(PKCE))).get('code') ?? '';
+    return codeFields(code, { code_verifier: VERIFIER });
+  }
+
+  async function expectEachRefused(
+    request: Record<string, string>,
+    name: string,
+    errors: readonly string[],
+  ): Promise<void> {
+    await forAll(60, mangled(request[name] ?? ''), async (text) => {
+      expectTokenError(await postToken(services.strict, { ...request, [name]: text }), errors);
+    });
+    expect((await postToken(services.strict, request)).status).toBe(200);
+  }
+
+  test.each([...COMMON, ['redirect_uri', GRANT], ['code', GRANT]] as typeof COMMON)(
+    'an exchange with a mangled %s is refused and does not use the code up',
+    async (name, errors) => expectEachRefused(await newExchange(), name, errors),
+  );
+
+  test('an exchange with a mangled code_verifier is invalid_grant', async () => {
+    await forAll(40, mangled(VERIFIER), async (text) => {
+      const request = { ...(await newExchange()), code_verifier: text };
+      expectTokenError(await postToken(services.strict, request), ['invalid_grant']);
+    });
+  });
+
+  test.each([...COMMON, ['refresh_token', GRANT]] as typeof COMMON)(
+    'a refresh with a mangled %s is refused and leaves the refresh token valid',
+    async (name, errors) => expectEachRefused(fields, name, errors),
+  );
+
+  test('no secret of one kind is valid as another', async () => {
+    const exchange = await newExchange();
+    const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
+    for (const code of [accessToken, fields['refresh_token'] ?? '', cookie, VERIFIER]) {
+      expectTokenError(await postToken(services.strict, { ...exchange, code }), ['invalid_grant']);
+    }
+    for (const secret of [accessToken, exchange['code'] ?? '', cookie, VERIFIER]) {
+      expectTokenError(await postToken(services.strict, refreshFields(secret)), ['invalid_grant']);
+    }
+  });
+});
+
+describe.each(['strict', 'compat'] as const)('a form at the token endpoint, %s', (mode) => {
+  const post = (body: Uint8Array, type = FORM, ...headers: string[]): Promise<RawResponse> =>
+    postRaw(services[mode], TOKEN_PATH, body, type, ...headers);
+  const valid = () => toBytes(toForm(fields));
+
+  /** Whether the body has the valid form's fields, and no field twice, for a URL parser. */
+  function isValid(body: string): boolean {
+    // URLSearchParams would drop a first `?`, which belongs to a form's first name.
+    const parsed = new URLSearchParams(`&${toBytes(body).toString()}`);
+    const hasEach = Object.entries(fields).every(([name, value]) => parsed.get(name) === value);
+    return hasEach && new Set(parsed.keys()).size === parsed.size;
+  }
+
+  test('with one place mangled is refused, unless it means the same', async () => {
+    await forAll(150, mangled(toForm(fields), BYTE), async (body) => {
+      const response = await post(toBytes(body));
+      if (isValid(body)) expectStatus(response, 200);
+      else expectTokenError(response);
+    });
+  });
+
+  test('of arbitrary bytes and encodings is no token request', async () => {
+    const piece = fc.constantFrom(
+      ...['%', '%0', '%00', '%zz', '%c3%28', '%ff', '%ed%a0%80'],
+      ...['&', '=', ';', '+', '[]', '[a]', '\0', '\xff', '.'],
+      ...['client_id', 'client_secret', 'grant_type', 'refresh_token'],
+      ...['__proto__', 'constructor', 'prototype'],
+    );
+    const pieces = fc.array(piece, { maxLength: 40 }).map((parts) => parts.join(''));
+    await forAll(150, fc.oneof(pieces, fc.string({ unit: BYTE, maxLength: 500 })), async (body) => {
+      expectTokenError(await post(toBytes(body)), NO_TOKEN_REQUEST);
+    });
+  });
+
+  test('may have a field of any other name, but only once', async () => {
+    const names = ['__proto__', 'constructor', 'toString', 'length', 'scope'];
+    const name = fc
+      .oneof(fc.constantFrom(...names), fc.string({ unit: 'binary' }))
+      .filter((text) => !Object.hasOwn(fields, text));
+    await forAll(50, fc.tuple(name, fc.string({ unit: 'binary' })), async (pair) => {
+      const field = new URLSearchParams([pair]).toString();
+      expect((await post(toBytes(`${field}&${toForm(fields)}`))).status).toBe(200);
+      expectTokenError(await post(toBytes(`${field}&${toForm(fields)}&${field}`)), INVALID_REQUEST);
+    });
+  });
+
+  test('may have 16 KiB and no more', async () => {
+    const size = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -9_000, max: 400_000 }));
+    await forAll(20, size, async (beyond) => {
+      const body = toBytes(`${toForm(fields)}&x=`.padEnd(LARGEST_BODY + beyond, 'x'));
+      for (const [sent, ...headers] of [[body], [gzipSync(body), 'content-encoding: gzip']] as const) {
+        const response = await post(sent, FORM, ...headers);
+        if (beyond <= 0) expectStatus(response, 200);
+        else expectTokenError(response, INVALID_REQUEST);
+      }
+    });
+  });
+
+  test('with a mangled media type is refused', async () => {
+    const isForm = (type: string) => type.split(';', 1)[0]?.trim().toLowerCase() === FORM;
+    const type = mangled(FORM, HEADER_BYTE).filter((text) => !isForm(text));
+    await forAll(100, type, async (text) => {
+      expectTokenError(await post(valid(), text), INVALID_REQUEST);
+    });
+  });
+
+  test('in an unknown or another charset is refused', async () => {
+    const names = ['utf-16', 'utf-16le', 'utf-32', 'base64', 'hex', 'constructor', '__proto__', 'utf-8888'];
+    const unknown = fc.string({ unit: HEADER_BYTE, maxLength: 20 });
+    const charset = fc.oneof(
+      fc.constantFrom(...names, 'x'),
+      unknown.map((text) => `x-${text.replaceAll(/[";\\ \t]/g, '')}`),
+    );
+    await forAll(50, charset, async (name) => {
+      expectTokenError(await post(valid(), `${FORM}; charset=${name}`));
+    });
+  });
+
+  test('that is not what its content-encoding says is refused', async () => {
+    const pack = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+    const encoding = fc.constantFrom(...(Object.keys(pack) as (keyof typeof pack)[]));
+    const cut = fc.tuple(encoding, fc.nat(1_000)).map(([name, end]) => {
+      const packed = pack[name](valid());
+      return { name, body: packed.subarray(0, end % packed.length) };
+    });
+    const random = fc.record({
+      name: fc.oneof(encoding, fc.constantFrom('', 'x-gzip', 'gzip, gzip', 'GZIP', 'constructor', '*')),
+      body: fc.uint8Array({ minLength: 1, maxLength: 300 }),
+    });
+    await forAll(100, fc.oneof(cut, random), async ({ name, body }) => {
+      expectTokenError(await post(body, FORM, `content-encoding: ${name}`));
+    });
+  });
+});
+
+describe('a JSON body, compat', () => {
+  const post = (body: string): Promise<RawResponse> =>
+    postRaw(services.compat, TOKEN_PATH, toBytes(body), 'application/json');
+  const toUtf8 = (text: string) => Buffer.from(text).toString('latin1');
+
+  function isValid(body: string): boolean {
+    try {
+      const parsed = JSON.parse(toBytes(body).toString()) as Record<string, unknown> | null;
+      return Object.entries(fields).every(([name, value]) => parsed?.[name] === value);
+    } catch {
+      return false;
+    }
+  }
+
+  test('with one place mangled is refused, unless it means the same', async () => {
+    await forAll(150, mangled(JSON.stringify(fields), BYTE), async (body) => {
+      const response = await post(body);
+      if (isValid(body)) expectStatus(response, 200);
+      else expectTokenError(response);
+    });
+  });
+
+  test('of any other value is refused', async () => {
+    await forAll(150, fc.json({ stringUnit: 'binary' }), async (body) => {
+      expectTokenError(await post(toUtf8(body)), NO_TOKEN_REQUEST);
+    });
+  });
+
+  test('with another value in one field is refused', async () => {
+    const change = fc
+      .tuple(fc.constantFrom(...Object.keys(fields)), fc.oneof(fc.jsonValue(), fc.constant([[{}]])))
+      .filter(([name, value]) => value !== fields[name]);
+    await forAll(100, change, async ([name, value]) => {
+      // null counts as absent.
+      const errors = typeof value === 'string' || value === null ? undefined : INVALID_REQUEST;
+      expectTokenError(await post(toUtf8(JSON.stringify({ ...fields, [name]: value }))), errors);
+    });
+  });
+
+  test('may have other members of any name and value', async () => {
+    const name = fc
+      .oneof(fc.constantFrom('__proto__', 'constructor', 'toJSON', 'length'), fc.string({ unit: 'binary' }))
+      .filter((text) => !Object.hasOwn(fields, text));
+    await forAll(50, fc.tuple(name, fc.json()), async ([other, json]) => {
+      const whole = `{${JSON.stringify(other)}:${json},${JSON.stringify(fields).slice(1)}`;
+      expect((await post(toUtf8(whole))).status).toBe(200);
+    });
+  });
+
+  test('nested as deeply as 16 KiB allow, and deeper, is refused', async () => {
+    const opening = fc.constantFrom('[', '{"a":', '{"client_id":', '{"__proto__":');
+    await forAll(30, fc.tuple(opening, fc.nat(20_000), fc.boolean()), async ([open, depth, isClosed]) => {
+      const close = (open === '[' ? ']' : '}').repeat(depth);
+      expectTokenError(await post(open.repeat(depth) + (isClosed ? `1${close}` : '')));
+    });
+  });
+
+  test('that repeats a field counts the last', async () => {
+    const name = fc.constantFrom(...Object.keys(fields));
+    await forAll(40, fc.tuple(name, mangled('another')), async ([field, text]) => {
+      const member = JSON.stringify({ [field]: text }).slice(1, -1);
+      const members = JSON.stringify(fields).slice(1, -1);
+      expect((await post(toUtf8(`{${member},${members}}`))).status).toBe(200);
+      expectTokenError(await post(toUtf8(`{${members},${member}}`)));
+    });
+  });
+});
+
+describe('HTTP Basic, compat', () => {
+  const APP = `${CLIENT_ID}:${CLIENT_SECRET}`;
+  const toBasic = (text: string, encoding: BufferEncoding = 'utf8') =>
+    `Basic ${Buffer.from(text, encoding).toString('base64')}`;
+
+  const percentDecode = (text: string) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  };
+
+  async function expectRefused(header: string): Promise<void> {
+    const body = toBytes(toForm(without(fields, 'client_id', 'client_secret')));
+    const response = await postRaw(services.compat, TOKEN_PATH, body, FORM, `authorization: ${header}`);
+    expectTokenError(response, ['invalid_client']);
+    expect(response.get('www-authenticate')).toMatch(/^Basic /);
+  }
+
+  test('with a mangled header is refused', async () => {
+    const isValid = (header: string) =>
+      Buffer.from(credentialsIn(header, 'Basic', BASE64) ?? '', 'base64').toString() === APP;
+    await forAll(
+      100,
+      mangled(toBasic(APP), HEADER_BYTE).filter((text) => !isValid(text)),
+      expectRefused,
+    );
+  });
+
+  test('with a mangled id or secret is refused, whatever it decodes to', async () => {
+    const escape = fc.constantFrom('%', '%z', '%4', '%c3', '%ff', '%00', '%3a', '+');
+    const text = fc.oneof(mangled(APP), mangled(APP, escape)).filter((other) => percentDecode(other) !== APP);
+    await forAll(100, text, async (other) => expectRefused(toBasic(other)));
+  });
+
+  test('with arbitrary bytes is refused', async () => {
+    const bytes = fc.string({ unit: BYTE, maxLength: 200 });
+    await forAll(75, bytes, async (text) => expectRefused(toBasic(text, 'latin1')));
+  });
+});
+
+const API = '/api/public/v1';
+const LISTS = ['/workspaces', '/workspaces/ID/rooms', '/workspaces/ID/murals'];
+
+const getRaw = (target: string, authorization = `Bearer ${accessToken}`) =>
+  requestRaw(services.strict, `GET ${API}${target.replace('ID', id)}`, [`authorization: ${authorization}`]);
+
+describe('an access token', () => {
+  const tokenIn = (header: string) => credentialsIn(header, 'Bearer');
+  const mangledHeader = (text: fc.Arbitrary<string>) =>
+    text.filter((header) => tokenIn(header) !== accessToken);
+
+  async function expectRefused(path: string, header: string): Promise<void> {
+    const response = await getRaw(path, header);
+    const hasToken = tokenIn(header) !== undefined;
+    expectApiError(response, 401, hasToken ? 'TOKEN_INVALID' : 'UNAUTHORIZED');
+    expect(response.get('www-authenticate')).toBe(hasToken ? 'Bearer error="invalid_token"' : 'Bearer');
+  }
+
+  test.each([...LISTS, '/workspaces/ID'])('does not open %s when mangled', async (path) => {
+    const header = mangledHeader(mangled(accessToken, HEADER_BYTE).map((text) => `Bearer ${text}`));
+    await forAll(75, header, async (text) => expectRefused(path, text));
+  });
+
+  test('does not open a list in a mangled Authorization header', async () => {
+    const header = mangledHeader(mangled(`Bearer ${accessToken}`, HEADER_BYTE));
+    await forAll(150, header, async (text) => expectRefused('/workspaces', text));
+  });
+});
+
+describe.each(LISTS)('the query of %s', (path) => {
+  /** Each in its one spelling. */
+  const LIMITS: ReadonlySet<string> = new Set(Array.from({ length: 100 }, (_, index) => String(index + 1)));
+  const isLimit = (text: string) => LIMITS.has(text);
+  const get = (query: Record<string, string>) =>
+    getApi(services.strict, `${path.replace('ID', id)}?${toForm(query)}`, accessToken);
+
+  /** The cursor of the second page. */
+  let next: string;
+  beforeAll(async () => {
+    next = ((await get({ limit: '10' })).body as ListPage).next ?? '';
+  });
+
+  test('has no valid next token but the one that was issued', async () => {
+    await forAll(100, mangled(next), async (text) => {
+      expectApiError(await get({ limit: '10', next: text }), 400, 'PAGINATION_INVALID');
+    });
+  });
+
+  test('has no valid limit but a whole number from 1 to 100', async () => {
+    await forAll(
+      50,
+      mangled('10').filter((text) => !isLimit(text)),
+      async (limit) => {
+        expectApiError(await get({ limit }), 400, 'LIMIT_INVALID');
+      },
+    );
+  });
+
+  test('needs the first limit with a next token', async () => {
+    const other = fc.oneof(mangled('10'), fc.integer({ min: 1, max: 100 }).map(String));
+    await forAll(
+      50,
+      other.filter((text) => text !== '10'),
+      async (limit) => {
+        const code = isLimit(limit) ? 'PAGINATION_INVALID' : 'LIMIT_INVALID';
+        expectApiError(await get({ limit, next }), 400, code);
+      },
+    );
+  });
+
+  test('with one place mangled is refused, unless what it means is valid', async () => {
+    await forAll(100, mangled(toForm({ limit: '10', next }), TARGET_BYTE), async (query) => {
+      const parsed = new URLSearchParams(`?${query}`); // drops this question mark only
+      const [limits, tokens] = [parsed.getAll('limit'), parsed.getAll('next')];
+      const response = await getRaw(`${path}?${query}`);
+      if (limits.length > 1 || !limits.every(isLimit)) expectApiError(response, 400, 'LIMIT_INVALID');
+      else if (tokens.length > 0 && (limits[0] !== '10' || tokens.join() !== next)) {
+        expectApiError(response, 400, 'PAGINATION_INVALID');
+      } else expectStatus(response, 200);
+    });
+  });
+});
+
+describe('a path', () => {
+  /** What the path names, by its letters. Only the id of a workspace may be percent-encoded. */
+  function kindOf(path: string): 'route' | 'unknown workspace' | 'unreadable' | 'nothing' {
+    if (/^\/workspaces$|^\/authorization\/oauth2\/(?:token)?$/.test(path)) return 'route';
+    const encoded = /^\/workspaces\/(?<id>[^/]+)(?:\/rooms|\/murals)?$/.exec(path)?.groups?.['id'];
+    if (encoded === undefined) return 'nothing';
+    try {
+      return ids.includes(decodeURIComponent(encoded)) ? 'route' : 'unknown workspace';
+    } catch {
+      return 'unreadable';
+    }
+  }
+
+  const pathOf = (target: string) => target.split('?', 1)[0] ?? '';
+
+  async function expectNothingAt(target: string): Promise<void> {
+    const response = await getRaw(target);
+    const kind = kindOf(pathOf(target));
+    if (kind === 'unreadable') expectApiError(response, 400, 'REQUEST_INVALID');
+    else expectApiError(response, 404, kind === 'nothing' ? 'PATH_NOT_FOUND' : 'WORKSPACE_NOT_FOUND');
+  }
+
+  test.each([...LISTS, '/workspaces/ID', '/authorization/oauth2/', '/authorization/oauth2/token'])(
+    'like %s but for one place is none of the API',
+    async (path) => {
+      const valid = path.replace('ID', id);
+      const target = mangled(valid, TARGET_BYTE).filter((text) => kindOf(pathOf(text)) !== 'route');
+      await forAll(60, target, expectNothingAt, [`${valid}/`, `/${valid}`, `${valid}%2f`, `${valid}/.`]);
+    },
+  );
+
+  test('that a proxy might resolve or decode is none of the API', async () => {
+    const piece = fc.constantFrom(
+      ...['/', '//', '.', '..', '%2e', '%2E%2e', '%2f', '%5c', '\\', ';', '%3b', '%25', '%252f', '%00'],
+      ...['%0d%0a', '%', '%zz', '%ff', '%c0%ae', '%f0%9f%98%80'],
+      ...['workspaces', 'rooms', 'Workspaces', '~', '*', ':id'],
+    );
+    const path = fc
+      .array(piece, { maxLength: 12 })
+      .map((pieces) => pieces.join(''))
+      .filter((text) => kindOf(text) !== 'route');
+    await forAll(150, path, expectNothingAt);
+  });
+
+  test('with a fragment is refused: a target has none', async () => {
+    expectApiError(await getRaw('/workspaces#fragment'), 400, 'REQUEST_INVALID');
+  });
+});

@@ -1,0 +1,198 @@
+import type { Server } from 'node:http';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Items } from '../../src/local-service/pagination.ts';
+import { muralsIn, roomsIn } from '../../src/local-service/seed/items.ts';
+import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts';
+import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
+import { useServiceFixture } from '../support/local-service/fixture.ts';
+import { getApi, idsOf, newTokens, readPages, type ListPage } from '../support/local-service/requests.ts';
+import { fc } from '../support/properties.ts';
+import { BASE64URL, forAll } from './mangling.ts';
+
+const fixture = useServiceFixture();
+let service: Server;
+let second: Server;
+let token: string;
+beforeAll(async () => {
+  service = await fixture.start({ accessTokenSeconds: 7_200 });
+  second = await fixture.start();
+  token = (await newTokens(service)).access_token;
+});
+
+const get = (path: string) => getApi(service, path, token);
+
+describe('a limit is a whole number from 1 to 100', () => {
+  test.each(['1000', '0x10', '007', '%20 5', '5%00', '٣', 'NaN'])('"%s" is refused', async (limit) => {
+    const res = await get(`/workspaces?limit=${encodeURI(limit).replaceAll('%25', '%')}`);
+    expect(outcomeOf(res)).toEqual(apiRefusal(400, 'LIMIT_INVALID'));
+  });
+
+  test('a repeated one is refused', async () => {
+    expect(outcomeOf(await get('/workspaces?limit=5&limit=5'))).toEqual(apiRefusal(400, 'LIMIT_INVALID'));
+  });
+});
+
+test('every mural is in a room of its workspace', async () => {
+  const ids = idsOf(await readPages(service, '/workspaces', token, 100));
+  for (const id of ids.slice(0, 10)) {
+    const rooms = new Set(idsOf(await readPages(service, `/workspaces/${id}/rooms`, token)));
+    for (const page of await readPages(service, `/workspaces/${id}/murals`, token)) {
+      for (const mural of page.value) expect(rooms).toContain(String(mural['roomId']));
+    }
+  }
+});
+
+test('a single workspace comes in an envelope of its own, with who made it', async () => {
+  const [listed] = ((await get('/workspaces?limit=1')).body as ListPage).value;
+  const res = await get(`/workspaces/${String(listed?.['id'])}`);
+  expect(res.body).toEqual({
+    value: { ...listed, createdBy: expect.objectContaining({ id: expect.any(String) }) },
+  });
+  expect(listed).not.toHaveProperty('createdBy');
+});
+
+async function nextOf(path: string, server = service, accessToken = token): Promise<string> {
+  const { next } = (await getApi(server, path, accessToken)).body as ListPage;
+  if (next === undefined) throw new Error(`${path} is one page only.`);
+  return next;
+}
+
+const outcomeAt = async (path: string) => outcomeOf(await get(path));
+
+const INVALID = apiRefusal(400, 'PAGINATION_INVALID');
+
+test('a token needs no encoding in an address', async () => {
+  expect(await nextOf('/workspaces')).toMatch(/^[\w-]+$/);
+});
+
+test('two tokens for the same page have nothing in common', async () => {
+  const [one, other] = [await nextOf('/workspaces'), await nextOf('/workspaces')];
+  expect(one.slice(0, 8)).not.toBe(other.slice(0, 8));
+});
+
+test('a token can be used twice: a reload is no fault', async () => {
+  const next = await nextOf('/workspaces?limit=10');
+  const [one, other] = [
+    await get(`/workspaces?limit=10&next=${next}`),
+    await get(`/workspaces?limit=10&next=${next}`),
+  ];
+  expect((one.body as ListPage).value).toEqual((other.body as ListPage).value);
+});
+
+describe('a token is refused', () => {
+  test('without the limit of the first request, even where that was the default', async () => {
+    expect(await outcomeAt(`/workspaces?next=${await nextOf('/workspaces?limit=25')}`)).toEqual(INVALID);
+  });
+
+  test('with a limit where the first request had none', async () => {
+    expect(await outcomeAt(`/workspaces?limit=25&next=${await nextOf('/workspaces')}`)).toEqual(INVALID);
+  });
+
+  test('on another list', async () => {
+    const { value } = (await get('/workspaces?limit=1')).body as ListPage;
+    const next = await nextOf('/workspaces?limit=1');
+    expect(await outcomeAt(`/workspaces/${String(value[0]?.['id'])}/rooms?limit=1&next=${next}`)).toEqual(
+      INVALID,
+    );
+  });
+
+  test('from another user', async () => {
+    const guest = (await newTokens(service, undefined, 'guest')).access_token;
+    const next = await nextOf('/workspaces?limit=2', service, guest);
+    expect(await outcomeAt(`/workspaces?limit=2&next=${next}`)).toEqual(INVALID);
+  });
+
+  test('after an hour, by a code of its own', async () => {
+    const next = await nextOf('/workspaces');
+    fixture.clock.time += 3_600_000;
+    expect(await outcomeAt(`/workspaces?next=${next}`)).toEqual(apiRefusal(400, 'NEXT_TOKEN_EXPIRED'));
+  });
+
+  test('when it is repeated', async () => {
+    const next = await nextOf('/workspaces');
+    expect(await outcomeAt(`/workspaces?next=${next}&next=${next}`)).toEqual(INVALID);
+  });
+
+  test('when it is very long', async () => {
+    expect(await outcomeAt(`/workspaces?next=${'A'.repeat(8_000)}`)).toEqual(INVALID);
+  });
+});
+
+test('a token is taken in its one spelling only, whatever its length', async () => {
+  for (const limit of [1, 10, 100]) {
+    const path = `/workspaces?limit=${limit}`;
+    const next = await nextOf(path);
+    // Base64 leaves up to four bits of the last character unused: some of these decode to the same bytes.
+    const others = BASE64URL.map((last) => next.slice(0, -1) + last).filter((text) => text !== next);
+    for (const text of others) {
+      expect(await outcomeAt(`${path}&next=${text}`)).toEqual(INVALID);
+    }
+  }
+});
+
+const LIMIT = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
+/** Which process is asked for a page first; then the other one is asked for it again. */
+const TURNS = fc.array(fc.nat(1), { minLength: 1, maxLength: 5 });
+
+const NEXT: unknown = expect.any(String);
+
+const all = <T>(items: Items<T>): T[] => Array.from({ length: items.count }, (_, index) => items.at(index));
+
+/** A page as both processes give it, where they agree on its items; its next is the first one's. */
+async function readTwice(servers: readonly Server[], turn: number, path: string): Promise<ListPage> {
+  const responses = [];
+  for (const which of [turn, 1 - turn]) responses.push(await getApi(servers[which] as Server, path, token));
+  expect(responses.map((response) => response.status)).toEqual([200, 200]);
+  const [page, again] = responses.map((response) => response.body as ListPage) as [ListPage, ListPage];
+  expect(again.value).toEqual(page.value);
+  expect(typeof again.next).toBe(typeof page.next);
+  return page;
+}
+
+/** Reads the list to its end: each page full but for the last, which alone has no next; joined, they are `list`. */
+async function expectPagesOf(
+  list: readonly unknown[],
+  path: string,
+  pageSize: number,
+  { servers, limit, turns }: { servers: readonly Server[]; limit: number | undefined; turns: number[] },
+): Promise<void> {
+  const query = new URLSearchParams(limit === undefined ? {} : { limit: String(limit) });
+  const pageCount = Math.max(Math.ceil(list.length / pageSize), 1);
+  const joined: unknown[] = [];
+  for (let number = 1; number <= pageCount; number += 1) {
+    const turn = turns[number % turns.length] ?? 0;
+    const page = await readTwice(servers, turn, `${path}?${query.toString()}`);
+    joined.push(...page.value);
+    const isLast = number === pageCount;
+    expect(page).toEqual({ value: page.value, ...(!isLast && { next: NEXT }) });
+    expect(page.value).toHaveLength(isLast ? list.length - (pageCount - 1) * pageSize : pageSize);
+    query.set('next', page.next ?? '');
+  }
+  expect(joined).toEqual(list);
+}
+
+test('any number of workspaces, with any limit or none, is what its pages are together', async () => {
+  const size = fc.oneof(fc.nat(230), fc.constantFrom(0, 1, 24, 25, 26, 50, 99, 100, 101, 200));
+  await forAll(20, fc.tuple(size, LIMIT, TURNS), async ([workspaces, limit, turns]) => {
+    const servers = [await fixture.start({ workspaces }), await fixture.start({ workspaces })];
+    const list = all(createSeedWorkspaces(workspaces).listOf('demo'));
+    await expectPagesOf(list, '/workspaces', limit ?? 25, { servers, limit, turns });
+    for (const server of servers) server.close();
+  });
+});
+
+test.each([
+  ['rooms', roomsIn],
+  ['murals', muralsIn],
+] as const)(
+  'the %s of any workspace, with any limit or none, are what their pages are',
+  async (kind, listOf) => {
+    const workspaces = all(createSeedWorkspaces(137).listOf('demo'));
+    const workspace = fc.constantFrom(...workspaces);
+    await forAll(15, fc.tuple(workspace, LIMIT, TURNS), async ([one, limit, turns]) => {
+      const path = `/workspaces/${one.id}/${kind}`;
+      const list = all<unknown>(listOf(one));
+      await expectPagesOf(list, path, limit ?? 50, { servers: [service, second], limit, turns });
+    });
+  },
+);

@@ -1,0 +1,102 @@
+import type { Server } from 'node:http';
+import { expect } from '@jest/globals';
+import request, { type Response } from 'supertest';
+import { CALLBACK } from './fixture.ts';
+import type { RawResponse } from './requests.ts';
+
+const JSON_TYPE = 'application/json';
+const WORDS: unknown = expect.stringMatching(/.+/);
+
+/** A token as the service writes them. */
+export const A_TOKEN: unknown = expect.stringMatching(/^[\w-]{43}$/);
+
+/** All that may be in an error_description (RFC 6749 §5.2). */
+export const DESCRIPTION: unknown = expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+
+/** The four of interface section 7. */
+const TOKEN_ERRORS = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unsupported_grant_type',
+] as const;
+export type TokenError = (typeof TOKEN_ERRORS)[number];
+
+/** What a client sees of a JSON response; the body is compared whole. */
+export function outcomeOf(res: Response) {
+  return { status: res.status, type: res.type, body: res.body as unknown };
+}
+
+/** The outcome of a request that succeeds. */
+export function success(body: unknown) {
+  return { status: 200, type: JSON_TYPE, body };
+}
+
+/** The outcome of a token request that is refused. */
+export function tokenRefusal(error: TokenError) {
+  const status = error === 'invalid_client' ? 401 : 400;
+  return { status, type: JSON_TYPE, body: { error, error_description: DESCRIPTION } };
+}
+
+/** The outcome of an API request that is refused. */
+export function apiRefusal(status: number, code: string) {
+  return { status, type: JSON_TYPE, body: { code, message: WORDS, details: [] } };
+}
+
+/** The outcome of an authorization request at its first step. */
+export async function authorizationOutcome(server: Server, url: string) {
+  const res = await request(server).get(url);
+  const location = res.get('location');
+  if (location === undefined) {
+    return { status: res.status, type: res.type, asksToSignIn: res.text.includes('type="password"') };
+  }
+  const { origin, pathname, searchParams } = new URL(location);
+  return { status: res.status, to: origin + pathname, parameters: Object.fromEntries(searchParams) };
+}
+
+/** The outcome of a valid authorization request. */
+export const ASKS_TO_SIGN_IN = { status: 200, type: 'text/html', asksToSignIn: true };
+
+/** The outcome of an authorization request without a redirect target that can be trusted. */
+export const SHOWS_ERROR = { status: 400, type: 'text/html', asksToSignIn: false };
+
+/** The outcome of an authorization request with another fault; the state is that of `authorizationUrl`. */
+export function tellsApp(error: string) {
+  return {
+    status: 303,
+    to: CALLBACK,
+    parameters: { error, error_description: WORDS, state: 'a state & more' },
+  };
+}
+
+/** For a conditional check: tests themselves may not call `expect` conditionally. */
+export function expectStatus(response: RawResponse, status: number): void {
+  expect(response.status).toBe(status);
+}
+
+/** An error in the API's shape and nothing else. */
+export function expectApiError(response: RawResponse, status: number, code: string): void {
+  expect(response.status).toBe(status);
+  expect(JSON.parse(response.text)).toEqual({ code, message: WORDS, details: [] });
+  expect(response.get('content-type')).toMatch(/^application\/json/);
+}
+
+/** One of `errors` of the token endpoint, in its shape (RFC 6749 §5.2) and with its status. */
+export function expectTokenError(response: RawResponse, errors: readonly string[] = TOKEN_ERRORS): void {
+  const body = JSON.parse(response.text) as { error: string };
+  expect(body).toEqual({
+    error: expect.stringMatching(new RegExp(`^(?:${errors.join('|')})$`)),
+    error_description: DESCRIPTION,
+  });
+  expect(response.status).toBe(body.error === 'invalid_client' ? 401 : 400);
+  expect(response.get('content-type')).toMatch(/^application\/json/);
+  expect(response.get('cache-control')).toBe('no-store');
+}
+
+/** A whole page that redirects nowhere. */
+export function expectPage(response: RawResponse, status: number): void {
+  expect(response.status).toBe(status);
+  expect(response.get('location')).toBeUndefined();
+  expect(response.get('content-type')).toMatch(/^text\/html/);
+  expect(response.text.trimEnd()).toMatch(/<\/html>$/);
+}

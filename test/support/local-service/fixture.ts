@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll } from '@jest/globals';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { loadLocalServiceConfig, type LocalServiceConfig } from '../../../src/local-service/config.ts';
+import { createLocalService } from '../../../src/local-service/local-service.ts';
+import { createLog } from '../../../src/observability/logger.ts';
+import { createRedis, type RedisClient } from '../../../src/redis/client.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+
+export const CALLBACK = 'http://localhost:3000/auth/callback';
+
+/** A real Redis, and local services on it. */
+export interface ServiceFixture extends AsyncDisposable {
+  readonly redis: RedisClient;
+  /** Milliseconds; a test moves it forward. */
+  readonly clock: { time: number };
+  /** Every log line so far. */
+  readonly logged: string[];
+  /** Starts a service on a port of its own, as another process would. */
+  start(overrides?: Partial<LocalServiceConfig>): Promise<Server>;
+}
+
+/** Starts a fixture before the tests of a file and disposes of it after them. */
+export function useServiceFixture(): ServiceFixture {
+  const fixture = {} as ServiceFixture;
+  beforeAll(async () => {
+    Object.assign(fixture, await startServiceFixture());
+  });
+  afterAll(async () => {
+    await fixture[Symbol.asyncDispose]();
+  });
+  return fixture;
+}
+
+/** Starts Redis. Disposal ends it and every service. */
+export async function startServiceFixture(): Promise<ServiceFixture> {
+  const privateRedis = await startPrivateRedis();
+  const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
+  await once(redis, 'ready');
+  const clock = { time: Date.now() };
+  const logged: string[] = [];
+  const log = createLog('info', { write: (line: string) => void logged.push(line) });
+  const servers: Server[] = [];
+
+  return {
+    redis,
+    clock,
+    logged,
+    async start(overrides = {}) {
+      const config = { ...loadLocalServiceConfig({}), ...overrides };
+      const app = createLocalService(config, redis, log, () => clock.time);
+      const server = createServer(app).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      servers.push(server);
+      return server;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+      // A second disconnect would leave a timer of ioredis behind.
+      if (redis.status !== 'end') redis.disconnect();
+      await privateRedis[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+export function originOf(server: Server): string {
+  return `http://127.0.0.1:${portOf(server)}`;
+}
