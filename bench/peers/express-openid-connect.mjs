@@ -1,9 +1,9 @@
-import { Agent, createServer } from 'node:http';
+import { createServer } from 'node:http';
 import { RedisStore } from 'connect-redis';
 import express from 'express';
 import { auth } from 'express-openid-connect';
-import { createProxyMiddleware } from 'http-proxy-middleware';
 import { createClient } from 'redis';
+import { createProxy } from './express-proxy.mjs';
 import { listenAndTell, world } from './peer.mjs';
 
 /** express-openid-connect with its sessions in Redis, and http-proxy-middleware. */
@@ -32,17 +32,6 @@ app.use('/api', (req, res, next) => {
 });
 app.use(
   '/api',
-  createProxyMiddleware({
-    target: `${world['upstream']}/api`,
-    changeOrigin: true,
-    agent: new Agent({ keepAlive: true }),
-    on: {
-      proxyReq(toService, req) {
-        const { accessToken } = /** @type {SignedIn} */ (/** @type {unknown} */ (req)).oidc;
-        toService.setHeader('authorization', `Bearer ${accessToken?.access_token}`);
-        toService.removeHeader('cookie');
-      },
-    },
-  }),
+  createProxy((req) => /** @type {SignedIn} */ (req).oidc.accessToken?.access_token),
 );
 await listenAndTell(createServer(app));

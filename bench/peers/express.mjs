@@ -1,9 +1,9 @@
-import { Agent, createServer } from 'node:http';
+import { createServer } from 'node:http';
 import { RedisStore } from 'connect-redis';
 import express from 'express';
 import session from 'express-session';
-import { createProxyMiddleware } from 'http-proxy-middleware';
 import { createClient } from 'redis';
+import { createProxy } from './express-proxy.mjs';
 import { listenAndTell, world } from './peer.mjs';
 
 /** express + express-session + connect-redis + http-proxy-middleware: what people write. */
@@ -35,17 +35,6 @@ app.use('/api', (req, res, next) => {
 });
 app.use(
   '/api',
-  createProxyMiddleware({
-    target: `${world['upstream']}/api`,
-    changeOrigin: true,
-    agent: new Agent({ keepAlive: true }),
-    on: {
-      proxyReq(toService, req) {
-        const { grant } = /** @type {{ session: OurSession }} */ (/** @type {unknown} */ (req)).session;
-        toService.setHeader('authorization', `Bearer ${grant?.accessToken}`);
-        toService.removeHeader('cookie');
-      },
-    },
-  }),
+  createProxy((req) => /** @type {{ session: OurSession }} */ (req).session.grant?.accessToken),
 );
 await listenAndTell(createServer(app));

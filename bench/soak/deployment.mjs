@@ -1,23 +1,19 @@
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCloakroom } from '../support/cloakroom.mjs';
-import { fromDist } from '../support/compiled.mjs';
 import { freePort } from '../support/free-port.mjs';
 import { nodeCommand, startProcess } from '../support/start-process.mjs';
-import { silentLog } from '../support/store.mjs';
+import {
+  closeRedis,
+  createRedis,
+  parseRedisUrl,
+  redisReady,
+  silentLog,
+  startPrivateRedis,
+} from '../support/store.mjs';
 import { startHaproxy } from '../../test/support/haproxy.mjs';
 import { createSessionKeys } from './session-keys.mjs';
 import { temporaryFolder } from './temporary-folder.mjs';
-
-const { startPrivateRedis } = /** @type {typeof import('../../src/redis/private-redis.ts')} */ (
-  await fromDist('redis/private-redis.js')
-);
-const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
-  await fromDist('config/redis-url.js')
-);
-const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../src/redis/client.ts')} */ (
-  await fromDist('redis/client.js')
-);
 
 /** So short that everybody's is renewed all the time. */
 const TOKEN_SECONDS = 6;

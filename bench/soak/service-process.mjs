@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { fromDist } from '../support/compiled.mjs';
-import { silentLog } from '../support/store.mjs';
+import { createRedis, parseRedisUrl, silentLog } from '../support/store.mjs';
 
 /**
  * The local service, with a few paths before it that it does not know, for bodies of any size either way. Each answer to
@@ -19,13 +19,6 @@ const { loadProcessSettings } = /** @type {typeof import('../../src/local-servic
 const { createOAuthStore } = /** @type {typeof import('../../src/local-service/oauth-store.ts')} */ (
   await fromDist('local-service/oauth-store.js')
 );
-const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
-  await fromDist('config/redis-url.js')
-);
-const { createRedis } = /** @type {typeof import('../../src/redis/client.ts')} */ (
-  await fromDist('redis/client.js')
-);
-
 const SOAK = '/api/public/v1/soak/';
 const CHUNK = Buffer.alloc(65_536, 'x');
 

@@ -3,21 +3,22 @@ import { fromDist } from './compiled.mjs';
 const { createLog } = /** @type {typeof import('../../src/observability/logger.ts')} */ (
   await fromDist('observability/logger.js')
 );
-const { startPrivateRedis } = /** @type {typeof import('../../src/redis/private-redis.ts')} */ (
+export const { startPrivateRedis } = /** @type {typeof import('../../src/redis/private-redis.ts')} */ (
   await fromDist('redis/private-redis.js')
 );
-const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
+export const { parseRedisUrl } = /** @type {typeof import('../../src/config/redis-url.ts')} */ (
   await fromDist('config/redis-url.js')
 );
-const { closeRedis, createRedis, redisReady } = /** @type {typeof import('../../src/redis/client.ts')} */ (
-  await fromDist('redis/client.js')
+export const { closeRedis, createRedis, redisReady } =
+  /** @type {typeof import('../../src/redis/client.ts')} */ (await fromDist('redis/client.js'));
+const { parseInfo } = /** @type {typeof import('../../src/redis/info.ts')} */ (
+  await fromDist('redis/info.js')
 );
 
 export const silentLog = createLog('silent');
 
 /**
- * A Redis that ends with this process, and a connection of our own to it. `port` opens it to clients that know of no
- * sockets but those of TCP.
+ * Starts a Redis that ends with this process, and connects to it. `port` opens it to clients that can't use a Unix socket.
  * @param {{ port?: number }} [options]
  */
 export async function startStore({ port } = {}) {
@@ -25,14 +26,8 @@ export async function startStore({ port } = {}) {
   const redis = createRedis(parseRedisUrl(server.url), silentLog);
   await redisReady(redis);
 
-  /**
-   * All that INFO says of a section, by name.
-   * @param {string} section
-   */
-  const info = async (section) => {
-    const text = /** @type {string} */ (await redis.call('INFO', section));
-    return new Map(text.split('\r\n').map((line) => /** @type {[string, string]} */ (splitOnce(line))));
-  };
+  /** @param {string} section of INFO */
+  const info = async (section) => parseInfo(await redis.info(section));
 
   return {
     url: port === undefined ? server.url : `redis://127.0.0.1:${port}`,
@@ -46,10 +41,4 @@ export async function startStore({ port } = {}) {
       await server[Symbol.asyncDispose]();
     },
   };
-}
-
-/** @param {string} line */
-function splitOnce(line) {
-  const at = line.indexOf(':');
-  return [line.slice(0, at), line.slice(at + 1)];
 }

@@ -1,0 +1,21 @@
+import { Agent } from 'node:http';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { world } from './peer.mjs';
+
+/**
+ * http-proxy-middleware to the upstream of the benchmark, as both peers on Express use it.
+ * @param {(req: unknown) => string | undefined} accessTokenOf
+ */
+export function createProxy(accessTokenOf) {
+  return createProxyMiddleware({
+    target: `${world['upstream']}/api`,
+    changeOrigin: true,
+    agent: new Agent({ keepAlive: true }),
+    on: {
+      proxyReq(upstreamRequest, req) {
+        upstreamRequest.setHeader('authorization', `Bearer ${accessTokenOf(req)}`);
+        upstreamRequest.removeHeader('cookie');
+      },
+    },
+  });
+}
