@@ -4,26 +4,23 @@ import { errorsIn } from '../../audit/support/own-log.mjs';
 import { judgeLog } from '../../audit/support/wapiti-log.mjs';
 import { createLog, type Logger } from '../../src/observability/logger.ts';
 
-/** What is held against a log in which this was written, as Cloakroom writes it. */
+/** The errors that the audit finds in a log of Cloakroom. */
 function errorsOf(write: (log: Logger) => void): string[] {
   let text = '';
   write(createLog('debug', { write: (line) => void (text += line) }));
   return errorsIn(text);
 }
 
-test.each(['error', 'fatal'] as const)(
-  'one line at level %s is held against a scanned Cloakroom',
-  (level) => {
-    const errors = errorsOf((log) => {
-      log.info('request');
-      log[level]('something broke');
-      log.info('request');
-    });
-    expect(errors).toEqual([expect.stringContaining('something broke')]);
-  },
-);
+test.each(['error', 'fatal'] as const)('the audit reports a line at level %s', (level) => {
+  const errors = errorsOf((log) => {
+    log.info('request');
+    log[level]('something broke');
+    log.info('request');
+  });
+  expect(errors).toEqual([expect.stringContaining('something broke')]);
+});
 
-test('lines below that are not', () => {
+test('the audit ignores lines below error', () => {
   const errors = errorsOf((log) => {
     log.debug('background token refresh failed');
     log.info('request');
@@ -32,27 +29,27 @@ test('lines below that are not', () => {
   expect(errors).toEqual([]);
 });
 
-test('a log without a line says nothing for it', () => {
+test('the audit reports an empty log', () => {
   expect(errorsIn('')).toEqual(['nothing was logged at all']);
 });
 
-test('a line that is none of the log’s is held against it, and one that is being written is not', () => {
+test('the audit reports a line that is not JSON, except an unfinished last one', () => {
   expect(errorsIn('node: out of memory\n{"level":"info","ms')).toEqual(['node: out of memory']);
 });
 
-/** What is held against a page of which http-observatory says this. */
+/** The findings in this result of http-observatory. */
 function findingsOf({ grade = 'A+', pass = true, status = 200 }): readonly string[] {
   const scan = { grade, score: 100, testsPassed: 1, testsQuantity: 1 };
   const tests = { 'a-test': { pass, result: 'what it saw' } };
   return judge(`words before\n${JSON.stringify({ scan, tests, status })}\n`).findings;
 }
 
-test('http-observatory finds nothing in a page that was looked at, has passed every test, and got an A+', () => {
+test('http-observatory has no finding for a scanned page with every test passed and an A+', () => {
   expect(findingsOf({})).toEqual([]);
 });
 
 test.each([
-  ['a page that leads elsewhere, as those do where nobody is signed in', { status: 303 }, 'status 303'],
+  ['a page that redirects, as pages do without a session', { status: 303 }, 'status 303'],
   ['a grade below A+, though every test was passed', { grade: 'A' }, 'its grade is A'],
   ['a test that was not passed, though the grade is A+', { pass: false }, 'a-test: what it saw'],
 ])('%s is a finding of http-observatory', (_what, said, finding) => {

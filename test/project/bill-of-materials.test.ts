@@ -7,10 +7,10 @@ const packages = readLock();
 const bill = toBillOfMaterials(packages);
 const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
 
-test('the bill of materials names each package that runs in production, once, and no other', () => {
+test('the bill of materials names each production package once, and no other', () => {
   const production = productionPaths(packages).map((path) => `${nameOf(path)}@${packages[path]?.version}`);
   expect(listed.toSorted()).toEqual([...new Set(production)].toSorted());
-  // What development needs, too, is among them: npm’s own list leaves it out.
+  // It includes packages that development needs as well, which npm sbom leaves out.
   expect(listed).toEqual(
     expect.arrayContaining([expect.stringMatching(/^zod@/), expect.stringMatching(/^qs@/)]),
   );
@@ -25,7 +25,7 @@ test('each package in it has the hash of its content and its licence', () => {
   }
 });
 
-test('it tells what each package needs, and all of that is in it', () => {
+test('the bill lists the dependencies of each package, all of them in the bill', () => {
   const known = new Set([
     bill.metadata.component['bom-ref'],
     ...bill.components.map((one) => one['bom-ref']),
@@ -38,7 +38,7 @@ test('it tells what each package needs, and all of that is in it', () => {
   expect(express?.dependsOn).toContainEqual(expect.stringMatching(/^pkg:npm\/router@/));
 });
 
-test('a package that is installed in two versions is in it with both', () => {
+test('a package in two versions is listed twice', () => {
   const two = {
     '': { name: 'project', version: '1.0.0', dependencies: { a: '1.0.0', b: '1.0.0' } },
     'node_modules/a': { version: '1.0.0', dependencies: { b: '2.0.0' } },
@@ -59,7 +59,7 @@ test('a package that is installed in two versions is in it with both', () => {
   ]);
 });
 
-test('npm run sbom prints it, and the same each time', () => {
+test('npm run sbom prints the bill, and the same each time', () => {
   const print = () => spawnSync(process.execPath, ['scripts/sbom.mjs'], { encoding: 'utf8' });
   const [first, second] = [print(), print()];
   expect(first).toMatchObject({ status: 0, stderr: '' });

@@ -5,7 +5,7 @@ import { createCompilableProject } from './small-project.ts';
 
 const MAIN = { 'src/main.ts': 'console.log(1);\n' };
 
-test('what was compiled is compiled again only after a change', async () => {
+test('a build runs again only after a change', async () => {
   await using project = await createCompilableProject(MAIN);
   expect((await project.run('build.mjs')).stderr).toContain('Building');
   expect((await project.run('build.mjs')).stderr).toBe('');
@@ -14,14 +14,14 @@ test('what was compiled is compiled again only after a change', async () => {
   expect(readFileSync(join(project.folder, 'dist/main.js'), 'utf8')).toContain('console.log(2)');
 });
 
-test('what was compiled from a file that is gone is gone', async () => {
+test('a build removes the output of deleted files', async () => {
   await using project = await createCompilableProject({ ...MAIN, 'dist/old/old.js': '' });
   await project.run('build.mjs');
   expect(existsSync(join(project.folder, 'dist/old'))).toBe(false);
   expect(existsSync(join(project.folder, 'dist/main.js'))).toBe(true);
 });
 
-test('a build that fails leaves what was built before, and is tried again', async () => {
+test('a failed build leaves the previous one, and the next run tries again', async () => {
   await using project = await createCompilableProject({
     'src/main.ts': 'const one: string = 1;\n',
     'dist/main.js': 'console.log(1)',
@@ -37,14 +37,14 @@ test('a build that fails leaves what was built before, and is tried again', asyn
   expect(existsSync(join(project.folder, 'dist.next'))).toBe(false);
 });
 
-test('of two launchers at once, one builds and the other waits for it', async () => {
+test('of two launchers at once one builds and the other waits', async () => {
   await using project = await createCompilableProject(MAIN);
   const outcomes = await Promise.all([project.run('build.mjs'), project.run('build.mjs')]);
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
   expect(outcomes.filter(({ stderr }) => stderr.includes('Building'))).toHaveLength(1);
 });
 
-test('the lock of a launcher that was killed is taken over', async () => {
+test('a launcher takes over the lock of one that was killed', async () => {
   await using project = await createCompilableProject({ ...MAIN, '.cache/launch.lock': '999999999' });
   expect((await project.run('build.mjs')).code).toBe(0);
   expect(existsSync(join(project.folder, '.cache/launch.lock'))).toBe(false);

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-/** What the tests leave behind for the look through the logs, which counts as a test. */
+/** Logs for the log audit, which counts as one test. */
 const LOGS = {
   '1.lines': '{"level":"info","time":1,"msg":"request"}',
   '1.secrets': '{"kind":"access token","value":"q7Zr-0aXk2VdN8wLJ5yTbH3mPsEu9cGf1oRiKtQzWvA"}',
 };
 
-/** A stand-in for jest that leaves a result behind, and logs. */
+/** Stands in for jest: writes a result and logs. */
 function jest(
   passed: number,
   failed: number,
@@ -30,7 +30,7 @@ function jest(
   `;
 }
 
-const TELLS_OPTIONS = `
+const PRINT_OPTIONS = `
   console.log('jest', ...process.argv.slice(2));
   console.log('repeat', process.env.PROPERTY_SEED, process.env.REPEAT_COMMAND);
 `;
@@ -39,8 +39,9 @@ const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 const TOOLS = ['prettier/bin/prettier.cjs', 'oxlint/bin/oxlint', 'typescript/bin/tsc', 'knip/bin/knip.js'];
 
-/** The tests run on this Node, and then on the one that stands here. */
+/** The tests run on this Node, and then on this other one. */
 const OTHER = process.versions.node.startsWith('24.') ? '20' : '24';
+const FAILED_TESTS = `Failed: tests, tests on Node ${OTHER}.`;
 const OTHER_NODE = `test/nodes/${OTHER}/node_modules/.bin/node`;
 const otherNode = {
   [`test/nodes/${OTHER}/package-lock.json`]: '{"packages":{}}',
@@ -51,7 +52,7 @@ const otherNode = {
 const PROGRAMS = ['redis-server', 'chromium', 'curl', 'haproxy', 'nginx', 'caddy', 'promtool'];
 const KUBECTL = `#!/bin/sh\necho '"kustomizeVersion": "v5.0.0"'\n`;
 
-/** Runs the checks of a project whose tools find nothing wrong, but for those that are given. */
+/** Runs the checks of a project whose tools find nothing, except those in the argument. */
 async function check(tools: Readonly<Record<string, string>>, ci = '', python = 'raise ImportError') {
   const files = { ...Object.fromEntries(TOOLS.map((path) => [path, ''])), ...tools };
   await using project = await createSmallProject({
@@ -61,7 +62,7 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
     ...otherNode,
   });
   await chmod(join(project.folder, OTHER_NODE), 0o755);
-  // The programs that must be there, and no apt-get: a test installs nothing.
+  // Every program that the tests need, and no apt-get: a test installs nothing.
   const programs = join(project.folder, 'programs');
   await mkdir(programs);
   await writeFile(join(programs, 'kubectl'), KUBECTL, { mode: 0o755 });
@@ -79,17 +80,17 @@ async function check(tools: Readonly<Record<string, string>>, ci = '', python = 
 describe('a check that finds nothing', () => {
   let checked: Awaited<ReturnType<typeof check>>;
   beforeAll(async () => {
-    checked = await check({ 'jest/bin/jest.js': TELLS_OPTIONS + jest(12, 0) });
+    checked = await check({ 'jest/bin/jest.js': PRINT_OPTIONS + jest(12, 0) });
   });
 
-  test('ends with the number of tests', () => {
+  test('prints the number of tests', () => {
     expect(checked).toMatchObject({
       code: 0,
       lines: ['All checks passed.', 'tests: 26 passed, 0 failed'],
     });
   });
 
-  test('runs all tests, and on another Node those that it can change, with three workers', () => {
+  test('runs all tests, and on another Node those that depend on it, with three workers', () => {
     const [all = [], others = []] = [...checked.stdout.matchAll(/^jest (.+)$/gm)].map(([, args = '']) =>
       args.split(' '),
     );
@@ -110,8 +111,8 @@ describe('a check that finds nothing', () => {
     for (const args of [all, others]) expect(args).toContain('--maxWorkers=3');
   });
 
-  test('draws another seed for generated inputs each time, and says what repeats its tests', async () => {
-    const again = await check({ 'jest/bin/jest.js': TELLS_OPTIONS + jest(12, 0) });
+  test('draws a new seed for generated inputs, and prints the command that repeats the tests', async () => {
+    const again = await check({ 'jest/bin/jest.js': PRINT_OPTIONS + jest(12, 0) });
     const seeds = [checked, again].map(({ stdout }) => {
       const [, printed] = /^PROPERTY_SEED=(\d+)$/m.exec(stdout) ?? [];
       expect(stdout.match(/^repeat .+$/gm)).toEqual([
@@ -123,7 +124,7 @@ describe('a check that finds nothing', () => {
     expect(new Set(seeds).size).toBe(2);
   });
 
-  test('says that the tests of requests-oauthlib are skipped where that is missing, and goes on', () => {
+  test('skips the tests of requests-oauthlib where it is missing', () => {
     expect(checked.stderr).toBe(
       'Its tests are skipped: requests-oauthlib is missing: install it, e.g. on Debian or Ubuntu: ' +
         'sudo apt-get install python3-requests-oauthlib\n',
@@ -131,7 +132,7 @@ describe('a check that finds nothing', () => {
   });
 });
 
-test('a check goes on after a failure, and names what failed', async () => {
+test('a check continues after a failure, and names what failed', async () => {
   const tools = { 'jest/bin/jest.js': jest(12, 0), 'knip/bin/knip.js': 'process.exit(1)' };
   expect(await check({ ...tools, 'prettier/bin/prettier.cjs': 'process.exit(2)' })).toMatchObject({
     code: 1,
@@ -139,33 +140,23 @@ test('a check goes on after a failure, and names what failed', async () => {
   });
 });
 
-test('a check counts tests that failed', async () => {
-  expect(await check({ 'jest/bin/jest.js': jest(10, 2) })).toMatchObject({
+test.each([
+  ['a failed test', jest(10, 2), 22, 4],
+  ['a suite that did not run', jest(10, 0, 1), 22, 2],
+  ['tests that did not start', 'process.exit(1)', 0, 2],
+])('%s fails the check', async (_, tests, passed, failed) => {
+  expect(await check({ 'jest/bin/jest.js': tests })).toMatchObject({
     code: 1,
-    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 22 passed, 4 failed'],
+    lines: [FAILED_TESTS, `tests: ${passed} passed, ${failed} failed`],
   });
 });
 
-test('a check counts a suite that did not run as a failure', async () => {
-  expect(await check({ 'jest/bin/jest.js': jest(10, 0, 1) })).toMatchObject({
-    code: 1,
-    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 22 passed, 2 failed'],
-  });
-});
-
-test('a check whose tests could not run at all has failed', async () => {
-  expect(await check({ 'jest/bin/jest.js': 'process.exit(1)' })).toMatchObject({
-    code: 1,
-    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 0 passed, 2 failed'],
-  });
-});
-
-test('a check whose tests have left no log behind has failed', async () => {
+test('tests that leave no log fail the check', async () => {
   const tools = { 'jest/bin/jest.js': jest(12, 0, 0, { '1.secrets': LOGS['1.secrets'] }) };
   const { code, lines, stderr } = await check(tools);
   expect({ code, lines }).toEqual({
     code: 1,
-    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 24 passed, 2 failed'],
+    lines: [FAILED_TESTS, 'tests: 24 passed, 2 failed'],
   });
   expect(stderr).toContain('no line was kept to look through');
 });
@@ -181,7 +172,7 @@ test.each([
     `exports.open = () => process.once('exit', () => { for (;;); });`,
     /ended 1 of Jest's workers\..*\nEnded by SIGKILL\.\n/,
   ],
-])('a check whose tests %s in a worker of jest has failed', async (_, open, told) => {
+])('tests that %s in a worker of jest fail the check', async (_, open, message) => {
   const endsWorker = `
     const { Worker } = require('${MODULES}/jest-worker');
     const options = { exposedMethods: ['open'], numWorkers: 1, workerGracefulExitTimeout: 50 };
@@ -194,12 +185,12 @@ test.each([
   });
   expect({ code, lines }).toEqual({
     code: 1,
-    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 26 passed, 2 failed'],
+    lines: [FAILED_TESTS, 'tests: 26 passed, 2 failed'],
   });
-  expect(stderr).toMatch(told);
+  expect(stderr).toMatch(message);
 });
 
-test('a check whose tests fail on another Node alone has failed', async () => {
+test('a test that fails on another Node alone fails the check', async () => {
   const both = `if (process.env.ON_OTHER) { ${jest(10, 2)} } else { ${jest(12, 0)} }`;
   expect(await check({ 'jest/bin/jest.js': both })).toMatchObject({
     code: 1,
@@ -207,11 +198,11 @@ test('a check whose tests fail on another Node alone has failed', async () => {
   });
 });
 
-test('in CI a skipped test has failed', async () => {
+test('a skipped test fails the check in CI alone', async () => {
   const tools = { 'jest/bin/jest.js': jest(12, 0, 0, LOGS, 1) };
   expect(await check(tools, 'true', '')).toMatchObject({
     code: 1,
-    lines: [`Failed: tests, tests on Node ${OTHER}.`, 'tests: 26 passed, 2 failed'],
+    lines: [FAILED_TESTS, 'tests: 26 passed, 2 failed'],
   });
   expect(await check(tools)).toMatchObject({
     code: 0,
@@ -219,7 +210,7 @@ test('in CI a skipped test has failed', async () => {
   });
 });
 
-test('in CI, where nobody would see them missing, a check without requests-oauthlib has failed', async () => {
+test('a missing requests-oauthlib fails the check in CI', async () => {
   expect(await check({ 'jest/bin/jest.js': jest(12, 0) }, 'true')).toMatchObject({
     code: 1,
     lines: ['Failed: programs and build.', 'tests: 26 passed, 0 failed'],

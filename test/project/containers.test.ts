@@ -7,28 +7,28 @@ import { ROOT } from '../support/constants.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-/** What Node itself reads. */
+/** Read by Node itself. */
 const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
 
 describe('docker-compose.yml', () => {
   const text = read('docker-compose.yml');
 
-  // HOST and PORT are those of this machine; the others come in files that a service beside the app makes.
+  // HOST and PORT are those of the host; the others come in files that another service writes.
   const otherwise = new Set(['HOST', 'PORT', 'REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS']);
 
-  test('passes every variable on to the app', () => {
+  test('passes every variable to the app', () => {
     const passed = variablesOf(text, 'app');
     expect(variableNames.filter((name) => !otherwise.has(name) && !passed.includes(name))).toEqual([]);
     for (const name of ['REDIS_URL', 'CLIENT_SECRET', 'SESSION_KEYS'])
       expect(passed).toContain(`${name}_FILE`);
   });
 
-  test('passes every variable on to the local service', () => {
+  test('passes every variable to the local service', () => {
     const passed = variablesOf(text, 'local-service');
     expect(Object.keys(localServiceVariables).filter((name) => !passed.includes(name))).toEqual([]);
   });
 
-  test('names no variable that nobody reads', () => {
+  test('names no unknown variable', () => {
     const known = new Set([...variableNames, ...Object.keys(localServiceVariables), ...OF_NODE]);
     const unread = (service: string) =>
       variablesOf(text, service).filter((name) => !known.has(name.replace(/_FILE$/, '')));
@@ -39,19 +39,19 @@ describe('docker-compose.yml', () => {
 describe('The Dockerfile', () => {
   const text = read('Dockerfile');
 
-  test('says the version of package.json, unless another is given', () => {
+  test('has the version of package.json as its default', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(text).toContain(`\nARG VERSION=${version}\n`);
   });
 
-  test('and docker-compose.yml start no program that is not there', () => {
+  test('and docker-compose.yml start only programs that exist', () => {
     const programs = [...`${text}${read('docker-compose.yml')}`.matchAll(/dist\/([\w/-]+)\.js/g)];
     const sources = programs.map(([, name = '']) => `src/${name}.ts`);
     expect(sources).toContain('src/cli/compose/relay.ts');
     expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  test('takes along every folder that the app reads beside its code', () => {
+  test('copies every folder that the app reads beside its code', () => {
     const folders = filesOf('src').flatMap((file) =>
       [...read(file).matchAll(/new URL\('(?:\.\.\/)+([\w-]+)(?![\w.-])/g)].map(([, folder = '']) => folder),
     );
@@ -62,21 +62,21 @@ describe('The Dockerfile', () => {
     }
   });
 
-  test('gives Node the options that npm start gives it', () => {
+  test('passes the options of npm start to Node', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const options = scripts['start']?.match(/--[\w-]+(?:=\S+)?/g) ?? [];
     expect(options.length).toBeGreaterThan(0);
     expect(text).toContain(`"node", ${options.map((option) => JSON.stringify(option)).join(', ')}]`);
   });
 
-  test('has no command that a shell would read', () => {
+  test('runs no command in a shell', () => {
     const commands = text.match(/^(?:RUN|CMD|ENTRYPOINT)\s.*$|\bCMD\s.*$/gm) ?? [];
     expect(commands.length).toBeGreaterThan(5);
     expect(commands.filter((command) => !/^[A-Z]+ (?:--mount=\S+ )?\[".*\]$/.test(command))).toEqual([]);
   });
 });
 
-test('.dockerignore keeps everything out that it does not name', () => {
+test('.dockerignore excludes everything that it does not name', () => {
   const [first, ...rules] = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));

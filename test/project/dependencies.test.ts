@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { nameOf, needsOf, productionPaths, readLock } from '../../scripts/lock-file.mjs';
 
-/** What may run in production without asking anyone: licences that ask for no more than their text to go along. */
+/** Licences that ask for no more than their text, so that they may run in production. */
 const ALLOWED_LICENCES = new Set([
   'MIT',
   'ISC',
@@ -22,11 +22,11 @@ describe.each([
 ])('docs/dependencies.md, %s', (heading, direct) => {
   const rows = rowsUnder(`## ${heading}`);
 
-  test('names what package.json names, and no other', () => {
+  test('names the packages of package.json, and no others', () => {
     expect(rows.map(({ name }) => name)).toEqual(Object.keys(direct).toSorted());
   });
 
-  test('says of each its licence, and how many packages it brings', () => {
+  test('gives the licence of each, and how many packages it brings', () => {
     const inLock = rows.map(({ name }) => {
       const path = `node_modules/${name}`;
       return { name, licence: packages[path]?.license, brings: String(broughtBy(path)) };
@@ -34,7 +34,7 @@ describe.each([
     expect(rows.map(({ name, licence, brings }) => ({ name, licence, brings }))).toEqual(inLock);
   });
 
-  test('says of each why it is there, and what would replace it', () => {
+  test('gives the reason for each, and what would replace it', () => {
     for (const row of rows) expect(row).toMatchObject({ why: /\w{3}/, otherwise: /\w{3}/ });
   });
 
@@ -43,14 +43,14 @@ describe.each([
   });
 });
 
-test('what runs in production has a licence that lets it', () => {
+test('every package in production has an allowed licence', () => {
   const others = productionPaths(packages).filter(
     (path) => !ALLOWED_LICENCES.has(packages[path]?.license ?? ''),
   );
   expect(others).toEqual([]);
 });
 
-test('what runs in production needs no install script, and comes from a registry by version', () => {
+test('every package in production has an exact version and no install script', () => {
   const odd = productionPaths(packages).filter((path) => {
     const { hasInstallScript, version = '' } = packages[path] ?? {};
     return hasInstallScript === true || !/^\d+\.\d+\.\d+(?:-[\w.-]+)?$/.test(version);
@@ -58,7 +58,7 @@ test('what runs in production needs no install script, and comes from a registry
   expect(odd).toEqual([]);
 });
 
-test('no install script runs in development either', () => {
+test('no install script runs in development', () => {
   expect(readFileSync(new URL('../../.npmrc', import.meta.url), 'utf8')).toContain('ignore-scripts=true');
 });
 

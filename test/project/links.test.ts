@@ -11,11 +11,11 @@ const DOCUMENTS = [
 describe.each(DOCUMENTS)('%s', (file) => {
   const text = readFileSync(join(ROOT, file), 'utf8');
 
-  test('has no link or picture that leads nowhere', () => {
+  test('has no dead link or picture', () => {
     expect(deadLinks(file, text)).toEqual([]);
   });
 
-  test('names no file that is not there', () => {
+  test('names only files that exist', () => {
     expect(missingFiles(text)).toEqual([]);
   });
 });
@@ -49,12 +49,12 @@ describe('These tests', () => {
     expect(deadLinks(here, text)).toEqual([]);
   });
 
-  test('would miss a file that is named', () => {
+  test('would miss a named file', () => {
     expect(missingFiles('`test/nowhere.test.ts` and `src/app.ts`')).toEqual(['test/nowhere.test.ts']);
   });
 });
 
-/** The relative links of a document, as they are written, that have no file or heading at their end. */
+/** The relative links of a document without a file or heading at their end, as written. */
 function deadLinks(file: string, text: string): string[] {
   const prose = withoutCode(text);
   return [
@@ -75,7 +75,7 @@ function leadsSomewhere(file: string, text: string, link: string): boolean {
   return headingsOf(path === '' ? text : readFileSync(join(ROOT, target), 'utf8')).includes(heading);
 }
 
-/** What headings are called in addresses, as GitHub does it. */
+/** The anchors of the headings, as GitHub makes them. */
 function headingsOf(text: string): string[] {
   const seen = new Map<string, number>();
   return [...withoutFences(text).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm)].map(([, heading = '']) => {
@@ -89,7 +89,7 @@ function headingsOf(text: string): string[] {
   });
 }
 
-/** What stands as code and looks like a path of ours, and is none. */
+/** Code spans that look like a path of the project and name no file. */
 function missingFiles(text: string): string[] {
   return [...withoutFences(text).matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
     .map(([, path = '']) => path)

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(folder, { recursive: true }));
 
-/** What is found in the lines of one test file, where these secrets were seen. */
+/** The findings in the log lines of one test file, with these secrets to look for. */
 async function findingsIn(...lines: string[]): Promise<string[]> {
   const secrets = [
     { kind: 'access token', value: TOKEN },
@@ -31,46 +31,46 @@ async function findingsIn(...lines: string[]): Promise<string[]> {
 const line = (members: object) => JSON.stringify({ level: 'info', time: 1, ...members, msg: 'request' });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-describe('a secret in a log is found', () => {
+describe('the audit finds a secret', () => {
   test.each([
     ['as it is', `/a/${TOKEN}`],
-    ['beside other words', `Bearer ${TOKEN}, and more`],
+    ['within other words', `Bearer ${TOKEN}, and more`],
     ['as the value of a form', `b=c&token=${TOKEN}&d`],
     ['percent-encoded', `/a/${Buffer.from(TOKEN).toString('hex').replaceAll(/../g, '%$&')}`],
     ['percent-encoded twice, in part', `/a/%25${TOKEN.charCodeAt(0).toString(16)}${TOKEN.slice(1)}`],
     ['in base64', base64(TOKEN)],
     ['in base64url', Buffer.from(TOKEN).toString('base64url')],
-    ['in base64 behind something else, as credentials are', base64(`demo-app:${TOKEN}`)],
+    ['in base64 after other text, as in credentials', base64(`demo-app:${TOKEN}`)],
     ['in base64 that is percent-encoded', encodeURIComponent(base64(`a:${TOKEN}`))],
     ['in part', `${TOKEN.slice(9, 9 + 23)}…`],
-    ['glued to other marks', `x${TOKEN}y`],
+    ['between other characters', `x${TOKEN}y`],
   ])('%s', async (_how, path) => {
     expect(await findingsIn(line({ path }))).toEqual([
       'test/x.test.ts: a line “request” holds a secret (access token)',
     ]);
   });
 
-  test('in a line that is no JSON', async () => {
+  test('in a line that is not JSON', async () => {
     expect(await findingsIn(`listening with ${PASSWORD}`)).toEqual([
       'test/x.test.ts: a line that is no log line holds a secret (password of Redis)',
     ]);
   });
 
-  test('where it is short, too', async () => {
+  test('that is short', async () => {
     expect(await findingsIn(line({ path: `redis://:${PASSWORD}@host` }))).toHaveLength(1);
   });
 
-  test('where it is only the signature or the id of a cookie', async () => {
+  test('that is the signature or the id of a cookie', async () => {
     const id = TOKEN.split('').toReversed().join('');
     expect(await findingsIn(line({ key: `session:${id}` }))).toHaveLength(1);
   });
 
-  test('and is not told to anyone who reads what was found', async () => {
+  test('and does not repeat it', async () => {
     expect((await findingsIn(line({ path: TOKEN }))).join('')).not.toContain(TOKEN);
   });
 });
 
-test('lines without a secret are clean', async () => {
+test('lines without a secret pass', async () => {
   const usual = {
     requestId: '0b3c2c3e-1111-4222-8333-123456789abc',
     path: '/workspaces/alpha',
@@ -79,37 +79,40 @@ test('lines without a secret are clean', async () => {
   expect(await findingsIn(line(usual), 'Building …', base64('nothing of ours here'))).toEqual([]);
 });
 
-test('a line with a member that nobody knows is found', async () => {
+test('the audit finds an unknown member of a line', async () => {
   expect(await findingsIn(line({ headers: { cookie: 'x' } }))).toEqual([
     'test/x.test.ts: a line “request” has a member that is not known: headers',
   ]);
 });
 
-test('an error with a member that nobody knows is found, as deep as it may lie', async () => {
+test('the audit finds an unknown member of an error at any depth', async () => {
   const err = { type: 'Error', message: '', cause: { type: 'Error', message: '', options: {} } };
   expect(await findingsIn(line({ err }))).toEqual([
     'test/x.test.ts: a line “request” has a member that is not known: options',
   ]);
 });
 
-test.each(['path', 'url', 'reason'])('a query in %s is found, however short its values', async (member) => {
-  expect(await findingsIn(line({ [member]: '/workspaces?find=a' }))).toEqual([
-    `test/x.test.ts: a line “request” has a member that is not known: ${member} with a query`,
-  ]);
-});
+test.each(['path', 'url', 'reason'])(
+  'the audit finds a query in %s, even with short values',
+  async (member) => {
+    expect(await findingsIn(line({ [member]: '/workspaces?find=a' }))).toEqual([
+      `test/x.test.ts: a line “request” has a member that is not known: ${member} with a query`,
+    ]);
+  },
+);
 
-test('a query in what an error says is found, as deep as it may lie', async () => {
+test('the audit finds a query in the message of an error at any depth', async () => {
   const cause = { type: 'Error', message: 'GET /workspaces?find=a failed' };
   expect(await findingsIn(line({ err: { type: 'Error', message: 'away', cause } }))).toEqual([
     'test/x.test.ts: a line “request” has a member that is not known: the message of an error with a query',
   ]);
 });
 
-test('a line that is cut off is found', async () => {
+test('the audit finds a line that is cut off', async () => {
   expect(await findingsIn('{"level":"info","time":1')).toHaveLength(1);
 });
 
-test('what is found counts as a test that failed, what is clean as one that passed', () => {
+test('a finding counts as a failed test, a clean log as a passed one', () => {
   expect(countAudit({ lines: 2, secrets: 1, findings: ['a line'] })).toEqual({ passed: 0, failed: 1 });
   expect(countAudit({ lines: 2, secrets: 1, findings: [] })).toEqual({ passed: 1, failed: 0 });
 });
@@ -117,14 +120,11 @@ test('what is found counts as a test that failed, what is clean as one that pass
 test.each([
   ['no line', { lines: 0, secrets: 1, findings: [] }],
   ['no secret', { lines: 1, secrets: 0, findings: [] }],
-])(
-  'where there was %s nothing was looked at: of some tests that counts as none, of all as one that failed',
-  (_what, audit) => {
-    expect(countAudit(audit)).toEqual({ passed: 0, failed: 0 });
-    expect(countAudit(ofAllTests(audit))).toEqual({ passed: 0, failed: 1 });
-  },
-);
+])('an audit with %s counts as no test after some tests, and as a failed one after all', (_what, audit) => {
+  expect(countAudit(audit)).toEqual({ passed: 0, failed: 0 });
+  expect(countAudit(ofAllTests(audit))).toEqual({ passed: 0, failed: 1 });
+});
 
-test('the look through the logs of all tests passes where it had something to look at', () => {
+test('the audit after all tests passes with lines and secrets', () => {
   expect(countAudit(ofAllTests({ lines: 1, secrets: 1, findings: [] }))).toEqual({ passed: 1, failed: 0 });
 });

@@ -5,13 +5,13 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { createSmallProject } from './small-project.ts';
 
-const TELLS_NODE = `
+const PRINT_NODE = `
   const { execFileSync } = require('node:child_process');
   console.log(process.env.ON_OTHER, execFileSync('node', ['-p', '1 + 1']).toString().trim(), ...process.argv.slice(3));
 `;
 const OTHER_NODE = 'test/nodes/24/node_modules/.bin/node';
 
-/** In which there is a Node 24 that tells itself from others, and only the manifest of a Node 22. */
+/** A project with a Node 24 that names itself, and with the lock file of a Node 22 alone. */
 async function createProject() {
   const lock = (major: number) => ({ [`test/nodes/${major}/package-lock.json`]: '{"packages":{}}' });
   const installed = '{"packages":{"node_modules/node":{}}}';
@@ -20,14 +20,14 @@ async function createProject() {
     ...lock(24),
     'test/nodes/22/node_modules/.package-lock.json': installed,
     'test/nodes/24/node_modules/.package-lock.json': installed,
-    'node_modules/jest/bin/jest.js': TELLS_NODE,
+    'node_modules/jest/bin/jest.js': PRINT_NODE,
     [OTHER_NODE]: `#!/bin/sh\n[ "$1" = -p ] && echo it && exit\nON_OTHER=yes exec '${process.execPath}' "$@"\n`,
   });
   await chmod(join(project.folder, OTHER_NODE), 0o755);
   return project;
 }
 
-test('the tests run on the Node that is asked for, and what they start does, too', async () => {
+test('the tests and the programs that they start run on the requested Node', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['24', 'test/gateway'] })).toMatchObject({
     code: 0,
@@ -35,7 +35,7 @@ test('the tests run on the Node that is asked for, and what they start does, too
   });
 });
 
-test('a Node that nobody has pinned is refused with those that there are', async () => {
+test('a Node without a lock file is refused, with a list of the others', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['21'] })).toEqual({
     code: 1,
@@ -44,7 +44,7 @@ test('a Node that nobody has pinned is refused with those that there are', async
   });
 });
 
-test('a Node that npm has not for this machine is named with a way out', async () => {
+test('a Node that npm lacks for this machine is named, with a workaround', async () => {
   await using project = await createProject();
   expect(await project.run('test-node.mjs', { args: ['22'] })).toEqual({
     code: 1,
@@ -53,7 +53,7 @@ test('a Node that npm has not for this machine is named with a way out', async (
   });
 });
 
-test('what these tests start runs on the Node that runs them', async () => {
+test('programs that tests start run on the Node of the tests', async () => {
   const run = promisify(execFile);
   const { stdout: node } = await run('node', ['--version']);
   const { stdout: npm } = await run('npm', ['version', '--json']);

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ROOT } from '../support/constants.ts';
 
-/** A folder with our scripts and little else. */
+/** A project folder with the scripts and little else. */
 export interface SmallProject extends AsyncDisposable {
   readonly folder: string;
   write(path: string, content: string): Promise<void>;
@@ -28,7 +28,7 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** Makes one in which `npm ci` has nothing to do: its package-lock.json asks for no package. */
+/** Creates one whose package-lock.json needs no package, so that `npm ci` has nothing to do. */
 export async function createSmallProject(files: Readonly<Record<string, string>>): Promise<SmallProject> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-project-'));
   const write = async (path: string, content: string) => {
@@ -64,7 +64,7 @@ const NO_PACKAGES = {
   'node_modules/.package-lock.json': '{"packages":{"node_modules/nothing":{}}}',
 };
 
-/** Makes one that can be compiled: with our tsconfig files and our TypeScript. */
+/** Creates one that can be compiled, with the tsconfig files and the TypeScript of Cloakroom. */
 export async function createCompilableProject(
   files: Readonly<Record<string, string>>,
 ): Promise<SmallProject> {

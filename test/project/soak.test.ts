@@ -11,7 +11,7 @@ import { growthPerMinute } from '../../bench/soak/vitals.mjs';
 import { startProgram } from '../support/programs.ts';
 import { createSmallProject } from './small-project.ts';
 
-test('a failure is explained by what is broken at the time, and only where that very answer comes of it', () => {
+test('a failure is explained by an outage at the same time that causes this response', () => {
   const ledger = createLedger();
   const window = ledger.open('Redis is away', ['503 session_store_unavailable']);
   window.to = window.from + 1_000;
@@ -32,7 +32,7 @@ test('a failure is explained by what is broken at the time, and only where that 
   ]);
 });
 
-test('what only a busy machine explains is counted by itself', () => {
+test('failures that only a busy machine explains are counted apart', () => {
   const ledger = createLedger();
   const { from } = ledger.open('Redis is away', ['503']);
   ledger.open('a process got no processor', ['503', '504'], { isExcuse: true });
@@ -46,14 +46,14 @@ test('what only a busy machine explains is counted by itself', () => {
   );
 });
 
-test('a wrong answer is explained by nothing', () => {
+test('nothing explains a wrong response', () => {
   const ledger = createLedger();
   ledger.open('everything', []);
   ledger.noteWrong('demo was shown what guest has');
   expect(ledger.wrong).toEqual(['demo was shown what guest has']);
 });
 
-test('a lost session is only explained by a token of its own that died while something loses tokens', () => {
+test('a lost session is explained only by a token of its own that was lost in an outage', () => {
   const ledger = createLedger();
   const { from } = ledger.open('a process is killed', [], {
     losesTokens: true,
@@ -71,7 +71,7 @@ test('a lost session is only explained by a token of its own that died while som
   expect(lost.map(({ session }) => session)).toEqual(['two', 'three']);
 });
 
-test('the log tells which session died of a lost token', async () => {
+test('the log shows which sessions ended because of a lost token', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
   const file = join(folder, 'log');
   const ended = { level: 'info', time: 2_000, session: 'abc', reason: 'invalid_grant', msg: 'session ended' };
@@ -82,12 +82,12 @@ test('the log tells which session died of a lost token', async () => {
   expect(deaths).toEqual([{ session: 'abc', begunAt: 1_000, endedAt: 2_000 }]);
 });
 
-test('however often session keys are replaced, none is dropped, and there are never more than four', () => {
+test('replacing session keys again and again drops none and keeps at most four', () => {
   let made = 0;
   let keys: readonly string[] = ['first'];
   for (let time = 0; time < 20; time++) {
     const steps = replacement(keys, () => String(++made));
-    // Whichever is first, all knew it before.
+    // Every process knows a key before it becomes the first.
     for (const [at, step] of steps.entries()) expect(steps[at - 1] ?? keys).toContain(step[0]);
     const next = steps.at(-1) ?? [];
     expect(next[0]).not.toBe(keys[0]);
@@ -105,11 +105,11 @@ test.each([
   ],
   [{ status: 503, headers: {}, text: '<h1>Cloakroom is away</h1>' }, '503 “Cloakroom is away”'],
   [{ status: 500, headers: {}, text: '' }, '500'],
-])('it is told whose answer came instead: %j is %s', (answer, outcome) => {
+])('the outcome says where a response came from: %j is %s', (answer, outcome) => {
   expect(outcomeOf(answer)).toBe(outcome);
 });
 
-test('growth is that of the later part of a life: a new process fills its caches', () => {
+test('growth is measured in the later part of a process, after its caches have filled', () => {
   const late = Array.from({ length: 9 }, (_, at) => ({
     at: at * 5_000,
     rss: 1_000 + at * 10,
@@ -124,14 +124,14 @@ test('growth is that of the later part of a life: a new process fills its caches
   expect(growthPerMinute(samples, 'heapUsed')).toBe(0);
 });
 
-test('the same seed gives the same run of chances', () => {
+test('the same seed gives the same random values', () => {
   const [one, same, other] = [createRandom(7), createRandom(7), createRandom(8)];
   expect(one.shuffle([1, 2, 3, 4, 5, 6, 7, 8])).toEqual(same.shuffle([1, 2, 3, 4, 5, 6, 7, 8]));
   expect(one.fork().between(0, 1)).toBe(same.fork().between(0, 1));
   expect(one.between(0, 1)).not.toBe(other.between(0, 1));
 });
 
-test('a soak that is told no number of minutes says what it takes', async () => {
+test('a soak without a number of minutes prints its usage', async () => {
   await using project = await createSmallProject({});
   expect(await project.run('soak.mjs', { args: ['long'] })).toEqual({
     code: 1,
@@ -141,7 +141,7 @@ test('a soak that is told no number of minutes says what it takes', async () => 
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'of a soak that %s ends no folder is left',
+  'a soak that %s ends leaves no folder behind',
   async (signal) => {
     const make = `import('./bench/soak/temporary-folder.mjs').then(({ temporaryFolder }) => {
     for (const name of ['one-', 'two-']) writeFileSync(join(temporaryFolder(name), 'session-keys'), 'secret');

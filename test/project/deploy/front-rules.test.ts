@@ -12,16 +12,16 @@ import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exchangeBytes } from '../../support/raw.ts';
 
-// What strangers ask of those who stand in front of Cloakroom, as deploy/ sets them up.
+// Hostile requests to the reverse proxies and load balancers as deploy/ configures them.
 
 const SECRET = 'c0de-that-nobody-may-read';
 
-/** Addresses whose question mark somebody on the way has encoded or lost. */
+/** URLs whose question mark was encoded or lost on the way. */
 const MANGLED = ['%3Fcode=', '%253fcode=', ';code=', '&code=', ',code=', '/code=', '%26', '%3b', '%23'].map(
   (lead) => `/seen${lead}${SECRET}`,
 );
 
-/** Ways to write `/readyz` that some reader takes for it. */
+/** Spellings of `/readyz` that some server accepts. */
 const READYZ = [
   '/readyz',
   '/readyz?a=b',
@@ -71,11 +71,11 @@ describe.each([
   const overHttp = async (text: string) =>
     (await exchangeBytes(place.httpPort, Buffer.from(text))).toString('latin1');
 
-  test.each(READYZ)('shows nobody whether a process is ready: %s', async (target) => {
+  test.each(READYZ)('keeps readiness private: %s', async (target) => {
     expect([400, 404]).toContain(statusOf(await overTls(head(target))));
   });
 
-  test('shows everybody that a process works', async () => {
+  test('serves /healthz to everybody', async () => {
     const answer = await createFetch(place)(`${place.origin}/healthz`);
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
   });
@@ -86,7 +86,7 @@ describe.each([
     ['a name that ends with ours', head('/', 'other-localhost')],
     ['an address', head('/', '127.0.0.1')],
     ['another name in absolute form', head('http://other.example/', 'localhost')],
-  ])('has nothing at %s, over TLS or not', async (_what, text) => {
+  ])('serves nothing at %s, over TLS or not', async (_what, text) => {
     const before = testApp.logged.length;
     for (const send of [overTls, overHttp]) {
       const answer = await send(text);
@@ -95,7 +95,7 @@ describe.each([
     expect(testApp.logged.slice(before).filter((line) => !line.includes('"path":"/readyz"'))).toEqual([]);
   });
 
-  test('has nothing at another name, over HTTP/2', async () => {
+  test('serves nothing at another name, over HTTP/2', async () => {
     const session = connect(place.origin, { ca: place.certificate.cert });
     const [headers] = (await once(
       session.request({ ':path': '/', ':authority': 'other.example' }).end(),
@@ -112,7 +112,7 @@ describe.each([
     '/a?b=c',
     'http://localhost/a?b=c',
     '/.@other.example',
-  ])('leads from http to PUBLIC_URL alone: %s', async (target) => {
+  ])('redirects http to PUBLIC_URL alone: %s', async (target) => {
     const answer = await overHttp(head(target));
     expect([statusOf(answer), locationOf(answer)?.startsWith(`${place.origin}/`)]).toEqual([308, true]);
   });
@@ -123,11 +123,11 @@ describe.each([
     head('@other.example/'),
     head('*', 'localhost', 'OPTIONS'),
     head('other.example:443', 'localhost', 'CONNECT'),
-  ])('leads nowhere where a target is no path: %j', async (text) => {
+  ])('does not redirect a target that is not a path: %j', async (text) => {
     expect(locationOf(await overHttp(text))).toBeNull();
   });
 
-  test('no query, fragment or user of an address gets into a log', async () => {
+  test('logs no query, fragment or user of a URL', async () => {
     const targets = [
       `/seen?code=${SECRET}`,
       `/seen#state=${SECRET}`,
@@ -172,11 +172,11 @@ describe('HAProxy', () => {
   });
   const send = async (text: string) => (await exchangeBytes(port, Buffer.from(text))).toString('latin1');
 
-  test.each(READYZ)('shows nobody whether a process is ready: %s', async (target) => {
+  test.each(READYZ)('keeps readiness private: %s', async (target) => {
     expect([400, 404]).toContain(statusOf(await send(head(target))));
   });
 
-  test('asks for no upgrade, whatever a browser asks for', async () => {
+  test('forwards no request for an upgrade', async () => {
     const upgrades: unknown[] = [];
     testApp.running.server.on('request', ({ headers, url }) => {
       if (url === '/upgraded') upgrades.push(headers.upgrade);
@@ -186,7 +186,7 @@ describe('HAProxy', () => {
     expect([statusOf(answer), upgrades]).toEqual([404, [undefined]]);
   });
 
-  test('no query, fragment or user of an address gets into its log', async () => {
+  test('logs no query, fragment or user of a URL', async () => {
     const targets = [
       `/seen?a=${SECRET}`,
       `/seen#${SECRET}`,

@@ -1,21 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { Container, PodSpec } from 'kubernetes-types/core/v1.js';
 import type { HTTPIngressPath } from 'kubernetes-types/networking/v1.js';
+import { parse } from 'yaml';
+import { loadConfig } from '../../../src/config/load.ts';
 import { ROUTES } from '../../../src/routes.ts';
 import { ROOT } from '../../support/constants.ts';
-import { buildManifests, ofKind, theOne, toClaim } from './manifests.ts';
-import type { Manifest } from './manifests.ts';
+import { buildManifests, ofKind, theOne, toClaim, type Manifest } from './manifests.ts';
 import { typeErrors } from './type-errors.ts';
 
 const OVERLAYS = readdirSync(join(ROOT, 'deploy/kubernetes/overlays')).map((name) => `overlays/${name}`);
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 
-/** Past SHUTDOWN_SECONDS refreshed tokens get two seconds to be stored; the rest is for a slow end of the process. */
+/** Two seconds past SHUTDOWN_SECONDS to store refreshed tokens, and time for a slow exit. */
 const SECONDS_TO_SPARE = 5;
 
-/** As the API of Kubernetes defines it: a prefix is one of whole segments. */
+/** As the Kubernetes API defines it: a prefix matches whole segments. */
 function isFor({ path = '', pathType }: HTTPIngressPath, address: string): boolean {
   return (
     address === path || (pathType === 'Prefix' && address.startsWith(path.endsWith('/') ? path : `${path}/`))
@@ -34,26 +38,26 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     settings = theOne(manifests, 'ConfigMap').data ?? {};
   });
 
-  test('holds nothing but what the API of Kubernetes knows', async () => {
+  test('has only fields of the Kubernetes API', async () => {
     expect(await typeErrors(manifests.map(toClaim))).toEqual([]);
   });
 
-  test('stands in one namespace, its own', () => {
+  test('uses one namespace, its own', () => {
     const namespace = theOne(manifests, 'Namespace').metadata?.name;
     const others = manifests.filter(({ kind }) => kind !== 'Namespace');
     expect(new Set(others.map(({ metadata }) => metadata.namespace))).toEqual(new Set([namespace]));
   });
 
-  test('runs two processes at least, and replaces them without one less', () => {
+  test('runs at least two processes, and never fewer during an update', () => {
     const { replicas, strategy } = theOne(manifests, 'Deployment').spec ?? {};
     const [autoscaler] = ofKind(manifests, 'HorizontalPodAutoscaler');
     expect(replicas ?? autoscaler?.spec?.minReplicas ?? 1).toBeGreaterThanOrEqual(2);
-    // An autoscaler's number would be undone each time this is applied.
+    // Applying the manifest would undo the number of an autoscaler.
     expect(replicas === undefined).toBe(autoscaler !== undefined);
     expect(strategy?.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
   });
 
-  test('meets the restricted Pod Security Standard, on a root that nobody can write to', () => {
+  test('meets the restricted Pod Security Standard, with a read-only root', () => {
     expect(pod.securityContext).toMatchObject({
       runAsNonRoot: true,
       runAsUser: 1000,
@@ -68,16 +72,16 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(pod.containers).toHaveLength(1);
   });
 
-  test('asks the paths that tell about life and readiness, with more patience than an answer takes', () => {
+  test('probes /healthz and /readyz, with a longer timeout than a response takes', () => {
     const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
     expect(probes.map((probe) => probe?.httpGet?.path)).toEqual(['/healthz', '/healthz', '/readyz']);
     expect(probes.map((probe) => probe?.httpGet?.port)).toEqual(['http', 'http', 'http']);
     expect(container.readinessProbe).toMatchObject({ timeoutSeconds: 3 });
-    // One that is asked less often counts as asked by nobody, and drains without telling.
+    // With a longer period Cloakroom assumes that nobody probes it, and drains without announcing it.
     expect(container.readinessProbe?.periodSeconds).toBeLessThanOrEqual(5);
   });
 
-  test('listens where the ports of the pod are', () => {
+  test('listens on the ports of the pod', () => {
     const ports = Object.fromEntries((container.ports ?? []).map((port) => [port.name, port.containerPort]));
     expect(settings).toMatchObject({ HOST: '0.0.0.0', PORT: String(ports['http']) });
     expect(settings['METRICS_PORT']).toBe(String(ports['metrics']));
@@ -89,7 +93,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed);
   });
 
-  test('has every secret in a file, and none anywhere else', () => {
+  test('has every secret in a file and nowhere else', () => {
     const [mount] = container.volumeMounts ?? [];
     const volume = pod.volumes?.find(({ name }) => name === mount?.name);
     expect(volume?.secret?.secretName).toBe('cloakroom');
@@ -99,7 +103,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
       ['REDIS_URL_FILE', `${mount?.mountPath}/redis-url`],
       ['SESSION_KEYS_FILE', `${mount?.mountPath}/session-keys`],
     ]);
-    // With a path inside, the kubelet would not put a changed one in its place.
+    // With a subPath the kubelet does not replace a changed secret.
     expect(mount?.subPath).toBeUndefined();
     expect(ofKind(manifests, 'Secret')).toEqual([]);
     expect(Object.keys(settings).filter((name) => /SECRET|KEYS|REDIS_URL/.test(name))).toEqual([]);
@@ -111,7 +115,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     );
   });
 
-  test('has everything that selects pods select these', () => {
+  test('selects its own pods everywhere', () => {
     const labels = theOne(manifests, 'Deployment').spec?.template.metadata?.labels;
     const policies = ofKind(manifests, 'NetworkPolicy');
     const selectors = [
@@ -128,7 +132,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     );
   });
 
-  test('names only what is there', () => {
+  test('names only objects and ports that exist', () => {
     const has = (kind: string, name?: string) =>
       manifests.some((manifest) => manifest.kind === kind && manifest.metadata.name === name);
     expect(has('ConfigMap', container.envFrom?.[0]?.configMapRef?.name)).toBe(true);
@@ -150,7 +154,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     }
   });
 
-  test('shows the world all pages and calls, and not whether a pod is ready', () => {
+  test('exposes every route except /readyz', () => {
     const addresses = Object.keys(ROUTES).filter((name) => name !== 'none');
     for (const { spec } of ofKind(manifests, 'Ingress')) {
       const rules = spec?.rules?.[0]?.http?.paths ?? [];
@@ -160,11 +164,11 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     }
   });
 
-  test('lets nothing in or out but what it names', () => {
+  test('allows only the traffic that it names', () => {
     const policies = ofKind(manifests, 'NetworkPolicy').map(({ spec }) => spec);
     const closed = policies.filter((spec) => spec?.ingress === undefined && spec?.egress === undefined);
     expect(closed.map((spec) => spec?.policyTypes)).toEqual([['Ingress', 'Egress']]);
-    // A rule that names no peer or no port is open to all.
+    // A rule without a peer or a port allows all of them.
     for (const spec of policies) {
       for (const { from = [], ports = [] } of spec?.ingress ?? []) {
         expect([from.length, ports.length]).not.toContain(0);
@@ -173,6 +177,61 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
         expect([to.length, ports.length]).not.toContain(0);
       }
     }
+  });
+});
+
+describe.each(OVERLAYS)('deploy/kubernetes/%s', (folder) => {
+  test('is a configuration that Cloakroom accepts', async () => {
+    const manifests = await buildManifests(folder);
+    const settings = theOne(manifests, 'ConfigMap').data ?? {};
+    const [container] = theOne(manifests, 'Deployment').spec?.template.spec?.containers ?? [];
+    const secrets = await mkdtemp(join(tmpdir(), 'cloakroom-test-'));
+    try {
+      await writeFile(join(secrets, 'client-secret'), 'a secret\n');
+      await writeFile(join(secrets, 'redis-url'), redisUrlIn(folder));
+      await writeFile(join(secrets, 'session-keys'), `${Buffer.alloc(32, 7).toString('base64url')}\n`);
+      const files = (container?.env ?? []).map(({ name, value = '' }) => [
+        name,
+        join(secrets, basename(value)),
+      ]);
+      const config = loadConfig({ NODE_ENV: 'production', ...settings, ...Object.fromEntries(files) });
+      expect(config.trustProxy).toBe(1);
+      const ingress = theOne(manifests, 'Ingress').spec;
+      expect(ingress?.rules?.map(({ host }) => `https://${host}`)).toEqual([config.publicOrigin]);
+      expect(ingress?.tls?.[0]?.hosts).toEqual(ingress?.rules?.map(({ host }) => host));
+    } finally {
+      await rm(secrets, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('deploy/kubernetes/doctor.yaml', () => {
+  const text = readFileSync(join(ROOT, 'deploy/kubernetes/doctor.yaml'), 'utf8');
+  const manifest = parse(text) as Manifest & Job;
+  const pod = manifest.spec?.template.spec;
+
+  test('has only fields of the Kubernetes API', async () => {
+    expect(await typeErrors([toClaim(manifest)])).toEqual([]);
+  });
+
+  test('has the image, settings, secrets and rights of the pods', async () => {
+    const manifests = await buildManifests('overlays/production');
+    const deployed = theOne(manifests, 'Deployment').spec?.template.spec;
+    const settings = Object.entries(theOne(manifests, 'ConfigMap').data ?? {});
+    const [theirs, ours] = [deployed?.containers[0], pod?.containers[0]];
+    expect([ours?.image, ours?.securityContext, ours?.volumeMounts]).toEqual([
+      theirs?.image,
+      theirs?.securityContext,
+      theirs?.volumeMounts,
+    ]);
+    expect([pod?.securityContext, pod?.volumes]).toEqual([deployed?.securityContext, deployed?.volumes]);
+    const known = [...settings.map(([name, value]) => ({ name, value })), ...(theirs?.env ?? [])];
+    expect(known).toEqual(expect.arrayContaining(ours?.env ?? []));
+    expect(ours?.env?.length).toBeGreaterThan(7);
+  });
+
+  test('is selected by nothing that selects pods', () => {
+    expect(manifest.spec?.template.metadata?.labels).toBeUndefined();
   });
 });
 
@@ -187,3 +246,10 @@ describe('These tests', () => {
     expect(errors.join('\n')).toMatch(/hostnetwork|is not assignable|is missing/);
   });
 });
+
+/** The example REDIS_URL of an overlay, with a user and a password. */
+function redisUrlIn(folder: string): string {
+  const text = readFileSync(join(ROOT, 'deploy/kubernetes', folder, 'kustomization.yaml'), 'utf8');
+  const [, url = ''] = /redis-url: (\S+)/.exec(text) ?? [];
+  return url.replace('USER', 'cloakroom').replace('PASSWORD', 'a-password');
+}

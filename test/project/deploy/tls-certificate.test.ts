@@ -12,7 +12,7 @@ test.each([
   ['nginx', startNginx],
   ['Caddy', startCaddy],
 ])(
-  '%s shows a new certificate once it is told to, and a call under way goes on',
+  '%s serves a new certificate after a reload, and a request in flight completes',
   async (_name, startFront) => {
     const place = await createPlace();
     await using cloakroom = await startRawService();
@@ -26,9 +26,9 @@ test.each([
     const call = createFetch(place)(place.origin, { method: 'POST' });
     const socket = await asked.promise;
 
-    const renewed = { ...place, certificate: createCertificate('localhost') };
-    await front.changeCertificate(renewed.certificate);
-    await eventually(async () => isUp(renewed));
+    const replaced = { ...place, certificate: createCertificate('localhost') };
+    await front.changeCertificate(replaced.certificate);
+    await eventually(async () => isUp(replaced));
     socket.write(ok('still here'));
     expect(await (await call).text()).toBe('still here');
   },

@@ -14,7 +14,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 test.each([
   ['nginx', startNginx],
   ['Caddy', startCaddy],
-])('behind %s no call fails while one process after another is replaced', async (name, startFront) => {
+])('behind %s no request fails while the processes are replaced one by one', async (name, startFront) => {
   const place = await createPlace();
   await using fleet = await startFleet({ processes: 2, env: { TRUST_PROXY: '1' } });
   const hostOf = ({ url }: { readonly url: string }) => new URL(url).host;
@@ -31,7 +31,7 @@ test.each([
     each.logged().filter(({ path }) => path === '/readyz').length > 2;
   await eventually(async () => name === 'nginx' || fleet.processes.every(isChecked));
 
-  // A browser’s own connection may close just as it is used: that is between it and the front.
+  // Without keep-alive: a connection of the client itself could close just as it is used.
   const agent = new Agent({ connect: { ca: place.certificate.cert }, pipelining: 0 });
   const call = async (count: number): Promise<Answer> => {
     const method = METHODS[count % METHODS.length] ?? 'GET';

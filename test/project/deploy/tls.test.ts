@@ -9,19 +9,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Browser } from '../../support/browser.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH, MIB } from '../../support/constants.ts';
-import { createFetch, createPlace, openTls } from '../../support/fronts/front.ts';
-import type { Front, Place } from '../../support/fronts/front.ts';
+import { createFetch, createPlace, openTls, type Front, type Place } from '../../support/fronts/front.ts';
 import { startCaddy } from '../../support/fronts/caddy.ts';
 import { startNginx } from '../../support/fronts/nginx.ts';
-import { passSignIn, startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { passSignIn, startTestApp, type TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const MOST_BYTES = 100 * MIB;
-const OF_KNOWN_LENGTH = { 'content-length': '100' };
+const WITH_LENGTH = { 'content-length': '100' };
 const SECRET = 'c0de-that-nobody-may-read';
 
-/** Before 2.8 it ends an answer of no known length as if it were whole, whatever we do: docs/operations.md warns of it. */
+/** Before 2.8 Caddy completes a response without a length that was cut off; docs/operations.md warns of it. */
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
 describe.each([
@@ -49,7 +47,7 @@ describe.each([
     await testApp[Symbol.asyncDispose]();
   });
 
-  /** A call of the session's that its test writes and reads as it goes. */
+  /** Begins a request of the session; the test writes its body. */
   const begin = (method: string, headers: Record<string, string | number> = {}) =>
     request(place.origin + API_PATH, {
       method,
@@ -57,11 +55,19 @@ describe.each([
       agent: false,
       headers: { cookie, 'x-requested-with': 'test', ...headers },
     });
-  const answerTo = async (req: ReturnType<typeof begin>) => {
+  const responseTo = async (req: ReturnType<typeof begin>) => {
     const [res] = (await once(req, 'response')) as [IncomingMessage];
     return res;
   };
-  /** Sends one request line and gives the whole answer. */
+  /** Sends a request without a body. */
+  const get = async (headers: Record<string, string | number> = {}) =>
+    responseTo(begin('GET', headers).end());
+  /** The status and the problem code of a response. */
+  const problemOf = async (response: IncomingMessage) => {
+    const { code } = JSON.parse(await text(response)) as { code: string };
+    return [response.statusCode, code];
+  };
+  /** Sends one request line and gives the whole response. */
   const sendTarget = async (target: string) => {
     const end = await openTls(place);
     const head = ['Host: localhost', `Cookie: ${cookie}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
@@ -70,7 +76,7 @@ describe.each([
     return end.text();
   };
 
-  test('a person signs in, looks at the workspaces and signs out, with cookies that TLS alone may carry', async () => {
+  test('a user signs in, opens the workspaces and signs out, with Secure cookies', async () => {
     const browser = new Browser(send);
     const consent = await passSignIn(browser, await browser.open(`${place.origin}/auth/login`));
     const callback = await browser.press(consent, 'Allow');
@@ -95,12 +101,12 @@ describe.each([
     }
   });
 
-  test('pages ask for https from now on, once', async () => {
+  test('pages send one Strict-Transport-Security header', async () => {
     const { headers } = await send(place.origin);
     expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d+$/);
   });
 
-  test('http leads to https, and says no more', async () => {
+  test('http redirects to https, without Strict-Transport-Security', async () => {
     const answer = await fetch(`http://localhost:${place.httpPort}/workspaces?page=2&limit=5`, {
       redirect: 'manual',
     });
@@ -111,13 +117,13 @@ describe.each([
     expect(answer.headers.get('strict-transport-security')).toBeNull();
   });
 
-  test.each(['GET', 'POST'])('http does not lead calls to https: %s', async (method) => {
-    const call = `http://localhost:${place.httpPort}${API_PATH}?limit=5`;
-    const answer = await fetch(call, { method, redirect: 'manual' });
+  test.each(['GET', 'POST'])('http does not redirect API requests: %s', async (method) => {
+    const url = `http://localhost:${place.httpPort}${API_PATH}?limit=5`;
+    const answer = await fetch(url, { method, redirect: 'manual' });
     expect([answer.status, answer.headers.get('location')]).toEqual([404, null]);
   });
 
-  test('what a browser claims of its address is not believed', async () => {
+  test('a client address in a request header is not believed', async () => {
     const path = '/claimed-address';
     const claims = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9' };
     await send(place.origin + path, { headers: claims });
@@ -129,11 +135,11 @@ describe.each([
   test.each([
     ['encoded slashes', `${API_PATH}/a%2Fb%252F`],
     ['parameters of segments', `${API_PATH}/a;b=c;d`],
-    ['all that a path may have', `${API_PATH}/%E2%82%ac/~_-.!$&'()*+,=:@`],
+    ['every character of a path', `${API_PATH}/%E2%82%ac/~_-.!$&'()*+,=:@`],
     ['an empty query', `${API_PATH}/?`],
-    ['a query that is none', `${API_PATH}?a=1;b=%zz&&c==//..%2F\\|{}"`],
-    ['the longest mark of a page', `${API_PATH}?next=${'n'.repeat(8192)}`],
-  ])('the service gets the target as it came: %s', async (_what, target) => {
+    ['a malformed query', `${API_PATH}?a=1;b=%zz&&c==//..%2F\\|{}"`],
+    ['the longest cursor', `${API_PATH}?next=${'n'.repeat(8192)}`],
+  ])('the service gets the target byte for byte: %s', async (_what, target) => {
     expect(await sendTarget(target)).toMatch(/\r\nVia: 1\.1 cloakroom\b/i);
     expect(testApp.calls.map(({ url }) => url)).toEqual([target]);
   });
@@ -144,12 +150,12 @@ describe.each([
     `${API_PATH}/a%2F..%2Fb`,
     `${API_PATH}/..;/b`,
     `${API_PATH}/../b`,
-  ])('it is Cloakroom that judges the target: %s', async (target) => {
+  ])('Cloakroom judges the target: %s', async (target) => {
     expect(await sendTarget(target)).toMatch(/^HTTP\/1\.1 40[04] [^]*\r\nx-request-id: /i);
     expect(testApp.calls).toEqual([]);
   });
 
-  test('an upload of the largest size goes to the service as it comes', async () => {
+  test('the largest upload streams to the service', async () => {
     const half = randomBytes(MOST_BYTES / 2);
     const [seen, digest] = [createDeferred<void>(), createDeferred<string>()];
     testApp.intercept = (req, res) => {
@@ -158,7 +164,7 @@ describe.each([
       req.on('data', (chunk: Buffer) => {
         hash.update(chunk);
         bytes += chunk.length;
-        // What a front may hold on the way, and no more.
+        // The reverse proxy may buffer up to 1 MiB.
         if (bytes > half.length - MIB) seen.resolve();
       });
       req.on('end', () => {
@@ -171,12 +177,12 @@ describe.each([
     upload.write(half);
     await seen.promise;
     upload.end(half);
-    const answer = await answerTo(upload);
+    const answer = await responseTo(upload);
     expect([answer.statusCode, await text(answer)]).toEqual([200, 'got it']);
     expect(await digest.promise).toBe(createHash('sha256').update(half).update(half).digest('hex'));
   });
 
-  test('HTTP/2 is spoken: a body of no stated length goes to the service as it comes', async () => {
+  test('an HTTP/2 request body without a length streams to the service', async () => {
     const [seen, whole] = [createDeferred<void>(), createDeferred<string>()];
     testApp.intercept = (req, res) => {
       req.once('data', () => seen.resolve());
@@ -191,7 +197,7 @@ describe.each([
       cookie,
       'x-requested-with': 'test',
     });
-    const start = 'x'.repeat(64 * 1024); // what has to be here before the service hears of it
+    const start = 'x'.repeat(64 * 1024); // Cloakroom waits for it before it takes a connection to the service
     call.write(start);
     await seen.promise;
     call.end(' and more');
@@ -199,42 +205,32 @@ describe.each([
     session.close();
   });
 
-  test('an upload that is too large is refused by Cloakroom, by its head', async () => {
+  test('an upload that is too large is refused before its body', async () => {
     const upload = begin('PUT', { 'content-length': MOST_BYTES + 1 }).on('error', () => {});
     upload.write('x');
-    const answer = await answerTo(upload);
-    expect([answer.statusCode, JSON.parse(await text(answer))]).toMatchObject([
-      413,
-      { code: 'body_too_large' },
-    ]);
+    expect(await problemOf(await responseTo(upload))).toEqual([413, 'body_too_large']);
     upload.destroy();
     expect(testApp.calls).toEqual([]);
   });
 
-  test('an upload without a session gets its 401, though it is not read', async () => {
+  test('an upload without a session gets its 401 before its body is read', async () => {
     const upload = begin('PUT', { cookie: '', 'content-length': 20 * MIB }).on('error', () => {});
     // The rest is not sent: writing to a connection that the proxy has closed can lose its response (RFC 9112, section 9.6).
     upload.write(Buffer.alloc(MIB));
-    const answer = await answerTo(upload);
-    expect([answer.statusCode, JSON.parse(await text(answer))]).toMatchObject([
-      401,
-      { code: 'sign_in_required' },
-    ]);
+    expect(await problemOf(await responseTo(upload))).toEqual([401, 'sign_in_required']);
     upload.destroy();
   });
 
-  test('an answer comes as the service sends it', async () => {
+  test('a response streams as the service sends it', async () => {
     const sent = createDeferred<{ write(text: string): void; end(): void }>();
     testApp.intercept = (_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n');
       sent.resolve(res);
       return true;
     };
-    const call = begin('GET');
-    call.end();
+    const response = await get();
     const service = await sent.promise;
-    const answer = await answerTo(call);
-    const parts = answer.setEncoding('utf8')[Symbol.asyncIterator]() as AsyncIterator<string>;
+    const parts = response.setEncoding('utf8')[Symbol.asyncIterator]() as AsyncIterator<string>;
     for (const next of ['two', 'three', '']) {
       expect((await parts.next()).value).toMatch(/^data: \w+\n\n$/);
       if (next === '') service.end();
@@ -243,40 +239,38 @@ describe.each([
     expect((await parts.next()).done).toBe(true);
   });
 
-  test.each(name === 'Caddy' && isOldCaddy() ? [OF_KNOWN_LENGTH] : [OF_KNOWN_LENGTH, {}])(
-    'a short answer never looks whole (%j)',
+  test.each(name === 'Caddy' && isOldCaddy() ? [WITH_LENGTH] : [WITH_LENGTH, {}])(
+    'a response that is cut off never looks complete (%j)',
     async (headers) => {
-      const begun = createDeferred<IncomingMessage['socket']>();
+      const started = createDeferred<IncomingMessage['socket']>();
       testApp.intercept = (req, res) => {
         res.writeHead(200, headers).write('not all of');
-        begun.resolve(req.socket);
+        started.resolve(req.socket);
         return true;
       };
-      const call = begin('GET');
-      call.end();
-      const answer = await answerTo(call);
-      await once(answer, 'readable');
-      (await begun.promise).destroy();
-      await expect(text(answer)).rejects.toThrow('aborted');
+      const response = await get();
+      await once(response, 'readable');
+      (await started.promise).destroy();
+      await expect(text(response)).rejects.toThrow('aborted');
     },
   );
 
-  test('a call that its browser gives up is given up at the service', async () => {
-    const [came, left] = [createDeferred<void>(), createDeferred<void>()];
+  test('a request that its browser cancels is cancelled at the service', async () => {
+    const [arrived, cancelled] = [createDeferred<void>(), createDeferred<void>()];
     testApp.intercept = (_req, res) => {
-      res.once('close', () => left.resolve());
-      came.resolve();
+      res.once('close', () => cancelled.resolve());
+      arrived.resolve();
       return true;
     };
-    const call = begin('GET').on('error', () => {});
-    call.end();
-    await came.promise;
-    call.destroy();
-    await expect(left.promise).resolves.toBeUndefined();
+    const req = begin('GET').on('error', () => {});
+    req.end();
+    await arrived.promise;
+    req.destroy();
+    await expect(cancelled.promise).resolves.toBeUndefined();
   });
 
-  test('answers are the service’s, byte for byte, and none steers the front', async () => {
-    const body = 'a page that nobody packs. '.repeat(200);
+  test('a response reaches the browser byte for byte, and no header of it controls the reverse proxy', async () => {
+    const body = 'a page that is not compressed. '.repeat(200);
     const given = {
       'content-type': 'text/html',
       'content-length': String(body.length),
@@ -284,40 +278,28 @@ describe.each([
     };
     const steering = { 'x-accel-redirect': '/healthz', 'x-accel-limit-rate': '1', server: 'theirs' };
     testApp.intercept = (_req, res) => Boolean(res.writeHead(200, { ...given, ...steering }).end(body));
-    const call = begin('GET', { 'accept-encoding': 'gzip' });
-    call.end();
-    const answer = await answerTo(call);
-    expect(answer.headers).toMatchObject(given);
-    expect(await text(answer)).toBe(body);
+    const response = await get({ 'accept-encoding': 'gzip' });
+    expect(response.headers).toMatchObject(given);
+    expect(await text(response)).toBe(body);
   });
 
-  test('no encoding is asked for that the browser did not ask for', async () => {
-    const call = begin('GET');
-    call.end();
-    await text(await answerTo(call));
+  test('the reverse proxy adds no Accept-Encoding', async () => {
+    await text(await get());
     expect(testApp.calls.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined]);
   });
 
-  test('heads have Cloakroom’s bounds', async () => {
+  test('a head of 101 fields reaches Cloakroom, which refuses it', async () => {
     const headers = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`x-${at}`, 'y']));
-    const call = begin('GET', headers);
-    call.end();
-    const answer = await answerTo(call);
-    expect([answer.statusCode, JSON.parse(await text(answer))]).toMatchObject([
-      431,
-      { code: 'too_many_headers' },
-    ]);
+    expect(await problemOf(await get(headers))).toEqual([431, 'too_many_headers']);
   });
 
-  test('who asks for an upgrade gets a plain answer', async () => {
+  test('a request for an upgrade gets a plain response', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('plain'));
-    const call = begin('GET', { connection: 'upgrade', upgrade: 'websocket' });
-    call.end();
-    const answer = await answerTo(call);
-    expect([answer.statusCode, await text(answer)]).toEqual([200, 'plain']);
+    const response = await get({ connection: 'upgrade', upgrade: 'websocket' });
+    expect([response.statusCode, await text(response)]).toEqual([200, 'plain']);
   });
 
-  test(`${name} logs no query, not even of what goes wrong`, async () => {
+  test(`${name} logs no query, not even of a failed request`, async () => {
     const place2 = await createPlace();
     await using lonely = await startFront(place2, ['127.0.0.1:9']);
     const referer = `${place2.origin}/auth/callback?code=${SECRET}`;
