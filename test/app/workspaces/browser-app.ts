@@ -1,16 +1,14 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
-import express from 'express';
-import type { ErrorRequestHandler } from 'express';
+import express, { type ErrorRequestHandler } from 'express';
+import request from 'supertest';
 import { signInAgain } from '../../../src/oauth/require-session.ts';
 import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
 import { createErrorPages } from '../../../src/http/error-pages.ts';
 import { createLog, type Logger } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import { createRedis } from '../../../src/redis/client.ts';
-import type { RedisClient } from '../../../src/redis/client.ts';
+import { createRedis, type RedisClient } from '../../../src/redis/client.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { createAccessLog } from '../../../src/http/access-log.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
@@ -19,6 +17,7 @@ import { createEncryption } from '../../../src/session/encryption.ts';
 import { createWorkspacesRouter } from '../../../src/workspaces/routes.ts';
 import { createWorkspaces } from '../../../src/workspaces/workspaces.ts';
 import { render } from '../../support/render.ts';
+import { startSmallService, type Interception } from './small-service.ts';
 
 export const IDLE_SECONDS = 600;
 
@@ -27,18 +26,18 @@ export interface BrowserAppOptions {
   readonly redis: RedisClient;
   readonly tokens?: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   readonly timeoutSeconds?: number;
-  /** Most connections to the service: says how many pages a session may have under way. */
+  /** Most connections to the service, which decide the number of pages in flight. */
   readonly connections?: number;
   readonly now?: () => number;
   readonly log?: Logger;
-  /** Whether the session has ended meanwhile. */
+  /** Whether the session has ended by now. */
   readonly hasEnded?: () => boolean;
-  /** Hears of every failure that the workspace browser passes on. */
+  /** Receives every failure that the workspace browser passes on. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** The workspace browser alone, over the parts it has in the whole app. Whoever asks says which session they have. */
-export interface BrowserApp extends AsyncDisposable {
+/** The workspace browser alone. A request names its session in `X-Test-Session`. */
+interface BrowserApp extends AsyncDisposable {
   readonly server: Server;
   readonly redis: RedisClient;
 }
@@ -46,7 +45,7 @@ export interface BrowserApp extends AsyncDisposable {
 const silent = createLog('silent');
 const encryption = createEncryption({ current: [Buffer.alloc(32, 7)] });
 
-export async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> {
+async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> {
   const { redis, now = Date.now, timeoutSeconds = 10 } = options;
   const tokens = options.tokens ?? {
     accessToken: async () => 'access-token',
@@ -60,7 +59,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   const lists = createWorkspaces({
     service,
     tokens,
-    sessions: { read: (id) => Promise.resolve(options.hasEnded?.() === true ? null : toTicket(id)) },
+    sessions: { read: (id) => Promise.resolve(options.hasEnded?.() === true ? null : toSession(id)) },
     redis,
     encryption,
     prefix: 'test:',
@@ -84,7 +83,7 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
       signedIn: [(_req, _res, next) => next()],
       render,
       kinds: ['rooms', 'murals'],
-      currentSession: (req) => toTicket(req.get('x-test-session') ?? 'session-a'),
+      currentSession: (req) => toSession(req.get('x-test-session') ?? 'session-a'),
       pageSize: 25,
     }),
   );
@@ -108,12 +107,12 @@ export async function startBrowserApp(options: BrowserAppOptions): Promise<Brows
   };
 }
 
-function toTicket(id: string): Session {
+function toSession(id: string): Session {
   const grant = { accessToken: 'unused', expiresAt: 0, lifetimeMs: 0, scopes: [] };
   return { id, encrypted: '', record: { grant, createdAt: 0 } };
 }
 
-/** A Redis of one's own, and a connection to it. */
+/** A private Redis and a connection to it. */
 export interface OwnRedis extends AsyncDisposable {
   readonly redis: RedisClient;
 }
@@ -131,13 +130,11 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   };
 }
 
-type StartApp = (
-  service: { readonly origin: string },
-  options?: Partial<BrowserAppOptions>,
-) => Promise<BrowserApp>;
-
-/** For all tests of a file: starts the browser before a service, over a Redis that is empty before each test. */
-export function withEmptyRedis(): StartApp {
+/**
+ * Shared by the tests of a file: an empty Redis for each. The returned function starts a small service and the workspace browser in
+ * front of it.
+ */
+export function withEmptyRedis() {
   let own: OwnRedis;
   beforeAll(async () => {
     own = await startOwnRedis();
@@ -146,8 +143,34 @@ export function withEmptyRedis(): StartApp {
     await own.redis.flushall();
   });
   afterAll(async () => own[Symbol.asyncDispose]());
-  return async (service, options = {}) =>
-    startBrowserApp({ serviceOrigin: service.origin, redis: own.redis, ...options });
+  return async (
+    items: readonly unknown[],
+    intercept?: Interception,
+    options: Partial<BrowserAppOptions> = {},
+  ) => startWithService(own.redis, items, intercept, options);
+}
+
+/** A small service, and the workspace browser in front of it. */
+export async function startWithService(
+  redis: RedisClient,
+  items: readonly unknown[],
+  intercept?: Interception,
+  options: Partial<BrowserAppOptions> = {},
+) {
+  const service = await startSmallService(items, intercept);
+  const app = await startBrowserApp({ serviceOrigin: service.origin, redis, ...options });
+  return {
+    ...app,
+    service,
+    /** Requests a page, as a session of its own where a test says so, and expects a status. */
+    async get(path: string, status: number, session = 'session-a') {
+      return request(app.server).get(path).set('x-test-session', session).expect(status);
+    },
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** The names of the workspaces on a page, in order. */

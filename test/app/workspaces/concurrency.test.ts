@@ -1,82 +1,102 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import express from 'express';
-import type { ErrorRequestHandler } from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import request from 'supertest';
 import type { Session } from '../../../src/session/record.ts';
-import { limitPages } from '../../../src/workspaces/concurrency.ts';
+import { createConcurrencyLimiter, limitPages } from '../../../src/workspaces/concurrency.ts';
 import { eventually } from '../../support/eventually.ts';
 import { json } from '../../support/raw-service.ts';
 import { withEmptyRedis } from './browser-app.ts';
-import type { BrowserApp } from './browser-app.ts';
-import { startSmallService } from './small-service.ts';
 
 const start = withEmptyRedis();
 
-/** Of so many connections a session’s pages may have an eighth. */
+/** The pages of one session may take an eighth of these connections. */
 const CONNECTIONS = 24;
-const MOST_PAGES = 3;
+const MAX_PAGES = 3;
 
-const SESSION: Session = {
-  id: 'a-session',
-  encrypted: '',
-  record: { grant: { accessToken: '', expiresAt: 0, lifetimeMs: 0, scopes: [] }, createdAt: 0 },
-};
+test('a session has as many requests in flight as allowed, and again as many once they have ended', () => {
+  const begin = createConcurrencyLimiter({ perSession: 2 });
+  const [first, second] = [begin('a'), begin('a')];
+  expect(begin('a')).toBeNull();
+  expect(begin('b')).not.toBeNull();
+  first?.();
+  expect(begin('a')).not.toBeNull();
+  expect(begin('a')).toBeNull();
+  second?.();
+  expect(begin('a')).not.toBeNull();
+});
 
-const ask = (app: BrowserApp, session = 'session-a') =>
-  request(app.server).get('/workspaces').set('x-test-session', session);
-
-test('One page too many of a session at once is a 429, until one of the others is there or has failed', async () => {
-  const waiting: Socket[] = [];
-  await using service = await startSmallService([], (_call, socket) => {
-    waiting.push(socket);
-    return null;
+test('a session gets half of what the others leave, but at least two', () => {
+  const begin = createConcurrencyLimiter({ perSession: 5, total: 12 });
+  const taken = ['a', 'b', 'c', 'd', 'e'].map((session) => {
+    const begun = Array.from({ length: 12 }, () => begin(session)).filter((end) => end !== null);
+    return { count: begun.length, end: begun[0] };
   });
-  await using app = await start(service, { connections: CONNECTIONS });
-  const pages = Array.from({ length: MOST_PAGES }, async () => ask(app));
-  const statuses = Promise.all(pages).then((answers) => answers.map(({ status }) => status));
-  await eventually(async () => waiting.length === MOST_PAGES);
-  const refused = await ask(app).expect(429).expect('retry-after', '2');
-  expect(refused.text).toContain('Too many pages at once');
-  const others = ask(app, 'session-b').then(({ status }) => status);
-  await eventually(async () => waiting.length === MOST_PAGES + 1);
+  expect(taken.map(({ count }) => count)).toEqual([5, 3, 2, 2, 2]);
+  for (const { end } of taken) end?.();
+  expect(begin('a')).toBeNull();
+  expect(begin('e')).not.toBeNull();
+});
 
-  for (const [at, socket] of waiting.splice(0).entries())
+/** The workspace browser in front of a service that responds when a test says so. */
+async function startHeld() {
+  const held: Socket[] = [];
+  const app = await start(
+    [],
+    (_request, socket) => {
+      held.push(socket);
+      return null;
+    },
+    { connections: CONNECTIONS },
+  );
+  const open = async (session = 'a') =>
+    (await request(app.server).get('/workspaces').set('x-test-session', session)).status;
+  return { ...app, held, open };
+}
+
+test('one page too many of a session is a 429, until another one is sent or has failed', async () => {
+  await using app = await startHeld();
+  const { held, open } = app;
+  const pages = Promise.all(Array.from({ length: MAX_PAGES }, async () => open()));
+  await eventually(async () => held.length === MAX_PAGES);
+  const refused = await app.get('/workspaces', 429, 'a');
+  expect(refused.headers['retry-after']).toBe('2');
+  expect(refused.text).toContain('Too many pages at once');
+  const other = open('b');
+  await eventually(async () => held.length === MAX_PAGES + 1);
+
+  for (const [at, socket] of held.splice(0).entries())
     socket.write(json(at === 0 ? 500 : 200, { value: [] }));
-  expect(new Set(await statuses)).toEqual(new Set([200, 502]));
-  expect(await others).toBe(200);
-  const again = ask(app).then(({ status }) => status);
-  await eventually(async () => waiting.length === 1);
-  for (const socket of waiting) socket.write(json(200, { value: [] }));
+  expect(new Set(await pages)).toEqual(new Set([200, 502]));
+  expect(await other).toBe(200);
+  const again = open();
+  await eventually(async () => held.length === 1);
+  for (const socket of held) socket.write(json(200, { value: [] }));
   expect(await again).toBe(200);
 });
 
-test('Where a few sessions have all the pages they get, another one has two at once', async () => {
-  const waiting: Socket[] = [];
-  await using service = await startSmallService([], (_call, socket) => {
-    waiting.push(socket);
-    return null;
-  });
-  await using app = await start(service, { connections: CONNECTIONS });
+test('while a few sessions have all their pages in flight, another one may load two', async () => {
+  await using app = await startHeld();
+  const { held, open } = app;
   const pages: Promise<number>[] = [];
   for (const session of ['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c', 'd', 'd']) {
-    pages.push(ask(app, session).then(({ status }) => status));
-    await eventually(async () => waiting.length === pages.length); // what each may have goes by what others have
+    pages.push(open(session));
+    await eventually(async () => held.length === pages.length); // each quota depends on the other sessions
   }
-  await ask(app, 'd').expect(429);
-  for (const socket of waiting) socket.write(json(200, { value: [] }));
+  expect(await open('d')).toBe(429);
+  for (const socket of held) socket.write(json(200, { value: [] }));
   expect(new Set(await Promise.all(pages))).toEqual(new Set([200]));
 });
 
-test('A page that nobody reads counts until its reader has gone: it stays in memory for as long', async () => {
+test('a page that its client does not read counts until the client disconnects', async () => {
+  const session = { id: 'a-session' } as Session;
   const app = express();
   app.get(
     '/',
-    limitPages({ perSession: MOST_PAGES }, () => SESSION),
+    limitPages({ perSession: MAX_PAGES }, () => session),
     (_req, res) => {
-      res.send('x'.repeat(20_000_000)); // more than the system takes for who doesn’t read
+      res.send('x'.repeat(20_000_000)); // more than socket buffers hold
     },
   );
   app.use(((_error, _req, res, _next) => res.sendStatus(429)) satisfies ErrorRequestHandler);
@@ -89,7 +109,7 @@ test('A page that nobody reads counts until its reader has gone: it stays in mem
     await once(socket, 'readable');
     return socket;
   };
-  const unread = await Promise.all(Array.from({ length: MOST_PAGES }, leaveUnread));
+  const unread = await Promise.all(Array.from({ length: MAX_PAGES }, leaveUnread));
   await request(server).get('/').expect(429);
   for (const socket of unread) socket.destroy();
   await eventually(async () => (await request(server).get('/')).status === 200);

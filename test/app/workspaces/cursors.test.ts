@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import request from 'supertest';
 import { createLog } from '../../../src/observability/logger.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import { createCursors } from '../../../src/workspaces/cursors.ts';
 import { json } from '../../support/raw-service.ts';
-import { IDLE_SECONDS, startBrowserApp, startOwnRedis } from './browser-app.ts';
-import type { OwnRedis } from './browser-app.ts';
-import { startSmallService, workspaces } from './small-service.ts';
+import { IDLE_SECONDS, startOwnRedis, startWithService, type OwnRedis } from './browser-app.ts';
+import { workspaces } from './small-service.ts';
 
 let own: OwnRedis;
 let redis: RedisClient;
@@ -20,9 +18,8 @@ beforeEach(async () => {
 afterEach(async () => own[Symbol.asyncDispose]());
 
 test('the cursors of a list have one key, its name another, and both expire with the session', async () => {
-  await using service = await startSmallService(workspaces(137));
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
-  await request(app.server).get('/workspaces?page=4').expect(200);
+  await using app = await startWithService(redis, workspaces(137));
+  await app.get('/workspaces?page=4', 200);
   const keys = (await redis.keys('*')).toSorted();
   expect(keys).toEqual([
     expect.stringMatching(/^test:cursor-lists:\{test:session:[\w-]{43}\}$/),
@@ -36,112 +33,103 @@ test('the cursors of a list have one key, its name another, and both expire with
 });
 
 test('neither a cursor nor the session id is readable in Redis', async () => {
-  await using service = await startSmallService(workspaces(137));
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
-  await request(app.server).get('/workspaces?page=2').set('x-test-session', 'the-session-id').expect(200);
+  await using app = await startWithService(redis, workspaces(137));
+  await app.get('/workspaces?page=2', 200, 'the-session-id');
   const [key = ''] = await redis.keys('test:cursors:*');
   const all = JSON.stringify([key, await redis.get(key)]);
-  expect(service.given).toHaveLength(2);
-  for (const secret of [...service.given, 'the-session-id']) {
+  expect(app.service.cursors).toHaveLength(2);
+  for (const secret of [...app.service.cursors, 'the-session-id']) {
     expect(all).not.toContain(secret);
     expect(all).not.toContain(Buffer.from(secret).toString('base64url'));
   }
 });
 
 test('cursors that were moved to another list are not used', async () => {
-  await using service = await startSmallService(workspaces(137));
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
-  await request(app.server).get('/workspaces?page=3').expect(200);
+  await using app = await startWithService(redis, workspaces(137));
+  await app.get('/workspaces?page=3', 200);
   const [moved = ''] = await redis.keys('test:cursors:*');
-  await request(app.server).get('/workspaces?page=3&limit=50').expect(200);
+  await app.get('/workspaces?page=3&limit=50', 200);
   const other = (await redis.keys('test:cursors:*')).find((key) => key !== moved) ?? '';
   await redis.copy(other, moved, 'REPLACE');
-  service.calls.length = 0;
-  const page = await request(app.server).get('/workspaces?page=2').expect(200);
+  app.service.requests.length = 0;
+  const page = await app.get('/workspaces?page=2', 200);
   expect(page.text).toContain('Items 26–50');
-  expect(service.calls).toHaveLength(2); // from the first page on
+  expect(app.service.requests).toHaveLength(2); // from the first page on
 });
 
 test('a list of one page needs no cursors', async () => {
-  await using service = await startSmallService(workspaces(3));
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  await using app = await startWithService(redis, workspaces(3));
   redis.disconnect();
-  const page = await request(app.server).get('/workspaces');
-  expect(page.status).toBe(200);
+  expect((await app.get('/workspaces', 200)).text).toContain('Items 1–3');
 });
 
 test('with Redis full, every page is still shown', async () => {
   await redis.config('SET', 'maxmemory-policy', 'noeviction');
   await redis.config('SET', 'maxmemory', '1');
-  await using service = await startSmallService(workspaces(137));
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  await using app = await startWithService(redis, workspaces(137));
   for (const [page, range] of [
     ['1', '1–25'],
     ['2', '26–50'],
     ['3', '51–75'],
   ]) {
-    const answer = await request(app.server).get(`/workspaces?page=${page}`).expect(200);
-    expect(answer.text).toContain(`Items ${range}`);
+    const response = await app.get(`/workspaces?page=${page}`, 200);
+    expect(response.text).toContain(`Items ${range}`);
   }
   expect(await redis.dbsize()).toBe(0);
 });
 
 test('with Redis away, a later page is a 503 that keeps the session', async () => {
-  await using service = await startSmallService(workspaces(137));
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
+  await using app = await startWithService(redis, workspaces(137));
   redis.disconnect();
   const address = '/workspaces?page=2';
-  const page = await request(app.server).get(address).expect(503).expect('retry-after', '2');
+  const page = await app.get(address, 503);
+  expect(page.headers['retry-after']).toBe('2');
   expect(page.text).toContain('no one is signed out');
   expect(page.text).toContain(`<a class="button button--primary" href="${address}">Try again</a>`);
   expect(page.headers['set-cookie']).toBeUndefined();
 });
 
 test('a page is shown even where Redis goes away before its cursors are stored', async () => {
-  await using service = await startSmallService(workspaces(137), (_call, _socket, nth) => {
-    if (nth === 2) redis.disconnect();
-    return false;
-  });
-  const warnings = collectWarnings();
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis, log: warnings.log });
-  const page = await request(app.server).get('/workspaces?page=2').expect(200);
+  const lines: string[] = [];
+  const log = createLog('warn', { write: (line: string) => void lines.push(line) });
+  await using app = await startWithService(
+    redis,
+    workspaces(137),
+    (_request, _socket, nth) => {
+      if (nth === 2) redis.disconnect();
+      return false;
+    },
+    { log },
+  );
+  const page = await app.get('/workspaces?page=2', 200);
   expect(page.text).toContain('Items 26–50');
-  expect(warnings.lines).toEqual([expect.stringContaining('page cursors not stored')]);
+  expect(lines).toEqual([expect.stringContaining('page cursors not stored')]);
 });
 
 test('an error of the service stays the same where Redis goes away meanwhile', async () => {
-  await using service = await startSmallService(workspaces(137), (_call, _socket, nth) => {
+  await using app = await startWithService(redis, workspaces(137), (_request, _socket, nth) => {
     if (nth < 2) return false;
     redis.disconnect();
     return json(403, {});
   });
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
-  const page = await request(app.server).get('/workspaces?page=2').expect(403);
+  const page = await app.get('/workspaces?page=2', 403);
   expect(page.text).toContain('Cloakroom has no access to this list');
 });
 
-function collectWarnings() {
-  const lines: string[] = [];
-  const write = (line: string) => void lines.push(line);
-  return { lines, log: createLog('warn', { write }) };
-}
-
 test('of endless cursors, a list keeps those nearest to its last page that fit into 128 KiB', async () => {
-  const long = (nth: number) => `${nth}`.padStart(8_000, '0');
-  await using service = await startSmallService([], ({ next }) => {
+  await using app = await startWithService(redis, [], ({ next }) => {
     const nth = Number(next ?? 0) + 1;
-    return json(200, { value: [{ name: `Workspace ${nth}` }], next: long(nth) });
+    return json(200, { value: [{ name: `Workspace ${nth}` }], next: `${nth}`.padStart(8_000, '0') });
   });
-  await using app = await startBrowserApp({ serviceOrigin: service.origin, redis });
-  await request(app.server).get('/workspaces?page=30').expect(200);
+  await app.get('/workspaces?page=30', 200);
   const [key = ''] = await redis.keys('test:cursors:*');
   expect(await redis.strlen(key)).toBeLessThan(MAX_BYTES);
-  service.calls.length = 0;
+  app.service.requests.length = 0;
   for (const nth of [31, 21]) {
-    const page = await request(app.server).get(`/workspaces?page=${nth}`).expect(200);
+    const page = await app.get(`/workspaces?page=${nth}`, 200);
     expect(page.text).toContain(`Workspace ${nth}<`);
   }
-  expect(service.calls).toHaveLength(2);
+  expect(app.service.requests).toHaveLength(2);
 });
 
 const MAX_BYTES = 131_072 + 200;

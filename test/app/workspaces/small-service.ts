@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { json, startRawService } from '../../support/raw-service.ts';
 import type { RawService } from '../../support/raw-service.ts';
 
-interface ServiceCall {
+interface ServiceRequest {
   readonly limit: string | null;
   readonly next: string | null;
   readonly target: string;
@@ -11,28 +11,32 @@ interface ServiceCall {
 }
 
 /** Responds in the service's place: with these bytes, or over the socket where it gives null; false leaves it to the list. */
-export type Interception = (call: ServiceCall, socket: Socket, nth: number) => string | Buffer | null | false;
+export type Interception = (
+  request: ServiceRequest,
+  socket: Socket,
+  nth: number,
+) => string | Buffer | null | false;
 
 /** A service with one list that follows section 4.5 of the service interface to the letter. */
 export interface SmallService extends AsyncDisposable, Pick<RawService, 'origin'> {
-  readonly calls: ServiceCall[];
-  /** The tokens given out so far. */
-  readonly given: string[];
-  /** Forgets the tokens given out so far: each is answered 400 from now on. */
-  expireTokens(): void;
+  readonly requests: ServiceRequest[];
+  /** Given out so far. */
+  readonly cursors: string[];
+  /** Refuses all cursors given out so far with a 400. */
+  expireCursors(): void;
 }
 
 export async function startSmallService(
   items: readonly unknown[],
   intercept: Interception = () => false,
 ): Promise<SmallService> {
-  const calls: ServiceCall[] = [];
-  const given: string[] = [];
+  const requests: ServiceRequest[] = [];
+  const cursors: string[] = [];
   const offsets = new Map<string, { readonly limit: string; readonly offset: number }>();
 
-  const respond = (call: ServiceCall) => {
-    const limit = call.limit ?? '';
-    const from = call.next === null ? { limit, offset: 0 } : offsets.get(call.next);
+  const respond = (request: ServiceRequest) => {
+    const limit = request.limit ?? '';
+    const from = request.next === null ? { limit, offset: 0 } : offsets.get(request.next);
     if (from === undefined || from.limit !== limit) {
       return json(400, { code: 'PAGINATION_INVALID', message: 'No such page' });
     }
@@ -45,10 +49,10 @@ export async function startSmallService(
 
   /** Full of what an address must encode. */
   const give = (page: { limit: string; offset: number }) => {
-    const token = `#${given.length}+a/b= c&d%25é?${page.offset}`;
-    offsets.set(token, page);
-    given.push(token);
-    return token;
+    const cursor = `#${cursors.length}+a/b= c&d%25é?${page.offset}`;
+    offsets.set(cursor, page);
+    cursors.push(cursor);
+    return cursor;
   };
 
   const service = await startRawService();
@@ -57,16 +61,16 @@ export async function startSmallService(
     // As strict servers do: a plus sign is a plus sign.
     const query = new URLSearchParams(new URL(target, service.origin).search.replaceAll('+', '%2B'));
     const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
-    const call = { limit: query.get('limit'), next: query.get('next'), target, headers };
-    calls.push(call);
-    const response = intercept(call, socket, calls.length);
-    return response === false ? respond(call) : response;
+    const request = { limit: query.get('limit'), next: query.get('next'), target, headers };
+    requests.push(request);
+    const response = intercept(request, socket, requests.length);
+    return response === false ? respond(request) : response;
   };
   return {
     origin: service.origin,
-    calls,
-    given,
-    expireTokens: () => offsets.clear(),
+    requests,
+    cursors,
+    expireCursors: () => offsets.clear(),
     [Symbol.asyncDispose]: async () => service[Symbol.asyncDispose](),
   };
 }

@@ -11,33 +11,33 @@ import { exchangeBytes } from '../../../support/raw.ts';
 import { startSmallService } from '../small-service.ts';
 import type { Interception, SmallService } from '../small-service.ts';
 
-/** An answer as it came over the wire. */
-interface ExportAnswer {
+/** A response as received. */
+interface ExportResponse {
   readonly status: number;
   readonly head: RawMessage;
-  /** Null where the answer was cut off: its last chunk never came. */
+  /** Null where the last chunk is missing: the response was cut off. */
   readonly body: string | null;
 }
 
-/** The whole of Cloakroom before a small service, and a session of its own for each test that asks for one. */
+/** Cloakroom in front of a small service, and a session for each test. */
 export interface ExportApp extends AsyncDisposable {
   readonly testApp: TestApp;
   readonly service: SmallService;
-  /** What the service lists; a test may change it at any time. */
+  /** The list of the service. A test may change it at any time. */
   readonly items: unknown[];
-  /** Answers a call of a list in the service's place. */
+  /** Responds in the service's place. */
   intercept: Interception;
-  /** Spends a pause that the service asks for: at once, as the clock goes, where a test says nothing else. */
+  /** Passes the pauses of an export: by default, it only moves the clock. */
   wait: Wait;
-  /** The pauses that were spent, in ms. */
+  /** The pauses so far, in ms. */
   readonly pauses: number[];
-  /** How many calls of the token endpoint there were; each gives out `token-1`, `token-2` and so on. */
-  renewals(): number;
-  /** Everything as at the start, but for the clock; gives the `Cookie` header of a new session. */
+  /** Number of token requests. They give out `token-1`, `token-2` and so on. */
+  refreshes(): number;
+  /** Resets everything but the clock. Returns the `Cookie` header of a new session. */
   begin(items: readonly unknown[]): Promise<string>;
-  /** The whole answer, whether or not it comes to its end. */
-  get(path: string, cookie: string, fields?: readonly string[]): Promise<ExportAnswer>;
-  /** Asks, and leaves the reading to the test. */
+  /** Reads a response to its end, whether or not it is complete. */
+  get(path: string, cookie: string, fields?: readonly string[]): Promise<ExportResponse>;
+  /** Sends a request. The test reads the response. */
   open(path: string, cookie: string): Promise<RawEnd>;
 }
 
@@ -45,14 +45,14 @@ export interface ExportApp extends AsyncDisposable {
 export async function startExportApp(env: Readonly<Record<string, string>> = {}): Promise<ExportApp> {
   const items: unknown[] = [];
   const pauses: number[] = [];
-  let renewals = 0;
+  let refreshes = 0;
   const passTime: Wait = async (ms) => testApp.advance(ms);
   const own = { intercept: (() => false) as Interception, wait: passTime };
-  const service = await startSmallService(items, (call, socket, nth) => {
-    const response = own.intercept(call, socket, nth);
-    if (response !== false || call.target !== TOKEN_PATH) return response;
-    renewals += 1;
-    return json(200, { access_token: `token-${renewals}`, expires_in: 900 });
+  const service = await startSmallService(items, (request, socket, nth) => {
+    const response = own.intercept(request, socket, nth);
+    if (response !== false || request.target !== TOKEN_PATH) return response;
+    refreshes += 1;
+    return json(200, { access_token: `token-${refreshes}`, expires_in: 900 });
   });
   const testApp = await startTestApp({ SERVICE_URL: service.origin, ...env }, async (ms, signal) => {
     pauses.push(ms);
@@ -66,14 +66,14 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
     service,
     items,
     pauses,
-    renewals: () => renewals,
+    refreshes: () => refreshes,
     async begin(listed: readonly unknown[]) {
       own.intercept = () => false;
       own.wait = passTime;
       pauses.length = 0;
-      renewals = 0;
-      service.calls.length = 0;
-      service.given.length = 0;
+      refreshes = 0;
+      service.requests.length = 0;
+      service.cursors.length = 0;
       testApp.logged.length = 0;
       items.splice(0, items.length, ...listed);
       return (await testApp.enter()).cookie;
@@ -84,7 +84,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
         request(path, cookie, ['Connection: close', ...fields]),
       );
       const head = readMessage(bytes);
-      if (head === null) throw new Error('the connection was closed without an answer');
+      if (head === null) throw new Error('the connection was closed without a response');
       const chunked = valuesOf(head, 'transfer-encoding').length > 0;
       const body = chunked ? dechunk(head.rest) : head.rest;
       return { status: Number(head.start.split(' ')[1]), head, body: body?.toString('utf8') ?? null };
@@ -101,8 +101,8 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
   });
 }
 
-/** A field of an answer's head. */
-export function fieldOf({ head }: ExportAnswer, name: string): string | undefined {
+/** A field of a response's head. */
+export function fieldOf({ head }: ExportResponse, name: string): string | undefined {
   return valuesOf(head, name)[0];
 }
 

@@ -1,89 +1,387 @@
 import { once } from 'node:events';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../../../support/eventually.ts';
-import { readMessage, dechunk } from '../../../support/raw-message.ts';
-import { json } from '../../../support/raw-service.ts';
+import { json, response } from '../../../support/raw-service.ts';
+import { dechunk, readMessage } from '../../../support/raw-message.ts';
+import { exchangeBytes } from '../../../support/raw.ts';
 import { turns } from '../../../support/turns.ts';
-import { workspaces } from '../small-service.ts';
-import { startExportApp, toLines } from './export-app.ts';
-import type { ExportApp } from './export-app.ts';
+import { workspaces, type Interception } from '../small-service.ts';
+import { startExportApp, toLines, type ExportApp } from './export-app.ts';
 
-let bench: ExportApp;
-beforeEach(async () => {
-  bench = await startExportApp();
+// Failures after the first page, when the head of the response is sent.
+
+let exporter: ExportApp;
+beforeAll(async () => {
+  exporter = await startExportApp();
 });
-afterEach(async () => {
-  await bench[Symbol.asyncDispose]();
+afterAll(async () => {
+  await exporter[Symbol.asyncDispose]();
 });
 
-test('A reader who pauses holds the export back: pages are asked for as they are read', async () => {
-  // Two MB a page, 200 pages: many times what both ends of a connection keep.
+const ITEMS = workspaces(537);
+const waitInReality: ExportApp['wait'] = async (ms, signal) => delay(ms, undefined, { signal });
+
+/** Responds to the n-th request of a list, counted from 1. */
+function onRequest(nth: number, respond: Interception): Interception {
+  let requests = 0;
+  return (request, socket) => {
+    if (request.target.includes('/oauth2/')) return false;
+    requests += 1;
+    return requests === nth && respond(request, socket, nth);
+  };
+}
+
+interface CutLine {
+  readonly level: string;
+  readonly code: string;
+  readonly requestId: string;
+  readonly err: { readonly cause?: { readonly message: string } };
+}
+
+/** The log lines of exports that were cut off. */
+function cuts(): CutLine[] {
+  const lines = exporter.testApp.logged.filter((line) => line.includes('"export cut off"'));
+  return lines.map((line) => JSON.parse(line) as CutLine);
+}
+
+async function expectCutOff(cookie: string, code: string, why = ''): Promise<void> {
+  const { status, head, body } = await exporter.get('/workspaces.ndjson', cookie);
+  expect(status).toBe(200);
+  expect(body).toBeNull();
+  const [cut, ...more] = cuts();
+  expect(more).toEqual([]);
+  expect(cut).toMatchObject({ level: 'warn', code });
+  expect(head.fields).toContainEqual(['x-request-id', cut?.requestId]);
+  expect(cut?.err.cause?.message ?? '').toMatch(why);
+}
+
+async function expectWhole(cookie: string, items: readonly unknown[] = ITEMS): Promise<void> {
+  expect((await exporter.get('/workspaces.ndjson', cookie)).body).toBe(toLines(items));
+  expect(cuts()).toEqual([]);
+}
+
+describe('an export continues', () => {
+  test('after a pause that the service asks for', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.intercept = onRequest(3, () => response(429, '', 'Retry-After: 20'));
+    await expectWhole(cookie);
+    expect(exporter.pauses).toEqual([20_000]);
+    expect(exporter.service.requests).toHaveLength(7);
+  });
+
+  test('through any number of refreshes', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    let taken = 'a-living-token';
+    exporter.intercept = (request) => {
+      if (request.target.includes('/oauth2/')) {
+        taken = `token-${exporter.refreshes() + 1}`;
+        return false;
+      }
+      if (request.headers['authorization'] !== `Bearer ${taken}`) return json(401, { code: 'TOKEN_EXPIRED' });
+      // One page later this one is refused as well. A younger token would not be refreshed after that.
+      taken = 'the next one';
+      exporter.testApp.advance(31_000);
+      return false;
+    };
+    await expectWhole(cookie);
+    expect(exporter.refreshes()).toBe(5);
+  });
+
+  test('with a token that is refreshed before it expires', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.intercept = onRequest(3, () => {
+      exporter.testApp.advance(901_000);
+      return false;
+    });
+    await expectWhole(cookie);
+    expect(exporter.refreshes()).toBe(1);
+    const tokens = exporter.service.requests.map(({ headers }) => headers['authorization']).filter(Boolean);
+    expect([...new Set(tokens)]).toEqual(['Bearer a-living-token', 'Bearer token-1']);
+  });
+
+  test('after a short outage of the token endpoint', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.wait = waitInReality; // Redis, too, must have forgotten the attempt before
+    let refusals = 0;
+    exporter.intercept = (request) => {
+      if (
+        request.next === exporter.service.cursors[1] &&
+        request.headers['authorization'] === 'Bearer a-living-token'
+      ) {
+        return json(401, {});
+      }
+      if (!request.target.includes('/oauth2/') || refusals === 1) return false;
+      refusals += 1;
+      return response(503);
+    };
+    await expectWhole(cookie);
+    expect([refusals, exporter.refreshes()]).toEqual([1, 1]);
+  });
+
+  test('after an expired cursor: it skips the items that are sent', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.intercept = onRequest(4, () => {
+      exporter.service.expireCursors();
+      return false;
+    });
+    await expectWhole(cookie);
+    expect(exporter.service.requests).toHaveLength(4 + 6);
+  });
+
+  test('when cursors expire again and again, as long as each pass finds a new item', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    const expired = new Set<string>();
+    exporter.intercept = (request) => {
+      // Each page but the first is first asked for with a token that is not taken.
+      const offset = request.next?.split('?')[1];
+      if (offset === undefined || expired.has(offset)) return false;
+      expired.add(offset);
+      return json(400, { code: 'NEXT_TOKEN_EXPIRED' });
+    };
+    await expectWhole(cookie);
+    expect(expired.size).toBe(5);
+  });
+
+  test('where the service cuts its pages differently in the second pass', async () => {
+    const cookie = await exporter.begin([]);
+    const toPage = (from: number, to: number, next?: string) => ({ value: ITEMS.slice(from, to), next });
+    const pages = [
+      toPage(0, 100, 'a'),
+      toPage(100, 130, 'b'),
+      null,
+      toPage(0, 120, 'c'),
+      toPage(120, 200, 'd'),
+      toPage(200, 210),
+    ];
+    exporter.intercept = (_request, _socket, nth) => {
+      const page = pages[nth - 1] ?? null;
+      return json(page === null ? 400 : 200, page);
+    };
+    await expectWhole(cookie, ITEMS.slice(0, 210));
+  });
+
+  test('past items with the same id that have changed, and items without an id', async () => {
+    const rest = [...Array.from({ length: 60 }, (_, n) => ({ text: n })), 'a', null, ...ITEMS.slice(0, 100)];
+    const items = [...ITEMS.slice(0, 150), ...rest];
+    const cookie = await exporter.begin(items);
+    exporter.intercept = onRequest(4, () => {
+      exporter.items[0] = { id: 'w1', name: 'Another name' };
+      exporter.service.expireCursors();
+      return false;
+    });
+    await expectWhole(cookie, items);
+  });
+});
+
+describe('an export is cut off', () => {
+  test.each([
+    ['an item is missing', () => exporter.items.splice(5, 1)],
+    ['an item is new', () => exporter.items.unshift({ id: 'w0', name: 'New' })],
+    ['two have changed places', () => exporter.items.splice(0, 2, ITEMS[1], ITEMS[0])],
+    ['an id has another type', () => exporter.items.splice(0, 1, { id: 1 })],
+    ['the list has become short', () => exporter.items.splice(150)],
+    ['nothing is left', () => exporter.items.splice(0)],
+  ])('when a cursor has expired and the list has changed: %s', async (_what, change) => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.intercept = onRequest(4, () => {
+      change();
+      exporter.service.expireCursors();
+      return false;
+    });
+    await expectCutOff(
+      cookie,
+      'service_response_unreadable',
+      'the list has changed since its first pages were sent',
+    );
+  });
+
+  test('when its cursors never lead to a new item', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.intercept = ({ next }) => next !== null && exporter.service.cursors.length > 2 && json(400, {});
+    await expectCutOff(
+      cookie,
+      'service_response_unreadable',
+      'the cursors of the list expire before the list ends',
+    );
+    // Three pages, and the fourth is refused; then three times the first, and the second is refused.
+    expect(exporter.service.requests).toHaveLength(4 + 3 * 2);
+  });
+
+  test('when a cursor comes a second time', async () => {
+    const cookie = await exporter.begin([]);
+    exporter.intercept = (_request, _socket, nth) =>
+      json(200, { value: [{ id: nth }], next: nth % 2 === 0 ? 'even' : 'odd' });
+    await expectCutOff(cookie, 'service_response_unreadable', 'the list leads back to an earlier page');
+    expect(exporter.service.requests).toHaveLength(3);
+  });
+
+  test.each([
+    ['fails', 'service_failed', () => json(500, {})],
+    [
+      'breaks off',
+      'service_unreachable',
+      (_request, socket) => {
+        socket.destroy();
+        return null;
+      },
+    ],
+    [
+      'sends half a page',
+      'service_unreachable',
+      (_request, socket) => {
+        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":[');
+        return null;
+      },
+    ],
+    ['sends no JSON', 'service_response_unreadable', () => response(200, 'secret-data')],
+    [
+      'refuses two tokens',
+      'service_refuses_sign_in',
+      () => {
+        exporter.intercept = onRequest(1, () => json(401, {}));
+        return json(401, {});
+      },
+    ],
+  ] satisfies [string, string, Interception][])('when the service %s', async (_what, code, respond) => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.intercept = onRequest(3, respond);
+    await expectCutOff(cookie, code);
+    expect(exporter.testApp.logged.join('')).not.toMatch(/secret-data|Workspace 1|a-living-token|token-1/);
+  });
+
+  test('when a later item does not fit into the table', async () => {
+    const cookie = await exporter.begin([...workspaces(150), 'text']);
+    expect((await exporter.get('/workspaces.csv', cookie)).body).toBeNull();
+    expect(cuts()).toMatchObject([{ code: 'list_not_tabular' }]);
+  });
+
+  test('when the user signs out', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.intercept = onRequest(3, (_request, socket) => {
+      void fetch(`${exporter.testApp.origin}/auth/logout`, {
+        method: 'POST',
+        headers: { cookie, 'x-requested-with': 'test', accept: 'application/json' },
+      }).then(() => socket.write(json(200, { value: ITEMS.slice(0, 100), next: 'more' })));
+      return null;
+    });
+    await expectCutOff(cookie, 'session_expired');
+    expect(exporter.service.requests.filter(({ limit }) => limit !== null)).toHaveLength(3);
+  });
+
+  test('with a reset where the end of the connection ends the body (HTTP/1.0)', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.intercept = onRequest(3, () => json(500, {}));
+    const request = `GET /workspaces.csv HTTP/1.0\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
+    await expect(exchangeBytes(exporter.testApp.config.port, Buffer.from(request))).rejects.toMatchObject({
+      code: 'ECONNRESET',
+    });
+  });
+});
+
+describe('an export ends with its client', () => {
+  const hasRequests = (count: number) => async () => exporter.service.requests.length === count;
+
+  test('the request in flight is aborted', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    let aborted = false;
+    exporter.intercept = onRequest(3, (_request, socket) => {
+      socket.once('close', () => (aborted = true));
+      return null;
+    });
+    const reader = await exporter.open('/workspaces.csv', cookie);
+    await eventually(hasRequests(3));
+    reader.socket.destroy();
+    await eventually(async () => aborted);
+    expect(cuts()).toEqual([]);
+  });
+
+  test('a pause ends, and another export may start at once', async () => {
+    const cookie = await exporter.begin(ITEMS);
+    exporter.wait = waitInReality;
+    exporter.intercept = ({ next }) => next !== null && response(429, '', 'Retry-After: 60');
+    for (let times = 0; times < 3; times += 1) {
+      const { length } = exporter.service.requests;
+      const reader = await exporter.open('/workspaces.csv', cookie);
+      await reader.until('HTTP/1.1 200');
+      await eventually(hasRequests(length + 2));
+      reader.socket.destroy();
+      const ended = () => exporter.testApp.logged.filter((line) => line.includes('"msg":"request"')).length;
+      await eventually(async () => ended() === times + 1);
+    }
+    expect(cuts()).toEqual([]);
+  });
+});
+
+test('a client that stops reading stops the requests to the service', async () => {
+  // 200 pages of 2 MB: many times what socket buffers hold.
   const text = 'x'.repeat(20_000);
-  const cookie = await bench.begin(Array.from({ length: 20_000 }, (_, id) => ({ id, text })));
-  const reader = await bench.open('/workspaces.ndjson', cookie);
+  const cookie = await exporter.begin(Array.from({ length: 20_000 }, (_, id) => ({ id, text })));
+  const reader = await exporter.open('/workspaces.ndjson', cookie);
   await reader.until('HTTP/1.1 200');
   reader.socket.pause();
-  const calls = () => bench.service.calls.length;
+  const requests = () => exporter.service.requests.length;
   let before: number;
   do {
-    before = calls();
+    before = requests();
     await turns(2_000);
-  } while (calls() > before);
+  } while (requests() > before);
   expect(before).toBeLessThan(20);
 
   reader.socket.resume();
-  await eventually(async () => calls() > before);
+  await eventually(async () => requests() > before);
   reader.socket.destroy();
   await once(reader.socket, 'close');
 });
 
-test('A page is on its way to the reader before the next one has come', async () => {
+test('a page is sent before the next one has arrived', async () => {
   const items = workspaces(150);
-  const cookie = await bench.begin(items);
-  let answer = () => {};
-  bench.intercept = (call, socket) => {
-    if (call.next === null) return false;
-    answer = () => socket.write(json(200, { value: items.slice(100) }));
+  const cookie = await exporter.begin(items);
+  let respond = () => {};
+  exporter.intercept = (request, socket) => {
+    if (request.next === null) return false;
+    respond = () => socket.write(json(200, { value: items.slice(100) }));
     return null;
   };
-  const reader = await bench.open('/workspaces.ndjson', cookie);
+  const reader = await exporter.open('/workspaces.ndjson', cookie);
   await reader.until('"Workspace 100"');
-  await eventually(async () => bench.service.calls.length === 2);
-  answer();
+  await eventually(async () => exporter.service.requests.length === 2);
+  respond();
   const bytes = Buffer.from(await reader.until('\r\n0\r\n\r\n'), 'latin1');
   reader.socket.destroy();
   const rest = readMessage(bytes)?.rest ?? Buffer.alloc(0);
   expect(dechunk(rest)?.toString()).toBe(toLines(items));
 });
 
-test('An export that is under way when the process is told to end comes to its own end', async () => {
-  const cookie = await bench.begin(workspaces(537));
+test('a drain lets an export finish', async () => {
+  await using own = await startExportApp();
+  const cookie = await own.begin(workspaces(537));
   let go = () => {};
-  bench.intercept = (call, socket) => {
-    if (call.next !== bench.service.given[1]) return false;
+  own.intercept = (request, socket) => {
+    if (request.next !== own.service.cursors[1]) return false;
     go = () => socket.write(json(200, { value: [{ id: 'the last' }] }));
     return null;
   };
-  const reader = await bench.open('/workspaces.ndjson', cookie);
-  await eventually(async () => bench.service.calls.length === 3);
-  const drained = bench.testApp.running.drain(60_000);
-  await eventually(async () => (await fetch(`${bench.testApp.origin}/healthz`).catch(() => null)) === null);
+  const reader = await own.open('/workspaces.ndjson', cookie);
+  await eventually(async () => own.service.requests.length === 3);
+  const drained = own.testApp.running.drain(60_000);
+  await eventually(async () => (await fetch(`${own.testApp.origin}/healthz`).catch(() => null)) === null);
   go();
   expect(await reader.over).toBe('end');
   expect(reader.text()).toMatch(/"the last"[^]*\r\n0\r\n\r\n$/);
   expect(await drained).toBe(true);
 });
 
-test('Who leaves before the session is read takes no place from the next export', async () => {
-  const cookie = await bench.begin(workspaces(250));
+test('a client that disconnects before its session is read does not count as an export', async () => {
+  const cookie = await exporter.begin(workspaces(250));
   for (let visit = 0; visit < 30; visit += 1) {
-    const reader = await bench.open('/workspaces.csv', cookie);
+    const reader = await exporter.open('/workspaces.csv', cookie);
     await turns(visit % 10);
     reader.socket.destroy();
   }
-  await eventually(async () => (await bench.get('/workspaces.csv', cookie)).status === 200);
+  await eventually(async () => (await exporter.get('/workspaces.csv', cookie)).status === 200);
   const both = await Promise.all(
-    ['csv', 'ndjson'].map(async (form) => bench.get(`/workspaces.${form}`, cookie)),
+    ['csv', 'ndjson'].map(async (form) => exporter.get(`/workspaces.${form}`, cookie)),
   );
   expect(both.map(({ status }) => status)).toEqual([200, 200]);
 });
