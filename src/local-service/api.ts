@@ -4,7 +4,7 @@ import type { Grant, OAuthStore } from './oauth-store.ts';
 import type { PageReader } from './pagination.ts';
 import { queryParameters } from './request-parameters.ts';
 import { muralsIn, roomsIn } from './seed/items.ts';
-import type { SeedWorkspaces, SingleWorkspace } from './seed/workspaces.ts';
+import type { SeedWorkspaces } from './seed/workspaces.ts';
 
 /** The version is part of every path (interface, section 9). */
 export const API_PATH = '/api/public/v1';
@@ -29,7 +29,7 @@ export function apiRoutes(
   const router = Router({ strict: true, caseSensitive: true });
 
   /** Finds the user's workspace that the path names. Throws 404 `WORKSPACE_NOT_FOUND` for other users' too. */
-  const requireWorkspace = (userId: string, req: Request<{ id: string }>): SingleWorkspace => {
+  const requireWorkspace = (userId: string, req: Request<{ id: string }>) => {
     const workspace = seed.find(userId, req.params.id);
     if (workspace !== undefined) return workspace;
     throw new ServiceError(404, 'WORKSPACE_NOT_FOUND', 'There is no such workspace, or it is not yours');

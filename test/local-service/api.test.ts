@@ -17,7 +17,7 @@ beforeAll(async () => {
 describe('401', () => {
   const send = (header: string) => request(service).get(WORKSPACES_PATH).set('authorization', header);
 
-  test('without a token the call is unauthorized, and told how', async () => {
+  test('a request without a token learns how to send one', async () => {
     const res = await getApi(service, '/workspaces');
     expect(res.status).toBe(401);
     expect(res.body).toEqual({
@@ -28,13 +28,13 @@ describe('401', () => {
     expect(res.get('www-authenticate')).toBe('Bearer');
   });
 
-  test('an unknown token is told apart from none', async () => {
+  test('an unknown token is not the same error as no token', async () => {
     const res = await send('Bearer never-issued');
     expect(outcomeOf(res)).toEqual(apiRefusal(401, 'TOKEN_INVALID'));
     expect(res.get('www-authenticate')).toBe('Bearer error="invalid_token"');
   });
 
-  test('what cannot be a token is none', async () => {
+  test('text that cannot be a token counts as none', async () => {
     expect(outcomeOf(await send('Bearer "quoted"'))).toEqual(apiRefusal(401, 'UNAUTHORIZED'));
   });
 

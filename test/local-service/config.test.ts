@@ -63,7 +63,7 @@ test('everything can be set', () => {
   });
 });
 
-test('every problem is told at once, by variable, without the value', () => {
+test('the error lists every problem at once, by variable and without the value', () => {
   const env = {
     LOCAL_SERVICE_HOST: 'bad host',
     LOCAL_SERVICE_PORT: '65536',
@@ -83,12 +83,12 @@ test('every problem is told at once, by variable, without the value', () => {
   for (const value of ['sécret', 'naïve', 'many']) expect(problems.join()).not.toContain(value);
 });
 
-test('the message holds every problem, for whoever prints it', () => {
+test('the message of the error holds every problem', () => {
   const load = () => loadLocalServiceConfig({ LOCAL_SERVICE_PORT: 'x', LOCAL_SERVICE_WORKSPACES: 'x' });
   expect(load).toThrow(/LOCAL_SERVICE_PORT.*\n.*LOCAL_SERVICE_WORKSPACES/);
 });
 
-test('as a process it starts a Redis of its own unless one is named', () => {
+test('a process starts a Redis of its own unless REDIS_URL names one', () => {
   expect(loadProcessSettings({})).not.toHaveProperty('redisUrl');
   expect(loadProcessSettings({ REDIS_URL: 'redis://localhost' }).redisUrl).toBe('redis://localhost');
 });
@@ -109,7 +109,7 @@ test('the secret of the app may stand in a file', async () => {
   await rm(dirname(file), { recursive: true });
 });
 
-test('as a process it tells the problems of its configuration and of Redis together', () => {
+test('a process lists the problems of its configuration and of Redis together', () => {
   const env = { LOCAL_SERVICE_PORT: 'x', REDIS_URL: 'http://:hush@localhost', LOG_LEVEL: 'loud' };
   const problems = problemsOf(() => loadProcessSettings(env));
   expect(problems.map((problem) => problem.split(' ')[0])).toEqual([

@@ -18,7 +18,7 @@ const post = (fields: object | string) => request(service).post('/_faults').send
 const active = async () =>
   ((await request(service).get('/_faults').expect(200)).body as { faults: unknown[] }).faults;
 
-describe('a program', () => {
+describe('a program at /_faults', () => {
   test('sets a fault with JSON and sees what is set', async () => {
     const fault = {
       route: 'token',
@@ -95,19 +95,19 @@ describe('a program', () => {
     ['a flag', { route: 'token', fault: 'cut', calls: true }, /texts and numbers/],
     ['an inherited name', { route: 'constructor', fault: 'cut' }, /route must be one of/],
   ];
-  test.each(refused)('is told what is wrong: %s', async (_name, fields, message) => {
+  test.each(refused)('learns what is wrong: %s', async (_name, fields, message) => {
     const res = await post(fields);
     expect(res.status).toBe(400);
     expect(res.body).toEqual({ code: 'FAULT_INVALID', message: expect.stringMatching(message), details: [] });
     expect(await active()).toEqual([]);
   });
 
-  test('is told every problem at once', async () => {
+  test('learns every problem at once', async () => {
     const res = await post({ route: 'x', fault: 'y', calls: 'z' });
     expect((res.body as { message: string }).message.split('; ')).toHaveLength(3);
   });
 
-  test('is told of a route to clear that does not exist, and clears nothing by a slip', async () => {
+  test('learns of a route that does not exist, and clears nothing by a slip', async () => {
     await post({ route: 'rooms', fault: 'cut' });
     for (const query of ['route=users', 'rout=rooms', 'route=rooms&route=murals']) {
       await request(service).delete(`/_faults?${query}`).expect(400);
@@ -115,19 +115,19 @@ describe('a program', () => {
     expect(await active()).toHaveLength(1);
   });
 
-  test('is told of a body that can’t be read', async () => {
+  test('learns of a body that can’t be read', async () => {
     expect((await request(service).post('/_faults').type('json').send('{"route":')).status).toBe(400);
     expect((await post({ route: 'any', fault: 'cut', body: 'x'.repeat(20_000) })).status).toBe(413);
     expect((await request(service).post('/_faults').type('text/plain').send('route=any')).status).toBe(400);
   });
 
-  test('is told which methods there are', async () => {
+  test('learns which methods there are', async () => {
     const res = await request(service).put('/_faults').expect(405);
     expect(res.get('allow')).toBe('GET, HEAD, POST, DELETE');
   });
 });
 
-describe('a person', () => {
+describe('a browser at /_faults', () => {
   const asPerson = (call: request.Test) => call.set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
 
   test('sees a form, and that nothing is set', async () => {
@@ -183,7 +183,7 @@ describe('a person', () => {
   });
 });
 
-describe('nobody but this machine', () => {
+describe('a request to /_faults', () => {
   test.each([
     ['through a proxy', { 'x-forwarded-for': '203.0.113.9' }],
     ['through a proxy that says Forwarded', { forwarded: 'for=203.0.113.9' }],
@@ -192,13 +192,13 @@ describe('nobody but this machine', () => {
     ['from a page of another port', { 'sec-fetch-site': 'same-site' }],
     ['with the origin of another site', { origin: 'https://attacker.example' }],
     ['with an origin that hides', { origin: 'null' }],
-  ])('%s it is refused', async (_name, headers: Record<string, string>) => {
+  ])('is refused %s', async (_name, headers: Record<string, string>) => {
     const res = await post({ route: 'any', fault: 'cut' }).set(headers);
     expect(res.status).toBe(403);
     expect(await active()).toEqual([]);
   });
 
-  test('from another machine everything is refused', async () => {
+  test('is refused from another machine, whatever its method', async () => {
     const [listener] = service.listeners('request') as RequestListener[];
     const remote = createServer((req, res) => {
       Object.defineProperty(req.socket, 'remoteAddress', { value: '192.0.2.7' });
@@ -212,7 +212,7 @@ describe('nobody but this machine', () => {
     remote.close();
   });
 
-  test('the page of this very origin may', async () => {
+  test('is accepted from the page of this origin', async () => {
     const { port } = service.address() as { port: number };
     await post({ route: 'any', fault: 'cut' })
       .set({ host: `localhost:${port}`, origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' })
@@ -231,7 +231,7 @@ test('every fault in Redis has a time to live', async () => {
   for (const key of keys) expect(await fixture.redis.ttl(key)).toBeGreaterThan(80_000);
 });
 
-test('while Redis is away a call meets that, and no other fault', async () => {
+test('while Redis is down a request meets a 503 and no other fault', async () => {
   await using own = await startServiceFixture();
   const lonely = await own.start({ faults: true });
   await request(lonely).post('/_faults').send({ route: 'any', fault: 'reset-before' }).expect(200);

@@ -32,7 +32,7 @@ const faultsLeft = async () =>
   ((await request(service).get('/_faults')).body as { faults: unknown[] }).faults.length;
 const list = async (token: string, server = service) => getApi(server, '/workspaces', token);
 
-test('a status and a body come in place of the response, for as many calls as were asked for', async () => {
+test('a status and a body replace the response for the given number of requests', async () => {
   const { access_token } = await newTokens(service);
   await setFault({ route: 'workspaces', fault: 'status', status: 503, body: { code: 'AWAY' }, calls: 2 });
   for (const server of [service, second]) {
@@ -43,7 +43,7 @@ test('a status and a body come in place of the response, for as many calls as we
   expect((await list(access_token)).status).toBe(200);
 });
 
-test('over two processes, fifty calls at once use up exactly the number asked for', async () => {
+test('over two processes, exactly the given number of fifty requests at once meet a fault', async () => {
   const { access_token } = await newTokens(service);
   await setFault({ route: 'workspaces', fault: 'status', status: 500, calls: 20 });
   const responses = await Promise.all(
@@ -69,7 +69,7 @@ test('a body that is no JSON is text, unless a type is given', async () => {
   expect(res.text).toBe('<h1>');
 });
 
-test('latency passes before the call is answered as ever', async () => {
+test('a late response is otherwise the usual one', async () => {
   const { access_token } = await newTokens(service);
   await setFault({ route: 'workspaces', fault: 'latency', latencyMs: 120 });
   const started = performance.now();
@@ -168,7 +168,7 @@ describe('revoked tokens', () => {
     });
   });
 
-  test('a token or code that nobody knows uses none of them up', async () => {
+  test('an unknown token or code does not count as a request of the fault', async () => {
     const { access_token } = await newTokens(service);
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
     expect((await list('unknown')).body).toMatchObject({ code: 'TOKEN_INVALID' });
@@ -177,7 +177,7 @@ describe('revoked tokens', () => {
     expect((await list(access_token)).body).toMatchObject({ code: 'TOKEN_REVOKED' });
   });
 
-  test('calls without a token, and those of other routes, use none of them up', async () => {
+  test('requests without a token, and of other routes, do not count as requests of the fault', async () => {
     const { access_token } = await newTokens(service);
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
     await request(service).get(WORKSPACES_PATH).expect(401);
@@ -257,7 +257,7 @@ test('what is no route of the interface meets none', async () => {
   await request(service).get('/api/public/v1/nowhere').expect(404);
 });
 
-test('without the switch, faults in Redis do nothing and nobody can set one', async () => {
+test('without LOCAL_SERVICE_FAULTS, faults in Redis do nothing and no client can set one', async () => {
   const { access_token } = await newTokens(service);
   await setFault({ route: 'any', fault: 'status', status: 500 });
   const plain = await fixture.start();
@@ -266,7 +266,7 @@ test('without the switch, faults in Redis do nothing and nobody can set one', as
   await request(plain).post('/_faults').send({ fault: 'none' }).expect(404);
 });
 
-test('a body that can’t be read is spared no fault, and one that a fault has to read is refused as ever', async () => {
+test('a request with an unreadable body meets faults, and one whose body a fault reads is refused as usual', async () => {
   const large = { ...refreshFields('x'), filler: 'x'.repeat(20_000) };
   await setFault({ route: 'token', fault: 'status', status: 503, calls: 1 });
   expect((await postToken(service, large)).status).toBe(503);

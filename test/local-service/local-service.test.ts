@@ -45,11 +45,11 @@ test('the pages’ stylesheet is served', async () => {
   expect(res.type).toBe('text/css');
 });
 
-test('it tells that it is healthy', async () => {
+test('/healthz says that the process is healthy', async () => {
   expect((await request(service).get('/healthz')).body).toEqual({ status: 'ok' });
 });
 
-test('what isn’t there is a page outside the API, and JSON inside it', async () => {
+test('an unknown path is a page outside the API, and JSON inside it', async () => {
   const outside = await request(service).get('/nowhere');
   expect([outside.status, outside.type]).toEqual([404, 'text/html']);
   expect(outside.text.match(/There is nothing at this path/g)).toHaveLength(2); // its title and its heading
@@ -57,13 +57,13 @@ test('what isn’t there is a page outside the API, and JSON inside it', async (
   expect([inside.status, inside.type]).toEqual([404, 'application/json']);
 });
 
-test('an answer without a validator is given whatever it is compared with', async () => {
+test('a response without a validator ignores If-None-Match', async () => {
   for (const path of ['/', '/healthz']) {
     expect((await request(service).get(path).set('if-none-match', '*')).status).toBe(200);
   }
 });
 
-test('every answer has a request id', async () => {
+test('every response has a request id', async () => {
   for (const path of ['/', '/nowhere', WORKSPACES_PATH]) {
     expect((await request(service).get(path)).get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
   }
@@ -157,7 +157,7 @@ test('using a refresh token restarts its idle time, and the grant’s', async ()
   expect(lasting).toHaveLength(2);
 });
 
-test('while Redis is away a call of the API is a 503 in JSON, and no 401', async () => {
+test('while Redis is down an API request is a 503 in JSON, and no 401', async () => {
   const { access_token } = await newTokens(service);
   await loseRedis();
   const res = await getApi(service, '/workspaces', access_token);
@@ -166,7 +166,7 @@ test('while Redis is away a call of the API is a 503 in JSON, and no 401', async
   expect(res.get('retry-after')).toBe('2');
 });
 
-test('while Redis is away the token endpoint answers 503 without an OAuth error', async () => {
+test('while Redis is down the token endpoint responds with 503 without an OAuth error', async () => {
   const { refresh_token } = await newTokens(service);
   const code = await newCode(service);
   await loseRedis();
@@ -178,7 +178,7 @@ test('while Redis is away the token endpoint answers 503 without an OAuth error'
   }
 });
 
-test('while Redis is away a signed-in browser gets a 503 page with a request id and a way on', async () => {
+test('while Redis is down a signed-in browser gets a 503 page with a request id and a way on', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);
   await loseRedis();
@@ -189,12 +189,12 @@ test('while Redis is away a signed-in browser gets a 503 page with a request id 
   expect(res.text).toContain(`href="${authorizationUrl().replaceAll('&', '&amp;')}">Try again</a>`);
 });
 
-test('while Redis is away the process is still healthy', async () => {
+test('while Redis is down the process is still healthy', async () => {
   await loseRedis();
   expect((await request(service).get('/healthz')).status).toBe(200);
 });
 
-test('after Redis was away everything works again', async () => {
+test('after Redis was down everything works again', async () => {
   const { access_token } = await newTokens(service);
   await loseRedis();
   expect((await getApi(service, '/workspaces', access_token)).status).toBe(503);

@@ -33,7 +33,7 @@ const list = async (origin: string, accessToken: string) =>
   fetch(`${origin}/api/public/v1/workspaces`, { headers: { authorization: `Bearer ${accessToken}` } });
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  'it starts alone with a Redis of its own, and leaves nothing behind after %s',
+  'the service starts with a Redis of its own, and leaves nothing behind after %s',
   async (signal) => {
     const [program, origin] = await startService();
     await using _program = program;
@@ -75,7 +75,7 @@ test('with its Redis named, a restart forgets nothing, and two processes act as 
   expect((await list(newOrigin, accessToken)).status).toBe(200);
 });
 
-test('what is under way is answered before it ends', async () => {
+test('shutdown lets requests in progress finish', async () => {
   const [program, origin] = await startService();
   await using _program = program;
   const fault = new URLSearchParams({ route: 'workspaces', fault: 'latency', latencyMs: '700' });
@@ -87,7 +87,7 @@ test('what is under way is answered before it ends', async () => {
   expect((await program.ended()).code).toBe(0);
 });
 
-test('a port that is taken is said in one line', async () => {
+test('a port in use is reported in one line', async () => {
   const [program, origin] = await startService();
   await using _program = program;
   const env = { LOCAL_SERVICE_PORT: new URL(origin).port };

@@ -84,13 +84,13 @@ test('everything is made before it is changed, over several years, and not in th
   expect(newest).toBeLessThan(Date.UTC(2026, 0));
 });
 
-test('the guest has nine others', () => {
+test('the guest has nine other workspaces', () => {
   const guest = all(createSeedWorkspaces(137).listOf('guest'));
   expect(guest).toHaveLength(9);
   const known = new Set(demo.map(({ id }) => id));
   expect(guest.filter(({ id }) => known.has(id))).toEqual([]);
 });
 
-test('nobody else has any', () => {
+test('an unknown account has no workspaces', () => {
   expect(createSeedWorkspaces(137).listOf('constructor').count).toBe(0);
 });

@@ -55,11 +55,11 @@ const cases: [string, Record<string, string>, TokenError][] = [
     'unsupported_grant_type',
   ],
 ];
-test.each(cases)('%s', async (_name, fields, error) => {
+test.each(cases)('the token endpoint refuses %s', async (_name, fields, error) => {
   expect(outcomeOf(await postToken(service, fields))).toEqual(tokenRefusal(error));
 });
 
-test('no refusal may be stored', async () => {
+test('a refusal may not be stored', async () => {
   const { refresh_token } = await newTokens(service);
   const refresh = refreshFields(refresh_token);
   for (const changed of [
@@ -74,7 +74,7 @@ test('no refusal may be stored', async () => {
   }
 });
 
-test('HTTP Basic is not offered', async () => {
+test('a 401 does not offer HTTP Basic', async () => {
   const { refresh_token } = await newTokens(service);
   const fields = { grant_type: 'refresh_token', refresh_token };
   const res = await postToken(service, fields).auth(CLIENT_ID, CLIENT_SECRET);
@@ -82,7 +82,7 @@ test('HTTP Basic is not offered', async () => {
   expect(res.get('www-authenticate')).toBeUndefined();
 });
 
-test('a parameter that means nothing here is ignored', async () => {
+test('the token endpoint ignores unknown parameters', async () => {
   const { refresh_token } = await newTokens(service);
   const fields = refreshFields(refresh_token, { scope: 'everything:write', audience: 'x' });
   expect((await postToken(service, fields)).status).toBe(200);
@@ -105,7 +105,7 @@ test('tokens may not be stored', async () => {
   expect(res.get('cache-control')).toBe('no-store');
 });
 
-test('a code that another app has tried is as good as before: it was no replay', async () => {
+test('a code that another app has tried stays valid: that was no replay', async () => {
   const other = await fixture.start({ clientId: 'other-app' });
   const code = await newCode(service);
   const res = await postToken(other, codeFields(code, { client_id: 'other-app' }));
@@ -182,7 +182,7 @@ beforeAll(async () => {
 
 const refresh = (server: Server, token: string) => postToken(server, refreshFields(token));
 
-test('the new token may not be stored', async () => {
+test('a refresh response may not be stored', async () => {
   const { refresh_token } = await newTokens(service);
   const res = await refresh(service, refresh_token);
   expect(res.status).toBe(200);
@@ -196,7 +196,7 @@ test('the new access token has the same scopes', async () => {
   expect(outcomeOf(res)).toEqual(apiRefusal(403, 'INVALID_SCOPE'));
 });
 
-test('a refresh does not end the access token before it', async () => {
+test('a refresh does not revoke the access token before it', async () => {
   for (const server of [service, rotating]) {
     const { access_token, refresh_token } = await newTokens(server);
     expect((await refresh(server, refresh_token)).status).toBe(200);
@@ -204,7 +204,7 @@ test('a refresh does not end the access token before it', async () => {
   }
 });
 
-test('with rotation, of fifty refreshes at once, one wins, and what it got works', async () => {
+test('with rotation, one of fifty refreshes at once succeeds, and its tokens work', async () => {
   const { refresh_token } = await newTokens(rotating);
   const second = await fixture.start({ rotateRefresh: true });
   const responses = await Promise.all(

@@ -168,7 +168,7 @@ const CODES: Readonly<Record<number, string>> = {
 function sendStatus(res: Response, { status, body, contentType }: Fault & { readonly kind: 'status' }): void {
   if (body === undefined) {
     const code = status >= 500 ? 'INTERNAL_SERVER_ERROR' : (CODES[status] ?? 'REQUEST_INVALID');
-    sendApiError(res, new ServiceError(status, code, 'A fault that was asked for'));
+    sendApiError(res, new ServiceError(status, code, 'This fault was set at /_faults'));
     return;
   }
   res.status(status).type(contentType ?? (isJson(body) ? 'application/json' : 'text/plain; charset=utf-8'));

@@ -1,37 +1,9 @@
 import type { Items } from '../pagination.ts';
 import { MURAL_TITLES, ROOM_NAMES } from './names.ts';
-import { choiceAt, mix, mixedChoice, personFor, type Person, type Workspace } from './workspaces.ts';
+import { choiceAt, mix, mixedChoice, personFor, type Workspace } from './workspaces.ts';
 
-/** A room inside a workspace; times are milliseconds since the epoch. */
-export interface Room {
-  readonly id: number;
-  readonly name: string;
-  readonly description: string;
-  readonly type: 'open' | 'private';
-  readonly confidential: boolean;
-  readonly isMember: boolean;
-  readonly workspaceId: string;
-  readonly createdOn: number;
-  readonly createdBy: Person;
-  readonly updatedOn: number;
-  readonly updatedBy: Person;
-  readonly favorite?: boolean;
-}
-
-/** A mural inside a workspace; times are milliseconds since the epoch. */
-export interface Mural {
-  readonly id: string;
-  readonly title: string;
-  readonly status: string;
-  readonly roomId: number;
-  readonly workspaceId: string;
-  readonly createdOn: number;
-  readonly updatedOn: number;
-  readonly thumbnailUrl?: string;
-  readonly favorite?: boolean;
-  readonly folderId?: string;
-  readonly state?: string;
-}
+type Room = ReturnType<typeof roomAt>;
+type Mural = ReturnType<typeof muralAt>;
 
 const MOST_ROOMS = 60;
 const MOST_MURALS = 120;
@@ -72,7 +44,8 @@ export function muralsIn(workspace: Workspace): Items<Mural> {
   };
 }
 
-function roomAt(workspace: Workspace, id: number, name: string, index: number): Room {
+/** A room inside a workspace; times are milliseconds since the epoch. */
+function roomAt(workspace: Workspace, id: number, name: string, index: number) {
   const createdBy = personFor(String(id), 'room-maker');
   const created = createdOn(workspace, index);
   const isPrivate = mix(id, 'private', 4) === 0;
@@ -92,7 +65,8 @@ function roomAt(workspace: Workspace, id: number, name: string, index: number): 
   };
 }
 
-function muralAt(workspace: Workspace, id: string, roomId: number, index: number): Mural {
+/** A mural inside a workspace; times are milliseconds since the epoch. */
+function muralAt(workspace: Workspace, id: string, roomId: number, index: number) {
   const title = mixedChoice(id, 'title', MURAL_TITLES);
   const created = createdOn(workspace, index);
   return {

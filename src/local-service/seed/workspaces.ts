@@ -1,29 +1,7 @@
 import type { Items } from '../pagination.ts';
 import { PEOPLE, WORKSPACE_DESCRIPTIONS, WORKSPACE_NAMES } from './names.ts';
 
-/** A person, where an item names one. */
-export interface Person {
-  readonly id: string;
-  readonly firstName: string;
-  readonly lastName: string;
-}
-
-/** A workspace as the list shows it; times are milliseconds since the epoch. */
-export interface Workspace {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly sharingSettings: { readonly link: string };
-  readonly locked: boolean;
-  readonly suspended: boolean;
-  readonly createdOn: number;
-  readonly companyId?: string;
-  readonly trialEnds?: number;
-  readonly trialExtended?: boolean;
-}
-
-/** A workspace outside a list. */
-export type SingleWorkspace = Workspace & { readonly createdBy: Person };
+export type Workspace = ReturnType<typeof workspaceAt>;
 
 export type SeedWorkspaces = ReturnType<typeof createSeedWorkspaces>;
 
@@ -50,7 +28,7 @@ export function createSeedWorkspaces(demoCount: number) {
       return { count, at: (index) => workspaceAt(first + index) };
     },
     /** Undefined if there is no such workspace, or it is another user's. */
-    find(userId: string, id: string): SingleWorkspace | undefined {
+    find(userId: string, id: string) {
       const index = ofUser.get(userId)?.indexes.get(id);
       if (index === undefined) return undefined;
       return { ...workspaceAt(index), createdBy: personFor(id, 'workspace-maker') };
@@ -64,13 +42,14 @@ function toRange(first: number, count: number) {
 }
 
 /** The person who made or changed an item. */
-export function personFor(seed: string, purpose: string): Person {
+export function personFor(seed: string, purpose: string) {
   const [firstName = '', ...lastNames] = mixedChoice(seed, purpose, PEOPLE).split(' ');
   const id = `u${10_000 + mix(firstName, 'person', 89_999)}`;
   return { id, firstName, lastName: lastNames.join(' ') };
 }
 
-function workspaceAt(index: number): Workspace {
+/** A workspace as a list shows it; times are milliseconds since the epoch. */
+function workspaceAt(index: number) {
   const round = Math.floor(index / WORKSPACE_NAMES.length);
   const name = choiceAt(WORKSPACE_NAMES, index);
   const createdOn = FIRST_CREATED + mix(index, 'created', 2_500) * DAY + mix(index, 'time', 600) * MINUTE;

@@ -157,7 +157,7 @@ test('passport-oauth2 with state and PKCE goes the whole way', async () => {
 });
 
 // The interface knows the Authorization header alone, whatever the switch.
-test('passport-oauth2 as it comes sends the access token in the query, where nobody reads it', async () => {
+test('passport-oauth2 by default sends the access token in the query, which the service does not read', async () => {
   library.useAuthorizationHeaderforGET(false);
   const client = createClient();
   await signIn(client);

@@ -32,7 +32,7 @@ export interface ApiResponse {
   readonly body?: unknown;
 }
 
-/** A library that nobody here wrote, with one user's tokens in its hands. */
+/** A foreign library that holds one user's tokens. */
 export interface OAuthClient {
   authorizationUrl(): Promise<string>;
   /** Takes the address that the browser came back to: checks its state, exchanges its code. */
