@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createApp } from '../../src/app.ts';
+import { ROUTES, toRouteName } from '../../src/routes.ts';
 import { startTestApp } from '../support/test-app.ts';
 import type { TestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
+import { routes } from '../unit/console/openapi-document.ts';
 
 let testApp: TestApp;
 let cookie: string;
@@ -94,4 +97,79 @@ test.each([
 
 test('what asks of the server as a whole finds no page', async () => {
   expect(await ask('*', 'OPTIONS')).toEqual({ status: 404, location: null });
+});
+
+/** What these tests read of a layer of Express. */
+interface Layer {
+  readonly route?: {
+    readonly path: string | readonly string[];
+    /** `_all` for those of `router.all()`. */
+    readonly methods: Readonly<Record<string, boolean>>;
+  };
+  readonly handle: { readonly stack?: readonly Layer[] };
+}
+
+/** The path templates of all routers, without the path that a router is mounted at, and their methods. */
+function routesIn(stack: readonly Layer[]): (readonly [path: string, methods: readonly string[]])[] {
+  return stack.flatMap(({ route, handle }) => {
+    if (route === undefined) return routesIn(handle.stack ?? []);
+    const named = Object.keys(route.methods).filter((method) => method !== '_all');
+    const methods = named.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+    return [route.path]
+      .flat()
+      .flatMap(toTemplates)
+      .map((path) => [path, methods] as const);
+  });
+}
+
+/** Splits `/a{/:b}` into its two templates. */
+function toTemplates(path: string): string[] {
+  const withAndWithout = [path.replaceAll(/\{([^}]*)\}/g, '$1'), path.replaceAll(/\{[^}]*\}/g, '')];
+  return [...new Set(withAndWithout)].map((one) => one.replaceAll(/:(\w+)/g, '{$1}'));
+}
+
+describe('the table of routes', () => {
+  /** Routes without a router of Express: the assets, the gateway, and `none`. */
+  const others = new Set(['/assets/*', '/api/*', 'none']);
+  const names = Object.keys(ROUTES).filter((name) => !others.has(name));
+  const appRoutes = () => routesIn(createApp(testApp.services).router.stack as unknown as Layer[]);
+  const isFor = (name: string, path: string) => name === path || (path !== '/' && name.endsWith(path));
+
+  test('has the routes of the app, and no others', () => {
+    const written = appRoutes().map(([path]) => path);
+    expect(written.length).toBeGreaterThan(10);
+    expect(written.filter((path) => !names.some((name) => isFor(name, path)))).toEqual([]);
+    expect(names.filter((name) => !written.some((path) => isFor(name, path)))).toEqual([]);
+  });
+
+  test('has the methods of the app', () => {
+    const taken = names.map((name) => {
+      const methods = appRoutes().flatMap(([path, some]) => (isFor(name, path) ? some : []));
+      return [name, [...new Set(methods)].toSorted()];
+    });
+    expect(taken).toEqual(names.map((name) => [name, ROUTES[name]?.toSorted()]));
+  });
+
+  test('has the routes of openapi.json, and names a path of each', () => {
+    const documented = [...new Set(routes().map(({ path }) => path))];
+    const named = documented.map((path) => path.replace('/api/{path}', '/api/*'));
+    expect(named.toSorted()).toEqual([...names, '/api/*'].toSorted());
+    const asked = documented.map((path) =>
+      toRouteName(path.replace('{path}', 'public/v1/a').replace('{id}', 'one').replace('{kind}', 'rooms')),
+    );
+    expect(asked).toEqual(named);
+  });
+
+  test('is as case-sensitive as the app', async () => {
+    const shouted = names
+      .filter((name) => name !== '/')
+      .map((name) => name.toUpperCase().replaceAll(/[{}]/g, ''));
+    const responses = await Promise.all(
+      [...shouted, '/API/public/v1/things'].map(async (path) => {
+        const { status } = await fetch(testApp.origin + path, { redirect: 'manual' });
+        return `${path} ${status} ${toRouteName(path)}`;
+      }),
+    );
+    expect(responses.filter((response) => !response.endsWith(' 404 none'))).toEqual([]);
+  });
 });

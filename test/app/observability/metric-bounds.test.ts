@@ -16,29 +16,29 @@ beforeAll(async () => {
 });
 afterAll(async () => metrics[Symbol.asyncDispose]());
 
-/** What docs/operations.md says: how much a process tells, whatever it is asked for. */
+/** The limit in docs/operations.md. */
 const MOST_LINES = 6_000;
 
-/** All of our own series, without their values. */
+/** All series of Cloakroom, without their values. */
 async function allSeries(): Promise<string[]> {
   const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
   return lines.map((line) => line.slice(0, line.lastIndexOf(' ')));
 }
 
-/** All values that a label of a metric may ever have; what is not here, somebody has written there. */
-function isForeseen(series: string, label: string, value: string): boolean {
+/** Whether a metric may have a label value; a client must have caused any other. */
+function isKnown(series: string, label: string, value: string): boolean {
   const metric = cloakroomMetrics[series] ?? cloakroomMetrics[series.replace(/_(?:bucket|sum|count)$/, '')];
   return metric?.labels[label]?.includes(value) === true;
 }
 
-/** Label values of our own metrics that nobody has foreseen. */
-async function strangers(): Promise<string[]> {
+/** Label values of Cloakroom's metrics that are not in their lists. */
+async function unknownValues(): Promise<string[]> {
   const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
   return lines.flatMap((line) => {
     const series = /^\w+/.exec(line)?.[0] ?? '';
     const labels = [...line.matchAll(/[{,](\w+)="((?:[^"\\]|\\.)*)"/g)];
     return labels.flatMap(([, name = '', value = '']) =>
-      name === 'le' || isForeseen(series, name, value) ? [] : [`${series}{${name}="${value}"}`],
+      name === 'le' || isKnown(series, name, value) ? [] : [`${series}{${name}="${value}"}`],
     );
   });
 }
@@ -60,7 +60,7 @@ const path = fc
   .map((segments) => `/${segments.join('/')}`);
 const method = fc.constantFrom('GET', 'PUT', 'PROPFIND', 'M-SEARCH', 'PURGE', 'TRACE', 'HEAD', 'OPTIONS');
 
-test('no path, method, query or header of a stranger becomes a label, and none makes a series', async () => {
+test('no path, method, query or header of a client becomes a label or adds a series', async () => {
   const before = await allSeries();
   const { cookie } = await metrics.testApp.enter();
   const hostile = fc.record({ method, path, query: fc.stringMatching(/^[\w=&%]{0,20}$/), own: fc.boolean() });
@@ -72,21 +72,21 @@ test('no path, method, query or header of a stranger becomes a label, and none m
     }),
     { numRuns: times(150) },
   );
-  expect(await strangers()).toEqual([]);
+  expect(await unknownValues()).toEqual([]);
   expect(await allSeries()).toEqual(before);
 });
 
-test('there are few enough of them', async () => {
+test('the number of series is the documented one', async () => {
   const count = (await allSeries()).length;
   expect([count <= MOST_LINES, count > 0.9 * MOST_LINES]).toEqual([true, true]);
 });
 
-test('the first failure of a route is not the first that is heard of it', async () => {
+test('the series of a route’s failures exists before the first failure', async () => {
   const failures = 'cloakroom_request_duration_seconds_count{route="/workspaces",method="GET",status="5xx"}';
   expect(await metrics.valueOf(failures)).toBe(0);
 });
 
-test('a method that a route does not know counts among the others', async () => {
+test('a method that a route does not serve counts as other', async () => {
   const refused =
     'cloakroom_request_duration_seconds_count{route="/auth/logout",method="other",status="4xx"}';
   const before = await metrics.valueOf(refused);
@@ -95,7 +95,7 @@ test('a method that a route does not know counts among the others', async () => 
   expect(await allSeries()).not.toContain(refused.replace('other', 'GET'));
 });
 
-test('no strange method and no unreadable request becomes a label', async () => {
+test('no unknown method and no malformed request becomes a label', async () => {
   for (const head of [
     'MADEUP / HTTP/1.1',
     'GET http://elsewhere/ HTTP/1.1',
@@ -103,10 +103,10 @@ test('no strange method and no unreadable request becomes a label', async () => 
     'nonsense',
   ])
     await sendRaw(metrics.testApp, `${head}\r\nHost: a\r\nConnection: close\r\n\r\n`);
-  expect(await strangers()).toEqual([]);
+  expect(await unknownValues()).toEqual([]);
 });
 
-test('no word of the service’s, neither of its token endpoint nor of a callback, becomes a label', async () => {
+test('no value from the service, its token endpoint or a callback becomes a label', async () => {
   const { testApp } = metrics;
   const { cookie } = await testApp.enter({ expiresAt: 0 });
   testApp.intercept = (req, res) => {
@@ -119,7 +119,7 @@ test('no word of the service’s, neither of its token endpoint nor of a callbac
   const begun = await browser.fetch(`${testApp.origin}/auth/login`);
   const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
   await browser.fetch(`${testApp.origin}/auth/callback?error=made_up&state=${state}`);
-  expect(await strangers()).toEqual([]);
+  expect(await unknownValues()).toEqual([]);
 });
 
 test('no metric names a session', async () => {

@@ -31,7 +31,7 @@ afterEach(() => {
   metrics.testApp.intercept = () => false;
 });
 
-/** Resolves once a series has grown by so much in this test. */
+/** Resolves once a series has grown by `by` in this test. */
 const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
@@ -40,7 +40,7 @@ const call = async (cookie: string) => {
   await answer.text();
   return answer.status;
 };
-/** The service takes what is renewed; `answer` is what its token endpoint says. */
+/** The service accepts refreshed tokens only; its token endpoint responds with `answer`. */
 const renewsTo = (answer: object | null) => {
   metrics.testApp.intercept = (req, res) => {
     if (req.url !== TOKEN_PATH)
@@ -51,7 +51,7 @@ const renewsTo = (answer: object | null) => {
 };
 const GRANTED = { access_token: 'fresh', expires_in: 900 };
 
-/** A browser that was sent to the service, and the `state` that it should come back with. */
+/** Starts a sign-in, and returns the browser and the `state`. */
 const begin = async () => {
   const browser = new Browser();
   const begun = await browser.fetch(`${metrics.testApp.origin}/auth/login`);
@@ -60,7 +60,7 @@ const begin = async () => {
 };
 
 describe('signing in and out', () => {
-  test('counts what began and what was done, and the session', async () => {
+  test('counts the start and the success of a sign-in, and the session', async () => {
     const { browser } = await metrics.testApp.signIn();
     await expectGrowth('cloakroom_sign_ins_total{outcome="started"}');
     await expectGrowth('cloakroom_sign_ins_total{outcome="signed_in"}');
@@ -74,7 +74,7 @@ describe('signing in and out', () => {
     await expectGrowth('cloakroom_sessions_ended_total{cause="signed_out"}');
   });
 
-  test('again counts the session before as ended', async () => {
+  test('a second sign-in counts the session before as ended', async () => {
     const { browser } = await metrics.testApp.signIn();
     await browser.open(`${metrics.testApp.origin}/auth/login`);
     const consent = await browser.open(`${metrics.testApp.origin}/auth/login`);
@@ -89,7 +89,7 @@ describe('signing in and out', () => {
     ['token_endpoint', 'no token endpoint'],
     ['refused', 'one that says so'],
     ['refused', 'one that refuses'],
-  ])('counts one that comes to %s: %s', async (outcome, how) => {
+  ])('counts a failed sign-in as %s: %s', async (outcome, how) => {
     const { testApp } = metrics;
     const { browser, state } = await begin();
     const back = {
@@ -110,7 +110,7 @@ describe('signing in and out', () => {
     ['an answer in a JWT', 'code=a-code&response=a-jwt'],
     ['an error', 'error=server_error'],
     ['no code', 'iss=https%3A%2F%2Fanother.example'],
-  ])('counts a callback with %s as refused, and as no call of the token endpoint', async (_what, query) => {
+  ])('counts a callback with %s as refused, and no token request', async (_what, query) => {
     const { browser, state } = await begin();
     await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}&state=${state}`);
     await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
@@ -266,14 +266,14 @@ describe('a renewal', () => {
   });
 });
 
-test('a session past its age counts once, however many calls find it', async () => {
+test('a session past its maximum age counts once, however many requests find it', async () => {
   const { cookie } = await metrics.testApp.enter();
   metrics.testApp.advance(43_300_000);
   await Promise.all([call(cookie), call(cookie), call(cookie)]);
   await expectGrowth('cloakroom_sessions_ended_total{cause="age"}');
 });
 
-test('pages and what the service took for them are counted', async () => {
+test('a page counts its request and its upstream requests', async () => {
   const { browser } = await metrics.testApp.signIn();
   await browser.open(`${metrics.testApp.origin}/workspaces`);
   await expectGrowth('cloakroom_upstream_request_duration_seconds_count{caller="pages",status="2xx"}', 2);
@@ -283,7 +283,7 @@ test('pages and what the service took for them are counted', async () => {
   );
 });
 
-test('commands of Redis are counted, and the reading of sessions by itself', async () => {
+test('Redis commands count, session reads on their own', async () => {
   const { cookie } = await metrics.testApp.enter();
   metrics.testApp.intercept = (_req, res) => Boolean(res.end());
   await call(cookie);
@@ -294,7 +294,7 @@ test('commands of Redis are counted, and the reading of sessions by itself', asy
   }
 });
 
-test('the build and its Node are told', async () => {
+test('cloakroom_build_info has the version, the revision and the Node', async () => {
   expect(await metrics.text()).toContain(
     `cloakroom_build_info{version="${packageVersion}",revision="unknown",node="${process.version}"} 1`,
   );

@@ -7,7 +7,7 @@ import { openConnection } from '../../support/raw-client.ts';
 
 const ASK = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** A server of one number: how often it was gathered. It is when told. */
+/** Serves one metric: how often it was collected. It is collected after `go()`. */
 async function serve() {
   let gathered = 0;
   let go = () => {};
@@ -32,7 +32,7 @@ async function serve() {
   };
 }
 
-test('of a thousand requests that come at once on a connection one is answered', async () => {
+test('one of a thousand pipelined requests gets a response', async () => {
   await using served = await serve();
   served.go();
   const client = await openConnection(served.port);
@@ -44,12 +44,12 @@ test('of a thousand requests that come at once on a connection one is answered',
   expect(served.gathered()).toBe(1);
 });
 
-test('who asks while the numbers are gathered gets the same ones, and the next one others', async () => {
+test('requests during a collection share its result, and the next request starts another', async () => {
   await using served = await serve();
   const together = await Promise.all(Array.from({ length: 5 }, async () => openConnection(served.port)));
   for (const client of together) client.socket.write(ASK);
   await eventually(async () => served.gathered() > 0);
-  // Behind what they have asked: by the time of its answer they were heard, too.
+  // Sent after theirs: when it has its response, the server has read theirs.
   const other = await openConnection(served.port);
   other.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await other.over;
@@ -60,7 +60,7 @@ test('who asks while the numbers are gathered gets the same ones, and the next o
   expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('of a hundred connections at once 16 stay open, and once they have closed others are accepted', async () => {
+test('of a hundred connections 16 stay open, and others are accepted once those have closed', async () => {
   await using served = await serve();
   served.go();
   let closed = 0;

@@ -16,7 +16,7 @@ interface Rule {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Those of a day and a week stand apart: time costs time. */
+/** Those of a day and a week are in a file of their own, because they take long. */
 const UNIT_TESTS = ['cloakroom-alerts.test.yaml', 'cloakroom-alerts.long.test.yaml'];
 
 const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
@@ -35,19 +35,19 @@ const runbooks = new Map(
 );
 
 describe('The rules of Prometheus', () => {
-  test('can be read by it', async () => {
+  test('are valid for promtool', async () => {
     expect(await promtool('check', 'rules', join(FOLDER, 'cloakroom-alerts.yaml'))).toContain('SUCCESS');
   });
 
   test.each(UNIT_TESTS)(
-    'fire when they should, each alone: %s',
+    'fire when they should: %s',
     async (file) => {
       expect(await promtool('test', 'rules', join(FOLDER, file))).toContain('SUCCESS');
     },
     600_000,
   );
 
-  test('are each seen firing in those tests', () => {
+  test('all fire in those tests', () => {
     const fired = [
       ...UNIT_TESTS.map(read)
         .join('')
@@ -56,7 +56,7 @@ describe('The rules of Prometheus', () => {
     expect(new Set(fired)).toEqual(new Set(alerts.map(({ alert }) => alert)));
   });
 
-  test.each(rules)('ask for nothing that no process counts: $alert$record', ({ expr }) => {
+  test.each(rules)('use no metric that a process does not have: $alert$record', ({ expr }) => {
     expect(unknownIn(expr, recorded)).toEqual([]);
   });
 });

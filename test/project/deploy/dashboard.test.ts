@@ -19,26 +19,26 @@ const expressions = [
 const filledIn = (expression: string) =>
   expression.replaceAll('$__rate_interval', '1m').replaceAll(/\$(?:namespace|job|instance)\b/g, '.*');
 
-test('The dashboard is one that Grafana knows in every field', async () => {
+test('The dashboard has only fields that Grafana knows', async () => {
   const from = '../../test/project/deploy/dashboard-model.ts';
   expect(await typeErrors([{ value: dashboard, type: 'PrometheusDashboard', from }])).toEqual([]);
 });
 
 describe('Its expressions', () => {
-  test('can be read by Prometheus', async () => {
+  test('are valid PromQL', async () => {
     await expectPromQl(expressions.map(filledIn));
   });
 
-  test('ask for nothing that no process counts', () => {
+  test('use no metric that a process does not have', () => {
     expect(expressions.flatMap((expression) => unknownIn(filledIn(expression)))).toEqual([]);
   });
 
-  test('leave out no metric of Cloakroom', () => {
+  test('use every metric of Cloakroom', () => {
     const all = expressions.join('\n');
     expect(Object.keys(cloakroomMetrics).filter((name) => !all.includes(name))).toEqual([]);
   });
 
-  test('look at the processes that were chosen, and at no others', () => {
+  test('select the chosen processes only', () => {
     const chosen = 'namespace=~"$namespace",job=~"$job",instance=~"$instance"';
     const selectors = expressions
       .filter((expression) => !expression.startsWith('ALERTS{'))
@@ -48,7 +48,7 @@ describe('Its expressions', () => {
 });
 
 describe('Its panels', () => {
-  test('each say what they show, and in which unit', () => {
+  test('have a title, a description and a unit', () => {
     expect(panels.filter(({ title, description }) => !title || !description)).toEqual([]);
     const without = panels.filter(
       ({ type, fieldConfig }) => type !== 'heatmap' && !fieldConfig.defaults.unit,
@@ -56,7 +56,7 @@ describe('Its panels', () => {
     expect(without.map(({ title }) => title)).toEqual([]);
   });
 
-  test('lie beside each other, none on another', () => {
+  test('do not overlap', () => {
     const taken = dashboard.panels.flatMap(({ gridPos }) => {
       const { x = 0, y = 0, w = 0, h = 0 } = gridPos ?? {};
       return Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`);

@@ -17,14 +17,13 @@ import { RELOAD_OUTCOMES } from '../../../src/config/secrets-reload.ts';
 import { ENDS_OF_SESSION } from '../../../src/session/session-metrics.ts';
 import { packageVersion } from '../../support/package-version.ts';
 
-/** A metric, as the registry of a process has it. */
 interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** The values that a label can have; null where they are not a short list. */
   readonly labels: Readonly<Record<string, readonly string[] | null>>;
 }
 
-/** What Cloakroom counts, and all that its labels may be: for rules, a dashboard and runbooks, and for who looks for more. */
+/** All metrics of Cloakroom, and the values that their labels may have. */
 export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_request_duration_seconds: {
     type: 'histogram',
@@ -64,7 +63,7 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   },
 };
 
-/** prom-client's own, and those that Prometheus makes. */
+/** Metrics of prom-client and of Prometheus. */
 const others: Readonly<Record<string, Metric>> = {
   nodejs_eventloop_lag_p99_seconds: { type: 'gauge', labels: {} },
   nodejs_gc_duration_seconds: { type: 'histogram', labels: { kind: null } },
@@ -78,10 +77,10 @@ const others: Readonly<Record<string, Metric>> = {
   ALERTS: { type: 'gauge', labels: { alertname: null, alertstate: ['firing'] } },
 };
 
-/** The labels that a series is given where it is scraped. */
+/** Labels that Prometheus adds. */
 const SCRAPED = ['namespace', 'job', 'instance'];
 
-/** Names of series: a histogram has three, and no other of its own. */
+/** By series: a histogram has three. */
 const series = new Map<string, Metric['labels']>();
 for (const [name, { type, labels }] of Object.entries({ ...cloakroomMetrics, ...others })) {
   if (type !== 'histogram') series.set(name, labels);
@@ -91,10 +90,7 @@ for (const [name, { type, labels }] of Object.entries({ ...cloakroomMetrics, ...
   }
 }
 
-/**
- * What an expression of PromQL asks for that no process has: a metric, a label, a value. `recorded` are names that
- * rules make.
- */
+/** The metrics, labels and label values in a PromQL expression that no process has. `recorded` are names of recording rules. */
 export function unknownIn(expression: string, recorded: readonly string[] = []): string[] {
   const unknown: string[] = [];
   const labelsOfAll = new Set(SCRAPED);

@@ -32,7 +32,7 @@ test('a variable that is not a secret is not read from a file', () => {
   expect(problemsOf(withFile('CLIENT_ID', 'an-app'))).toEqual(['CLIENT_ID is required']);
 });
 
-test('a variable and its file are not both taken', () => {
+test('a variable and its file may not both be set', () => {
   const env = { ...withFile('CLIENT_SECRET', 'another'), CLIENT_SECRET: 'a-secret' };
   expect(problemsOf(env)).toEqual(['CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one']);
 });
@@ -44,7 +44,7 @@ test('a file that does not exist is named by its variable', () => {
   ]);
 });
 
-test.each(['folder', 'pipe', 'device', 'link to a pipe'])('a %s in place of a file is a problem', (what) => {
+test.each(['folder', 'pipe', 'device', 'link to a pipe'])('a %s instead of a file is a problem', (what) => {
   const { REDIS_URL: _, ...others } = minimalEnv;
   const pipe = join(folder, 'pipe');
   const link = join(folder, 'link');
@@ -60,14 +60,14 @@ test.each(['folder', 'pipe', 'device', 'link to a pipe'])('a %s in place of a fi
   }
 });
 
-test('a file may be reached by a link', () => {
+test('a file may be a symbolic link', () => {
   const env = withFile('CLIENT_SECRET', minimalEnv.CLIENT_SECRET);
   const link = join(folder, 'linked');
   symlinkSync(join(folder, 'CLIENT_SECRET'), link);
   expect(loadConfig({ ...env, CLIENT_SECRET_FILE: link })).toEqual(loadConfig(minimalEnv));
 });
 
-test('a file has 64 KiB at most', () => {
+test('a file has at most 64 KiB', () => {
   const padded = minimalEnv.CLIENT_SECRET.padEnd(65_536);
   expect(loadConfig(withFile('CLIENT_SECRET', padded))).toEqual(loadConfig(minimalEnv));
   expect(problemsOf(withFile('CLIENT_SECRET', `${padded} `))).toEqual([
@@ -81,7 +81,7 @@ test('an empty file is a problem', () => {
   ]);
 });
 
-test('what is wrong with a value from a file is said without the value', () => {
+test('a problem with a value from a file does not quote the value', () => {
   const problems = problemsOf(withFile('SESSION_KEYS', 'hunter2'));
   expect(problems).toEqual([expect.stringMatching(/^SESSION_KEYS \(from SESSION_KEYS_FILE\) has a key/)]);
   expect(problems.join('\n')).not.toContain('hunter2');

@@ -90,7 +90,7 @@ test('an empty variable counts as unset', () => {
   );
 });
 
-test('an environment without anything is answered with the names of all that is required', () => {
+test('an empty environment is a problem for each required variable', () => {
   expect(problemsOf({})).toEqual([
     'SERVICE_URL is required',
     'CLIENT_ID is required',
@@ -124,7 +124,7 @@ test('problems of shape and between variables are reported together', () => {
   expect(names).toHaveLength(BROKEN.length + 1);
 });
 
-test('the message of the error is all of its problems', () => {
+test('the message of the error lists all problems', () => {
   const load = () => loadConfig({ ...minimalEnv, PORT: 'x', PAGE_SIZE: '0' });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(
@@ -170,7 +170,7 @@ test('a default PUBLIC_URL on port 80 is the origin as a browser writes it', () 
   expect(withPort(loadConfig(minimalEnv), 80).publicOrigin).toBe('http://localhost');
 });
 
-test('a PUBLIC_URL that was given stays whatever the port is', () => {
+test('a given PUBLIC_URL does not follow the port', () => {
   const config = loadConfig({ ...minimalEnv, PORT: '0', PUBLIC_URL: 'http://localhost:3000' });
   expect(withPort(config, 45_678)).toMatchObject({ port: 45_678, publicOrigin: 'http://localhost:3000' });
 });
