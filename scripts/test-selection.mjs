@@ -25,7 +25,7 @@ export const LONG_TESTS = [
   'test/processes/faults/no-mixing.test.ts',
   'test/processes/faults/replaced-processes.test.ts',
   'test/processes/faults/stopped-process.test.ts',
-  // Millions of hostile bytes: bad-requests.test.ts and pipelining.test.ts stay.
+  // Millions of hostile bytes: test/app/http/connection.test.ts stays.
   'test/processes/http/connection-fuzz.test.ts',
   // Alert rules over weeks of metrics, certificates that change, caches of other programs.
   'test/project/deploy/alerts.test.ts',

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as API } from '../../support/constants.ts';
@@ -39,9 +39,9 @@ async function openWatched() {
 }
 const requestLines = () => testApp.logged.filter((line) => line.includes('"msg":"request"'));
 
-describe('of a thousand requests in one packet', () => {
+describe('a thousand requests in one packet', () => {
   test.each(['/openapi.json', '/', '/healthz', API])(
-    'the first one (%s) gets a response, which closes the connection',
+    'get one response (%s), which closes the connection',
     async (path) => {
       const responses = await sendRaw(testApp, request('GET', path).repeat(1_000));
       expect(statusesOf(responses)).toHaveLength(1);
@@ -50,7 +50,7 @@ describe('of a thousand requests in one packet', () => {
     },
   );
 
-  test('one reaches the service', async () => {
+  test('reach the service as one', async () => {
     const responses = await sendRaw(testApp, request('GET', API, `Cookie: ${cookie}`).repeat(1_000));
     expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
     expect(testApp.calls).toHaveLength(1);
@@ -85,7 +85,7 @@ test('a GET behind a POST does not reach the service before the POST has its res
   expect(testApp.calls).toHaveLength(1);
 });
 
-test('where the head of the response has gone out already, the connection ends with its body', async () => {
+test('a response whose head has been sent closes the connection with its body', async () => {
   const begun = createDeferred<() => void>();
   testApp.intercept = (_req, res) => {
     res.writeHead(200, { 'content-length': '9' }).write('half');
@@ -103,7 +103,7 @@ test('where the head of the response has gone out already, the connection ends w
   expect(testApp.calls).toHaveLength(1);
 });
 
-test('a request for an upgrade that is dropped does not cost the client the response that is due', async () => {
+test('a dropped request for an upgrade does not cost the client the response that is due', async () => {
   const upgrade = request('GET', API, 'Connection: Upgrade', 'Upgrade: websocket');
   const responses = await sendRaw(testApp, request('GET', '/healthz') + upgrade);
   expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
@@ -113,7 +113,7 @@ test.each([
   ['malformed bytes', 'NONSENSE\r\n\r\n'],
   ['CONNECT', request('CONNECT', 'x:1')],
 ])(
-  '%s behind a request destroy the connection: their response would be taken for the other',
+  '%s behind a request destroy the connection, as the client would mistake their response',
   async (_what, bytes) => {
     const client = await openConnection(testApp.config.port);
     testApp.intercept = () => true;
@@ -132,4 +132,35 @@ test('bytes behind a request that says `Connection: close` do not cost it its re
     `${request('GET', '/healthz', 'Connection: close')}GET /more HTTP`,
   );
   expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
+});
+
+interface LogLine {
+  readonly level: string;
+  readonly path?: string;
+}
+
+test.each([
+  '/',
+  '/auth/login',
+  '/auth/callback',
+  '/auth/session',
+  '/workspaces',
+  '/console',
+  '/openapi.json',
+  '/api/public/v1/workspaces',
+])('a bad chunk behind the head of GET %s causes no log line at error', async (path) => {
+  testApp.logged.length = 0;
+  for (const session of ['', `Cookie: ${cookie}\r\n`]) {
+    const client = connect(testApp.config.port, '127.0.0.1');
+    const ended = new Promise((resolve) => client.resume().once('end', resolve).once('close', resolve));
+    client.on('error', () => {}); // a reset ends the connection as well
+    client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${session}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+    await ended;
+    client.destroy();
+  }
+  const lines = () => testApp.logged.map((line) => JSON.parse(line) as LogLine);
+  // The two requests have been logged once a later one has.
+  await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
+  await eventually(async () => lines().some((line) => line.path === '/later'));
+  expect(lines().filter(({ level }) => ['error', 'fatal'].includes(level))).toEqual([]);
 });
