@@ -47,7 +47,9 @@ export interface RefreshOptions {
 interface LockedRefresh {
   readonly lock: HeldLock;
   readonly context: RequestContext | undefined;
-  /** The entry in the journal; null until there is one. */
+  /** The entry of an earlier refresh that has no outcome. */
+  earlier: JournalEntry | null;
+  /** The entry of this refresh; null until there is one. */
   entry: OwnEntry | null;
 }
 
@@ -142,7 +144,7 @@ export class TokenRefresh {
     stale: StaleToken,
     context?: RequestContext,
   ): Promise<RefreshResult | null> {
-    const locked: LockedRefresh = { lock, context, entry: null };
+    const locked: LockedRefresh = { lock, context, earlier: null, entry: null };
     try {
       const session = await this.#read(id, context);
       const { grant } = session.record;
@@ -166,11 +168,11 @@ export class TokenRefresh {
     const { refreshToken, expiresAt } = session.record.grant;
     if (refreshToken === undefined) {
       // A 401 for an unexpired token may be temporary. End the session only once the token has expired.
-      if (expiresAt <= now()) return this.#endOrUseNewer(session, 'no_refresh_token', locked.context);
+      if (expiresAt <= now()) return this.#endOrUseNewer(session, 'no_refresh_token', locked);
       metrics?.refreshFailed('no_refresh_token');
       throw new TokenEndpointError(new Error('there is no refresh token'));
     }
-    const earlier = await journal.find(session);
+    const earlier = (locked.earlier = await journal.find(session));
     if (earlier?.state === 'open') {
       const stored = await this.#storedByOther(session, earlier, locked.context);
       if (stored !== null) return stored;
@@ -183,7 +185,7 @@ export class TokenRefresh {
       throw new TokenEndpointError(new Error('too many refreshes at once'));
     }
     try {
-      return await this.#requestAndStore(session, refreshToken, earlier, locked);
+      return await this.#requestAndStore(session, refreshToken, locked);
     } finally {
       release();
     }
@@ -193,7 +195,6 @@ export class TokenRefresh {
   async #requestAndStore(
     session: Session,
     refreshToken: string,
-    earlier: JournalEntry | null,
     locked: LockedRefresh,
   ): Promise<Grant | null> {
     const { journal, life, log, now, oauth } = this.#options;
@@ -210,33 +211,24 @@ export class TokenRefresh {
       grant = await oauth.refresh(session.record.grant, refreshToken, context?.trace, maySend);
     } catch (error) {
       if (error instanceof NotSentError) return null;
-      return this.#handleFailure(session, error, earlier, entry, context);
+      return this.#handleFailure(session, error, locked);
     }
     const stored = await this.#pendingWrites.write(session, { ...session.record, grant, refreshedAt: now() });
     life.refreshed(session.id, context);
-    if (earlier !== null) {
-      const members = { ...toSessionMembers(session.id, context), ...toLogMembers(earlier) };
-      log.info(members, 'token refreshed by a later attempt');
-    }
+    if (locked.earlier !== null)
+      log.info(toLogMembers(session, locked), 'token refreshed by a later attempt');
     return stored;
   }
 
   /** Ends the session on `invalid_grant`. Any other failure keeps it. */
-  async #handleFailure(
-    session: Session,
-    error: unknown,
-    earlier: JournalEntry | null,
-    entry: OwnEntry,
-    context?: RequestContext,
-  ): Promise<Grant> {
+  async #handleFailure(session: Session, error: unknown, locked: LockedRefresh): Promise<Grant> {
     const { log, metrics } = this.#options;
     if (error instanceof OAuthError && error.error === 'invalid_grant')
-      return this.#endOrUseNewer(session, 'invalid_grant', context, toLogMembers(earlier));
+      return this.#endOrUseNewer(session, 'invalid_grant', locked);
     const isRefused = error instanceof OAuthError && !error.isOutage;
     metrics?.refreshFailed(isRefused ? 'refused' : 'token_endpoint');
-    const members = { ...toSessionMembers(session.id, context), ...toLogMembers(earlier) };
-    log.warn({ err: error, ...members }, 'token refresh failed');
-    entry.fail(earlier).catch(() => {}); // then the entry stays open, and counts as interrupted
+    log.warn({ err: error, ...toLogMembers(session, locked) }, 'token refresh failed');
+    locked.entry?.fail(locked.earlier).catch(() => {}); // then the entry stays open, and counts as interrupted
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   }
 
@@ -244,8 +236,7 @@ export class TokenRefresh {
   async #endOrUseNewer(
     refused: Session,
     reason: 'invalid_grant' | 'no_refresh_token',
-    context?: RequestContext,
-    logMembers: object = {},
+    { context, earlier }: LockedRefresh,
   ): Promise<Grant> {
     const { life, metrics, store } = this.#options;
     for (;;) {
@@ -253,7 +244,7 @@ export class TokenRefresh {
       if (!isSameGrant(session.record.grant, refused.record.grant)) return session.record.grant;
       if (await store.endUnchanged(session)) {
         metrics?.refreshFailed(reason);
-        life.ended(session.id, reason, context, logMembers);
+        life.ended(session.id, reason, context, toAttemptMembers(earlier));
         throw new SessionEndedError(
           'The service no longer takes the access that you gave. Sign in again to go on.',
         );
@@ -333,11 +324,15 @@ export class TokenRefresh {
   }
 }
 
+function toLogMembers({ id }: Session, { context, earlier }: LockedRefresh) {
+  return { ...toSessionMembers(id, context), ...toAttemptMembers(earlier) };
+}
+
 /**
  * Tells two causes of an interrupted refresh apart. Where the next one succeeds, the service had not processed it, or its
  * refresh tokens can be used again. Where the next one gets `invalid_grant`, the service had, and no process got the tokens.
  */
-function toLogMembers(earlier: JournalEntry | null) {
+function toAttemptMembers(earlier: JournalEntry | null) {
   if (earlier === null) return {};
   const attemptBefore = earlier.state === 'failed' ? 'failed' : 'interrupted';
   return { attemptBefore, attemptStartedAt: new Date(earlier.startedAt).toISOString() };
