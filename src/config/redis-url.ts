@@ -23,10 +23,10 @@ export type RedisTarget =
     } & RedisLogin)
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & RedisLogin);
 
-/** Whether they lead to the very same place, as whichever user. */
+/** Whether two targets are the same apart from user and password. */
 export function isSameRedis(one: RedisTarget, other: RedisTarget): boolean {
-  const toPlace = ({ username: _user, password: _password, ...place }: RedisTarget) => place;
-  return isDeepStrictEqual(toPlace(one), toPlace(other));
+  const withoutLogin = ({ username: _user, password: _password, ...place }: RedisTarget) => place;
+  return isDeepStrictEqual(withoutLogin(one), withoutLogin(other));
 }
 
 const SHAPE =
@@ -34,7 +34,7 @@ const SHAPE =
 
 const ENCODE = 'special characters in its user and password must be percent-encoded';
 
-/** What Sentinel takes as a name. */
+/** Names that Sentinel accepts. */
 const MASTER_NAME = /^[\w.-]+$/;
 
 /**
@@ -79,14 +79,14 @@ function parseLogin(login: string): { username?: string; password?: string } {
   const colon = login.indexOf(':');
   const username = decode(colon < 0 ? login : login.slice(0, colon));
   const password = colon < 0 ? '' : decode(login.slice(colon + 1));
-  // It would connect without either.
+  // ioredis would connect without either.
   if (username !== '' && password === '') throw new Error('has a user without a password');
   return { ...(username && { username }), ...(password && { password }) };
 }
 
 const NODE = /^(?:\[(?<host6>[^\]]+)\]|(?<name>[\w.-]+))(?::(?<port>\d{1,5}))?$/;
 
-/** Hosts are judged narrowly: the rest of a password with a raw "@" in it must not pass for one, and be logged. */
+/** Accepts plain host names only: the rest of a password with an unencoded "@" must not pass for a host and be logged. */
 function parseNodes(text: string, defaultPort: number): RedisNode[] {
   return text.split(',').map((part) => {
     const groups = NODE.exec(part)?.groups ?? {};
