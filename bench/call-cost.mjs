@@ -10,7 +10,7 @@ import { figure, printTable } from './support/table.mjs';
 
 const CALLERS = 32;
 const CALLS = 20_000;
-/** src/session/decrypted-records.ts remembers 10,000 at most. */
+/** src/session/store.ts remembers 10,000 at most. */
 const MORE_THAN_REMEMBERED = 11_000;
 const NEW_SESSIONS = 2_000;
 /** Of 900: renewed with the first call. */

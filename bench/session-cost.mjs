@@ -29,7 +29,7 @@ const { createSignInTransactions } = /** @type {typeof import('../src/oauth/sign
 const SESSIONS = 100_000;
 /** Commands under way at once: as many as Redis answers long before they count as lost. */
 const AT_ONCE = 200;
-/** The most that src/session/decrypted-records.ts holds at a time. */
+/** The most that src/session/store.ts holds at a time. */
 const REMEMBERED = 10_000;
 /** A list of 137 in pages of 25, walked to its end. */
 const PAGES_BEHIND_THE_FIRST = 5;

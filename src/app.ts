@@ -12,9 +12,9 @@ import { createSecurityHeaders } from './http/security-headers.ts';
 import { isAnyMasterFull, servesSessions } from './redis/probe.ts';
 import { refuseUnknownPaths } from './routes.ts';
 import type { Services } from './services.ts';
-import { sessionLogId } from './session/log-id.ts';
-import { endOfSession } from './session/record.ts';
-import { createSessions, currentSession } from './session/express-session.ts';
+import { sessionLogId } from './session/events.ts';
+import { sessionEndsAt } from './session/record.ts';
+import { createSessionMiddleware, currentSession } from './session/express-session.ts';
 import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
@@ -38,7 +38,7 @@ export function createApp(
   // express-session would silently withhold the cookie.
   Object.defineProperty(app.request, 'secure', { get: () => https });
 
-  const readSession = createSessions({ ...services, prefix: config.redisPrefix });
+  const readSession = createSessionMiddleware({ ...services, prefix: config.redisPrefix });
 
   app.use('/api', gateway);
   app.use((req, res, next) => {
@@ -66,7 +66,7 @@ export function createApp(
   app.use('/auth', createAuthRouter(services, readSession));
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
   /** Lets a page notice that another session has replaced its own. */
-  const sessionOf = (req: Request) => endOfSession(requiredSession(req).record, config.sessionMaxSeconds);
+  const sessionOf = (req: Request) => sessionEndsAt(requiredSession(req).record, config.sessionMaxSeconds);
   app.use(
     createConsoleRouter({
       signedIn,

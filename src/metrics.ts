@@ -7,7 +7,7 @@ import { createHealthMetrics } from './observability/health.ts';
 import { createRegistry } from './observability/prometheus.ts';
 import { createRedisMetrics } from './redis/redis-metrics.ts';
 import { ROUTES } from './routes.ts';
-import { createSessionMetrics } from './session/session-metrics.ts';
+import { createSessionMetrics } from './session/events.ts';
 import { createServiceMetrics } from './upstream/service-metrics.ts';
 
 /** Values of the label `caller`: which part of Cloakroom sends an upstream request. */

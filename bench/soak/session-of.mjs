@@ -1,7 +1,7 @@
 import { fromDist } from '../support/compiled.mjs';
 
-const { sessionLogId } = /** @type {typeof import('../../src/session/log-id.ts')} */ (
-  await fromDist('session/log-id.js')
+const { sessionLogId } = /** @type {typeof import('../../src/session/events.ts')} */ (
+  await fromDist('session/events.js')
 );
 
 /**

@@ -7,7 +7,7 @@ import { toStrictTransport } from '../http/security-headers.ts';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { ReadCookie, SessionCookie } from '../session/cookie.ts';
-import { sessionLogId } from '../session/log-id.ts';
+import { sessionLogId } from '../session/events.ts';
 import type { SessionStore } from '../session/store.ts';
 import type { ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
@@ -64,7 +64,7 @@ export function createGateway(
       if (hasBody(req)) request.body = createRequestBody(req, config.maxBodyBytes, timeoutMs);
       const session = await store.read(id, request).finally(() => times.add('session'));
       if (session === null) throw new SessionEndedError();
-      if (!signedCookie.current) res.setHeader('set-cookie', cookie.write(id));
+      if (!signedCookie.usesFirstKey) res.setHeader('set-cookie', cookie.write(id));
       if (request.body !== null) {
         // A slow client would hold a connection to the service, and requests of other sessions would wait.
         await request.body.startReceived();

@@ -3,7 +3,7 @@ import type { Request, RequestHandler } from 'express';
 import { AppError, StoreUnavailableError } from '../errors.ts';
 import { requestContext, type RequestContext } from '../http/request-context.ts';
 import { currentSession, startSession } from '../session/express-session.ts';
-import { sessionLogId } from '../session/log-id.ts';
+import { sessionLogId } from '../session/events.ts';
 import type { SessionStore } from '../session/store.ts';
 import { InvalidAuthorizationResponseError, OAuthError, toLoggableCode } from './client.ts';
 import { HOME } from './login.ts';
@@ -15,7 +15,7 @@ import type { SignInTransaction } from './sign-in-transactions.ts';
  * a session under a new id and ends the previous one.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
-  const { config, signIns, life, metrics, render, now } = deps;
+  const { config, signIns, sessionEvents, metrics, render, now } = deps;
   return async (req, res) => {
     const query = queryOf(req);
     const state = query.get('state') ?? '';
@@ -32,7 +32,7 @@ export function createCallback(deps: AuthDeps): RequestHandler {
     const grant = await exchangeCode(deps, query, state, transaction, context);
     await startSession(req, { grant, createdAt: now() });
     context.session = sessionLogId(req.sessionID);
-    life.started(req.sessionID, context);
+    sessionEvents.started(req.sessionID, context);
     metrics?.oauth.signIn('signed_in');
     for (const id of new Set([previous?.id, transaction.previousSession]))
       if (id !== undefined) await endPreviousSession(deps, id, context);
@@ -50,13 +50,17 @@ export function createCallback(deps: AuthDeps): RequestHandler {
  * sign-in, and the old session must not stay. Resolves after the first try; retries in the background until `giveUpMs`.
  */
 export async function endPreviousSession(
-  { store, life, log }: Pick<AuthDeps, 'life' | 'log'> & { readonly store: Pick<SessionStore, 'end'> },
+  {
+    store,
+    sessionEvents,
+    log,
+  }: Pick<AuthDeps, 'sessionEvents' | 'log'> & { readonly store: Pick<SessionStore, 'end'> },
   id: string,
   context: RequestContext,
   times = { retryMs: 1_000, giveUpMs: 600_000 },
 ): Promise<void> {
   const end = async () => {
-    if (await store.end(id)) life.ended(id, 'signed_in_again', context);
+    if (await store.end(id)) sessionEvents.ended(id, 'signed_in_again', context);
   };
   const retry = async () => {
     for (const giveUpAt = performance.now() + times.giveUpMs; ;) {

@@ -8,13 +8,13 @@ import type { AuthDeps } from './routes.ts';
  * `POST /auth/logout`: ends the session for good, clears its cookie and what the browser stores (W3C Clear Site Data §3.1).
  * A fail-over of Redis right after the response can undo the end, because replication is asynchronous (docs/scaling.md).
  */
-export function createLogout({ config, cookie, store, life }: AuthDeps): RequestHandler {
+export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps): RequestHandler {
   return async (req, res) => {
     if (!isSameOrigin(req.method, req.headers, config.publicOrigin)) throw crossSiteRequest();
     const read = cookie.read(req.headers.cookie);
     // End the session before clearing the cookie: while Redis is away, the response is 503 and the user is still signed in.
     const hadSession = read !== null && (await store.end(read.id).catch(stillSignedIn));
-    if (read !== null && hadSession) life.ended(read.id, 'signed_out', requestContext(res));
+    if (read !== null && hadSession) sessionEvents.ended(read.id, 'signed_out', requestContext(res));
     res.append('Set-Cookie', cookie.clear());
     res.set('Clear-Site-Data', '"cache", "storage"');
     if (req.accepts(['html', 'json']) === 'json') res.status(204).end();

@@ -24,7 +24,7 @@ export function createOAuthServices(deps: {
 }) {
   const { config, redis, now } = deps;
   const metrics = deps.metrics?.oauth ?? null;
-  const { encryption, store, life } = deps.sessions;
+  const { encryption, store, sessionEvents } = deps.sessions;
   const shared = { redis, prefix: config.redisPrefix, idleSeconds: config.sessionIdleSeconds };
   const oauth = createOAuthClient({
     ...config,
@@ -41,7 +41,7 @@ export function createOAuthServices(deps: {
     idleSeconds: config.sessionIdleSeconds,
     refreshAheadSeconds: config.refreshAheadSeconds,
     tokenTimeoutSeconds: config.tokenTimeoutSeconds,
-    life,
+    sessionEvents,
     metrics,
     log: deps.log,
     now,

@@ -3,7 +3,7 @@ import { toAppError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
 import { requestContext, type RequestContext } from '../http/request-context.ts';
 import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
-import { endOfSession, type SessionRecord } from '../session/record.ts';
+import { sessionEndsAt, type SessionRecord } from '../session/record.ts';
 import type { AuthDeps } from './routes.ts';
 
 /** A session record, and when the session expires unless it is used (ms since the epoch). */
@@ -19,7 +19,7 @@ interface Status {
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
   return respondWith(deps, async (id, context) => {
     const found = await deps.store.peek(id, context);
-    return found === null ? null : { record: found.ticket.record, idleExpiresAt: found.idleExpiresAt };
+    return found === null ? null : { record: found.session.record, idleExpiresAt: found.idleExpiresAt };
   });
 }
 
@@ -52,12 +52,12 @@ function respondWith(
         res.json({ signedIn: false });
         return;
       }
-      if (read?.current === false) res.append('Set-Cookie', cookie.write(read.id));
+      if (read?.usesFirstKey === false) res.append('Set-Cookie', cookie.write(read.id));
       // Browsers' clocks are wrong. With the Date of the same clock, a page can compute how much time is left.
       res.set('Date', new Date(now()).toUTCString());
       res.json({
         signedIn: true,
-        expiresAt: endOfSession(status.record, config.sessionMaxSeconds),
+        expiresAt: sessionEndsAt(status.record, config.sessionMaxSeconds),
         idleExpiresAt: new Date(status.idleExpiresAt).toISOString(),
         scopes: status.record.grant.scopes,
       });

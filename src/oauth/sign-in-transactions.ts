@@ -65,7 +65,7 @@ export function createSignInTransactions(deps: {
       if (browsers.length === 0) return null;
       const key = keyOf(state);
       const encrypted = await fromStore(redis.getdel(key));
-      const opened = encrypted === null ? null : encryption.open(encrypted, state, key);
+      const opened = encrypted === null ? null : encryption.decrypt(encrypted, state, key);
       if (opened === null) return null;
       const transaction = transactionSchema.parse(JSON.parse(opened.text));
       return browsers.includes(transaction.browser) ? transaction : null;

@@ -1,32 +1,73 @@
-import type { Logger } from '../observability/logger.ts';
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Registry } from 'prom-client';
 import type { RequestContext } from '../http/request-context.ts';
-import { sessionLogId } from './log-id.ts';
-import type { EndOfSession, SessionMetrics } from './session-metrics.ts';
+import type { Logger } from '../observability/logger.ts';
+import { createCounter } from '../observability/prometheus.ts';
 
-/** Tells of what happens to sessions, each under its pseudonym; `by` is the request that brought it about. */
-export interface SessionEvents {
-  started(id: string, by?: RequestContext): void;
-  /** Its access token was refreshed. */
-  refreshed(id: string, by?: RequestContext): void;
-  /** `more` is said of it beside the reason. */
-  ended(id: string, reason: EndOfSession, by?: RequestContext, more?: object): void;
+/** Why a session ended. A session that expires unused is not counted: only Redis notices. */
+export const SESSION_END_REASONS = [
+  'signed_out',
+  'signed_in_again',
+  'invalid_grant',
+  'no_refresh_token',
+  'age',
+] as const;
+type SessionEndReason = (typeof SESSION_END_REASONS)[number];
+
+export type SessionMetrics = ReturnType<typeof createSessionMetrics>;
+export type SessionEvents = ReturnType<typeof createSessionEvents>;
+
+/** Counts sessions. */
+export function createSessionMetrics(registry: Registry) {
+  const started = createCounter(registry, {
+    name: 'cloakroom_sessions_started_total',
+    help: 'Sessions started by a sign-in.',
+    values: {},
+  });
+  const ended = createCounter(registry, {
+    name: 'cloakroom_sessions_ended_total',
+    help: 'Ended sessions, by cause. Sessions that expire unused are not counted.',
+    values: { cause: SESSION_END_REASONS },
+  });
+  return { started: () => started({}), ended: (cause: SessionEndReason) => ended({ cause }) };
 }
 
-/** What each line about a session has: its pseudonym, and by which request it came to that. */
-export function toSessionMembers(id: string, by: RequestContext | undefined) {
-  return { session: sessionLogId(id), requestId: by?.requestId, traceId: by?.trace?.traceId };
-}
-
-export function createSessionEvents(log: Logger, metrics: SessionMetrics | null): SessionEvents {
+/** Logs and counts what happens to sessions. `context` is that of the request that caused it. */
+export function createSessionEvents(log: Logger, metrics: SessionMetrics | null) {
   return {
-    started(id, by) {
+    started(id: string, context?: RequestContext): void {
       metrics?.started();
-      log.info(toSessionMembers(id, by), 'session started');
+      log.info(sessionLogFields(id, context), 'session started');
     },
-    refreshed: (id, by) => log.info(toSessionMembers(id, by), 'token refreshed'),
-    ended(id, reason, by, more) {
+    refreshed(id: string, context?: RequestContext): void {
+      log.info(sessionLogFields(id, context), 'token refreshed');
+    },
+    /** `fields` are further fields of the log line. */
+    ended(id: string, reason: SessionEndReason, context?: RequestContext, fields?: object): void {
       metrics?.ended(reason);
-      log.info({ ...toSessionMembers(id, by), reason, ...more }, 'session ended');
+      log.info({ ...sessionLogFields(id, context), reason, ...fields }, 'session ended');
     },
   };
+}
+
+/** The fields of each log line about a session: its log id, and the request that caused the event. */
+export function sessionLogFields(id: string, context: RequestContext | undefined) {
+  return { session: sessionLogId(id), requestId: context?.requestId, traceId: context?.trace?.traceId };
+}
+
+/** Each request logs the id of its session. */
+const logIds = new LRUCache<string, string>({ max: 10_000 });
+
+/**
+ * The name of a session in logs, the same in every process and under every session key. It reveals nothing of the id,
+ * which has 256 random bits. The session's key in Redis is another hash.
+ */
+export function sessionLogId(id: string): string {
+  const cached = logIds.get(id);
+  if (cached !== undefined) return cached;
+  const hash = createHash('sha256').update('cloakroom session in logs').update(id).digest('base64url');
+  const logId = hash.slice(0, 16);
+  logIds.set(id, logId);
+  return logId;
 }

@@ -3,11 +3,11 @@ import { z } from 'zod';
 
 const grantSchema = z.object({
   accessToken: z.string(),
-  /** When the access token is spent, in ms since the epoch by our clock. */
+  /** When the access token expires, in ms since the epoch by our clock. */
   expiresAt: z.number(),
-  /** Whole life of the access token in ms, counted from when it was asked for. */
+  /** Lifetime of the access token in ms, from the token request on. */
   lifetimeMs: z.number(),
-  /** Absent where the service gave none: then the session ends with its access token. */
+  /** Absent where the service issued none: then the session ends with its access token. */
   refreshToken: z.string().optional(),
   scopes: z.array(z.string()),
 });
@@ -16,40 +16,43 @@ const recordSchema = z.object({
   grant: grantSchema,
   /** When the user signed in, in ms since the epoch. */
   createdAt: z.number(),
-  /** When the grant was last renewed, in ms since the epoch; absent until then. */
+  /** When the tokens were last refreshed, in ms since the epoch; absent before the first refresh. */
   refreshedAt: z.number().optional(),
 });
 
-/** What the service granted: never leaves the server, and stands in Redis only encrypted. */
+/** The tokens of a session. They never leave the server, and Redis holds them only encrypted. */
 export type Grant = Readonly<z.infer<typeof grantSchema>>;
 
-/** What is encrypted into a session's value in Redis. */
+/** The content of a session's value in Redis, before encryption. */
 export type SessionRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** Whether nobody has renewed it: a service may give the same access token again, with another refresh token. */
+/** A session as a request read it. */
+export interface Session {
+  /** The id in the cookie: a secret. */
+  readonly id: string;
+  /** The value in Redis that `record` was decrypted from. A replacement is compared with it. */
+  readonly encrypted: string;
+  readonly record: SessionRecord;
+}
+
+/** Parses a decrypted record; null where it is of another version. */
+export function parseRecord(text: string): SessionRecord | null {
+  const parsed = recordSchema.safeParse(JSON.parse(text));
+  return parsed.success ? parsed.data : null;
+}
+
+/**
+ * Tells whether two grants are of the same refresh. The access token alone does not: a service may issue the same one again
+ * with another refresh token.
+ */
 export function isSameGrant(one: Grant, other: Grant): boolean {
   return isDeepStrictEqual(one, other);
 }
 
 /**
- * When a session ends whatever is done, in ISO 8601 UTC. It never changes, and so tells a session from another without saying
- * anything of its id.
+ * When a session reaches its maximum age, in ISO 8601 UTC. It never changes, and so it distinguishes sessions without
+ * revealing their ids.
  */
-export function endOfSession({ createdAt }: SessionRecord, maxSeconds: number): string {
+export function sessionEndsAt({ createdAt }: SessionRecord, maxSeconds: number): string {
   return new Date(createdAt + maxSeconds * 1_000).toISOString();
-}
-
-/** A session as one request read it. */
-export interface Session {
-  /** The id in the cookie: a secret. */
-  readonly id: string;
-  /** The very value in Redis that was opened: what a replacement is compared with. */
-  readonly encrypted: string;
-  readonly record: SessionRecord;
-}
-
-/** Null where the text, though encrypted by us, is not a record of this version. */
-export function parseRecord(text: string): SessionRecord | null {
-  const parsed = recordSchema.safeParse(JSON.parse(text));
-  return parsed.success ? parsed.data : null;
 }

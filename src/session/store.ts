@@ -1,57 +1,40 @@
 import { createHash } from 'node:crypto';
-import type { Logger } from '../observability/logger.ts';
-import type { ReadSession } from '../redis/session-reads.ts';
-import { fromStore } from '../redis/client.ts';
-import type { RedisClient } from '../redis/client.ts';
+import { LRUCache } from 'lru-cache';
+import { derive } from '../config/reloadable.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { createDecryptedRecords } from './decrypted-records.ts';
-import type { SessionRecord, Session } from './record.ts';
+import type { Logger } from '../observability/logger.ts';
+import { fromStore, type RedisClient } from '../redis/client.ts';
+import type { ReadSession } from '../redis/session-reads.ts';
 import type { Encryption } from './encryption.ts';
-import type { SessionEvents } from './events.ts';
+import { sessionLogFields, type SessionEvents } from './events.ts';
+import { parseRecord, type Session, type SessionRecord } from './record.ts';
 
-/**
- * Sessions in Redis. Each call rejects with StoreUnavailableError while Redis is away; whatever it did not say is
- * unchanged. `by` is the request that a session is read for: the log names it.
- */
-export interface SessionStore {
-  /** The session of an id, its idle time begun anew, in one command. Null where it has ended or never was. */
-  read(id: string, by?: RequestContext): Promise<Session | null>;
-  /** The same without touching the idle time, and when that runs out (ms since the epoch). */
-  peek(
-    id: string,
-    by?: RequestContext,
-  ): Promise<{ readonly ticket: Session; readonly idleExpiresAt: number } | null>;
-  /** Stores a new session. An id that is taken or was ended stays as it is. */
-  create(id: string, record: SessionRecord): Promise<void>;
-  /** Replaces what the ticket read. Null where that no longer stands: renewed by another, or ended. */
-  replace(ticket: Session, record: SessionRecord): Promise<Session | null>;
-  /** Ends a session for good: no write that is still under way brings it back. Tells whether there was one. */
-  end(id: string): Promise<boolean>;
-  /** Ends it only where what the ticket read still stands; tells whether it did. */
-  endUnchanged(ticket: Session): Promise<boolean>;
-}
+export type SessionStore = ReturnType<typeof createSessionStore>;
 
 export interface SessionStoreOptions {
   readonly redis: RedisClient;
-  /** Reads the raw value of a session's key, and restarts its idle time. */
+  /** Reads the value of a session's key and restarts its idle time. */
   readonly readSession: ReadSession;
   readonly prefix: string;
   readonly encryption: Encryption;
   readonly idleSeconds: number;
   readonly maxSeconds: number;
-  /** Hears of those that are ended for their age. */
-  readonly life?: SessionEvents;
+  /** Receives the sessions that end at their maximum age. */
+  readonly sessionEvents?: SessionEvents;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Stands where a session was ended, so that a late write finds neither its old value nor a free key. */
+/** Replaces the value of an ended session, so that a late write finds neither the old value nor a free key. */
 const TOMBSTONE = 'ended';
-/** Writes come from sign-in and renewal only, and both are over long before this. */
+/** Only sign-in and refresh write, and both are over long before this. */
 const TOMBSTONE_SECONDS = 600;
 
-/** Writes ARGV[2] where ARGV[1] stands; keeps the time to live, or sets ARGV[3] seconds. */
+/** 1 to 5 kB each, by the length of the tokens: 50 MB at most. */
+const MAX_CACHED_RECORDS = 10_000;
+
+/** Writes ARGV[2] if the value is ARGV[1]. Keeps the time to live, or sets it to ARGV[3] seconds. */
 const COMPARE_AND_SET = `
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
   if ARGV[3] == '' then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
@@ -59,8 +42,8 @@ const COMPARE_AND_SET = `
   return 1`;
 
 /**
- * A full Redis takes no tombstone but still deletes, and then a late compare-and-set finds nothing. Of several at once only the
- * first finds a session.
+ * Writes the tombstone, and returns 1 only to the caller that ended the session. A full Redis refuses the tombstone but
+ * deletes the key. Then a late compare-and-set finds nothing.
  */
 const END = `
   local found = redis.call('GET', KEYS[1])
@@ -69,88 +52,133 @@ const END = `
   if found and found ~= ARGV[1] then return 1 end
   return 0`;
 
-/** What stands for a session in the names of keys: says nothing of the id, which only the cookie holds. */
-export function hashId(id: string): string {
-  return createHash('sha256').update(id).digest('base64url');
-}
-
-/** Where the session of an id stands. */
-export function sessionKey(prefix: string, id: string): string {
-  return `${prefix}session:${hashId(id)}`;
+interface CachedRecord {
+  readonly key: string;
+  readonly session: Session;
+  readonly usesFirstKey: boolean;
 }
 
 /**
- * A key that stands in the same slot of a cluster as the session that it belongs to: a Redis that serves the session
- * serves all that goes with it. (What is in braces decides about the slot, and without any the whole key.)
+ * Stores sessions in Redis, encrypted. Each method rejects with StoreUnavailableError while Redis is unavailable; then
+ * the session is unchanged. `context` is that of the request that reads the session, for the log.
  */
-export function keyBesideSession(prefix: string, kind: string, id: string): string {
-  return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;
-}
+export function createSessionStore(options: SessionStoreOptions) {
+  const { redis, readSession, encryption, idleSeconds, maxSeconds, log, now } = options;
 
-export function createSessionStore(options: SessionStoreOptions): SessionStore {
-  const { redis, readSession, encryption, idleSeconds, maxSeconds, now } = options;
-  const opened = createDecryptedRecords(encryption, (id) => sessionKey(options.prefix, id), options.log);
-  const keyOf = (id: string) => opened.keyOf(id);
+  // Decryption costs as much CPU as the rest of a proxied request, and so does much of it the hash in the key's name. An
+  // entry counts only for the same id and the same bytes: a value that was copied to another session's key is decrypted
+  // anew, and refused. A change of session keys drops all entries: a removed key must decrypt nothing any more.
+  const cache = derive(
+    encryption.keyring,
+    () => new LRUCache<string, CachedRecord>({ max: MAX_CACHED_RECORDS }),
+  );
 
-  const compareAndSet = async (ticket: Session, value: string, seconds: number | '') => {
-    const run = redis.eval(COMPARE_AND_SET, 1, keyOf(ticket.id), ticket.encrypted, value, seconds);
-    return (await fromStore(run)) === 1;
+  const keyOf = (id: string) => cache.current.get(id)?.key ?? sessionKey(options.prefix, id);
+
+  /** Null, with a log line, where the value was moved, cut or changed, or its session key is unknown. */
+  const decrypt = (id: string, encrypted: string, context?: RequestContext): CachedRecord | null => {
+    const cached = cache.current.get(id);
+    if (cached?.session.encrypted === encrypted) return cached;
+    const key = cached?.key ?? sessionKey(options.prefix, id);
+    const plain = encryption.decrypt(encrypted, id, key);
+    const record = plain === null ? null : parseRecord(plain.text);
+    if (plain === null || record === null) {
+      log.warn({ ...sessionLogFields(id, context), key }, 'session value refused');
+      return null;
+    }
+    const { usesFirstKey } = plain;
+    const decrypted = { key, session: { id, encrypted, record }, usesFirstKey };
+    cache.current.set(id, decrypted);
+    return decrypted;
   };
 
-  const replace = async (ticket: Session, record: SessionRecord) => {
-    const encrypted = encryption.encrypt(JSON.stringify(record), ticket.id, keyOf(ticket.id));
-    return (await compareAndSet(ticket, encrypted, '')) ? { id: ticket.id, encrypted, record } : null;
-  };
-
-  const end = async (id: string) => {
-    const key = keyOf(id);
-    opened.forget(id);
-    return (await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
-  };
-
-  const toTicket = (id: string, encrypted: string | null, by: RequestContext | undefined): Session | null => {
+  const toSession = (id: string, encrypted: string | null, context?: RequestContext): Session | null => {
     if (encrypted === null || encrypted === TOMBSTONE) return null;
-    const found = opened.open(encrypted, id, by);
-    if (found === null) return null;
-    const { ticket } = found;
-    if (ticket.record.createdAt + maxSeconds * 1_000 <= now()) {
+    const decrypted = decrypt(id, encrypted, context);
+    if (decrypted === null) return null;
+    const { session } = decrypted;
+    if (session.record.createdAt + maxSeconds * 1_000 <= now()) {
       end(id).then(
-        (stood) => stood && options.life?.ended(id, 'age', by),
-        (error: unknown) => options.log.warn({ err: error }, 'session past its age not ended yet'),
+        (ended) => ended && options.sessionEvents?.ended(id, 'age', context),
+        (error: unknown) => log.warn({ err: error }, 'session not ended at its maximum age'),
       );
       return null;
     }
-    if (!found.current) void sealAgain(ticket);
-    return ticket;
+    if (!decrypted.usesFirstKey) encryptAgain(session);
+    return session;
   };
 
-  /** After a change of session keys, beside the request. Where it fails the next one tries again. */
-  const sealAgain = async (ticket: Session) => {
-    await replace(ticket, ticket.record).catch((error: unknown) => {
-      options.log.warn({ err: error }, 'session not encrypted again');
+  /** Runs beside the request, after a change of session keys. Where it fails, the next read tries again. */
+  const encryptAgain = (session: Session) => {
+    replace(session, session.record).catch((error: unknown) => {
+      log.warn({ err: error }, 'session not re-encrypted');
     });
+  };
+
+  const compareAndSet = async (session: Session, value: string, seconds: number | '') => {
+    const run = redis.eval(COMPARE_AND_SET, 1, keyOf(session.id), session.encrypted, value, seconds);
+    return (await fromStore(run)) === 1;
+  };
+
+  /** Replaces a session as it was read; null where it was replaced or ended since. */
+  const replace = async (session: Session, record: SessionRecord): Promise<Session | null> => {
+    const { id } = session;
+    const encrypted = encryption.encrypt(JSON.stringify(record), id, keyOf(id));
+    return (await compareAndSet(session, encrypted, '')) ? { id, encrypted, record } : null;
+  };
+
+  /** Ends a session for good: no write in flight restores it. Tells whether there was one. */
+  const end = async (id: string): Promise<boolean> => {
+    const key = keyOf(id);
+    cache.current.delete(id);
+    return (await fromStore(redis.eval(END, 1, key, TOMBSTONE, TOMBSTONE_SECONDS))) === 1;
   };
 
   return {
     replace,
     end,
-    async read(id, by) {
-      return toTicket(id, await readSession(keyOf(id)), by);
+    /** Ends a session if it is as it was read; tells whether it was. */
+    async endUnchanged(session: Session): Promise<boolean> {
+      cache.current.delete(session.id);
+      return compareAndSet(session, TOMBSTONE, TOMBSTONE_SECONDS);
     },
-    async peek(id, by) {
+    /** Reads a session and restarts its idle time, in one command; null where it has ended or never existed. */
+    async read(id: string, context?: RequestContext): Promise<Session | null> {
+      return toSession(id, await readSession(keyOf(id)), context);
+    },
+    /** Reads a session without restarting its idle time. `idleExpiresAt` is in ms since the epoch. */
+    async peek(
+      id: string,
+      context?: RequestContext,
+    ): Promise<{ readonly session: Session; readonly idleExpiresAt: number } | null> {
       const key = keyOf(id);
       const [encrypted, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
-      const ticket = toTicket(id, encrypted, by);
-      return ticket === null ? null : { ticket, idleExpiresAt: now() + Math.max(0, ttlMs) };
+      const session = toSession(id, encrypted, context);
+      return session === null ? null : { session, idleExpiresAt: now() + Math.max(0, ttlMs) };
     },
-    async create(id, record) {
+    /** Stores a new session; leaves a session or a tombstone under the same id as it is. */
+    async create(id: string, record: SessionRecord): Promise<void> {
       const key = keyOf(id);
       const encrypted = encryption.encrypt(JSON.stringify(record), id, key);
       await fromStore(redis.set(key, encrypted, 'EX', idleSeconds, 'NX'));
     },
-    async endUnchanged(ticket) {
-      opened.forget(ticket.id);
-      return compareAndSet(ticket, TOMBSTONE, TOMBSTONE_SECONDS);
-    },
   };
+}
+
+/** The hash of a session id in the names of keys. It reveals nothing of the id, which only the cookie holds. */
+export function hashId(id: string): string {
+  return createHash('sha256').update(id).digest('base64url');
+}
+
+/** The key of a session in Redis. */
+export function sessionKey(prefix: string, id: string): string {
+  return `${prefix}session:${hashId(id)}`;
+}
+
+/**
+ * The key of something that belongs to a session. It is in the same slot of a cluster, so that the master that serves the
+ * session serves it too. (A cluster computes the slot from the part in braces, or else from the whole key.)
+ */
+export function keyBesideSession(prefix: string, kind: string, id: string): string {
+  return `${prefix}${kind}:{${sessionKey(prefix, id)}}`;
 }

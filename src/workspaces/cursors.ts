@@ -65,7 +65,7 @@ export function createCursors(deps: {
   const read = async (list: ListName): Promise<readonly PageStart[]> => {
     const key = keyOf(list.sessionId, toHash(list));
     const encrypted = await fromStore(redis.get(key));
-    const opened = encrypted === null ? null : encryption.open(encrypted, list.sessionId, key);
+    const opened = encrypted === null ? null : encryption.decrypt(encrypted, list.sessionId, key);
     return opened === null ? [] : (z.array(pageStartSchema).safeParse(JSON.parse(opened.text)).data ?? []);
   };
 

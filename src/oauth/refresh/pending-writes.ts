@@ -71,7 +71,7 @@ export class PendingWrites {
     const { store } = this.#options;
     for (let current = before; ;) {
       if ((await store.replace(current, record)) !== null) return record.grant;
-      const found = (await store.peek(before.id))?.ticket;
+      const found = (await store.peek(before.id))?.session;
       if (found === undefined) throw new SessionEndedError();
       if (!isSameGrant(found.record.grant, before.record.grant)) return found.record.grant;
       current = found; // only encrypted again, under another session key

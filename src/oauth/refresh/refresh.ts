@@ -3,7 +3,7 @@ import { SessionEndedError } from '../../errors.ts';
 import type { RequestContext } from '../../http/request-context.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { createLimiter } from '../../promises.ts';
-import { toSessionMembers, type SessionEvents } from '../../session/events.ts';
+import { sessionLogFields, type SessionEvents } from '../../session/events.ts';
 import { isSameGrant, type Grant, type Session } from '../../session/record.ts';
 import type { SessionStore } from '../../session/store.ts';
 import { NotSentError, OAuthError, TokenEndpointError, type OAuthClient } from '../client.ts';
@@ -37,7 +37,7 @@ export interface RefreshOptions {
   readonly idleSeconds: number;
   /** TOKEN_TIMEOUT_SECONDS */
   readonly tokenTimeoutSeconds: number;
-  readonly life: SessionEvents;
+  readonly sessionEvents: SessionEvents;
   readonly metrics: OAuthMetrics | null;
   readonly log: Logger;
   readonly now: () => number;
@@ -197,7 +197,7 @@ export class TokenRefresh {
     refreshToken: string,
     locked: LockedRefresh,
   ): Promise<Grant | null> {
-    const { journal, life, log, now, oauth } = this.#options;
+    const { journal, sessionEvents, log, now, oauth } = this.#options;
     const { lock, context } = locked;
     const newer = await this.#readNewer(session, context);
     if (newer !== null) return newer;
@@ -214,7 +214,7 @@ export class TokenRefresh {
       return this.#handleFailure(session, error, locked);
     }
     const stored = await this.#pendingWrites.write(session, { ...session.record, grant, refreshedAt: now() });
-    life.refreshed(session.id, context);
+    sessionEvents.refreshed(session.id, context);
     if (locked.earlier !== null)
       log.info(toLogMembers(session, locked), 'token refreshed by a later attempt');
     return stored;
@@ -238,13 +238,13 @@ export class TokenRefresh {
     reason: 'invalid_grant' | 'no_refresh_token',
     { context, earlier }: LockedRefresh,
   ): Promise<Grant> {
-    const { life, metrics, store } = this.#options;
+    const { sessionEvents, metrics, store } = this.#options;
     for (;;) {
       const session = await this.#read(refused.id, context);
       if (!isSameGrant(session.record.grant, refused.record.grant)) return session.record.grant;
       if (await store.endUnchanged(session)) {
         metrics?.refreshFailed(reason);
-        life.ended(session.id, reason, context, toAttemptMembers(earlier));
+        sessionEvents.ended(session.id, reason, context, toAttemptMembers(earlier));
         throw new SessionEndedError(
           'The service no longer takes the access that you gave. Sign in again to go on.',
         );
@@ -276,7 +276,7 @@ export class TokenRefresh {
   async #read(id: string, context?: RequestContext): Promise<Session> {
     const found = await this.#options.store.peek(id, context);
     if (found === null) throw new SessionEndedError();
-    return found.ticket;
+    return found.session;
   }
 
   /** The grant that stands now, where it was refreshed; otherwise null. */
@@ -325,7 +325,7 @@ export class TokenRefresh {
 }
 
 function toLogMembers({ id }: Session, { context, earlier }: LockedRefresh) {
-  return { ...toSessionMembers(id, context), ...toAttemptMembers(earlier) };
+  return { ...sessionLogFields(id, context), ...toAttemptMembers(earlier) };
 }
 
 /**

@@ -137,7 +137,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     ): Promise<string | null> {
       const { id } = session;
       const isOfSession = refused === session.record.grant.accessToken;
-      const record = isOfSession ? session.record : (await store.peek(id, context))?.ticket.record;
+      const record = isOfSession ? session.record : (await store.peek(id, context))?.session.record;
       if (record?.grant.accessToken === refused && isYoung(record)) {
         recordTokenUse(context, 'refused');
         return null;

@@ -151,9 +151,9 @@ describe('signing in', () => {
     expect(dump).toMatch(/cloakroom:session:/);
     expect(dump).toMatch(/cloakroom:signin:/);
     expect(dump).not.toContain(id);
-    const ticket = await testApp.services.store.read(id ?? '');
-    expect(dump).not.toContain(ticket?.record.grant.accessToken);
-    expect(dump).not.toContain(ticket?.record.grant.refreshToken);
+    const session = await testApp.services.store.read(id ?? '');
+    expect(dump).not.toContain(session?.record.grant.accessToken);
+    expect(dump).not.toContain(session?.record.grant.refreshToken);
   });
 
   test('leaves no key without a time to live', async () => {
@@ -314,7 +314,7 @@ describe('a callback', () => {
     const { browser } = await testApp.signIn();
     await browser.open(`${testApp.origin}/workspaces?limit=3&secret=query-value`);
     const id = decodeURIComponent((await browser.cookie(testApp.origin, 'cloakroom')) ?? '').slice(2, 45);
-    const ticket = await testApp.services.store.read(id);
+    const session = await testApp.services.store.read(id);
     const { state } = await attempt();
     await browser.fetch(`${testApp.origin}/auth/callback#state=fragment-secret`);
     await sendRaw(
@@ -332,7 +332,7 @@ describe('a callback', () => {
     const log = testApp.logged.join('');
     expect(log).toContain('"path":"/auth/callback"');
     for (const secret of [
-      ...[id, ticket?.record.grant.accessToken, ticket?.record.grant.refreshToken, state],
+      ...[id, session?.record.grant.accessToken, session?.record.grant.refreshToken, state],
       ...['query-value', 'code=', 'state=', 'demo-secret', 'fragment-secret', 'target-secret', 'raw-secret'],
     ]) {
       expect(log).not.toContain(secret);

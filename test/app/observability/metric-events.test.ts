@@ -157,9 +157,9 @@ describe('a renewal', () => {
           return true;
         };
       });
-      const ticket = await other.store.read(id);
-      if (ticket === null) throw new Error('no session');
-      const elsewhere = other.tokens.accessToken(ticket);
+      const session = await other.store.read(id);
+      if (session === null) throw new Error('no session');
+      const elsewhere = other.tokens.accessToken(session);
       await asked;
       if (!(testApp.redis instanceof Redis)) throw new Error('a cluster has no monitor');
       const monitor = await testApp.redis.monitor();
@@ -239,9 +239,9 @@ describe('a renewal', () => {
     const renewElsewhere = async () => {
       const found = await testApp.services.store.peek(id);
       if (found === null) throw new Error('no session');
-      const { record } = found.ticket;
+      const { record } = found.session;
       const grant = { ...record.grant, accessToken: 'fresh', expiresAt: testApp.services.now() + 900_000 };
-      await testApp.services.store.replace(found.ticket, { ...record, grant });
+      await testApp.services.store.replace(found.session, { ...record, grant });
     };
     testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return Boolean(res.end());
@@ -258,8 +258,8 @@ describe('a renewal', () => {
     const { id } = await testApp.enter({ expiresAt: 0 });
     const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('no session');
-    const { refreshToken: _none, ...grant } = found.ticket.record.grant;
-    await testApp.services.store.replace(found.ticket, { ...found.ticket.record, grant });
+    const { refreshToken: _none, ...grant } = found.session.record.grant;
+    await testApp.services.store.replace(found.session, { ...found.session.record, grant });
     await call(testApp.services.cookie.write(id).split(';', 1)[0] ?? '');
     await expectGrowth('cloakroom_sessions_ended_total{cause="no_refresh_token"}');
     await expectGrowth('cloakroom_token_refresh_failures_total{cause="no_refresh_token"}');

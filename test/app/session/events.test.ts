@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { request } from 'undici';
-import { sessionLogId } from '../../../src/session/log-id.ts';
+import { sessionLogId } from '../../../src/session/events.ts';
 import { hashId, sessionKey } from '../../../src/session/store.ts';
 import type { Browser } from '../../support/browser.ts';
 import { API_PATH } from '../../support/constants.ts';

@@ -69,9 +69,9 @@ async function commandsOf(client: RedisClient): Promise<Map<string, number>> {
 }
 
 async function read(sessionId: string) {
-  const ticket = await recordsWith(A).read(sessionId);
-  if (ticket === null) throw new Error('no session');
-  return ticket;
+  const session = await recordsWith(A).read(sessionId);
+  if (session === null) throw new Error('no session');
+  return session;
 }
 
 describe('a session in Redis', () => {
@@ -152,9 +152,9 @@ describe('replacing a session', () => {
   test('puts the new record in its place and leaves the idle time', async () => {
     const store = recordsWith(A);
     await store.create(id, record());
-    const ticket = await read(id);
+    const session = await read(id);
     await redis.expire(keyOf(id), 50);
-    await store.replace(ticket, { ...record(), refreshedAt: 7 });
+    await store.replace(session, { ...record(), refreshedAt: 7 });
     const ttl = await redis.ttl(keyOf(id));
     expect(ttl).toBeGreaterThan(0); // -1 would be a record that never expires
     expect(ttl).toBeLessThanOrEqual(50);
@@ -172,18 +172,18 @@ describe('replacing a session', () => {
   test('never undoes a newer write', async () => {
     const store = recordsWith(A);
     await store.create(id, record());
-    const ticket = await read(id);
-    await store.replace(ticket, { ...record(), refreshedAt: 7 });
-    expect(await store.replace(ticket, { ...record(), refreshedAt: 8 })).toBeNull();
+    const session = await read(id);
+    await store.replace(session, { ...record(), refreshedAt: 7 });
+    expect(await store.replace(session, { ...record(), refreshedAt: 8 })).toBeNull();
     expect((await read(id)).record.refreshedAt).toBe(7);
   });
 
   test('brings no ended session back', async () => {
     const store = recordsWith(A);
     await store.create(id, record());
-    const ticket = await read(id);
+    const session = await read(id);
     await store.end(id);
-    expect(await store.replace(ticket, record())).toBeNull();
+    expect(await store.replace(session, record())).toBeNull();
     await store.create(id, record());
     expect(await store.read(id)).toBeNull();
   });
@@ -191,18 +191,18 @@ describe('replacing a session', () => {
   test('brings back no session whose time has run out', async () => {
     const store = recordsWith(A);
     await store.create(id, record());
-    const ticket = await read(id);
+    const session = await read(id);
     await redis.del(keyOf(id));
-    expect(await store.replace(ticket, record())).toBeNull();
+    expect(await store.replace(session, record())).toBeNull();
     expect(await store.read(id)).toBeNull();
   });
 
   test('lets only one of two enders and replacers win', async () => {
     const store = recordsWith(A);
     await store.create(id, record());
-    const ticket = await read(id);
-    await store.replace(ticket, { ...record(), refreshedAt: 7 });
-    expect(await store.endUnchanged(ticket)).toBe(false);
+    const session = await read(id);
+    await store.replace(session, { ...record(), refreshedAt: 7 });
+    expect(await store.endUnchanged(session)).toBe(false);
     expect(await store.endUnchanged(await read(id))).toBe(true);
     expect(await store.read(id)).toBeNull();
   });
@@ -225,8 +225,8 @@ describe('a thief', () => {
   test('with Redis and the session keys, but without the cookie, opens nothing', async () => {
     await recordsWith(A).create(id, record());
     const encrypted = (await redis.get(keyOf(id))) ?? '';
-    expect(createEncryption({ current: [A] }).open(encrypted, hashId(id), keyOf(id))).toBeNull();
-    expect(createEncryption({ current: [A] }).open(encrypted, '', keyOf(id))).toBeNull();
+    expect(createEncryption({ current: [A] }).decrypt(encrypted, hashId(id), keyOf(id))).toBeNull();
+    expect(createEncryption({ current: [A] }).decrypt(encrypted, '', keyOf(id))).toBeNull();
   });
 
   test('gains nothing from copying an encrypted value to a session of their own, even one that was just opened', async () => {

@@ -65,7 +65,7 @@ test('two processes ten minutes apart do not renew each other’s tokens', async
   const session = await fleet.enter('demo', { expiresAt: 0 });
   expect(tally(await callTimes(20, session))).toEqual({ 200: 20 });
   const stored = await fleet.store.peek(session.id);
-  await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
+  await fleet.service.revokeAccess(stored?.session.record.grant.accessToken ?? '');
   // This time the other one renews.
   await call(fleet.at(1).url, session.cookie);
   expect(tally(await callTimes(20, session))).toEqual({ 200: 20 });
@@ -91,7 +91,7 @@ describe('the absolute age', () => {
     const stored = await fleet.store.peek(session.id);
     const { expiresAt } = await sessionStatus(session);
     const began = Date.parse(String(expiresAt)) - MAX_SECONDS * 1_000;
-    expect(began).toBe(stored?.ticket.record.createdAt);
+    expect(began).toBe(stored?.session.record.createdAt);
   });
 });
 

@@ -71,7 +71,7 @@ async function refreshThrice(given: Fleet): Promise<string[]> {
   for (let round = 0; round < 3; round += 1) {
     expect(tally(await callAll(cookie, 40, given))).toEqual({ 200: 40 });
     const stored = await given.store.peek(id);
-    await given.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
+    await given.service.revokeAccess(stored?.session.record.grant.accessToken ?? '');
     const aheadMs = (round + 1) * TOKEN_AGE_MS;
     await Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(aheadMs)));
   }
@@ -128,7 +128,7 @@ test('requests shortly before an expiry don’t wait for the refresh in the back
   const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: Date.now() + 30_000 });
   expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
   await endpoint.reached();
-  expect((await fleet.store.peek(id))?.ticket.record.grant).toEqual(grant);
+  expect((await fleet.store.peek(id))?.session.record.grant).toEqual(grant);
   endpoint.release();
   expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
   expect(fleet.service.refreshes).toHaveLength(1);

@@ -59,7 +59,7 @@ test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', 
   expect(await exitCode).toBe(1); // the request took longer than the drain
   await cutOff;
   const stored = await fleet.store.peek(session.id);
-  expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
+  expect(stored?.session.record.grant.accessToken).not.toBe(session.grant.accessToken);
   expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
@@ -74,7 +74,7 @@ test('a process that exits after SHUTDOWN_SECONDS because of a background refres
   expect(await exitCode).toBe(1);
   expect(leaving.logged().at(-1)).toMatchObject({ msg: 'stopped', inTime: false });
   const stored = await fleet.store.peek(session.id);
-  expect(stored?.ticket.record.grant.accessToken).not.toBe(session.grant.accessToken);
+  expect(stored?.session.record.grant.accessToken).not.toBe(session.grant.accessToken);
 });
 
 test('a draining process starts no refresh that its end could cut off', async () => {

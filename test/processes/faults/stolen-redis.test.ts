@@ -73,7 +73,7 @@ describe('a thief', () => {
         .split('\n')
         .flatMap((encrypted) =>
           [key, ...PAGES.map((page) => `${key}:${page}`)].flatMap((name) =>
-            [...secrets].map((secret) => encryption.open(encrypted, secret, name)),
+            [...secrets].map((secret) => encryption.decrypt(encrypted, secret, name)),
           ),
         ),
     );
@@ -85,7 +85,7 @@ describe('a thief', () => {
     const opened = [...dump].flatMap(([key, value]) =>
       value.split('\n').flatMap((encrypted) =>
         [key, ...PAGES.map((page) => `${key}:${page}`)].flatMap((name) => {
-          const plain = encryption.open(encrypted, victim.id, name);
+          const plain = encryption.decrypt(encrypted, victim.id, name);
           return plain === null ? [] : [plain.text];
         }),
       ),
@@ -94,10 +94,10 @@ describe('a thief', () => {
     expect(opened.length).toBeGreaterThan(1); // its page tokens
     expect(opened.filter((text) => text.includes(other.grant.accessToken))).toEqual([]);
     const [encrypted, key] = [dump.get(keyOf(other)) ?? '', keyOf(other)];
-    expect([encryption.open(encrypted, other.id, key), encryption.open(encrypted, victim.id, key)]).toEqual([
-      { current: true, text: expect.stringContaining(other.grant.accessToken) },
-      null,
-    ]);
+    expect([
+      encryption.decrypt(encrypted, other.id, key),
+      encryption.decrypt(encrypted, victim.id, key),
+    ]).toEqual([{ current: true, text: expect.stringContaining(other.grant.accessToken) }, null]);
   });
 });
 

@@ -34,7 +34,7 @@ test('a process that is stopped while it holds the lock sends no token request o
   // the previous one is in the future.
   await holder.setClock(-FIVE_MINUTES_MS);
   const stored = await fleet.store.peek(session.id);
-  await fleet.service.revokeAccess(stored?.ticket.record.grant.accessToken ?? '');
+  await fleet.service.revokeAccess(stored?.session.record.grant.accessToken ?? '');
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
   await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first refresh
   const stopped = call(holder.url, session.cookie);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sessionLogId } from '../../../src/session/log-id.ts';
+import { sessionLogId } from '../../../src/session/events.ts';
 import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
 import type { Answer, Load } from '../../support/fleet/calls.ts';
 import { reportFault } from '../../support/fleet/report.ts';

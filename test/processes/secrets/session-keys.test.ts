@@ -22,7 +22,7 @@ afterAll(closeCalls);
 /** Whether a session stands in Redis under key B. */
 async function isSealedUnderB({ redis }: Fleet, { id }: Entered): Promise<boolean> {
   const key = sessionKey('cloakroom:', id);
-  return createEncryption(onlyB).open((await redis.get(key)) ?? '', id, key) !== null;
+  return createEncryption(onlyB).decrypt((await redis.get(key)) ?? '', id, key) !== null;
 }
 
 test('session keys go from A to B in two processes under load, and nobody is signed out', async () => {

@@ -14,7 +14,7 @@ import { SERVICE_STATUSES } from '../../../src/upstream/service-metrics.ts';
 import { STATUS_CLASSES } from '../../../src/observability/prometheus.ts';
 import { ROUTES } from '../../../src/routes.ts';
 import { RELOAD_OUTCOMES } from '../../../src/config/secrets-reload.ts';
-import { ENDS_OF_SESSION } from '../../../src/session/session-metrics.ts';
+import { SESSION_END_REASONS } from '../../../src/session/events.ts';
 import { packageVersion } from '../../support/package-version.ts';
 
 interface Metric {
@@ -51,7 +51,7 @@ export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
   cloakroom_token_refresh_wait_seconds: { type: 'histogram', labels: {} },
   cloakroom_sign_ins_total: { type: 'counter', labels: { outcome: SIGN_IN_OUTCOMES } },
   cloakroom_sessions_started_total: { type: 'counter', labels: {} },
-  cloakroom_sessions_ended_total: { type: 'counter', labels: { cause: ENDS_OF_SESSION } },
+  cloakroom_sessions_ended_total: { type: 'counter', labels: { cause: SESSION_END_REASONS } },
   cloakroom_redis_command_duration_seconds: { type: 'histogram', labels: { command: REDIS_COMMANDS } },
   cloakroom_redis_errors_total: { type: 'counter', labels: { kind: REDIS_ERRORS } },
   cloakroom_ready: { type: 'gauge', labels: {} },

@@ -13,10 +13,15 @@ test('ending the previous session is retried, and at last given up with the caus
   const end = async () => {
     throw new Error('Redis is away');
   };
-  await endPreviousSession({ store: { end }, log, life: createSessionEvents(log, null) }, 'an-id', BY, {
-    retryMs: 1,
-    giveUpMs: 20,
-  });
+  await endPreviousSession(
+    { store: { end }, log, sessionEvents: createSessionEvents(log, null) },
+    'an-id',
+    BY,
+    {
+      retryMs: 1,
+      giveUpMs: 20,
+    },
+  );
   await eventually(async () => lines.length > 1);
   const err = expect.objectContaining({ message: 'Redis is away' });
   expect(lines).toEqual([

@@ -9,25 +9,25 @@ const B = randomBytes(32);
 describe('sealing', () => {
   test('opens what it has encrypted', () => {
     const encryption = createEncryption({ current: [A] });
-    expect(encryption.open(encryption.encrypt('tea', 'id', 'key'), 'id', 'key')).toEqual({
+    expect(encryption.decrypt(encryption.encrypt('tea', 'id', 'key'), 'id', 'key')).toEqual({
       text: 'tea',
-      current: true,
+      usesFirstKey: true,
     });
   });
 
   test('opens only with the same secret', () => {
     const encryption = createEncryption({ current: [A] });
-    expect(encryption.open(encryption.encrypt('tea', 'id', 'key'), 'another', 'key')).toBeNull();
+    expect(encryption.decrypt(encryption.encrypt('tea', 'id', 'key'), 'another', 'key')).toBeNull();
   });
 
   test('opens only under the same name', () => {
     const encryption = createEncryption({ current: [A] });
-    expect(encryption.open(encryption.encrypt('tea', 'id', 'key'), 'id', 'another')).toBeNull();
+    expect(encryption.decrypt(encryption.encrypt('tea', 'id', 'key'), 'id', 'another')).toBeNull();
   });
 
   test('opens only with a key that encrypted it', () => {
     expect(
-      createEncryption({ current: [B] }).open(
+      createEncryption({ current: [B] }).decrypt(
         createEncryption({ current: [A] }).encrypt('tea', 'id', 'key'),
         'id',
         'key',
@@ -37,9 +37,9 @@ describe('sealing', () => {
 
   test('opens with an older key, and says that it is not the current one', () => {
     const encrypted = createEncryption({ current: [A] }).encrypt('tea', 'id', 'key');
-    expect(createEncryption({ current: [B, A] }).open(encrypted, 'id', 'key')).toEqual({
+    expect(createEncryption({ current: [B, A] }).decrypt(encrypted, 'id', 'key')).toEqual({
       text: 'tea',
-      current: false,
+      usesFirstKey: false,
     });
   });
 
@@ -50,7 +50,7 @@ describe('sealing', () => {
       // The last character of base64url may carry bits that stand for nothing.
       if (at === encrypted.length - 1) continue;
       const changed = encrypted.slice(0, at) + (encrypted[at] === 'A' ? 'B' : 'A') + encrypted.slice(at + 1);
-      expect(encryption.open(changed, 'id', 'key')).toBeNull();
+      expect(encryption.decrypt(changed, 'id', 'key')).toBeNull();
     }
   });
 
@@ -58,7 +58,7 @@ describe('sealing', () => {
     const encryption = createEncryption({ current: [A] });
     const encrypted = encryption.encrypt('tea', 'id', 'key');
     for (let length = 0; length < encrypted.length; length += 1) {
-      expect(encryption.open(encrypted.slice(0, length), 'id', 'key')).toBeNull();
+      expect(encryption.decrypt(encrypted.slice(0, length), 'id', 'key')).toBeNull();
     }
   });
 

@@ -72,7 +72,7 @@ function holdRefresh(accessToken: string): { asked: Promise<void>; answer: () =>
 }
 
 const get = (cookie: string) => request(testApp.origin).get(PATH).set('cookie', cookie);
-const grantOf = async (id: string) => (await testApp.services.store.peek(id))?.ticket.record.grant;
+const grantOf = async (id: string) => (await testApp.services.store.peek(id))?.session.record.grant;
 
 describe('an expired token', () => {
   test('is refreshed before the request, and the record in Redis is replaced', async () => {
@@ -96,8 +96,8 @@ describe('an expired token', () => {
     const { id } = await testApp.enter(EXPIRED);
     const tokens = await Promise.all(
       [testApp.services, other, testApp.services, other].map(async ({ store, tokens: provider }) => {
-        const ticket = await store.read(id);
-        return ticket && provider.accessToken(ticket);
+        const session = await store.read(id);
+        return session && provider.accessToken(session);
       }),
     );
     expect(tokens).toEqual(['refreshed-1', 'refreshed-1', 'refreshed-1', 'refreshed-1']);
@@ -122,7 +122,7 @@ describe('an expired token', () => {
     const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('there is no session');
     const asked = [testApp.services, other].flatMap(({ tokens }) =>
-      Array.from({ length: 5 }, async () => tokens.accessToken(found.ticket)),
+      Array.from({ length: 5 }, async () => tokens.accessToken(found.session)),
     );
     expect(new Set(await Promise.all(asked))).toEqual(new Set(['the-same']));
     expect(tokenCalls(testApp)).toHaveLength(1);
@@ -131,10 +131,10 @@ describe('an expired token', () => {
 
   test('without a refresh token ends the session', async () => {
     const { id, cookie } = await testApp.enter();
-    const ticket = await testApp.services.store.read(id);
-    if (ticket === null) throw new Error('no session');
-    const { refreshToken: _dropped, ...grant } = ticket.record.grant;
-    await testApp.services.store.replace(ticket, { ...ticket.record, grant: { ...grant, expiresAt: 0 } });
+    const session = await testApp.services.store.read(id);
+    if (session === null) throw new Error('no session');
+    const { refreshToken: _dropped, ...grant } = session.record.grant;
+    await testApp.services.store.replace(session, { ...session.record, grant: { ...grant, expiresAt: 0 } });
     expect((await get(cookie).expect(401)).body.code).toBe('session_expired');
     expect(tokenCalls(testApp)).toEqual([]);
   });
@@ -172,8 +172,8 @@ test.each<[string, Partial<HeldLock>]>([
     acquired += 1;
     return acquired === 1 ? { ...lock, ...lost } : lock;
   });
-  const ticket = await testApp.services.store.read(id);
-  expect(ticket && (await tokens.accessToken(ticket))).toBe('refreshed-1');
+  const session = await testApp.services.store.read(id);
+  expect(session && (await tokens.accessToken(session))).toBe('refreshed-1');
   expect(acquired).toBe(2);
   expect(tokenCalls(testApp)).toHaveLength(1);
 });
@@ -188,9 +188,9 @@ test('a failed refresh keeps its lock for a moment, and a successful one release
   for (const answer of [null, { access_token: 'refreshed-1' }]) {
     testApp.intercept = service({ answers: () => answer });
     const { id } = await testApp.enter(EXPIRED);
-    const ticket = await testApp.services.store.read(id);
-    if (ticket === null) throw new Error('no session');
-    await tokens.accessToken(ticket).catch(() => {}); // the endings are judged
+    const session = await testApp.services.store.read(id);
+    if (session === null) throw new Error('no session');
+    await tokens.accessToken(session).catch(() => {}); // the endings are judged
     await eventually(async () => endings.length > (answer === null ? 0 : 1));
   }
   expect(endings).toEqual(['cool down', 'release']);
@@ -268,8 +268,8 @@ describe('a token that the service refuses', () => {
     const { id, cookie } = await testApp.enter();
     const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('there is no session');
-    const { ticket } = found;
-    await testApp.services.store.replace(ticket, { ...ticket.record, refreshedAt: Date.now() - ageMs });
+    const { session } = found;
+    await testApp.services.store.replace(session, { ...session.record, refreshedAt: Date.now() - ageMs });
     await get(cookie).expect(status);
     expect(tokenCalls(testApp)).toHaveLength(refreshes);
   });
@@ -376,12 +376,12 @@ describe('the end of a grant', () => {
     await redisReady(ending.redis);
     const refresh = holdRefresh('refreshed-1');
     const [begun, late] = [await testApp.enter(EXPIRED), await testApp.enter(EXPIRED)];
-    const currentSession = async (id: string) => (await testApp.services.store.peek(id))?.ticket as Session;
-    const [begunTicket, lateTicket] = [await currentSession(begun.id), await currentSession(late.id)];
-    const token = ending.tokens.accessToken(begunTicket);
+    const currentSession = async (id: string) => (await testApp.services.store.peek(id))?.session as Session;
+    const [begunSession, lateSession] = [await currentSession(begun.id), await currentSession(late.id)];
+    const token = ending.tokens.accessToken(begunSession);
     await refresh.asked;
     const ended = ending.tokens[Symbol.asyncDispose]();
-    await expect(ending.tokens.accessToken(lateTicket)).rejects.toMatchObject({ status: 503 });
+    await expect(ending.tokens.accessToken(lateSession)).rejects.toMatchObject({ status: 503 });
     refresh.answer();
     await ended;
     expect(await token).toBe('refreshed-1');
@@ -411,11 +411,11 @@ describe('the end of a grant', () => {
   test('a session that was encrypted again meanwhile still gets the refreshed grant', async () => {
     const refresh = holdRefresh('refreshed-1');
     const { id } = await testApp.enter(EXPIRED);
-    const ticket = await testApp.services.store.read(id);
-    if (ticket === null) throw new Error('no session');
-    const token = testApp.services.tokens.accessToken(ticket);
+    const session = await testApp.services.store.read(id);
+    if (session === null) throw new Error('no session');
+    const token = testApp.services.tokens.accessToken(session);
     await refresh.asked;
-    await testApp.services.store.replace(ticket, ticket.record);
+    await testApp.services.store.replace(session, session.record);
     refresh.answer();
     expect(await token).toBe('refreshed-1');
     expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1' });

@@ -101,7 +101,7 @@ export async function revokeAccess(testApp: TestApp, session: SessionModel): Pro
   await passTime(testApp, TOKEN_AGE_MS);
   if (found === null) return;
   session.revocations += 1;
-  await fleet.service.revokeAccess(found.ticket.record.grant.accessToken);
+  await fleet.service.revokeAccess(found.session.record.grant.accessToken);
   markDue(model, session);
 }
 

@@ -84,7 +84,7 @@ async function excuseUnstored({ fleet, model, ledger, rotates }: TestApp): Promi
     const latest = ledger.latest(session);
     if (latest?.outcome !== 'renewed') continue;
     const found = await fleet.store.peek(session.entered.id);
-    if (found?.ticket.record.grant.accessToken === latest.brought) continue;
+    if (found?.session.record.grant.accessToken === latest.brought) continue;
     latest.isExcused = true;
     if (rotates) markUnsure(session);
   }

@@ -73,7 +73,7 @@ export function openApp(
       complain: (why) => complaints.push(why),
       hasKilled: () => killed.size > 0,
       isStopped: (pid) => model.stopped !== null && fleet.processes[model.stopped]?.pid === pid,
-      standing: async ({ entered }) => (await fleet.store.peek(entered.id))?.ticket.record.grant ?? null,
+      standing: async ({ entered }) => (await fleet.store.peek(entered.id))?.session.record.grant ?? null,
     }),
   };
   history.runs += 1;
