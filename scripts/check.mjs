@@ -18,11 +18,11 @@ import { allTests, prepareTests, withoutTests } from './test-selection.mjs';
  * @property {number} numRuntimeErrorTestSuites
  */
 
-/** Counts as a failure of its own: of tests that never ran none can have failed. */
+/** Tests that did not run count as one failure. */
 const NOT_RUN = { passed: 0, failed: 1 };
 
 /**
- * Tests of what no version of Node can change: what Chromium makes of the pages, rules for other programs, scripts of the pages
+ * Tests that no version of Node affects: pages in Chromium, rules of other programs, scripts of the pages
  * (docs/decisions/0045).
  */
 const NODE_INDEPENDENT = [
@@ -31,7 +31,7 @@ const NODE_INDEPENDENT = [
   '/test/unit/browser/',
 ];
 
-/** Fewer than in `npm test`: a check may take longer, and its tests run beside less load. */
+/** Fewer than in `npm test`: a check may take longer, and its tests run under less load. */
 const WORKERS = '--maxWorkers=3';
 
 /** The seed of generated inputs, fresh in each check (test/support/properties.ts). */
@@ -77,14 +77,14 @@ await launch(async () => {
 });
 
 /**
- * Runs every step, whatever became of those before, and resolves with the names of those that failed.
+ * Runs every step, even after a failure, and resolves with the names of those that failed.
  * @param {[string, () => Promise<number | void>][]} steps
  */
 async function failures(steps) {
   const failed = [];
   for (const [name, step] of steps) {
     console.log(`\n— ${name}`);
-    // One after the other: each would slow the next down, and what they say would mix.
+    // One after the other: side by side they would slow each other down and mix their output.
     const code = await step().catch(toFailure);
     if (code) failed.push(name);
   }

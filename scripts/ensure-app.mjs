@@ -5,8 +5,8 @@ import { ensurePackages, packagesAreCurrent } from './ensure-packages.mjs';
 import { LaunchError, root } from './launch.mjs';
 
 /**
- * Sees to it that the compiled app can run. A production install (no TypeScript) or a container (no src) that has a
- * build runs it as it is, and nothing is installed there. One without a build gets what it takes to make it, and is told so.
+ * Ensures that the compiled app can run. A production install (no TypeScript) or a container (no src) runs its build, and installs
+ * nothing. A production install without a build gets the packages for development, and a message says so.
  */
 export async function ensureApp() {
   const built = existsSync(join(root, 'dist'));
@@ -24,7 +24,7 @@ export async function ensureApp() {
 }
 
 /**
- * Runs a compiled file in this very process, so that signals reach it.
+ * Runs a compiled file in this process, so that signals reach it.
  * @param {string} file below dist
  */
 export async function runApp(file) {

@@ -5,12 +5,12 @@ import { oneAtATime } from './one-at-a-time.mjs';
 
 const DIST = join(root, 'dist');
 const SOURCE = join(root, 'src');
-/** Written when a build has succeeded, with the time at which it began. */
+/** Written after a successful build, with the time at which the build started. */
 const STAMP = '.built';
 
 /**
- * Compiles src to dist where that is missing or older. It is built beside dist and then put in its place: a build
- * that fails changes nothing, and of files that are gone from src nothing stays.
+ * Compiles src to dist where dist is missing or older. It builds into another folder and then replaces dist. So a failed build
+ * changes nothing, and the output of deleted files disappears.
  */
 export async function ensureBuild() {
   if (buildIsCurrent()) return;
@@ -19,7 +19,7 @@ export async function ensureBuild() {
   });
 }
 
-/** Whether dist is no older than what it is made from; a copy without src has nothing to make it from. */
+/** Whether dist is newer than its sources. A copy without src has no sources. */
 export function buildIsCurrent() {
   if (!existsSync(SOURCE)) return true;
   const builtAt = changedAt(join(DIST, STAMP));
@@ -27,14 +27,14 @@ export function buildIsCurrent() {
 }
 
 /**
- * In ms since the epoch; undefined where there is nothing.
+ * In ms since the epoch; undefined where there is no such file.
  * @param {string} path
  */
 function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** When src (its folders too: they change when a file goes) or a tsconfig was last changed, in ms since the epoch. */
+/** The last change of src or a tsconfig, in ms since the epoch. A folder changes when a file in it is deleted. */
 function newestSource() {
   const entries = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).map((path) =>
     join(SOURCE, path),

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { ensurePackages } from './ensure-packages.mjs';
 import { LaunchError, root } from './launch.mjs';
 
-/** Each major version has a manifest and a lock file of its own there: only the one that is asked for is installed. */
+/** Each major version has its own lock file there, so that only the requested one is installed. */
 const NODES = join(root, 'test', 'nodes');
 
 /**
- * Sees to it that a Node of this major version is here, whatever the one that runs us. Resolves with the folder that has
- * it as `node`; rejects with a LaunchError where there is none for this machine.
+ * Installs a Node of this major version, whichever one runs the launcher. Resolves with the folder that holds it as `node`; throws a
+ * LaunchError where npm has none for this machine.
  * @param {string} [major] e.g. `24`
  */
 export async function ensureNode(major = '') {
@@ -26,7 +26,7 @@ export async function ensureNode(major = '') {
   return programs;
 }
 
-/** The other end of what we run on: the newest major version, or where this is it the oldest. */
+/** The newest supported major version, or the oldest where this is the newest. */
 export function otherMajor() {
   return process.versions.node.startsWith('24.') ? '20' : '24';
 }

@@ -8,8 +8,7 @@ import { oneAtATime } from './one-at-a-time.mjs';
  */
 
 /**
- * Installs the packages where they are missing or are not those of package-lock.json, those for development too.
- * `folder` is the one that the lock file is in.
+ * Installs all packages where they differ from package-lock.json, those for development included. `folder` holds the lock file.
  * @param {string} [folder]
  */
 export async function ensurePackages(folder = root) {
@@ -17,7 +16,7 @@ export async function ensurePackages(folder = root) {
   await oneAtATime(async () => {
     if (packagesAreCurrent({ folder })) return;
     console.error('Installing packages …');
-    // `npm run -s` would silence this npm as well.
+    // `npm run -s` would silence this npm, too.
     const env = { ...process.env, npm_config_loglevel: 'notice' };
     const args = ['ci', '--prefix', folder, '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
     const code = await run('npm', args, { stdio: toStderr, env });
@@ -26,8 +25,8 @@ export async function ensurePackages(folder = root) {
 }
 
 /**
- * Whether what npm says it installed is what package-lock.json asks for. Compared by content: times of change say
- * nothing after a checkout or a copy. `production` looks at what runs the app only.
+ * Whether npm installed what package-lock.json demands. It compares contents, because modification times mean nothing after a
+ * checkout or a copy. `production` compares only the packages that the app needs.
  * @param {{ production?: boolean, folder?: string }} [options]
  */
 export function packagesAreCurrent({ production = false, folder = root } = {}) {
@@ -36,7 +35,7 @@ export function packagesAreCurrent({ production = false, folder = root } = {}) {
   return (
     Object.entries(wanted).every(([path, entry]) => {
       const here = installed[path];
-      // Packages for other platforms are optional, and so are not here.
+      // Packages for other platforms are optional and not installed.
       if (here === undefined) {
         return path === '' || entry.optional || entry.devOptional || (production && entry.dev);
       }

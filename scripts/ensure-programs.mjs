@@ -4,9 +4,8 @@ import { LaunchError, run, toStderr } from './launch.mjs';
 import { oneAtATime } from './one-at-a-time.mjs';
 
 /**
- * Installs without starting what was installed: Debian asks policy-rc.d before it starts a service, and runlevel 1
- * has none. The shell outlives us if we are killed, and takes its file away in any case; one that stands there
- * already is left alone.
+ * Installs a package without starting its service. Debian asks policy-rc.d before it starts one, and runlevel 1 has no services.
+ * The shell removes its policy-rc.d even if the launcher is killed, and leaves an existing one alone.
  */
 const INSTALL = `
   policy=/usr/sbin/policy-rc.d
@@ -18,7 +17,7 @@ const INSTALL = `
   apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$1"
 `;
 
-/** A Redis of our own needs the program; one that is given by `REDIS_URL` needs nothing here. */
+/** A private Redis needs the program; with `REDIS_URL` set none is started. */
 export async function ensureRedis() {
   if (!process.env['REDIS_URL'] && !process.env['REDIS_URL_FILE']) {
     await ensureProgram('redis-server', 'redis-server');
@@ -26,7 +25,7 @@ export async function ensureRedis() {
 }
 
 /**
- * Sees to it that a program is on the PATH.
+ * Ensures that a program is on the PATH.
  * @param {string} name
  * @param {string} aptPackage
  */
@@ -35,8 +34,8 @@ export async function ensureProgram(name, aptPackage) {
 }
 
 /**
- * Sees to it that something is there. Where it is missing, root on a Debian-family system gets it from apt; anybody
- * else a LaunchError with the command that installs it.
+ * Ensures that a program or package is installed. Root on a Debian-family system gets it from apt; for any other user it throws a
+ * LaunchError with the command that installs it.
  * @param {string} name
  * @param {string} aptPackage
  * @param {() => boolean} isThere
@@ -50,7 +49,7 @@ export async function ensureFromApt(name, aptPackage, isThere) {
   await oneAtATime(async () => {
     if (isThere()) return;
     console.error(`Installing ${aptPackage} …`);
-    // Package lists that are there may name versions that no longer are.
+    // Existing package lists may name versions that no longer exist.
     const installed =
       (hasPackageLists() && (await install(aptPackage))) || (await updateAndInstall(aptPackage));
     if (!installed || !isThere()) throw new LaunchError(`${name} could not be installed: ${byHand}`);

@@ -11,10 +11,10 @@ import { root } from './launch.mjs';
  */
 
 const SLOWEST = 20;
-/** In the name of a skipped test, or of what it stands in. */
+/** In the name of a skipped test or of its describe block. */
 const HAS_REASON = /\(skipped: .+\)/;
 
-/** Prints what a person looks for at the end of a run: the slowest files, skipped tests, and how to repeat what failed. */
+/** Prints at the end of a run the slowest files, the skipped tests, and the command that repeats the failed files. */
 export default class ClosingReporter {
   /** @param {{ seed: number, testNamePattern?: string }} globalConfig */
   constructor({ seed, testNamePattern }) {
@@ -44,7 +44,7 @@ export default class ClosingReporter {
           ({ fullName }) => `${path}: ${fullName}${HAS_REASON.test(fullName) ? '' : ' (no reason given)'}`,
         ),
     );
-    // Tests whose names were not asked for count as skipped.
+    // Jest counts tests that a name pattern excludes as skipped.
     if (!this.isOfNames) print('Skipped tests:', skipped);
     const failed = files.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
     // test-containers.mjs has none: it passes options on to `docker build`.

@@ -4,8 +4,8 @@ import { root } from './launch.mjs';
 import { LONG_TESTS, quickTests } from './test-selection.mjs';
 
 /**
- * Starts long tests first, then those with a browser, then those with processes, so that no worker waits long for the last file; of
- * each kind the largest file first. The order is the same on a fresh clone, where Jest's own knows no durations yet.
+ * Starts long tests first, then those with a browser, then those with processes, and of each kind the largest file. So no worker
+ * waits long for the last file, even on a fresh clone, where Jest's own sequencer knows no durations.
  */
 export default class SlowKindsFirst {
   /** @param {{ path: string }[]} tests */

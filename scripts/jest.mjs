@@ -6,24 +6,24 @@ import { auditLogs, countAudit, ofAllTests, tellAudit } from './log-audit.mjs';
 import { KILLED_WORKER_FILE } from './open-handles.mjs';
 
 /**
- * Decides the order of the tests in a file, and generated inputs unless PROPERTY_SEED does: a change is judged by what it changes
- * (docs/decisions/0040). `--seed` chooses another one.
+ * Determines the order of tests in a file, and generated inputs unless PROPERTY_SEED is set. It is fixed, so that a result depends
+ * on the change alone (docs/decisions/0040). `--seed` sets another one.
  */
 const SEED = '--seed=1';
 
-// jest can't load ES modules otherwise, and says that this is an experiment once for each worker.
+// Jest needs the first to load ES modules; the second hides the warning of each worker.
 const NODE_OPTIONS = [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning',
   '--import=./scripts/open-handles.mjs',
 ];
 
-/** In ms. A worker that has nothing open ends within this on a busy machine, too. */
+/** In ms. A worker without open handles ends within this time, even on a busy machine. */
 const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
 
 /**
- * Runs jest, and then looks through all that was logged meanwhile, as one test more. Resolves with jest's exit code, or with 1 where
- * only that test has failed or a worker of jest did not end by itself, and with the count of that test.
+ * Runs Jest, and then audits all logs of the run as one more test. Resolves with the count of that test and with Jest's exit code, or
+ * with 1 where only the audit failed or a worker of Jest did not end by itself.
  * @param {readonly string[]} args
  * @param {object} [options]
  * @param {string} [options.programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the project, with a slash at its end. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What keeps a launcher from its work, said in one line that is all the person needs. */
+/** A launcher can't go on. Its message is one line that tells the user what to do. */
 export class LaunchError extends Error {}
 
-/** A signal came while a program ran: it has ended, and so do we, through every `finally` on the way. */
+/** A signal ended a program that a launcher ran. The launcher ends as well, and runs each `finally` on the way. */
 export class Interrupted extends Error {
   /** @param {NodeJS.Signals} signal */
   constructor(signal) {
@@ -20,7 +20,7 @@ export class Interrupted extends Error {
 }
 
 /**
- * Runs what a launcher does. A LaunchError becomes its line and exit code 1.
+ * Runs a launcher. A LaunchError prints its message and exits with 1.
  * @param {() => Promise<void>} task
  */
 export async function launch(task) {
@@ -37,8 +37,8 @@ export async function launch(task) {
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * Runs a program, in the project's folder unless told, and resolves with its exit code. A signal to us goes to it, and when it
- * has ended this rejects with Interrupted: what was to come after it is not begun.
+ * Runs a program, by default in the project's folder, and resolves with its exit code. It passes signals on to the program. Once the
+ * program has ended after a signal, it rejects with Interrupted, so that no later step starts.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {Pick<import('node:child_process').SpawnOptions, 'cwd' | 'stdio' | 'env' | 'timeout' | 'killSignal'>} [options]
@@ -69,7 +69,7 @@ export async function run(command, args, options = {}) {
 }
 
 /**
- * The exit code that shells give to a program that a signal ended.
+ * The exit code of a program that a signal ended, as shells define it.
  * @param {NodeJS.Signals} signal
  */
 function signalled(signal) {
@@ -77,7 +77,7 @@ function signalled(signal) {
 }
 
 /**
- * Runs a program of a package with this very Node.
+ * Runs the program of a package with the same Node.
  * @param {string} bin path below node_modules
  * @param {readonly string[]} args
  * @param {readonly string[]} [nodeOptions]
@@ -86,5 +86,5 @@ export function runPackage(bin, args, nodeOptions = []) {
   return run(process.execPath, [...nodeOptions, `node_modules/${bin}`, ...args]);
 }
 
-/** For programs that only prepare: what they say is no output of ours. */
+/** For programs that prepare: their output is not that of the launcher. */
 export const toStderr = /** @type {import('node:child_process').StdioOptions} */ (['ignore', 2, 2]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { root } from './launch.mjs';
 
 /**
- * What package-lock.json says of an installed package.
+ * The entry of a package in package-lock.json.
  * @typedef {{
  *   name?: string, version?: string, integrity?: string, license?: string, resolved?: string, hasInstallScript?: boolean,
  *   dev?: boolean, devOptional?: boolean, optional?: boolean, os?: readonly string[],
@@ -42,7 +42,7 @@ export function whereIs(packages, path, name) {
 }
 
 /**
- * The paths of what a package asks for and gets, peers included; what is optional and not there is left out.
+ * The paths of the dependencies of a package, peers included, without optional ones that are not installed.
  * @param {Readonly<Record<string, Entry>>} packages
  * @param {string} path
  * @returns {string[]}
@@ -57,7 +57,7 @@ export function needsOf(packages, path) {
 }
 
 /**
- * The paths of the packages that the app runs with: those that `npm ci --omit=dev` installs.
+ * The paths of the packages in production: those that `npm ci --omit=dev` installs.
  * @param {Readonly<Record<string, Entry>>} packages
  * @returns {string[]}
  */

@@ -4,18 +4,17 @@ import { createSecretFinder } from './log-audit/secret-finder.mjs';
 import { strangeMembers } from './log-audit/members.mjs';
 
 /**
- * @typedef {object} Audit What was found in the logs of a run of tests.
+ * @typedef {object} Audit The result for the logs of a test run.
  * @property {number} lines
- * @property {number} secrets that somebody has noted, and that are looked for
+ * @property {number} secrets to look for, as the tests recorded them
  * @property {string[]} findings in words, without the secrets
  */
 
 const MOST_TOLD = 20;
 
 /**
- * Looks through all that the processes and houses of a run of tests have logged, for any secret that its browsers and services have
- * seen: test/support/log-audit.ts has written both into `folder`, for each test file apart. A line of JSON must have no
- * other members than those that are known, either.
+ * Searches the logs of a test run for every secret that its browsers and services have seen. test/support/log-audit.ts has written
+ * both into `folder`, a file for each test file. A JSON line may have known members only.
  * @param {string} folder
  * @returns {Audit}
  */
@@ -41,7 +40,7 @@ export function auditLogs(folder) {
 }
 
 /**
- * The same where all tests have run, which log, and handle secrets: that nothing was there to look through, or to look for, is a finding, too.
+ * Adds a finding where a run of all tests left no log line or recorded no secret.
  * @param {Audit} audit
  * @returns {Audit}
  */
@@ -54,7 +53,7 @@ export function ofAllTests({ lines, secrets, findings }) {
 }
 
 /**
- * Says what was found.
+ * Prints the result.
  * @param {Audit} audit
  */
 export function tellAudit({ lines, secrets, findings }) {
@@ -64,7 +63,7 @@ export function tellAudit({ lines, secrets, findings }) {
 }
 
 /**
- * As how many tests it counts: as none where nothing was found because there was nothing to look through, or to look for.
+ * Counts the audit as a test. Without log lines or secrets it counts as none.
  * @param {Audit} audit
  */
 export function countAudit({ lines, secrets, findings }) {
@@ -85,7 +84,7 @@ function testOf(name) {
   return name.replace(/\.\d+\.lines$/, '').replaceAll('~', '/');
 }
 
-/** @param {string} line What may be said of it: its message is ours. */
+/** @param {string} line The audit may print its message, which is a constant of Cloakroom. */
 function titleOf(line) {
   const [, message] = /"msg":"((?:[^"\\]|\\.)*)"\}?$/.exec(line) ?? [];
   return message === undefined ? 'a line that is no log line' : `a line “${message.slice(0, 60)}”`;

@@ -6,8 +6,8 @@ import { root } from './launch.mjs';
 const LOCK = join(root, '.cache', 'launch.lock');
 
 /**
- * Runs `task` while no other launcher of this folder runs one: two at once on a fresh clone install and build one
- * after the other. The lock is a file with a process id; one whose process has gone is taken over.
+ * Runs `task` while no other launcher of this folder runs one, so that two launchers on a fresh clone do not install at the same
+ * time. The lock is a file with a process id. A launcher takes over the lock of a process that no longer runs.
  * @param {() => Promise<void>} task
  */
 export async function oneAtATime(task) {
@@ -40,7 +40,7 @@ async function take() {
   }
 }
 
-/** Undefined where the lock has just gone, or its id isn't written yet. */
+/** Undefined where the lock was just released, or its id is not written yet. */
 function readHolder() {
   try {
     return Number(readFileSync(LOCK, 'utf8')) || undefined;

@@ -2,12 +2,12 @@ import { appendFileSync } from 'node:fs';
 import { subscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
 
-/** Begins the name of a file in LOG_AUDIT_FOLDER that stands for a worker of Jest that did not end by itself. */
+/** Prefix of a file in LOG_AUDIT_FOLDER that reports a worker of Jest that did not end by itself. */
 export const KILLED_WORKER_FILE = 'jest-killed-worker-';
 
 const WORKER = '/jest-worker/build/processChild.js';
 
-// Each process of Jest loads this. Jest kills a worker that it asked to end and that lives on: a test file has left something open.
+// Each process of Jest loads this. Jest kills a worker that does not end on request, because a test file left something open.
 const folder = process.env['LOG_AUDIT_FOLDER'];
 if (folder !== undefined) {
   const fileOf = (/** @type {number | undefined} */ pid) => join(folder, `${KILLED_WORKER_FILE}${pid}`);

@@ -12,7 +12,7 @@ import { LaunchError, root } from './launch.mjs';
  */
 
 /**
- * Starts the demo on free ports, its service's calls ready to go wrong, and resolves once it can be opened.
+ * Starts the demo on free ports, with faults enabled in its service, and resolves once it is ready.
  * @returns {Promise<RunningDemo>}
  */
 export async function startDemo() {
@@ -44,7 +44,7 @@ export async function startDemo() {
 }
 
 /**
- * Goes from the landing page through the service's own pages to the answer of a consent button.
+ * Goes from the landing page through the pages of the service, and presses a consent button.
  * @param {import('playwright-core').Page} page
  * @param {string} address
  * @param {'Allow' | 'Deny'} [answer]

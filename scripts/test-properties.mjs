@@ -9,8 +9,8 @@ import { allTests, prepareTests, selectTests } from './test-selection.mjs';
 const IMPORTS_PROPERTIES = /^import .*\/support\/properties\.ts';$/m;
 
 /**
- * Runs the tests of properties, or those that are named, many times as long as every day and with what chance brings:
- * `npm run test:properties -- 50 test/app/oauth`. Jest prints the seed; with `--seed` behind the same words it all comes again.
+ * Runs the property tests, or the named tests, with many times the usual number of inputs and a new seed:
+ * `npm run test:properties -- 50 test/app/oauth`. Jest prints the seed; `--seed` at the end repeats the run.
  */
 await launch(async () => {
   const [times = '20', ...args] = process.argv.slice(2);

@@ -34,7 +34,7 @@ export const LONG_TESTS = [
 ];
 
 /**
- * What tests need beside the packages: the sign of it in the source of a test file or of a module that it imports.
+ * What tests need beside the packages. `sign` finds the need in the source of a test file or of a module that it imports.
  * @type {readonly { sign: RegExp, ensure: () => Promise<void> }[]}
  */
 const NEEDS = [
@@ -53,7 +53,7 @@ const NEEDS = [
 /** A quick test starts no process but a private Redis, and needs no browser and no build. */
 const NOT_QUICK = /from 'playwright-core'|chromium\.mjs'|from 'node:child_process'/;
 
-/** They test the local service, which changes seldom. */
+/** Tests of the local service, which seldom changes. */
 const LOCAL_SERVICE_TESTS = /^test\/local-service\//;
 
 /** Options of Jest whose value may follow as an argument of its own. */
