@@ -19,11 +19,6 @@ const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[
   ['PTTL'],
   ['EXPIRE', KEY_SECONDS],
   ['PEXPIRE', KEY_SECONDS * 1_000],
-  ['HSET', 'field', 'value'],
-  ['HGET', 'field'],
-  ['HKEYS'],
-  ['HSTRLEN', 'field'],
-  ['HDEL', 'field'],
   ['RPUSH', 'value'],
   ['LREM', 1, 'value'],
   ['LPOP'],
@@ -32,13 +27,13 @@ const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[
 ];
 
 /** They would create a key without a time to live where SET was refused. */
-const CREATES_KEY = new Set(['INCR', 'HSET', 'RPUSH']);
+const CREATES_KEY = new Set(['INCR', 'RPUSH']);
 
 /**
  * Tries every command that Cloakroom uses, and gives those that Redis refuses. A user may not read the ACL that restricts it, so that
  * trying is the only way.
  *
- * All work on one string under `prefix` with a time to live, which the last one deletes. Commands for hashes and lists fail with
+ * All work on one string under `prefix` with a time to live, which the last one deletes. Commands for lists fail with
  * WRONGTYPE, after Redis has checked the right to run them. So no key without a time to live can be left behind.
  */
 export async function tryCommands(send: Send, prefix: string): Promise<Refusal[]> {

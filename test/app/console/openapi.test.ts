@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createConfig, lint } from '@redocly/openapi-core';
 import request from 'supertest';
 import { ADVICE } from '../../../public/console/problem-advice.js';
 import { GATEWAY_PROBLEMS, PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { documentedProblems, openapi, routes } from '../../unit/console/openapi-document.ts';
 
 /** `status code` of each. */
@@ -41,7 +42,18 @@ describe('the table of problems', () => {
   });
 });
 
-test('It has the version of the package', () => {
+/** Sign-in has no other response than a redirect. */
+const NO_2XX = '#/paths/~1auth~1login/get/responses';
+
+test('openapi.json passes the linter', async () => {
+  const config = await createConfig({ extends: ['recommended'] });
+  const ref = fileURLToPath(new URL('../../../public/openapi.json', import.meta.url));
+  const problems = await lint({ ref, config });
+  const found = problems.map(({ ruleId, message, location }) => [ruleId, location[0]?.pointer, message]);
+  expect(found).toEqual([['operation-2xx-response', NO_2XX, expect.any(String)]]);
+});
+
+test('openapi.json has the version of the package', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   expect(openapi.info.version).toBe(version);
 });
@@ -58,11 +70,11 @@ describe('over the wire', () => {
   afterAll(async () => testApp[Symbol.asyncDispose]());
 
   test('/openapi.json is the file, for everyone, and may be kept for a while', async () => {
-    const answer = await request(testApp.origin).get('/openapi.json').expect(200);
-    expect(answer.body).toEqual(openapi);
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(answer.headers['cache-control']).toBe('public, max-age=300');
-    expect(answer.headers['set-cookie']).toBeUndefined();
+    const response = await request(testApp.origin).get('/openapi.json').expect(200);
+    expect(response.body).toEqual(openapi);
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(response.headers['cache-control']).toBe('public, max-age=300');
+    expect(response.headers['set-cookie']).toBeUndefined();
   });
 
   const written = routes()

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { toCurlCommand, toFetchCode } from '../../../public/console/copy-as.js';
 import { fc, times } from '../../support/properties.ts';
-import { ORIGIN, usual } from './usual-request.ts';
+import { ORIGIN, usual } from './fixtures.ts';
 
 type Request = typeof usual;
 

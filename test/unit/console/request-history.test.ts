@@ -5,7 +5,9 @@ import {
   readHistory,
   remember,
 } from '../../../public/console/request-history.js';
-import { createStore } from './tab-store.ts';
+import { createStore, usual, ORIGIN } from './fixtures.ts';
+import { forgetDraft, keepDraft, readDraft } from '../../../public/console/request-draft.js';
+import { toOutcome, toTarget } from '../../../public/console/past-words.js';
 
 const request = (path: string, headers: [string, string][] = [], body = '') => ({
   ...{ method: 'POST', path, query: [] as [string, string][], headers, contentType: 'text/plain', body },
@@ -93,4 +95,89 @@ test('It can be forgotten', () => {
   remember(store, request('/api/1'), AT);
   forgetHistory(store);
   expect(store.values.size).toBe(0);
+});
+
+test('the last state of the form is kept until it is forgotten', () => {
+  const store = createStore();
+  expect(readDraft(store)).toBeNull();
+  for (const path of ['/api/1', '/api/2']) keepDraft(store, { ...usual, path });
+  expect(readDraft(store)).toEqual({ request: { ...usual, path: '/api/2' }, isWhole: true });
+  forgetDraft(store);
+  expect(store.values.size).toBe(0);
+});
+
+test('a draft has no credentials', () => {
+  const store = createStore();
+  keepDraft(store, {
+    ...usual,
+    headers: [
+      ['Authorization', 'Bearer secret'],
+      ['Accept', '*/*'],
+    ],
+  });
+  expect([...store.values.values()].join()).not.toContain('secret');
+  expect(readDraft(store)?.request.headers).toEqual([['Accept', '*/*']]);
+});
+
+test('a draft leaves a long body out, and says so', () => {
+  const store = createStore();
+  keepDraft(store, { ...usual, body: 'x'.repeat(20_001) });
+  expect(readDraft(store)).toEqual({ request: usual, isWhole: false });
+});
+
+test('A full store keeps no older one', () => {
+  const store = createStore(300);
+  expect(keepDraft(store, usual)).toBe(true);
+  expect(keepDraft(store, { ...usual, body: 'x'.repeat(300) })).toBe(false);
+  expect(readDraft(store)).toBeNull();
+});
+
+test.each(['{', '5', 'null', '{"request":{"method":1},"isWhole":true}', JSON.stringify({ request: usual })])(
+  'What somebody else wrote there is no draft: %s',
+  (value) => {
+    const store = createStore();
+    store.setItem('console-draft', value);
+    expect(readDraft(store)).toBeNull();
+  },
+);
+
+const target = (query: [string, string][]) => toTarget({ ...usual, query }, ORIGIN);
+
+test('Short values stand as they are sent', () => {
+  expect(
+    target([
+      ['limit', '10'],
+      ['find', 'é &'],
+    ]),
+  ).toBe('/api/public/v1/workspaces?limit=10&find=%C3%A9%20%26');
+});
+
+test('A page token is cut short in its middle, and so two of them can be told apart', () => {
+  const token = (end: string) => `eyJsaW1pdCI6MTAsIm${'x'.repeat(100)}${end}`;
+  expect(
+    target([
+      ['limit', '10'],
+      ['next', token('one=')],
+    ]),
+  ).toBe('/api/public/v1/workspaces?limit=10&next=eyJsaW1p…xxxxone%3D');
+  expect(target([['next', token('one')]])).not.toBe(target([['next', token('two')]]));
+});
+
+test('No escape is cut in two, and none counts thrice', () => {
+  expect(target([['q', 'é'.repeat(20)]])).toMatch(/\?q=(?:%C3%A9){4}…(?:%C3%A9){4}$/);
+  expect(target([['q', 'é'.repeat(12)]])).toMatch(/\?q=(?:%C3%A9){12}$/);
+});
+
+test('What is no address is shown as it was typed', () => {
+  expect(toTarget({ ...usual, path: 'http://[' }, ORIGIN)).toBe('http://[');
+});
+
+test.each([
+  [{ status: 200, end: 'whole' }, '200'],
+  [{ status: 502, end: 'whole' }, '502'],
+  [{ status: 200, end: 'broke-off' }, '200, broke off'],
+  ['unreachable', 'no answer'],
+  ['cancelled', 'cancelled'],
+] as const)('An outcome is a status, or a word: %#', (outcome, words) => {
+  expect(toOutcome(outcome)).toBe(words);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { faultsOf, toAddress } from '../../../public/console/request-rules.js';
-import { ORIGIN, usual } from './usual-request.ts';
+import { ORIGIN, usual } from './fixtures.ts';
 
 const faults = (changed: Partial<typeof usual>) => faultsOf({ ...usual, ...changed }, ORIGIN);
 /** Where it is stopped, and in the order of the form. */

@@ -1,6 +1,59 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { countDown, inShort, inWords } from '../../../public/countdown.js';
 import { createAlarm } from '../../../public/alarm.js';
 import { HOUR_MS } from '../../support/constants.ts';
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: 1_000_000 });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+test('Whole seconds are told as they pass, at once and down to nothing, and then no more', () => {
+  const told: number[] = [];
+  countDown(Date.now() + 2_300, (left) => told.push(left));
+  expect(told).toEqual([3]);
+  jest.advanceTimersByTime(299);
+  expect(told).toEqual([3]);
+  jest.advanceTimersByTime(1);
+  expect(told).toEqual([3, 2]);
+  jest.advanceTimersByTime(10_000);
+  expect(told).toEqual([3, 2, 1, 0]);
+});
+
+test('What is past has nothing left', () => {
+  const told: number[] = [];
+  countDown(Date.now() - 5_000, (left) => told.push(left));
+  jest.runAllTimers();
+  expect(told).toEqual([0]);
+});
+
+test('A computer that slept goes on from what is really left', () => {
+  const told: number[] = [];
+  countDown(Date.now() + 10_000, (left) => told.push(left));
+  jest.setSystemTime(Date.now() + 7_000);
+  jest.advanceTimersByTime(1_000);
+  expect(told).toEqual([10, 2]);
+});
+
+test('One that is stopped tells nothing more', () => {
+  const told: number[] = [];
+  countDown(Date.now() + 10_000, (left) => told.push(left))();
+  jest.advanceTimersByTime(60_000);
+  expect(told).toEqual([10]);
+});
+
+test.each([
+  [0, '0 s', '0 seconds'],
+  [1, '1 s', '1 second'],
+  [59, '59 s', '59 seconds'],
+  [60, '1 min', '1 minute'],
+  [100, '1 min 40 s', '1 minute 40 seconds'],
+  [121, '2 min 1 s', '2 minutes 1 second'],
+])('%d seconds are “%s” for the eye, “%s” for the ear', (seconds, short, words) => {
+  expect([inShort(seconds), inWords(seconds)]).toEqual([short, words]);
+});
 
 beforeEach(() => {
   jest.useFakeTimers({ now: 1_000_000 });
