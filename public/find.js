@@ -1,4 +1,4 @@
-/** Filters the items of a page while somebody types. To look through all pages is the server's, or load-pages.js first. */
+/** Filters the items of a page while the user types. The server searches all pages. */
 import { grouped } from './counts.js';
 import { createMatcher, foldText } from './find-text.js';
 
@@ -27,7 +27,7 @@ function toWords(matching, shown) {
   const isFirst = document.querySelector('[data-first="1"]') !== null;
   const isPart = !isFirst || document.querySelector('[data-pages]:not([hidden])') !== null;
   return isPart
-    ? `${grouped(matching)} of the ${grouped(shown)} shown here ${verb}. Press Find to look through all.`
+    ? `${grouped(matching)} of the ${grouped(shown)} shown here ${verb}. Press Find to search all of them.`
     : `${grouped(matching)} of all ${grouped(shown)} ${verb}.`;
 }
 
@@ -70,7 +70,7 @@ export function startFind() {
   /** @param {Iterable<Element>} some */
   const filter = (some) => {
     const isEmptied = field.value.trim() === '' && field.defaultValue !== '';
-    // What the server has found already is not looked through again.
+    // The server has already searched for the words that the form came with.
     const isTyped = field.value.trim() !== '' && field.value !== field.defaultValue;
     const matches = createMatcher(isTyped ? field.value : '');
     for (const item of some) {

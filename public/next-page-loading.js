@@ -63,7 +63,7 @@ export async function loadPage({ address, first }, signal, onPause) {
     const isOnTheWay = firstOf(page) < first && next !== null;
     if (!isOnTheWay || !mayWait) throw new ListChanged();
     const untilNext = 2 ** pauses;
-    onPause(`The next page is not reached yet: going on in ${untilNext} s…`);
+    onPause(`The next page can’t be reached. Trying again in ${untilNext} s…`);
     await passed(untilNext, signal);
   }
 }

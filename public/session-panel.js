@@ -6,7 +6,7 @@ import { tabStorage } from './tab-storage.js';
 
 const ENDED = {
   title: 'Your session has ended',
-  text: 'What this page showed is put away. Sign in again to come back to this page.',
+  text: 'This page is hidden. Sign in again to return to it.',
   action: 'Sign in again',
 };
 
@@ -14,13 +14,13 @@ const PANELS = {
   ended: ENDED,
   signedOutElsewhere: {
     title: 'You signed out in another tab',
-    text: 'What this page showed is put away. Sign in to come back to this page.',
+    text: 'This page is hidden. Sign in to return to it.',
     action: 'Sign in',
   },
   signedOut: { ...ENDED, title: 'You have signed out', action: 'Sign in' },
   anotherSession: {
     title: 'You signed in again in another tab',
-    text: 'This page is from the sign-in before, so what it showed is put away. Load it again to go on.',
+    text: 'This page is from an earlier sign-in, so it is hidden. Reload it to continue.',
     action: 'Load this page again',
   },
 };

@@ -48,7 +48,7 @@ describe.each(LOOKS)('With %j', (look) => {
     await page.getByRole('button', { name: 'Find' }).click();
     await page.waitForURL(/find=/);
     expect(await names(page)).toContain(wanted);
-    expect(await page.getByText(/match(?:es)? “.*” in all 137/).count()).toBe(1);
+    expect(await page.getByText(/match(?:es)? for “.*” in all 137 workspaces/).count()).toBe(1);
     expect(await sidewaysFaults(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show all workspaces' }).click();
     await page.waitForURL(`${e2e.testApp.origin}/workspaces?limit=25&page=2`);
@@ -92,7 +92,7 @@ describe('With JavaScript', () => {
     expect(await page.evaluate('said')).toEqual([]);
     await context.clock.runFor(1);
     expect(await page.evaluate('said')).toEqual([
-      '0 of the 25 shown here match. Press Find to look through all.',
+      '0 of the 25 shown here match. Press Find to search all of them.',
     ]);
   });
 
@@ -253,7 +253,7 @@ describe('With JavaScript', () => {
       return true;
     };
     await page.getByRole('button', { name: 'Load all pages' }).click();
-    await page.getByText('The next page is not reached yet: going on in 1 s…').waitFor();
+    await page.getByText('The next page can’t be reached. Trying again in 1 s…').waitFor();
     await context.clock.runFor(999);
     expect(asked).toHaveLength(1);
     await context.clock.runFor(1);

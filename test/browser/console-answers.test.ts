@@ -100,7 +100,7 @@ describe('the answer', () => {
     const { page } = watched;
     expect(await send(page, '/api/nothing')).toMatch(/^404 Not Found from the gateway/);
     const problem = await page.locator('[data-problem]').innerText();
-    expect(problem).toMatch(/path_not_allowed[\s\S]*Call a path that is forwarded[\s\S]*[\da-f-]{36}/);
+    expect(problem).toMatch(/path_not_allowed[\s\S]*Use a path that is forwarded[\s\S]*[\da-f-]{36}/);
     expect(await pageFaults(watched)).toEqual([]);
   });
 

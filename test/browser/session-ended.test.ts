@@ -52,7 +52,7 @@ test('What the console remembers for the tab goes with its session', async () =>
   expect(await remembered()).toBeNull();
 });
 
-test('A page is put away in a browser that gives pages no storage, too', async () => {
+test('a page is hidden in a browser that gives pages no storage, too', async () => {
   const block = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked'); } })";
   await using watched = await e2e.openSignedIn('/console', {}, async (profile) =>
     profile.addInitScript(block),
@@ -76,7 +76,7 @@ test('A session that has ended takes the page away', async () => {
   await session.end();
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
-  await page.getByText('put away. Sign in again to come back to this page.').waitFor();
+  await page.getByText('hidden. Sign in again to return to it.').waitFor();
   await expectPutAway(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Your session has ended');
@@ -121,7 +121,7 @@ test('Signing out in one tab puts the other away at once', async () => {
   const other = await openTab(page);
   await other.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'You signed out in another tab').waitFor();
-  await page.getByText('put away. Sign in to come back to this page.').waitFor();
+  await page.getByText('hidden. Sign in to return to it.').waitFor();
   await expectPutAway(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(
@@ -133,7 +133,7 @@ test('Signing out in one tab puts the other away at once', async () => {
   expect(watched.complaints).toEqual([]);
 });
 
-test('Why a page was put away stays what it was, however long ago', async () => {
+test('the reason why a page was hidden stays the same, however long ago', async () => {
   await using watched = await e2e.openSignedIn(PLACE, {}, withClock);
   const { page, context } = watched;
   const other = await openTab(page);
@@ -175,7 +175,7 @@ test('A page of the session before shows nothing to whoever signs in after it', 
   expect(await rows(page)).toBe(10);
 });
 
-test('A tab that was put away offers to go on once another has signed in', async () => {
+test('a hidden tab offers to continue once another has signed in', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const other = await openTab(page);

@@ -107,7 +107,7 @@ describe('A living session', () => {
   });
 });
 
-describe('What a page showed is put away', () => {
+describe('a page is hidden', () => {
   const panelAfter = (events: readonly SessionEvent[], from = living()) =>
     after(events, { from }).effects.flatMap((effect) => (effect.do === 'putAway' ? [effect.panel] : []));
 
