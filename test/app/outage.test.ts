@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  // A connection that was silent for longer than the test before it waited has been ended: it comes back in its own time.
+  // The watchdog may have closed a silent connection in the test before: it reconnects in its own time.
   await eventually(async () => (await app().get('/readyz')).status === 200);
   ({ id, cookie } = await testApp.enter());
 });
@@ -34,7 +34,7 @@ const serviceAnswers = () => {
   };
 };
 
-/** What takes longer than the contract allows is not an answer. */
+/** Resolves with the response, which has to come as fast as the contract says. */
 async function within2Seconds(call: request.Test): Promise<request.Response> {
   using watch = startStopwatch();
   const answer = await call;
@@ -46,7 +46,7 @@ describe('while Redis hangs', () => {
   beforeEach(() => void process.kill(testApp.privateRedis.pid, 'SIGSTOP'));
   afterEach(() => void process.kill(testApp.privateRedis.pid, 'SIGCONT'));
 
-  test('an API call is a 503 problem and keeps the cookie', async () => {
+  test('an API request gets a 503 problem and keeps its cookie', async () => {
     const answer = await within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie));
     expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
     expect(answer.headers['retry-after']).toMatch(/^\d+$/);
@@ -55,7 +55,7 @@ describe('while Redis hangs', () => {
     expect(Number(sessionMs)).toBeGreaterThan(1_400); // what was waited for
   });
 
-  test('many calls at once are answered as soon as one', async () => {
+  test('many requests at once get their responses as soon as one', async () => {
     const calls = Array.from({ length: 10 }, async () =>
       within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie)),
     );
@@ -63,7 +63,7 @@ describe('while Redis hangs', () => {
   });
 
   test.each(['/workspaces', '/', '/auth/login', '/auth/callback?state=x&code=y'])(
-    '%s is a 503 page with a way on',
+    '%s is a 503 page with a link',
     async (path) => {
       const binding = `cloakroom-signin-x=${'a'.repeat(43)}`;
       const answer = await within2Seconds(
@@ -79,7 +79,7 @@ describe('while Redis hangs', () => {
     },
   );
 
-  test('/auth/session is a 503, and not "signed out"', async () => {
+  test('/auth/session is a 503, and does not claim to be signed out', async () => {
     const answer = await within2Seconds(app().get('/auth/session').set('cookie', cookie));
     expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
   });
@@ -96,13 +96,13 @@ describe('while Redis hangs', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
-  test('what has no cookie is served as ever', async () => {
+  test('a request without a cookie is served as usual', async () => {
     await within2Seconds(app().get('/').expect(200));
     await within2Seconds(app().get('/auth/session').expect(200));
     expect((await within2Seconds(app().get(WORKSPACES_PATH))).body.code).toBe('sign_in_required');
   });
 
-  test('the process is well but not ready', async () => {
+  test('the process is healthy but not ready', async () => {
     await within2Seconds(app().get('/healthz').expect(200));
     expect((await within2Seconds(app().get('/readyz'))).body).toEqual({
       status: 'not ready',
@@ -111,7 +111,7 @@ describe('while Redis hangs', () => {
   });
 });
 
-test('when Redis comes back, so does the session, without a restart', async () => {
+test('a session works again once Redis is back, without a restart', async () => {
   serviceAnswers();
   process.kill(testApp.privateRedis.pid, 'SIGSTOP');
   await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(503);
@@ -126,7 +126,7 @@ describe('while Redis is full', () => {
   });
   afterEach(async () => testApp.redis.config('SET', 'maxmemory', '0'));
 
-  test('reading works, by page and by call', async () => {
+  test('pages and API requests can read', async () => {
     serviceAnswers();
     await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(200);
     await app().get('/workspaces').set('cookie', cookie).expect(200);
@@ -147,7 +147,7 @@ describe('while Redis is full', () => {
   });
 });
 
-test('a sign-in that finds Redis full at its end is a 503 page, and leaves the old session alone', async () => {
+test('a sign-in that finds Redis full at its end is a 503 page, and keeps the old session', async () => {
   const { browser } = await testApp.signIn();
   const before = await browser.cookie(testApp.origin, 'cloakroom');
   const consent = await browser.open(`${testApp.origin}/auth/login`);
@@ -172,7 +172,7 @@ describe('while the service is away', () => {
   test.each([
     ['breaks the connection', 502],
     ['hangs', 504],
-  ])('and %s, a page is a %i page with a way on, and nobody is signed out', async (how, status) => {
+  ])('and %s, a page is a %i page with a link, and the user stays signed in', async (how, status) => {
     testApp.intercept = (req) => (how === 'hangs' ? true : Boolean(req.socket.destroy()));
     const answer = await app().get('/workspaces').set({ cookie, accept: 'text/html' }).expect(status);
     expect(answer.text).toContain('Try again');
@@ -180,7 +180,7 @@ describe('while the service is away', () => {
     expect(await testApp.services.store.read(id)).not.toBeNull();
   });
 
-  test('signing in still leads to the service', async () => {
+  test('sign-in still redirects to the service', async () => {
     testApp.intercept = (req) => Boolean(req.socket.destroy());
     const page = await new Browser().fetch(`${testApp.origin}/auth/login`);
     expect(page.status).toBe(302);

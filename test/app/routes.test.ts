@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 
-/** Sends a target as it is written, with a session: its status, and where it leads. */
+/** Sends a target as it is written, with a session. Resolves with the status and the redirect. */
 async function ask(
   target: string,
   method = 'GET',
@@ -28,7 +28,7 @@ async function ask(
 
 const encoded = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
 
-/** What somebody may write who wants to get past a rule for that path: some proxy or framework takes each for the same. */
+/** Spellings that may bypass a proxy's rule for the path: some proxy or framework treats each as the same. */
 const otherSpellings = (path: string): string[] =>
   [
     ...['/', '//', '/?a=b', '/.', '%2f', '%3f', ';x=y', '%20', '%00', '.'].map((end) => path + end),
@@ -43,12 +43,12 @@ const otherSpellings = (path: string): string[] =>
 describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/readyz', '/openapi.json'])(
   '%s',
   (path) => {
-    test('is written like that, with any query', async () => {
+    test('accepts its exact path, with any query', async () => {
       for (const query of ['', '?', '?a=/..%2f/'])
         expect(await ask(path + query)).not.toMatchObject({ status: 404 });
     });
 
-    test.each(otherSpellings(path))('is not %s', async (target) => {
+    test.each(otherSpellings(path))('is not found as %s', async (target) => {
       expect(await ask(target)).toEqual({ status: 404, location: null });
     });
 
@@ -59,13 +59,13 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
       `http://x${path}`,
       `http://u:p@x${path}`,
       `x:${path}`,
-    ])('is not %s, which is no path', async (target) => {
+    ])('refuses %s, which is not a path', async (target) => {
       expect(await ask(target)).toEqual({ status: 400, location: null });
     });
   },
 );
 
-test('a sign-out has one address, too', async () => {
+test('sign-out is found under its exact path only', async () => {
   const own = (await testApp.enter()).cookie;
   for (const target of otherSpellings('/auth/logout'))
     expect(await ask(target, 'POST', own)).toEqual({ status: 404, location: null });
@@ -79,7 +79,7 @@ test.each([
   ['/workspaces/alpha/rooms/', '/workspaces/alpha/rooms'],
   ['/console/', '/console'],
   ['/console/guide/', '/console/guide'],
-])('the page %s is at %s', async (target, location) => {
+])('%s redirects to the page %s', async (target, location) => {
   for (const method of ['GET', 'HEAD']) expect(await ask(target, method)).toEqual({ status: 308, location });
 });
 
@@ -91,11 +91,11 @@ test.each([
   ['GET', '/workspaces//'],
   ['GET', '/assets/cloakroom.css/'],
   ['POST', '/workspaces/'],
-])('there is no page for %s %s', async (method, target) => {
+])('%s %s is not found', async (method, target) => {
   expect(await ask(target, method)).toEqual({ status: 404, location: null });
 });
 
-test('what asks of the server as a whole finds no page', async () => {
+test('a request for the server as a whole finds no page', async () => {
   expect(await ask('*', 'OPTIONS')).toEqual({ status: 404, location: null });
 });
 

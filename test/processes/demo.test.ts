@@ -36,7 +36,7 @@ async function expectGone(program: Program, ...urls: string[]): Promise<void> {
 }
 
 describe('the demo', () => {
-  test('starts all three, says where, and leaves nothing behind on Ctrl-C', async () => {
+  test('starts all three, prints their URLs, and leaves nothing behind on Ctrl-C', async () => {
     await using program = await npmDemo();
     const [app, service] = await addresses(program);
     await program.prints(/demo \/ demo/);
@@ -51,20 +51,20 @@ describe('the demo', () => {
     await expectGone(program, app, service);
   });
 
-  test('says where it listens, where it is to be opened at another address', async () => {
+  test('prints where it listens, where PUBLIC_URL is another origin', async () => {
     await using program = await demo({ PUBLIC_URL: 'http://localhost:5173' });
     const [, url = ''] = await program.prints(/Cloakroom listens at (\S+):\s/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
-  test('says where calls are let go wrong, where that is switched on', async () => {
+  test('prints where to inject faults, where that is switched on', async () => {
     await using program = await demo({ LOCAL_SERVICE_FAULTS: 'true' });
     const [, faults = ''] = await program.prints(/fail at (\S+?)\.\s/);
     expect(await (await fetch(faults)).json()).toEqual({ faults: [] });
   });
 
   test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
-    'leaves nothing behind when npm alone gets %s',
+    'leaves nothing behind when only npm gets %s',
     async (signal) => {
       await using program = await npmDemo();
       const urls = await addresses(program);
@@ -80,7 +80,7 @@ describe('the demo', () => {
     await expectGone(program, ...urls);
   });
 
-  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('names a busy %s in one line', async (variable) => {
+  test.each(['PORT', 'LOCAL_SERVICE_PORT'])('names a %s in use in one line', async (variable) => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;
@@ -95,7 +95,7 @@ describe('the demo', () => {
     await expectGone(program);
   });
 
-  test('uses the Redis that REDIS_URL_FILE names, and starts none', async () => {
+  test('uses the Redis of REDIS_URL_FILE, and starts none', async () => {
     await using redis = await startPrivateRedis();
     const file = join(dirname(redis.url.replace('redis+unix://', '')), 'url');
     await writeFile(file, redis.url);
@@ -104,7 +104,7 @@ describe('the demo', () => {
     expect(await program.leftovers()).toEqual([]);
   });
 
-  test('says in one line that the Redis it was given can’t be used', async () => {
+  test('reports an unusable Redis in one line', async () => {
     await using program = await demo({ REDIS_URL: 'redis://:hush@127.0.0.1:1' });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
@@ -113,7 +113,7 @@ describe('the demo', () => {
     expect(output).not.toContain('hush');
   });
 
-  test('says at once what is wrong with its variables', async () => {
+  test('reports every problem of its variables at once', async () => {
     await using program = await demo({ PAGE_SIZE: '0', COOKIE_SAMESITE: 'none' });
     const { code, output } = await program.ended();
     expect(code).toBe(1);

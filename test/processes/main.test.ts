@@ -78,7 +78,7 @@ describe('npm start', () => {
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
   });
 
-  test('says which port for metrics is taken, and ends with 1', async () => {
+  test('names the metrics port that is in use, and exits with 1', async () => {
     const taken = String(testApp.config.port);
     await using program = await start({ METRICS_PORT: taken });
     const { code, output } = await program.ended();
@@ -86,7 +86,7 @@ describe('npm start', () => {
     expect(output).toContain('METRICS_PORT');
   });
 
-  test('logs where it listens, serves, and ends with 0 on SIGTERM', async () => {
+  test('logs where it listens, serves, and exits with 0 on SIGTERM', async () => {
     await using program = await npmStart();
     const url = await readyUrl(program);
     expect((await fetch(url)).status).toBe(200);
@@ -102,7 +102,7 @@ describe('npm start', () => {
     }
   });
 
-  test('prints nothing of a target that is no path, not even as a warning of Node’s', async () => {
+  test('prints nothing of a target that is not a path, not even in a warning of Node', async () => {
     await using program = await start();
     const port = Number(new URL(await readyUrl(program)).port);
     const head = 'GET http://host:a-password/?code=a-code HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
@@ -113,13 +113,13 @@ describe('npm start', () => {
     expect(output).not.toMatch(/a-password|a-code/);
   });
 
-  test('says with where it listens which build it is', async () => {
+  test('logs its build with its URL', async () => {
     await using program = await start({ BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f35' });
     const [line] = await program.prints(/^.*"msg":"listening".*$/m);
     expect(JSON.parse(line)).toMatchObject({ version: '7.1', revision: '4bf92f35' });
   });
 
-  test('logs no probe that went as the one before it, and each that did not', async () => {
+  test('logs a health check only where the one before it went otherwise', async () => {
     await using program = await start();
     const url = await readyUrl(program);
     for (const path of ['/readyz', '/healthz', '/readyz', '/healthz']) await fetch(url + path);
@@ -131,7 +131,7 @@ describe('npm start', () => {
     expect(output.match(/"path":"\/healthz\/none"/g)).toHaveLength(1);
   });
 
-  test('is production: it takes no http but on a loopback host, and no default origin', async () => {
+  test('is production: it refuses http, except on a loopback host', async () => {
     await using program = await start({ PUBLIC_URL: 'http://app.example' });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
@@ -175,7 +175,7 @@ describe('npm start', () => {
     }
   });
 
-  test('names every problem at once, and no secret', async () => {
+  test('names every problem at once, and shows no secret', async () => {
     await using program = await start({ SESSION_KEYS: 'short-secret', SCOPES: '', PAGE_SIZE: '101' });
     const { code, output } = await program.ended();
     expect(code).toBe(1);
@@ -184,7 +184,7 @@ describe('npm start', () => {
     expect(output).not.toContain('a-client-secret');
   });
 
-  test('starts without Redis, and is simply not ready', async () => {
+  test('starts without Redis, and is not ready', async () => {
     await using program = await start({ REDIS_URL: 'redis://127.0.0.1:1' });
     const [, url = ''] = await program.prints(/"url":"([^"]+)".*"msg":"listening"/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -193,7 +193,7 @@ describe('npm start', () => {
     expect((await program.ended()).code).toBe(0);
   });
 
-  test('starts without the service, and is ready: only what needs it says so', async () => {
+  test('starts without the service, and is ready: only API requests fail', async () => {
     const keys = testApp.config.sessionKeys.map((key) => key.toString('base64url')).join();
     await using program = await start({ SERVICE_URL: 'http://127.0.0.1:1', SESSION_KEYS: keys });
     const url = await readyUrl(program);
@@ -204,7 +204,7 @@ describe('npm start', () => {
     expect((await fetch(`${url}/auth/session`, { headers: { cookie } })).status).toBe(200);
   });
 
-  test('ends with 1 where a call takes longer than SHUTDOWN_SECONDS, and does not blame the service', async () => {
+  test('exits with 1 where a request takes longer than SHUTDOWN_SECONDS, and logs no failure of the service', async () => {
     await using program = await start({
       SHUTDOWN_SECONDS: '1',
       SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
@@ -229,7 +229,7 @@ describe('npm start', () => {
     expect((await program.ended()).code).toBe(0);
   });
 
-  test('goes on to drain when a hang-up comes meanwhile', async () => {
+  test('ignores SIGHUP while it drains', async () => {
     await using program = await npmStart({
       SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
       SHUTDOWN_SECONDS: '2',
@@ -244,7 +244,7 @@ describe('npm start', () => {
     expect(output).not.toContain('no secrets to reload');
   });
 
-  test('ends at once on a second signal', async () => {
+  test('exits at once on a second signal', async () => {
     await using program = await npmStart({
       SESSION_KEYS: testApp.config.sessionKeys[0]?.toString('base64url'),
     });
@@ -258,7 +258,7 @@ describe('npm start', () => {
   });
 
   test.each(['throw', 'Promise.reject'] as const)(
-    'ends with 1 and one reduced line on an error that nobody catches: %s',
+    'exits with 1 and one reduced line on an uncaught error: %s',
     async (how) => {
       await using program = await start({}, ['--import', failing(how)]);
       await program.prints(/"msg":"listening"/);
@@ -275,7 +275,7 @@ describe('npm start', () => {
     },
   );
 
-  test('logs a warning of Node by its name and code, in JSON', async () => {
+  test('logs a warning of Node by its name and code, as JSON', async () => {
     const warning = `process.on('SIGUSR2', () => process.emitWarning('/?code=secret', 'SomeWarning', 'SOME'));`;
     const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(warning)}`];
     await using program = await start({}, nodeOptions);
@@ -289,7 +289,7 @@ describe('npm start', () => {
     expect(output).not.toContain('secret');
   });
 
-  test('tells the address at which signing in works', async () => {
+  test('logs the URL at which sign-in works', async () => {
     await using program = await start({ NODE_ENV: 'development', PUBLIC_URL: '' });
     const url = await readyUrl(program);
     expect(new URL(url).hostname).toBe('localhost');

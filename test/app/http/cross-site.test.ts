@@ -34,7 +34,7 @@ const PAGES = [
   '/console',
 ];
 
-test.each(PAGES)('Another site may lead to %s, but not load it', async (path) => {
+test.each(PAGES)('another site may link to %s, but not embed it', async (path) => {
   testApp.calls.length = 0;
   for (const site of ['cross-site', 'same-site']) {
     expect(await statusOf(path, site, 'no-cors', 'image')).toBe(403);
@@ -47,7 +47,7 @@ test.each(PAGES)('Another site may lead to %s, but not load it', async (path) =>
 });
 
 test.each(PAGES)(
-  '%s is there for its own pages, for an address that is typed, and for clients without metadata',
+  '%s opens for its own pages, for a typed address, and for clients without Fetch Metadata',
   async (path) => {
     expect(await statusOf(path, 'same-origin', 'cors', 'empty')).toBe(200);
     expect(await statusOf(path, 'none', 'navigate', 'document')).toBe(200);

@@ -44,39 +44,39 @@ function waysIn(html: string): string[] {
 
 const secret = new Error('secret cause');
 
-test('A designed error is a page with its words, its headers and the request id', async () => {
+test('an error with a code is a page with its text, its headers and the request id', async () => {
   const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const answer = await request(app).get('/page').expect(503).expect('retry-after', '2');
-  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
-  expect(answer.text).toContain('<h1>Cloakroom is briefly unavailable</h1>');
-  expect(answer.text).toContain(`<code>${answer.headers['x-request-id']}</code>`);
-  expect(answer.text).not.toContain('secret cause');
+  const response = await request(app).get('/page').expect(503).expect('retry-after', '2');
+  expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(response.text).toContain('<h1>Cloakroom is briefly unavailable</h1>');
+  expect(response.text).toContain(`<code>${response.headers['x-request-id']}</code>`);
+  expect(response.text).not.toContain('secret cause');
 });
 
-test('An unknown error is a 500 page that says nothing of its cause, and an error in the log', async () => {
+test('an unknown error is a 500 page without its cause, and an error in the log', async () => {
   const { app, lines } = createApp(failsWith(secret));
-  const answer = await request(app).get('/page').expect(500);
+  const response = await request(app).get('/page').expect(500);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', code: 'internal_error' });
-  expect(answer.text).toContain('Something went wrong on our side');
-  expect(answer.text).not.toMatch(/secret cause|\bat .*\.[jt]s/);
+  expect(response.text).toContain('Something went wrong on our side');
+  expect(response.text).not.toMatch(/secret cause|\bat .*\.[jt]s/);
 });
 
-test('Even something thrown that is no Error is a 500 page', async () => {
+test('a thrown value that is not an Error is a 500 page', async () => {
   const { app } = createApp(failsWith({ status: 418, message: 'secret cause' }));
-  const answer = await request(app).get('/page').expect(500);
-  expect(answer.text).not.toContain('secret cause');
+  const response = await request(app).get('/page').expect(500);
+  expect(response.text).not.toContain('secret cause');
 });
 
-test('A page that failed on our side can be tried again', async () => {
+test('a page that failed on our side offers to try again', async () => {
   const { app } = createApp(failsWith(secret));
-  const answer = await request(app).get('/page?a=1&b="2"').expect(500);
-  expect(answer.text).toMatch(/href="\/page\?a=1&amp;b=(%22|&quot;)2(%22|&quot;)">Try again</);
+  const response = await request(app).get('/page?a=1&b="2"').expect(500);
+  expect(response.text).toMatch(/href="\/page\?a=1&amp;b=(%22|&quot;)2(%22|&quot;)">Try again</);
 });
 
-test('A form that failed is not offered to be sent again', async () => {
+test('a failed form does not offer to send it again', async () => {
   const { app } = createApp(failsWith(secret));
-  const answer = await request(app).post('/page').expect(500);
-  expect(answer.text).toContain('<a class="button button--primary" href="/">Go to the start page</a>');
+  const response = await request(app).post('/page').expect(500);
+  expect(response.text).toContain('<a class="button button--primary" href="/">Go to the start page</a>');
 });
 
 const [AGAIN, START, WORKSPACES] = [
@@ -95,19 +95,22 @@ test.each([
   ['signed in', '/', secret, [AGAIN('/'), WORKSPACES]],
   ['signed in', '/workspaces?page=2', secret, [AGAIN('/workspaces?page=2')]],
   ['signed in', '/workspaces', noSuchItem, [AGAIN('/workspaces')]],
-])('Who is %s is led on from %s, and never just back to what failed', async (who, address, error, ways) => {
-  const { app } = createApp(failsWith(error), render, who === 'signed in');
-  expect(waysIn((await request(app).get(address)).text)).toEqual(ways);
-});
+])(
+  'a %s user gets links from %s, and never only back to the page that failed',
+  async (who, address, error, ways) => {
+    const { app } = createApp(failsWith(error), render, who === 'signed in');
+    expect(waysIn((await request(app).get(address)).text)).toEqual(ways);
+  },
+);
 
-test('Redis away says nothing of whether the reader is signed in', async () => {
+test('the page for a Redis outage does not say whether the user is signed in', async () => {
   const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const answer = await request(app).get('/page').expect(503);
-  expect(answer.text).toContain('Nothing is lost, and no one is signed out.');
-  expect(answer.text).not.toMatch(/you are (still |not )?signed/i);
+  const response = await request(app).get('/page').expect(503);
+  expect(response.text).toContain('Nothing is lost, and no one is signed out.');
+  expect(response.text).not.toMatch(/you are (still |not )?signed/i);
 });
 
-test('An error page names its status, but for a no, which is none', async () => {
+test('an error page shows its status, except after refused consent, which is not an error', async () => {
   const { app } = createApp(failsWith(noSuchItem));
   expect((await request(app).get('/page')).text).toContain('Error 404');
   const { app: denied } = createApp(failsWith(new AppError('access_denied')));
@@ -115,7 +118,7 @@ test('An error page names its status, but for a no, which is none', async () => 
 });
 
 test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
-  'The way on from %s leads to no other site',
+  'the link on the error page for %s leads to no other site',
   async (target) => {
     const { app } = createApp(failsWith(secret));
     const outer = express();
@@ -127,11 +130,11 @@ test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
     await once(server, 'listening');
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    const answer = await text(socket);
+    const response = await text(socket);
     server.close();
-    expect(answer).toMatch(/^HTTP\/1\.1 500 /);
-    expect(answer).toContain('href="/">Go to the start page</a>');
-    expect(answer).not.toContain('evil.example');
+    expect(response).toMatch(/^HTTP\/1\.1 500 /);
+    expect(response).toContain('href="/">Go to the start page</a>');
+    expect(response).not.toContain('evil.example');
   },
 );
 
@@ -147,68 +150,68 @@ test('An error may name another page to come back to', async () => {
   expect(waysIn(response.text)[0]).toBe('Try again: /auth/login?return_to=%2F');
 });
 
-test('A page that can be tried again says in words how long to wait', async () => {
+test('a page that offers to try again says in words how long to wait', async () => {
   const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const answer = await request(app).get('/page');
-  expect(answer.text).toContain('<p data-retry-after="2">You can try again in');
-  expect(answer.text).toContain('<time datetime="PT2S">2 seconds</time>');
+  const response = await request(app).get('/page');
+  expect(response.text).toContain('<p data-retry-after="2">You can try again in');
+  expect(response.text).toContain('<time datetime="PT2S">2 seconds</time>');
 });
 
-test('Where there is nothing to try again there is nothing to wait for', async () => {
+test('a page that does not offer to try again names no time to wait', async () => {
   const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const answer = await request(app).post('/page').expect('retry-after', '2');
-  expect(answer.text).not.toContain('data-retry-after');
+  const response = await request(app).post('/page').expect('retry-after', '2');
+  expect(response.text).not.toContain('data-retry-after');
 });
 
-test('A caller who prefers JSON gets problem+json', async () => {
+test('a client that prefers JSON gets problem+json', async () => {
   const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const answer = await request(app).get('/page').set('accept', 'application/json').expect(503);
-  expect(answer.headers['content-type']).toBe('application/problem+json');
-  expect(JSON.parse(answer.text)).toMatchObject({
+  const response = await request(app).get('/page').set('accept', 'application/json').expect(503);
+  expect(response.headers['content-type']).toBe('application/problem+json');
+  expect(JSON.parse(response.text)).toMatchObject({
     code: 'session_store_unavailable',
     status: 503,
-    requestId: answer.headers['x-request-id'],
+    requestId: response.headers['x-request-id'],
   });
 });
 
 test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'image/png', ''])(
-  'A caller who takes %j gets a page',
+  'a client that accepts %j gets a page',
   async (accept) => {
     const { app } = createApp(failsWith(secret));
-    const answer = await request(app).get('/page').set('accept', accept);
-    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+    const response = await request(app).get('/page').set('accept', accept);
+    expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
   },
 );
 
-test('An unknown address is a 404 page with a way on', async () => {
+test('an unknown path is a 404 page with a link', async () => {
   const { app } = createApp(failsWith(secret));
-  const answer = await request(app).get('/nowhere').expect(404);
-  expect(answer.text).toContain('There is no such page');
-  expect(answer.text).toContain('href="/"');
+  const response = await request(app).get('/nowhere').expect(404);
+  expect(response.text).toContain('There is no such page');
+  expect(response.text).toContain('href="/"');
 });
 
 test('A malformed percent-encoding in an address is a 400 page', async () => {
   const { app, lines } = createApp(failsWith(secret));
-  const answer = await request(app).get('/item/%ff').expect(400);
-  expect(answer.text).toContain('This address is malformed');
-  expect(answer.text).not.toContain('decode');
+  const response = await request(app).get('/item/%ff').expect(400);
+  expect(response.text).toContain('This address is malformed');
+  expect(response.text).not.toContain('decode');
   expect(lines).toEqual([]);
 });
 
-test('A failure on our side is logged with its cause and request id, and without the query', async () => {
+test('a failure on our side is logged with its cause and request id, and without the query', async () => {
   const { app, lines } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const answer = await request(app).get('/page?token=hidden').expect(503);
+  const response = await request(app).get('/page?token=hidden').expect(503);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
     level: 'warn', // outages are expected
-    requestId: answer.headers['x-request-id'],
+    requestId: response.headers['x-request-id'],
     code: 'session_store_unavailable',
     err: { cause: { message: 'secret cause' } },
   });
   expect(lines[0]).not.toContain('hidden');
 });
 
-test('An answer that has begun is cut off', async () => {
+test('a response that has begun is cut off', async () => {
   const { app, lines } = createApp((_req, res, next) => {
     res.write('half a page', () => next(secret));
   });
@@ -216,12 +219,12 @@ test('An answer that has begun is cut off', async () => {
   expect(lines).toHaveLength(1);
 });
 
-test('Where even the error page fails, the caller hears of the first error', async () => {
+test('a client gets the first error as JSON where the error page fails', async () => {
   const { app, lines } = createApp(failsWith(new StoreUnavailableError(secret)), () => {
     throw new Error('broken template');
   });
-  const answer = await request(app).get('/page').expect(503);
-  expect(answer.headers['content-type']).toBe('application/problem+json');
-  expect(answer.text).not.toContain('broken template');
+  const response = await request(app).get('/page').expect(503);
+  expect(response.headers['content-type']).toBe('application/problem+json');
+  expect(response.text).not.toContain('broken template');
   expect(lines).toHaveLength(2);
 });

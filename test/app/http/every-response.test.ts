@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 
-/** What is not under `/api/`: pages, errors among them, redirects, exports, files and JSON. */
+/** Everything outside `/api/`: pages, error pages, redirects, exports, files and JSON. */
 const OURS = [
   'GET /',
   'GET /workspaces',
@@ -49,7 +49,7 @@ const GATEWAYS = [
 ];
 const WITHOUT_COOKIE = ['GET /', 'GET /api/public/v1/things'];
 
-/** The head of an answer, its fields by name. */
+/** The header fields of a response, by name. */
 async function headersOf(line: string, withCookie: boolean): Promise<Map<string, string>> {
   const fields = ['Host: x', 'Connection: close', ...(withCookie ? [`Cookie: ${cookie}`] : [])];
   const answer = await sendRaw(testApp, [`${line} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
@@ -68,51 +68,48 @@ const cases = [
   ...WITHOUT_COOKIE.map((line) => [line, false] as const),
 ];
 
-/** What the service says of its own answer is its own. */
+/** The service may set these headers itself. */
 const isServices = (line: string, withCookie: boolean) => withCookie && line === 'GET /api/public/v1/things';
 
 describe.each(cases)('%s (with a cookie: %j)', (line, withCookie) => {
-  test('lets no browser guess its type', async () => {
+  test('forbids browsers to guess its type', async () => {
     expect((await headersOf(line, withCookie)).get('x-content-type-options')).toBe('nosniff');
   });
 
-  test('lets no other site read it, and does not say what it was made with', async () => {
+  test('lets no other site read it, and does not name the software', async () => {
     const names = [...(await headersOf(line, withCookie)).keys()];
     const told = /^access-control-|^server$/.source + (isServices(line, withCookie) ? '' : '|^x-powered-by$');
     expect(names.filter((name) => new RegExp(told).test(name))).toEqual([]);
   });
 });
 
-// Express itself answers OPTIONS, with the names of methods and nothing else.
+// Express itself responds to OPTIONS, with the names of methods and nothing else.
 test.each(cases.filter(([line, withCookie]) => !isServices(line, withCookie) && !line.startsWith('OPTIONS')))(
-  '%s (with a cookie: %j) names its type, and how text is encoded',
+  '%s (with a cookie: %j) names its type and the encoding of text',
   async (line, withCookie) => {
     const type = (await headersOf(line, withCookie)).get('content-type');
     expect(type).toMatch(/^(?:text\/[\w-]+; charset=utf-8|application\/)/);
   },
 );
 
-test.each(cases)(
-  '%s (with a cookie: %j) asks for https from now on, and is framed by nobody',
-  async (line, withCookie) => {
-    const headers = await headersOf(line, withCookie);
-    expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
-    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-  },
-);
+test.each(cases)('%s (with a cookie: %j) has HSTS and forbids framing', async (line, withCookie) => {
+  const headers = await headersOf(line, withCookie);
+  expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
+  expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+});
 
-test('whoever is signed in sees their pages in this', async () => {
+test('the session of these tests is signed in', async () => {
   expect((await headersOf('GET /workspaces', true)).has('location')).toBe(false);
 });
 
-test.each(OURS)('%s is none of other sites’', async (line) => {
+test.each(OURS)('%s is kept apart from other sites', async (line) => {
   const headers = await headersOf(line, true);
   expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
   expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
 });
 
-test.each(OURS)('%s is kept by nobody, unless it is the same for everybody', async (line) => {
+test.each(OURS)('%s is not stored by caches, unless it is the same for all users', async (line) => {
   const caching = (await headersOf(line, true)).get('cache-control');
   expect(caching).toBe(line === 'GET /openapi.json' ? 'public, max-age=300' : 'no-store');
 });

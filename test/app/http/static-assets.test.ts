@@ -10,7 +10,7 @@ import { startTestApp } from '../../support/test-app.ts';
 import type { TestApp } from '../../support/test-app.ts';
 
 const PUBLIC = join(ROOT, 'public');
-const FOR_GOOD = 'public, max-age=31536000, immutable';
+const IMMUTABLE = 'public, max-age=31536000, immutable';
 const OTHER_VERSION = '0123456789abcdef';
 
 describe('A folder', () => {
@@ -24,26 +24,26 @@ describe('A folder', () => {
   afterEach(async () => rm(folder, { recursive: true }));
 
   const write = async (file: string, content: string) => writeFile(join(folder, file), content);
-  const addressOfA = () => createAssets(folder).url('a.js');
+  const urlOfA = () => createAssets(folder).url('a.js');
 
-  test('has the same addresses wherever it stands', () => {
-    const address = addressOfA();
-    expect(address).toMatch(/^\/assets\/[0-9a-f]{16}\/a\.js$/);
-    expect(addressOfA()).toBe(address);
+  test('has the same URLs in every place', () => {
+    const url = urlOfA();
+    expect(url).toMatch(/^\/assets\/[0-9a-f]{16}\/a\.js$/);
+    expect(urlOfA()).toBe(url);
   });
 
   test.each<[string, () => Promise<void>]>([
     ['changes', async () => write('inside/b.js', 'c();')],
     ['is new', async () => write('c.js', '')],
     ['has another name', async () => rename(join(folder, 'inside/b.js'), join(folder, 'inside/c.js'))],
-    ['is gone', async () => rm(join(folder, 'inside/b.js'))],
-  ])('has other addresses once one of its files %s', async (_what, change) => {
-    const before = addressOfA();
+    ['is missing', async () => rm(join(folder, 'inside/b.js'))],
+  ])('has other URLs once one of its files %s', async (_what, change) => {
+    const before = urlOfA();
     await change();
-    expect(addressOfA()).not.toBe(before);
+    expect(urlOfA()).not.toBe(before);
   });
 
-  test('gives what was read of it, whatever becomes of it', async () => {
+  test('is served as it was read, even after it changed', async () => {
     const assets = createAssets(folder);
     await write('a.js', 'another version');
     await rm(join(folder, 'inside'), { recursive: true });
@@ -54,7 +54,7 @@ describe('A folder', () => {
     expect((await request(app).get(assets.url('inside/b.js')).expect(200)).text).toBe('b();');
   });
 
-  test('keeps hidden files to itself', async () => {
+  test('does not show its hidden files', async () => {
     await write('.a.js.swp', 'half a line');
     await mkdir(join(folder, '.git'));
     await write('.git/config', 'a remote');
@@ -66,7 +66,7 @@ describe('A folder', () => {
     }
   });
 
-  test('has no address for a file that it does not hold', () => {
+  test('has no URL for a file that it does not contain', () => {
     for (const file of ['b.js', '../a.js', '/a.js', 'inside', 'constructor'])
       expect(() => createAssets(folder).url(file)).toThrow(`There is no asset ${file}`);
   });
@@ -86,27 +86,27 @@ describe('Cloakroom', () => {
     ['console/console.js', 'text/javascript; charset=utf-8'],
     ['favicon.svg', 'image/svg+xml'],
     ['openapi.json', 'application/json; charset=utf-8'],
-  ])('gives %s as what it is, to be kept for good', async (file, type) => {
-    const answer = await fetch(testApp.origin + testApp.services.assets.url(file));
-    expect(answer.status).toBe(200);
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+  ])('serves %s with its type, as immutable', async (file, type) => {
+    const response = await fetch(testApp.origin + testApp.services.assets.url(file));
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': type,
-      'cache-control': FOR_GOOD,
+      'cache-control': IMMUTABLE,
       'x-content-type-options': 'nosniff',
     });
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(await readFile(join(PUBLIC, file)));
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(await readFile(join(PUBLIC, file)));
   });
 
   test.each([
-    ['of another version, as a process beside it may have', `/assets/${OTHER_VERSION}/cloakroom.css`],
-    ['of none', '/assets/cloakroom.css'],
-  ])('gives the files that it has under an address %s, to be kept nowhere', async (_which, path) => {
-    const answer = await open(path).expect(200);
-    expect(answer.headers['cache-control']).toBe('no-store');
-    expect(answer.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
+    ['of another version, which another process may have sent', `/assets/${OTHER_VERSION}/cloakroom.css`],
+    ['without a version', '/assets/cloakroom.css'],
+  ])('serves its own file under a URL %s, and lets no cache store it', async (_which, path) => {
+    const response = await open(path).expect(200);
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(response.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
   });
 
-  test('lets nobody keep that it has no such file', async () => {
+  test('lets no cache store the 404 for an unknown file', async () => {
     const ours = testApp.services.assets.url('cloakroom.css').replace('cloakroom.css', '');
     for (const path of [
       ours,
@@ -119,9 +119,9 @@ describe('Cloakroom', () => {
       '/assets',
       '/assets/%E0%A4%A',
     ]) {
-      const answer = await open(path);
-      expect({ path, status: answer.status }).toEqual({ path, status: 404 });
-      expect(answer.headers['cache-control']).toBe('no-store');
+      const response = await open(path);
+      expect({ path, status: response.status }).toEqual({ path, status: 404 });
+      expect(response.headers['cache-control']).toBe('no-store');
     }
   });
 
@@ -131,26 +131,26 @@ describe('Cloakroom', () => {
     ['none but a new one', { 'if-none-match': '*' }],
     ['one of another time', { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }],
   ])(
-    'gives a file whole to who asks for %s: no refusal could be kept in its place',
+    'serves a whole file to a client that asks for %s, as a cache could store a refusal in its place',
     async (_what, headers) => {
-      const answer = await open(testApp.services.assets.url('cloakroom.css')).set(headers).expect(200);
-      expect(answer.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
+      const response = await open(testApp.services.assets.url('cloakroom.css')).set(headers).expect(200);
+      expect(response.text).toBe(await readFile(join(PUBLIC, 'cloakroom.css'), 'utf8'));
     },
   );
 
-  test('tells of a file without it', async () => {
+  test('responds to HEAD with the headers of the file', async () => {
     const { headers } = await open(testApp.services.assets.url('cloakroom.css'));
     const head = await request(testApp.origin).head(testApp.services.assets.url('cloakroom.css')).expect(200);
     expect(head.headers).toMatchObject({
-      'cache-control': FOR_GOOD,
+      'cache-control': IMMUTABLE,
       'content-length': headers['content-length'],
     });
   });
 
-  test('takes nothing in a file’s place', async () => {
-    const answer = await request(testApp.origin)
+  test('refuses to replace a file', async () => {
+    const response = await request(testApp.origin)
       .post(testApp.services.assets.url('cloakroom.css'))
       .expect(404);
-    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(response.headers['cache-control']).toBe('no-store');
   });
 });

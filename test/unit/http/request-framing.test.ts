@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { checkFraming } from '../../../src/http/request-framing.ts';
 
-/** A request as Node's parser hands it on. test/app/gateway/framing.test.ts sends them over the wire. */
-function judge(httpVersion: string, ...fields: [name: string, value: string][]) {
+/** Checks a request as Node's parser passes it on. test/app/gateway/framing.test.ts sends them over a socket. */
+function check(httpVersion: string, ...fields: [name: string, value: string][]) {
   const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
   return checkFraming({ httpVersion, headers, rawHeaders: fields.flat() } as unknown as IncomingMessage);
 }
@@ -21,8 +21,8 @@ test.each<[what: string, status: number, httpVersion: string, fields: [string, s
   ['an unknown version', 505, '1.2', [HOST]],
   ['an unknown expectation', 417, '1.1', [HOST, ['Expect', 'a reply']]],
   ['101 header fields', 431, '1.1', [HOST, ...fields(100)]],
-])('a request with %s is refused, and its connection closed', (_what, status, httpVersion, sent) => {
-  const refusal = judge(httpVersion, ...sent);
+])('a request with %s is refused, and its connection closes', (_what, status, httpVersion, sent) => {
+  const refusal = check(httpVersion, ...sent);
   expect([refusal?.status, refusal?.headers['connection']]).toEqual([status, 'close']);
 });
 
@@ -32,5 +32,5 @@ test.each<[what: string, httpVersion: string, fields: [string, string][]]>([
   ['no Host in HTTP/1.0', '1.0', []],
   ['an expectation that is met', '1.1', [HOST, ['Expect', '100-continue']]],
 ])('a request with %s is accepted', (_what, httpVersion, sent) => {
-  expect(judge(httpVersion, ...sent)).toBeNull();
+  expect(check(httpVersion, ...sent)).toBeNull();
 });

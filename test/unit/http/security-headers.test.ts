@@ -10,7 +10,7 @@ async function headersOf(https: boolean): Promise<Record<string, string>> {
   return (await request(app).get('/')).headers;
 }
 
-test('The content security policy allows what comes from us and nothing inline', async () => {
+test('the content security policy allows only this origin, and nothing inline', async () => {
   const policy = (await headersOf(false))['content-security-policy'] ?? '';
   expect(policy.split(';')).toEqual([
     "default-src 'none'",
@@ -24,7 +24,7 @@ test('The content security policy allows what comes from us and nothing inline',
   ]);
 });
 
-test('Pages are not kept, framed, sniffed or shared with another window', async () => {
+test('pages are not stored, framed, sniffed or shared with another window', async () => {
   expect(await headersOf(false)).toMatchObject({
     'cache-control': 'no-store',
     'x-frame-options': 'DENY',
@@ -33,7 +33,7 @@ test('Pages are not kept, framed, sniffed or shared with another window', async 
   });
 });
 
-test('Our own forms are sent with our origin, so the referrer policy is not no-referrer', async () => {
+test('the referrer policy lets browsers send the origin with our own forms', async () => {
   expect((await headersOf(false))['referrer-policy']).toBe('same-origin');
 });
 
@@ -41,7 +41,7 @@ test('HSTS is sent under https, for this host only', async () => {
   expect((await headersOf(true))['strict-transport-security']).toBe('max-age=31536000');
 });
 
-test('Under http nothing asks the browser for https', async () => {
+test('under http no header asks the browser for https', async () => {
   const headers = await headersOf(false);
   expect(headers['strict-transport-security']).toBeUndefined();
   expect(headers['content-security-policy']).not.toContain('upgrade-insecure-requests');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { NOTES } from '../../support/request-notes.ts';
+import { CONTEXT } from '../../support/request-context.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import type { Session } from '../../../src/session/record.ts';
@@ -41,7 +41,7 @@ async function readPage(timeoutSeconds: number, signal = new AbortController().s
   const tokens = { accessToken: async () => 'a-token', tokenAfterUnauthorized: async () => null };
   const api = createApiClient({ service: client, tokens, timeoutSeconds, now: Date.now });
   const session = {} as Session; // the tokens above belong to any session
-  return api.createReadPage({ session, path: '/things', limit: 25, context: NOTES, signal })(undefined);
+  return api.createReadPage({ session, path: '/things', limit: 25, context: CONTEXT, signal })(undefined);
 }
 
 const TIMED_OUT = { status: 504, code: 'service_timeout' };

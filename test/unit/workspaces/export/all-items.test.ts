@@ -6,7 +6,7 @@ import type { ReadPage } from '../../../../src/workspaces/api-client.ts';
 import { createItemTracker, createReadAllItems } from '../../../../src/workspaces/export/all-items.ts';
 import { toStatusError } from '../../../../src/workspaces/service-errors.ts';
 import { fc, times } from '../../../support/properties.ts';
-import { NOTES } from '../../../support/request-notes.ts';
+import { CONTEXT } from '../../../support/request-context.ts';
 
 // A real service would take hours, or a million items. Here `readPage` stands in for it and responds at once.
 
@@ -23,7 +23,7 @@ async function readAll(readPage: ReadPage, read = () => Promise.resolve<Session 
   const { signal } = new AbortController();
   const items: string[] = [];
   try {
-    for await (const page of readAllItems({ session, path: '/things', context: NOTES, signal }))
+    for await (const page of readAllItems({ session, path: '/things', context: CONTEXT, signal }))
       items.push(...page);
     return { items, pauses, failure: undefined };
   } catch (failure) {

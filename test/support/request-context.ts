@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../src/http/request-context.ts';
 
-/** Those of a request of which nothing is known yet. */
-export const NOTES: RequestContext = {
+/** The context of a request of which nothing is known yet. */
+export const CONTEXT: RequestContext = {
   requestId: 'one',
   trace: null,
   session: undefined,
