@@ -84,7 +84,7 @@ export function createConcurrencyLimits(limits: {
 
   const createSlot = (sessionId: string, session: SessionLoad): RequestSlot => {
     let state: 'acquired' | 'sent' | 'released' = 'acquired';
-    let cancelWait = (_error: Error) => {};
+    let cancelWait: ((error: Error) => void) | null = null;
     const send = () => {
       state = 'sent';
       session.sent += 1;
@@ -103,7 +103,7 @@ export function createConcurrencyLimits(limits: {
       },
       release() {
         if (state === 'released') return;
-        cancelWait(new RequestAbortedError());
+        cancelWait?.(new RequestAbortedError()); // an error costs a stack trace: only for one that waits
         session.inFlight -= 1;
         inFlight -= 1;
         if (session.inFlight === 0) sessions.delete(sessionId);
