@@ -97,7 +97,7 @@ describe('a thief', () => {
     expect([
       encryption.decrypt(encrypted, other.id, key),
       encryption.decrypt(encrypted, victim.id, key),
-    ]).toEqual([{ current: true, text: expect.stringContaining(other.grant.accessToken) }, null]);
+    ]).toEqual([{ usesFirstKey: true, text: expect.stringContaining(other.grant.accessToken) }, null]);
   });
 });
 
