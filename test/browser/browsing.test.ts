@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
 import { comeBackTo, sessionOf, stopClock } from '../support/e2e/session-of.ts';
-import { pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
+import { pageFaults, sidewaysFaults } from '../support/e2e/page-checks.ts';
 import { cookiesOfSignedIn, startE2e } from '../support/e2e/start-e2e.ts';
 import { LOOKS, passService, signIn } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/eventually.ts';

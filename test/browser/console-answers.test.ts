@@ -5,7 +5,7 @@ import type { BrowserContext } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
 import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import { bodyOf, isFocused, outcomeOf, press, send, startConsole } from '../support/e2e/console-page.ts';
-import { pageFaults } from '../support/e2e/sound-page.ts';
+import { pageFaults } from '../support/e2e/page-checks.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { API_PATH } from '../support/constants.ts';
 import { press, startConsole } from '../support/e2e/console-page.ts';
-import { pageFaults } from '../support/e2e/sound-page.ts';
+import { pageFaults } from '../support/e2e/page-checks.ts';
 import { passService } from '../support/e2e/watched-page.ts';
 
 // The guide, and the code that it shows, as a page of this origin runs it.

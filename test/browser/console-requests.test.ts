@@ -6,7 +6,7 @@ import { createDeferred } from '../../src/promises.ts';
 import { API_PATH, WORKSPACES_PATH as LIST } from '../support/constants.ts';
 import { bodyOf, isFocused, outcomeOf, press, send, startConsole } from '../support/e2e/console-page.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
-import { pageFaults } from '../support/e2e/sound-page.ts';
+import { pageFaults } from '../support/e2e/page-checks.ts';
 
 const at = startConsole();
 

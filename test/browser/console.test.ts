@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { press, send, startConsole } from '../support/e2e/console-page.ts';
-import { pageFaults } from '../support/e2e/sound-page.ts';
+import { pageFaults } from '../support/e2e/page-checks.ts';
 
 const at = startConsole();
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Download, Page } from 'playwright-core';
-import { pageFaults } from '../support/e2e/sound-page.ts';
+import { pageFaults } from '../support/e2e/page-checks.ts';
 import { comeBackTo } from '../support/e2e/session-of.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,16 +4,16 @@ import { HOSTILE_TEXTS } from '../support/e2e/hostile-items.ts';
 import { HOSTILE_VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { securityFaults } from '../support/e2e/security-faults.ts';
-import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/sound-page.ts';
-import { startStage } from '../support/e2e/stage.ts';
+import { htmlFaults, pageFaults, sidewaysFaults } from '../support/e2e/page-checks.ts';
+import { useViewBrowser } from '../support/e2e/view-browser.ts';
 import { lookAgain } from '../support/e2e/watched-page.ts';
 
-const stage = startStage({ inOnePage: true });
+const shownViews = useViewBrowser({ inOnePage: true });
 
 test.each(HOSTILE_VIEWS)(
   '$name: shown as text, the page keeps its shape',
   async (view) => {
-    await using shown = await stage.show(view);
+    await using shown = await shownViews.show(view);
     expect(shown.status).toBe(view.status);
     expect(await securityFaults(shown)).toEqual([]);
     expect(await htmlFaults(shown.html)).toEqual([]);
@@ -28,7 +28,7 @@ test.each(HOSTILE_VIEWS)(
 );
 
 test('What looks like markup is read as it was sent', async () => {
-  await using shown = await stage.show(HOSTILE_VIEWS[0] as View);
+  await using shown = await shownViews.show(HOSTILE_VIEWS[0] as View);
   const names = await shown.page.locator('[data-items] h2').allTextContents();
   const markup = HOSTILE_TEXTS.filter(({ text }) => /[<&$]/.test(text)).map(({ text }) => text);
   expect(markup.length).toBeGreaterThan(10);
@@ -40,7 +40,7 @@ test.each([
   ['<p>abc <b>\u202Edef</b> ghi</p>', 'text beside others may turn them around: <b class="">'],
   ['<p><img src="/assets/favicon.svg" width="3000" alt=""></p>', '<img class=""> reaches from'],
 ])('These tests would see %s', async (markup, fault) => {
-  await using shown = await stage.show(HOSTILE_VIEWS.at(-1) as View);
+  await using shown = await shownViews.show(HOSTILE_VIEWS.at(-1) as View);
   await shown.page.evaluate(`document.querySelector('main').innerHTML = ${JSON.stringify(markup)}`);
   // An image has no place before it has come.
   await shown.page.evaluate('Promise.all([...document.images].map((image) => image.decode()))');

@@ -3,14 +3,14 @@ import type { BrowserContext } from 'playwright-core';
 import { VIEWS } from '../support/e2e/pages.ts';
 import type { View } from '../support/e2e/pages.ts';
 import { securityFaults } from '../support/e2e/security-faults.ts';
-import { pageFaults } from '../support/e2e/sound-page.ts';
-import { startStage } from '../support/e2e/stage.ts';
-import type { ShownView } from '../support/e2e/stage.ts';
+import { pageFaults } from '../support/e2e/page-checks.ts';
+import { useViewBrowser } from '../support/e2e/view-browser.ts';
+import type { ShownView } from '../support/e2e/view-browser.ts';
 import { eventually } from '../support/eventually.ts';
 
 const landing = VIEWS.find(({ name }) => name === 'landing') as View;
 
-const stage = startStage({ inOnePage: true });
+const shownViews = useViewBrowser({ inOnePage: true });
 
 /** Browsers tell of these by an event, when they come to it: the page may have been looked at by then. */
 const complained = async ({ complaints }: ShownView, faults: readonly string[]) =>
@@ -38,13 +38,13 @@ test.each([
     ['Failed to load resource: the server responded with a status of 404 (Not Found)'],
   ],
 ])('The tests over all views would see %s', async (markup, faults) => {
-  await using shown = await stage.show(landing, {}, async (context) => addToMain(context, markup));
+  await using shown = await shownViews.show(landing, {}, async (context) => addToMain(context, markup));
   await complained(shown, faults);
   expect(await securityFaults(shown)).toEqual(expect.arrayContaining(faults));
 });
 
 test('The tests over all views would see a script that asks another site', async () => {
-  await using shown = await stage.show(landing);
+  await using shown = await shownViews.show(landing);
   await shown.page.evaluate(`fetch('http://127.0.0.1:9/').catch(() => {})`);
   const fault = 'violates connect-src: http://127.0.0.1:9/';
   await complained(shown, [fault]);
@@ -55,7 +55,7 @@ test.each([true, false])(
   'The tests over all views see a fault in noscript where it shows, with JavaScript: %s',
   async (javaScriptEnabled) => {
     const markup = '<noscript><p><button></button></p></noscript>';
-    await using shown = await stage.show(landing, { javaScriptEnabled }, async (context) =>
+    await using shown = await shownViews.show(landing, { javaScriptEnabled }, async (context) =>
       addToMain(context, markup),
     );
     const faults = (await pageFaults(shown)).map((fault) => fault.split(':')[0]);

@@ -3,7 +3,7 @@ import type { BrowserContext, Page, Request } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
 import { WORKSPACES_PATH } from '../support/constants.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
-import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
+import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { knowsItsSession, passService } from '../support/e2e/watched-page.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { sessionOf, stopClock } from '../support/e2e/session-of.ts';
-import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
+import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { startTestApp } from '../support/test-app.ts';
 import { knowsItsSession, signIn } from '../support/e2e/watched-page.ts';

@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
-import { faultsInBothLooks } from '../support/e2e/sound-page.ts';
-import { startStage } from '../support/e2e/stage.ts';
+import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
+import { useViewBrowser } from '../support/e2e/view-browser.ts';
 import { STATES } from '../support/e2e/states.ts';
 
-const stage = startStage({ inOnePage: true });
+const shownViews = useViewBrowser({ inOnePage: true });
 
 test.each(STATES)(
   '$name: nothing inline or from others, clean for axe, as wide as the screen',
   async (state) => {
-    await using shown = await stage.show(state);
+    await using shown = await shownViews.show(state);
     expect(shown.status).toBe(state.status);
     expect(await securityFaults(shown)).toEqual([]);
     expect(await faultsInBothLooks(shown)).toEqual([]);

@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { VIEWS } from '../support/e2e/pages.ts';
 import { complaintsOf, securityFaults } from '../support/e2e/security-faults.ts';
-import { faultsInBothLooks, htmlFaults } from '../support/e2e/sound-page.ts';
-import { startStage } from '../support/e2e/stage.ts';
+import { faultsInBothLooks, htmlFaults } from '../support/e2e/page-checks.ts';
+import { useViewBrowser } from '../support/e2e/view-browser.ts';
 
-const stage = startStage({ inOnePage: true });
+const shownViews = useViewBrowser({ inOnePage: true });
 
 test.each(VIEWS)(
   '$name: valid HTML, nothing inline or from others, clean for axe, as wide as the screen',
   async (view) => {
-    await using shown = await stage.show(view);
+    await using shown = await shownViews.show(view);
     expect(shown.status).toBe(view.status);
     expect(await htmlFaults(shown.html)).toEqual([]);
     expect(await securityFaults(shown)).toEqual([]);
@@ -19,7 +19,7 @@ test.each(VIEWS)(
 );
 
 test.each(VIEWS)('$name without JavaScript: clean for axe, as wide as the screen', async (view) => {
-  await using shown = await stage.show(view, { javaScriptEnabled: false });
+  await using shown = await shownViews.show(view, { javaScriptEnabled: false });
   expect(await faultsInBothLooks(shown)).toEqual([]);
   expect(complaintsOf(shown)).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { valuesOf } from '../support/raw-message.ts';
 import { ok, response, startRawService } from '../support/raw-service.ts';
 import type { RawRequest, RawService } from '../support/raw-service.ts';
 import { sendRaw } from '../support/raw.ts';
-import { turns } from '../support/turns.ts';
+import { eventLoopTurns } from '../support/event-loop.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
 let testApp: TestApp;
@@ -126,7 +126,8 @@ test('undici#5360 undici: a connection that ends while its answer is held back e
   const refused = response(401, '', 'Connection: close');
   service.answer = (request, socket) => {
     // The refusal waits for the token endpoint: not before its end has come.
-    if (request.start.includes('/oauth2/token')) void turns(10).then(() => socket.end(response(500)));
+    if (request.start.includes('/oauth2/token'))
+      void eventLoopTurns(10).then(() => socket.end(response(500)));
     else if (nameOf(request) === 'a') socket.end(refused);
     else return answerByName(request, socket);
     return null;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { settlesWithin } from '../../src/promises.ts';
-import { holdUp } from '../support/hold-up.ts';
+import { blockEventLoop } from '../support/event-loop.ts';
 import { startTcpServer } from '../support/tcp-server.ts';
 
 test('what came while the process was held up came in time', async () => {
@@ -14,7 +14,7 @@ test('what came while the process was held up came in time', async () => {
   const [theirs] = server.sockets;
   theirs?.write('b');
   const inTime = settlesWithin(once(client, 'data'), 20);
-  holdUp(100);
+  blockEventLoop(100);
   expect(await inTime).toBe(true);
   client.destroy();
 });

@@ -7,7 +7,7 @@ import { GATEWAY_PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
 import { startTestApp } from '../../support/test-app.ts';
 import type { TestApp } from '../../support/test-app.ts';
-import { htmlFaults } from '../../support/e2e/sound-page.ts';
+import { htmlFaults } from '../../support/e2e/page-checks.ts';
 
 const GUIDE = ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
 

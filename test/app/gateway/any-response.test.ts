@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
 import { startRawApp, type RawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
-import { turns } from '../../support/turns.ts';
+import { eventLoopTurns } from '../../support/event-loop.ts';
 
 // However a service answers and closes, and however a browser reads: nothing is thrown where nobody can catch it (jest
 // fails by that itself), what was whole comes whole, what was not does not look so, and no connection is lost.
@@ -75,7 +75,7 @@ async function serve(socket: Socket, call: Served): Promise<void> {
     const text = '~'.repeat(piece.bytes);
     if (!inChunks) socket.write(text);
     else if (text !== '') socket.write(`${text.length.toString(16)}\r\n${text}\r\n`);
-    await turns(piece.turns);
+    await eventLoopTurns(piece.turns);
   }
   if (framing === 'chunks') socket.write('0\r\n\r\n');
   if (leaving === 'resets') socket.resetAndDestroy();
@@ -128,7 +128,7 @@ test('every response arrives whole or does not look whole, in 60 rounds of up to
             browser.socket.write(raw.head(`GET ${PATH}/call/${at}`, ['Connection: close']));
             if (isLate) {
               await over[at]?.promise;
-              await turns(5);
+              await eventLoopTurns(5);
               accepted.get(port)?.uncork();
             }
             if (call.taken === 'not to its end') {

@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 import { openConnection, type RawEnd } from '../../support/raw-client.ts';
 import { startRawApp, type RawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
-import { turns } from '../../support/turns.ts';
+import { eventLoopTurns } from '../../support/event-loop.ts';
 
 let raw: RawApp;
 beforeAll(async () => {
@@ -142,7 +142,7 @@ const HALF = 40 * 1024;
 const CUT_OFF = /^(?:end|closed|ECONNRESET)$/;
 
 /** Resolves once what was sent has been read. */
-const untilRead = async () => turns(10);
+const untilRead = async () => eventLoopTurns(10);
 
 /**
  * Responds while the client reads nothing, closes, and only then lets the client read. Corking the gateway's socket

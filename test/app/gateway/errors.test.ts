@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from '../../support/browser.ts';
-import { expectCause, type Cause } from '../../support/causes.ts';
+import { expectProblem, type ExpectedProblem } from '../../support/problem-responses.ts';
 import { API_PATH as PATH, WORKSPACES_PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
@@ -35,10 +35,10 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 const ANY = /"err":/;
 
 /** Expects a problem in the response, and its cause in the log. */
-async function expectAnswer(answer: RawMessage, cause: Cause, at = raw): Promise<void> {
+async function expectAnswer(answer: RawMessage, cause: ExpectedProblem, at = raw): Promise<void> {
   const headers = Object.fromEntries(answer.fields.map(([name, value]) => [name.toLowerCase(), value]));
   const own = { status: Number(answer.start.slice(9, 12)), headers, body: answer.rest.toString() };
-  await expectCause(own, () => at.testApp.logged, cause);
+  await expectProblem(own, () => at.testApp.logged, cause);
 }
 
 /** Sends a request, and does this once the service has its head. */

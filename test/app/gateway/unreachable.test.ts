@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { expectCause, type Cause } from '../../support/causes.ts';
+import { expectProblem, type ExpectedProblem } from '../../support/problem-responses.ts';
 import { createCertificate, type Certificate } from '../../support/certificate.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startDeafPort } from '../../support/deaf-port.ts';
+import { startUnresponsivePort } from '../../support/unresponsive-port.ts';
 import { call, closeCalls, type Answer } from '../../support/fleet/calls.ts';
 import { startFleet, type Fleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
@@ -37,11 +37,11 @@ async function callAt(serviceUrl: string, env: Readonly<Record<string, string>> 
 
 async function expectCauseAt(
   serviceUrl: string,
-  cause: Cause,
+  cause: ExpectedProblem,
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const { answer, lines, cloakroom } = await callAt(serviceUrl, env);
-  await expectCause(answer, lines, cause);
+  await expectProblem(answer, lines, cause);
   await cloakroom.kill();
 }
 
@@ -133,7 +133,7 @@ describe('service_unreachable is', () => {
 });
 
 test('service_timeout is a service that accepts no connection', async () => {
-  await using deaf = await startDeafPort();
+  await using deaf = await startUnresponsivePort();
   const logged = /no response in time|UND_ERR_CONNECT_TIMEOUT/;
   const cause = { status: 504, code: 'service_timeout', logged };
   await expectCauseAt(`http://127.0.0.1:${deaf.port}`, cause, { SERVICE_TIMEOUT_SECONDS: '1' });

@@ -10,7 +10,7 @@ import type { ShutdownOptions } from '../../../src/http/shutdown.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { eventually } from '../../support/eventually.ts';
-import { holdUp } from '../../support/hold-up.ts';
+import { blockEventLoop } from '../../support/event-loop.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
@@ -219,7 +219,7 @@ describe('during a drain', () => {
     expect(await send(client)).toMatch(/served$/);
     const drained = app.drain(5_000);
     const response = send(client);
-    holdUp(1_000);
+    blockEventLoop(1_000);
     expect(await response).toMatch(/connection: close[\s\S]*refused$/i);
     expect(await drained).toBe(true);
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { startDeafPort } from '../../support/deaf-port.ts';
+import { startUnresponsivePort } from '../../support/unresponsive-port.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 
 /** Starts a server that responds to /healthz with this status, and to anything else with 404. */
@@ -56,7 +56,7 @@ test('a port without a listener is not healthy', async () => {
 });
 
 test('a process that hangs is not healthy, after 4 s', async () => {
-  await using deaf = await startDeafPort();
+  await using deaf = await startUnresponsivePort();
   const began = performance.now();
   expect((await health({ PORT: String(deaf.port) })).code).toBe(1);
   expect(performance.now() - began).toBeGreaterThan(3_500);

@@ -8,7 +8,7 @@ import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startVisitor } from '../../support/fleet/visitors.ts';
+import { startPollingUser } from '../../support/fleet/polling-users.ts';
 import { passSignIn } from '../../support/test-app.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
@@ -49,7 +49,7 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   const signedIn = await browser.follow(await browser.press(consent, 'Allow'));
   expect([signedIn.status, signedIn.url.pathname]).toEqual([200, '/workspaces']);
 
-  const load = startVisitor(fleet, await fleet.enter());
+  const load = startPollingUser(fleet, await fleet.enter());
   await load.next('api', 200);
   await redis.kill();
   await load.next('api', 503);

@@ -7,7 +7,7 @@ import type { SeenFault } from '../../support/fleet/redis-fault.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startVisitor } from '../../support/fleet/visitors.ts';
+import { startPollingUser } from '../../support/fleet/polling-users.ts';
 
 let redis: RedisServer;
 let fleet: Fleet;
@@ -23,11 +23,11 @@ beforeAll(async () => {
   const env = { REFRESH_AHEAD_SECONDS: '300' };
   fleet = await startFleet({ processes: 2, redisUrl: redis.url, env, service });
   ahead = await fleet.enter('ahead', { expiresAt: Date.now() + 290_000 });
-  let late: ReturnType<typeof startVisitor>;
+  let late: ReturnType<typeof startPollingUser>;
   seen = await sufferFault(fleet, {
     async begin() {
       await redis.fill();
-      late = startVisitor(fleet, ahead, ['api']);
+      late = startPollingUser(fleet, ahead, ['api']);
     },
     async end() {
       refreshesDuring = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);

@@ -1,4 +1,4 @@
-import type { ShownView } from './stage.ts';
+import type { ShownView } from './view-browser.ts';
 
 /**
  * What a view does against the content security that we promise: in its headers, in its markup as the server

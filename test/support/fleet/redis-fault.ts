@@ -4,8 +4,8 @@ import { startStopwatch } from '../stopwatch.ts';
 import { call, signOut } from './calls.ts';
 import type { Answer } from './calls.ts';
 import type { Entered, Fleet } from './fleet.ts';
-import { ERRANDS, startVisitor } from './visitors.ts';
-import type { Errand, Visitor } from './visitors.ts';
+import { USER_REQUESTS, startPollingUser } from './polling-users.ts';
+import type { UserRequest, PollingUser } from './polling-users.ts';
 
 /** What befalls Cloakroom's Redis, and how it ends. */
 export interface RedisFault {
@@ -14,21 +14,21 @@ export interface RedisFault {
 }
 
 /** `spent` are API calls whose token has to be renewed first; the others come with a living one. */
-type Asked = Errand | 'spent' | 'logout' | 'readyz' | 'healthz';
+type Asked = UserRequest | 'spent' | 'logout' | 'readyz' | 'healthz';
 
 /** What was seen of a fault by people who came to every process before, during and after it. */
 export interface SeenFault {
   /** Answers to what began after the fault and was over before its end. */
   readonly during: Readonly<Record<Asked, readonly Answer[]>>;
-  /** All answers to errands, from before the fault until after it. */
+  /** All responses to requests from before the fault until after it. */
   readonly answers: readonly Answer[];
-  /** Whose errands these were; the last one asked to be signed out. */
+  /** The users who sent them; the last one signed out. */
   readonly sessions: Readonly<Record<'living' | 'spent' | 'leaving', Entered>>;
   /** From the end of the fault to the first answer, begun after it, that is as if nothing had been; ms. */
-  readonly recoveredInMs: Readonly<Record<Errand | 'spent' | 'readyz', number>>;
+  readonly recoveredInMs: Readonly<Record<UserRequest | 'spent' | 'readyz', number>>;
 }
 
-/** At least: each errand is answered at each process, whatever time that takes. */
+/** At least, until each request has a response of each process. */
 const LASTS_MS = 500;
 
 async function isThere({ redis }: Fleet): Promise<boolean> {
@@ -49,21 +49,21 @@ export async function sufferFault(fleet: Fleet, { begin, end }: RedisFault): Pro
     Promise.all(fleet.processes.map(async ({ url }) => ask(url)));
   const askReadyz = async () => askAll(async (url) => call(url, '', { path: '/readyz' }));
 
-  const before = startVisitor(fleet, sessions.living);
+  const before = startPollingUser(fleet, sessions.living);
   await before.next('api', 200);
   await begin();
-  const visitor = startVisitor(fleet, sessions.living);
-  const renewing = startVisitor(fleet, sessions.spent, ['api']);
+  const visitor = startPollingUser(fleet, sessions.living);
+  const renewing = startPollingUser(fleet, sessions.spent, ['api']);
   const [logout, readyz, healthz] = await Promise.all([
     askAll(async (url) => signOut(url, sessions.leaving.cookie, { accept: 'text/html' })),
     askReadyz(),
     askAll(async (url) => call(url, '', { path: '/healthz' })),
     delay(LASTS_MS),
     renewing.next('api'),
-    ...ERRANDS.map(async (errand) => visitor.next(errand)),
+    ...USER_REQUESTS.map(async (request) => visitor.next(request)),
   ]);
-  const answersTo = (errand: Errand, { visits }: Visitor = visitor) =>
-    visits.filter((visit) => visit.errand === errand).map(({ answer }) => answer);
+  const answersTo = (request: UserRequest, { visits }: PollingUser = visitor) =>
+    visits.filter((visit) => visit.request === request).map(({ answer }) => answer);
   const during = {
     api: answersTo('api'),
     page: answersTo('page'),

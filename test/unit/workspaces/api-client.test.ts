@@ -9,7 +9,7 @@ import type { Session } from '../../../src/session/record.ts';
 import { abortSignalOf, createApiClient } from '../../../src/workspaces/api-client.ts';
 import { ok, startRawService } from '../../support/raw-service.ts';
 import type { RawService } from '../../support/raw-service.ts';
-import { turns } from '../../support/turns.ts';
+import { eventLoopTurns } from '../../support/event-loop.ts';
 
 // A request holds the only connection to the service until a test releases it.
 
@@ -56,7 +56,7 @@ test.each([
 ])('a client that disconnected %s ends its request', async (_when, after) => {
   const disconnect = new AbortController();
   const page = readPage(60, disconnect.signal);
-  await turns(after);
+  await eventLoopTurns(after);
   const left = new Error('disconnected');
   disconnect.abort(left);
   await expect(page).rejects.toBe(left);

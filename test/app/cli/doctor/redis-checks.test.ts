@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { startDeafPort } from '../../../support/deaf-port.ts';
+import { startUnresponsivePort } from '../../../support/unresponsive-port.ts';
 import { examine } from '../../../support/doctor/doctor.ts';
 import { PASSWORD, startRedisNode, type RedisNode } from '../../../support/redis/redis-node.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
@@ -193,7 +193,7 @@ test.each([
   ['redis', 'packets to it get no response'],
   ['rediss', 'can’t be reached, or does not speak TLS there'],
 ])('the doctor gives up on a port that accepts no connection (%s)', async (scheme, words) => {
-  await using deaf = await startDeafPort();
+  await using deaf = await startUnresponsivePort();
   const findingOf = await examine({ REDIS_URL: `${scheme}://127.0.0.1:${deaf.port}` });
   expect(findingOf('redis-reachable')).toMatchObject({
     status: 'problem',

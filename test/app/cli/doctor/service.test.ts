@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { startDeafPort } from '../../../support/deaf-port.ts';
+import { startUnresponsivePort } from '../../../support/unresponsive-port.ts';
 import { envOf, examine } from '../../../support/doctor/doctor.ts';
 import { freePort } from '../../../support/fleet/free-port.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
@@ -158,7 +158,7 @@ test('a host name that DNS does not know is a problem', async () => {
 });
 
 test('the doctor gives up on a service that accepts no connection, or does not respond', async () => {
-  await using deaf = await startDeafPort();
+  await using deaf = await startUnresponsivePort();
   await using silent = await startTcpServer(() => {});
   const [ofDeaf, ofSilent] = await Promise.all([
     examine({ ...env, SERVICE_URL: `http://127.0.0.1:${deaf.port}` }),

@@ -5,7 +5,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { json, response } from '../../../support/raw-service.ts';
 import { dechunk, readMessage } from '../../../support/raw-message.ts';
 import { exchangeBytes } from '../../../support/raw.ts';
-import { turns } from '../../../support/turns.ts';
+import { eventLoopTurns } from '../../../support/event-loop.ts';
 import { workspaces, type Interception } from '../small-service.ts';
 import { startExportApp, toLines, type ExportApp } from './export-app.ts';
 
@@ -324,7 +324,7 @@ test('a client that stops reading stops the requests to the service', async () =
   let before: number;
   do {
     before = requests();
-    await turns(2_000);
+    await eventLoopTurns(2_000);
   } while (requests() > before);
   expect(before).toBeLessThan(20);
 
@@ -376,7 +376,7 @@ test('a client that disconnects before its session is read does not count as an 
   const cookie = await exporter.begin(workspaces(250));
   for (let visit = 0; visit < 30; visit += 1) {
     const reader = await exporter.open('/workspaces.csv', cookie);
-    await turns(visit % 10);
+    await eventLoopTurns(visit % 10);
     reader.socket.destroy();
   }
   await eventually(async () => (await exporter.get('/workspaces.csv', cookie)).status === 200);

@@ -1,31 +1,30 @@
 import { expect } from '@jest/globals';
 import { eventually } from './eventually.ts';
 
-/** What an answer of the gateway's own must say, and what its log must. */
-export interface Cause {
+/** What a problem response of the gateway must say, and what its log line must. */
+export interface ExpectedProblem {
   readonly status: number;
   readonly code: string;
-  /** What the log line says of the cause, by an error's code or message. */
+  /** The cause in the log line: an error's code or message. */
   readonly logged: RegExp;
 }
 
-/** An answer of the gateway's own. */
-interface OwnAnswer {
+interface ProblemResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** That an answer says what it must and nothing of what is behind it, and that the log (its lines) does. */
-export async function expectCause(
-  { status, headers, body }: OwnAnswer,
+/** Expects a response that names the problem and nothing internal, and a log line that names the cause. */
+export async function expectProblem(
+  { status, headers, body }: ProblemResponse,
   logged: () => readonly string[],
-  cause: Cause,
+  problem: ExpectedProblem,
 ): Promise<void> {
   const requestId = String(headers['x-request-id']);
-  expect(JSON.parse(body)).toMatchObject({ status: cause.status, code: cause.code, requestId });
-  expect(status).toBe(cause.status);
+  expect(JSON.parse(body)).toMatchObject({ status: problem.status, code: problem.code, requestId });
+  expect(status).toBe(problem.status);
   expect(headers['content-type']).toBe('application/problem+json');
   expect(headers['via']).toBeUndefined();
   expect(JSON.stringify(headers) + body).not.toMatch(
@@ -34,7 +33,7 @@ export async function expectCause(
 
   const lines = () => logged().filter((line) => line.includes(requestId));
   await eventually(async () => lines().some((line) => line.includes('"msg":"request"')));
-  const told = lines().find((line) => line.includes(`"msg":"${cause.code}"`));
-  expect(told).toContain('"level":"warn"');
-  expect(told).toMatch(cause.logged);
+  const warning = lines().find((line) => line.includes(`"msg":"${problem.code}"`));
+  expect(warning).toContain('"level":"warn"');
+  expect(warning).toMatch(problem.logged);
 }

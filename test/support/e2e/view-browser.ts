@@ -15,39 +15,39 @@ export interface ShownView extends WatchedPage {
   /** Of what its scripts asked for, where that was meant to fail. */
   readonly failing?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** As the server wrote it. */
+  /** As the server sent it. */
   readonly html: string;
-  /** What our own pages asked others for. */
+  /** Requests of our own pages to other origins. */
   readonly askedElsewhere: string[];
   /** An empty page without a policy, for all views. */
   readonly empty: Page;
 }
 
-/** TestApps with somebody signed in, and a Chromium before them: one view is shown at a time. */
-interface Stage extends AsyncDisposable {
+/** Test apps with a signed-in user, and a Chromium that shows one view at a time. */
+interface ViewBrowser extends AsyncDisposable {
   /** `prepare` comes before the first request. */
   show(view: View, look?: Look, prepare?: (context: BrowserContext) => Promise<void>): Promise<ShownView>;
 }
 
 /**
- * Opens one before the tests of a file and ends it after; `inOnePage` shows one view after the other in the same page, for
- * views that leave nothing behind in it.
+ * Starts the browser before the tests of a file and ends it after them. `inOnePage` shows all views in one page, for views
+ * that leave nothing behind in it.
  */
-export function startStage({ inOnePage = false } = {}): Pick<Stage, 'show'> {
-  let stage: Stage | undefined;
+export function useViewBrowser({ inOnePage = false } = {}): Pick<ViewBrowser, 'show'> {
+  let browser: ViewBrowser | undefined;
   beforeAll(async () => {
-    stage = await openStage(inOnePage);
+    browser = await openViewBrowser(inOnePage);
   });
-  afterAll(async () => stage?.[Symbol.asyncDispose]());
+  afterAll(async () => browser?.[Symbol.asyncDispose]());
   return {
     show: async (...asked) => {
-      if (stage === undefined) throw new Error('it has not started');
-      return stage.show(...asked);
+      if (browser === undefined) throw new Error('it has not started');
+      return browser.show(...asked);
     },
   };
 }
 
-async function openStage(inOnePage: boolean): Promise<Stage> {
+async function openViewBrowser(inOnePage: boolean): Promise<ViewBrowser> {
   const chromium = await startChromium();
   const empty = await chromium.newPage();
   const open = inOnePage ? openInOnePage(chromium) : async (look: Look) => openPage(chromium, look);

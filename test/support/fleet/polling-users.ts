@@ -4,7 +4,7 @@ import { call, startLoad } from './calls.ts';
 import type { Answer, CallOptions } from './calls.ts';
 import type { Entered, Fleet } from './fleet.ts';
 
-/** Whatever needs Redis, but for signing out, which can be done only once. */
+/** Every request that needs Redis, except sign-out, which succeeds only once. */
 const REQUESTS = {
   api: {},
   page: { path: '/workspaces', headers: ACCEPT_HTML },
@@ -13,44 +13,43 @@ const REQUESTS = {
   callback: { path: '/auth/callback?state=unknown&code=unknown', headers: ACCEPT_HTML },
 } satisfies Record<string, CallOptions>;
 
-export type Errand = keyof typeof REQUESTS;
+export type UserRequest = keyof typeof REQUESTS;
 
-export const ERRANDS = Object.keys(REQUESTS) as Errand[];
+export const USER_REQUESTS = Object.keys(REQUESTS) as UserRequest[];
 
-/** What came of an errand. */
 interface Visit {
-  readonly errand: Errand;
+  readonly request: UserRequest;
   /** By performance.now(). */
   readonly began: number;
   readonly answer: Answer;
 }
 
-/** One person who comes to every process again and again, beside what a test does to the testApp. */
-export interface Visitor {
-  /** Those that have been answered so far. */
+/** A user who sends requests to every process again and again while a test injects faults. */
+export interface PollingUser {
+  /** The requests that have a response so far. */
   readonly visits: Visit[];
-  /** Resolves with the first answer, of this status if one is named, to an errand that began from now on. */
-  next(errand: Errand, status?: number): Promise<Answer>;
-  /** Lets those under way finish. */
+  /** Resolves with the first response, of this status if given, to a request that begins from now on. */
+  next(request: UserRequest, status?: number): Promise<Answer>;
+  /** Lets requests in progress finish. */
   stop(): Promise<void>;
 }
 
-/** Sends somebody on these errands, all of them unless told otherwise, each ten times a second at most. */
-export function startVisitor(
+/** Starts to send these requests, each ten times a second at most. */
+export function startPollingUser(
   fleet: Fleet,
   { cookie }: Entered,
-  errands: readonly Errand[] = ERRANDS,
-): Visitor {
+  requests: readonly UserRequest[] = USER_REQUESTS,
+): PollingUser {
   const visits: Visit[] = [];
   const waiting = new Set<(visit: Visit) => void>();
   const { processes } = fleet;
-  const loads = errands.map((errand) =>
+  const loads = requests.map((request) =>
     startLoad(processes.length, async (count) => {
       await delay(100);
       const began = performance.now();
       const { url = '' } = processes[count % processes.length] ?? {};
-      const answer = await call(url, `${cookie}; ${ATTEMPT_COOKIE}`, REQUESTS[errand]);
-      const visit = { errand, began, answer };
+      const answer = await call(url, `${cookie}; ${ATTEMPT_COOKIE}`, REQUESTS[request]);
+      const visit = { request, began, answer };
       visits.push(visit);
       for (const look of waiting) look(visit);
       return answer;
@@ -59,11 +58,11 @@ export function startVisitor(
 
   return {
     visits,
-    next: async (errand, status) => {
+    next: async (request, status) => {
       const from = performance.now();
       return new Promise((resolve) => {
         const look = (visit: Visit) => {
-          if (visit.errand !== errand || visit.began < from) return;
+          if (visit.request !== request || visit.began < from) return;
           if (status !== undefined && visit.answer.status !== status) return;
           waiting.delete(look);
           resolve(visit.answer);
@@ -77,5 +76,5 @@ export function startVisitor(
   };
 }
 
-/** Without it nobody looks for an attempt in Redis. */
+/** Without this cookie, Cloakroom does not look for a sign-in transaction in Redis. */
 const ATTEMPT_COOKIE = `cloakroom-signin-x=${'a'.repeat(43)}`;
