@@ -20,7 +20,7 @@ afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   // The watchdog may have closed a silent connection in the test before: it reconnects in its own time.
   await eventually(async () => (await app().get('/readyz')).status === 200);
-  ({ id, cookie } = await testApp.enter());
+  ({ id, cookie } = await testApp.createSession());
 });
 afterEach(() => {
   testApp.intercept = () => false;

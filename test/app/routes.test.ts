@@ -10,7 +10,7 @@ let testApp: TestApp;
 let cookie: string;
 beforeAll(async () => {
   testApp = await startTestApp();
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 
@@ -66,7 +66,7 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
 );
 
 test('sign-out is found under its exact path only', async () => {
-  const own = (await testApp.enter()).cookie;
+  const own = (await testApp.createSession()).cookie;
   for (const target of otherSpellings('/auth/logout'))
     expect(await ask(target, 'POST', own)).toEqual({ status: 404, location: null });
   expect(await ask('/console', 'GET', own)).toMatchObject({ status: 200 });

@@ -40,7 +40,7 @@ describe('a page', () => {
   });
 
   test('at / redirects a signed-in user to the workspaces', async () => {
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const answer = await request(testApp.origin).get('/').set('cookie', cookie).expect(303);
     expect(answer.headers['location']).toBe('/workspaces');
   });
@@ -59,7 +59,7 @@ describe('a page', () => {
   });
 
   test('of a session whose grant has ended redirects to sign-in and back', async () => {
-    const { cookie } = await testApp.enter({ expiresAt: 0 });
+    const { cookie } = await testApp.createSession({ expiresAt: 0 });
     const answer = await request(testApp.origin).get('/workspaces?page=2').set('cookie', cookie).expect(303);
     expect(answer.headers['location']).toBe(
       `/auth/login?return_to=${encodeURIComponent('/workspaces?page=2')}`,
@@ -72,7 +72,7 @@ describe('a page', () => {
       SESSION_KEYS: `${key},${testApp.config.sessionKeys[0]?.toString('base64url')}`,
     });
     const old = testApp.services.cookie;
-    const { id } = await rotated.enter();
+    const { id } = await rotated.createSession();
     const cookie = old.write(id).split(';', 1)[0] ?? '';
     rotated.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
     for (const path of ['/workspaces', WORKSPACES_PATH]) {
@@ -128,7 +128,7 @@ describe('a drain', () => {
         return true;
       };
     });
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const req = httpRequest(`${testApp.origin}/api/public/v1/slow`, { agent, headers: { cookie } });
     const answered = once(req.end(), 'response') as Promise<[IncomingMessage]>;
     await arrived;

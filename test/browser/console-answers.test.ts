@@ -300,7 +300,7 @@ test('Nothing that the console receives, shows or keeps holds a token', async ()
   await using watched = await at.e2e.open();
   const { page, context } = watched;
   const tokens = { accessToken: 'sentinel-access', refreshToken: 'sentinel-refresh' };
-  const { cookie } = await at.e2e.testApp.enter(tokens);
+  const { cookie } = await at.e2e.testApp.createSession(tokens);
   const [name = '', value = ''] = cookie.split('=');
   await context.addCookies([{ name, value, url: at.e2e.testApp.origin, httpOnly: true }]);
   const received: string[] = [];
@@ -314,7 +314,7 @@ test('Nothing that the console receives, shows or keeps holds a token', async ()
   at.answerWith(200, { 'content-type': 'application/json', 'set-cookie': 'sentinel=1' }, '{"a":1}');
   await page.goto(`${at.e2e.testApp.origin}/console`);
   await send(page, API_PATH);
-  expect(at.e2e.testApp.calls.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
+  expect(at.e2e.testApp.serviceRequests.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');
   await press(page, 'Copy as curl');
   const kept = await page.evaluate(
     'document.documentElement.outerHTML + document.cookie + JSON.stringify([{ ...sessionStorage }, { ...localStorage }])',

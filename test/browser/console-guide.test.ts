@@ -46,7 +46,7 @@ test('Without JavaScript there is nothing to press in vain', async () => {
 /** Runs code that has the guide's exports at hand; gives what it returns. */
 async function run(code: string): Promise<unknown> {
   await using watched = await at.open({}, '/console/guide');
-  at.e2e.testApp.calls.length = 0;
+  at.e2e.testApp.serviceRequests.length = 0;
   return await watched.page.evaluate(`(async () => {
     const { ApiError, callApi } = await import('/assets/guide/call-api.js');
     const { pages } = await import('/assets/guide/pages.js');
@@ -60,7 +60,7 @@ const failing = (call: string) =>
   `try { ${call} } catch (error) { return { ...error, message: error.message, isApiError: error instanceof ApiError }; }`;
 
 /** How often the service was asked for a list. */
-const lists = () => at.e2e.testApp.calls.filter(({ url }) => url.includes('workspaces?'));
+const lists = () => at.e2e.testApp.serviceRequests.filter(({ url }) => url.includes('workspaces?'));
 
 test('Every workspace of every page is listed once, and the same limit goes with each page', async () => {
   const listed = await run(`
@@ -100,7 +100,7 @@ test('A pause without an end is not taken for ever', async () => {
     status: 429,
     isFromService: true,
   });
-  expect(at.e2e.testApp.calls).toHaveLength(5);
+  expect(at.e2e.testApp.serviceRequests).toHaveLength(5);
 });
 
 test('An abort ends the pause, too', async () => {

@@ -113,7 +113,7 @@ describe('a request', () => {
     }
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
     expect(await isFocused(page.getByRole('heading', { name: 'Answer' }))).toBe(true);
-    const lists = at.e2e.testApp.calls.filter(({ url }) => url.includes('limit=60'));
+    const lists = at.e2e.testApp.serviceRequests.filter(({ url }) => url.includes('limit=60'));
     expect(lists).toHaveLength(3);
     expect(await page.getByLabel('Value of the parameter').first().inputValue()).toBe('60');
   });
@@ -274,13 +274,13 @@ describe('the history', () => {
     expect(await items.first().innerText()).toMatch(/\soffline\s/);
     expect(await items.nth(1).innerText()).toMatch(/\s404\s/);
 
-    const calls = at.e2e.testApp.calls.length;
+    const calls = at.e2e.testApp.serviceRequests.length;
     await items.filter({ hasText: 'next=' }).click();
     await page.getByText('Filled in: press Send.').waitFor();
     expect(await isFocused(page.getByLabel('Path'))).toBe(true);
     const token = await page.getByLabel('Value of the parameter next').inputValue();
     expect(token.length).toBeGreaterThan(16);
-    expect(at.e2e.testApp.calls).toHaveLength(calls);
+    expect(at.e2e.testApp.serviceRequests).toHaveLength(calls);
     expect(await pageFaults(watched)).toEqual([]);
     await press(page, 'Send');
     await page.getByText('Filled in').waitFor({ state: 'detached' });

@@ -133,10 +133,10 @@ describe('a service that asks for a pause', () => {
     await page.goto(`${e2e.testApp.origin}/workspaces?page=2`);
     await context.clock.runFor(3_000);
     await page.getByText('You can try again in 2 s.').waitFor();
-    const asked = e2e.testApp.calls.length;
+    const asked = e2e.testApp.serviceRequests.length;
     await context.clock.runFor(60_000);
     expect(await page.getByRole('status').filter({ hasText: 'You can try again now.' }).count()).toBe(1);
-    expect(e2e.testApp.calls).toHaveLength(asked);
+    expect(e2e.testApp.serviceRequests).toHaveLength(asked);
     expect(await faultsInBothLooks(watched)).toEqual([]);
     e2e.testApp.intercept = () => false;
     await page.getByRole('link', { name: 'Try again' }).click();

@@ -60,7 +60,7 @@ async function slowCall(program: Program): Promise<{ answered: Promise<unknown> 
       return true;
     };
   });
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const answered = fetch(`${url}/api/public/v1/slow`, { headers: { cookie } }).catch(() => 'cut off');
   await arrived;
   return { answered };
@@ -197,7 +197,7 @@ describe('npm start', () => {
     const keys = testApp.config.sessionKeys.map((key) => key.toString('base64url')).join();
     await using program = await start({ SERVICE_URL: 'http://127.0.0.1:1', SESSION_KEYS: keys });
     const url = await readyUrl(program);
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const call = await fetch(`${url}/api/public/v1/workspaces`, { headers: { cookie } });
     expect(call.status).toBe(502);
     expect(await call.json()).toMatchObject({ code: 'service_unreachable' });

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 async function answerTo(bytes: string): Promise<string> {
   service.answer = () => bytes;
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   return sendRaw(testApp, requestText({ fields: [`Cookie: ${cookie}`] }));
 }
 
@@ -27,7 +27,7 @@ test('a 304 may say how long the answer would have been (RFC 9110 §8.6), and is
   const answer = await answerTo('HTTP/1.1 304 Not Modified\r\nETag: "e"\r\nContent-Length: 5\r\n\r\n');
   expect(statusesOf(answer)).toEqual([304]);
   expect(answer).toMatch(/\r\netag: "e"\r\n[\s\S]*\r\n\r\n$/i);
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const response = await fetch(`${testApp.origin}/api/public/v1/things`, { headers: { cookie } });
   expect(response.headers.get('etag')).toBe('"e"');
 });

@@ -10,16 +10,16 @@ beforeAll(async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('{}'));
 });
 beforeEach(async () => {
-  testApp.calls.length = 0;
-  ({ cookie } = await testApp.enter());
+  testApp.serviceRequests.length = 0;
+  ({ cookie } = await testApp.createSession());
 });
 
 /** Sends a call with these fields, and gives the headers that the service saw. */
 async function seenByService(...fields: string[]) {
   const answer = await sendRaw(testApp, requestText({ fields: [`Cookie: ${cookie}`, ...fields] }));
   expect(statusesOf(answer)).toEqual([200]);
-  expect(testApp.calls).toHaveLength(1);
-  return testApp.calls[0]?.headers ?? {};
+  expect(testApp.serviceRequests).toHaveLength(1);
+  return testApp.serviceRequests[0]?.headers ?? {};
 }
 
 describe('what Connection names', () => {
@@ -43,7 +43,7 @@ describe('what Connection names', () => {
       }),
     );
     expect(statusesOf(answer)).toEqual([403]);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('fastify-reply-from#449 fastify-reply-from: is forwarded all the same', async () => {
@@ -76,7 +76,7 @@ describe('who a client says that it is', () => {
 
   test.each(cases)('%s', async (_flaw, field) => {
     const clean = await seenByService();
-    testApp.calls.length = 0;
+    testApp.serviceRequests.length = 0;
     const seen = await seenByService(field);
     expect(Object.keys(seen)).toEqual(Object.keys(clean));
     expect(seen.authorization).toBe('Bearer a-living-token');
@@ -96,7 +96,7 @@ describe('where a client says that it goes', () => {
       const fields = [`Cookie: ${cookie}`, `${name}: ${API_PATH}`];
       const answer = await sendRaw(testApp, requestText({ target: '/api/secret', fields }));
       expect(statusesOf(answer)).toEqual([404]);
-      testApp.calls.length = 0;
+      testApp.serviceRequests.length = 0;
       expect((await seenByService(`${name}: /api/secret`))[name.toLowerCase()]).toBeUndefined();
     }
   });
@@ -107,7 +107,7 @@ describe('where a client says that it goes', () => {
       'Host: evillocalhost:3000',
     );
     expect(statusesOf(await sendRaw(testApp, text))).toEqual([200]);
-    expect(testApp.calls[0]?.headers.host).toBe(new URL(testApp.serviceOrigin).host);
+    expect(testApp.serviceRequests[0]?.headers.host).toBe(new URL(testApp.serviceOrigin).host);
   });
 
   test('CVE-2026-3635 fastify: X-Forwarded-Host and -Proto make addresses', async () => {
@@ -126,7 +126,7 @@ describe('a call without a session', () => {
   test('CVE-2025-29927 Next.js: a header of the house’s own opens the door', async () => {
     const fields = ['x-middleware-subrequest: middleware:middleware', 'Authorization: Bearer a-living-token'];
     expect(statusesOf(await sendRaw(testApp, requestText({ fields })))).toEqual([401]);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('CVE-2026-34457 oauth2-proxy: the user agent of a health check opens the door', async () => {
@@ -134,6 +134,6 @@ describe('a call without a session', () => {
       expect(statusesOf(await sendRaw(testApp, requestText({ fields: [`User-Agent: ${agent}`] })))).toEqual([
         401,
       ]);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 });

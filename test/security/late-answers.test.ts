@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 async function call(name: string, cookieBefore?: string): Promise<string> {
-  const cookie = cookieBefore ?? (await testApp.enter()).cookie;
+  const cookie = cookieBefore ?? (await testApp.createSession()).cookie;
   const target = `/api/public/v1/${name}`;
   return sendRaw(testApp, requestText({ target, fields: [`Cookie: ${cookie}`] }));
 }
@@ -29,7 +29,9 @@ afterEach(() => {
 });
 
 test('a second answer that is late finds nobody waiting on its connection while there are others', async () => {
-  const cookies = await Promise.all(Array.from({ length: 4 }, async () => (await testApp.enter()).cookie));
+  const cookies = await Promise.all(
+    Array.from({ length: 4 }, async () => (await testApp.createSession()).cookie),
+  );
   let tamper: (() => unknown) | null = null;
   service.answer = ({ start }, socket) => {
     if (start.includes('/v1/first')) {
@@ -54,7 +56,7 @@ test('connections are used again, and no more are opened than allowed', async ()
     return null;
   };
   const [openedBefore, callsBefore] = [service.opened(), service.requests.length];
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   await Promise.all(Array.from({ length: 30 }, async () => call('any', cookie)));
   expect(service.requests.length - callsBefore).toBe(30);
   expect(service.opened() - openedBefore).toBeLessThanOrEqual(8);

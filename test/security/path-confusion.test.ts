@@ -9,8 +9,8 @@ beforeAll(async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('{}'));
 });
 beforeEach(async () => {
-  testApp.calls.length = 0;
-  ({ cookie } = await testApp.enter());
+  testApp.serviceRequests.length = 0;
+  ({ cookie } = await testApp.createSession());
 });
 
 /** Byte for byte: no client of ours puts it right. */
@@ -81,7 +81,7 @@ describe('a target that may mean another one than it shows never reaches the ser
 
   test.each(cases)('%s', async (_flaw, target, status) => {
     expect(statusesOf(await open(target))).toEqual([status]);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { API_PATH } from '../support/constants.ts';
-import { startTestApp, tokenCalls } from '../support/test-app.ts';
+import { startTestApp, tokenRequests } from '../support/test-app.ts';
 import { openConnection } from '../support/raw-client.ts';
 import { exchangeBytes, sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
@@ -11,7 +11,7 @@ const KEYS = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64url'));
 const testApp = useTestApp();
 afterEach(() => {
   testApp.intercept = () => false;
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
 });
 
 /** The service responds with the token that a request carries; the token endpoint makes it of the refresh token. */
@@ -38,7 +38,7 @@ async function askAtOnce(expiresAt: number | undefined): Promise<string[]> {
   const users = Array.from({ length: 20 }, (_, at) => `user-${at}`);
   return Promise.all(
     users.map(async (name) => {
-      const { cookie } = await testApp.enter({
+      const { cookie } = await testApp.createSession({
         accessToken: `old-${name}`,
         refreshToken: name,
         ...(expiresAt !== undefined && { expiresAt }),
@@ -51,7 +51,7 @@ async function askAtOnce(expiresAt: number | undefined): Promise<string[]> {
 const OWN_TOKENS = Array.from({ length: 20 }, (_, at) => `user-${at}: Bearer new-user-${at}`);
 
 test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site changes something with the user’s token', async () => {
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const hostile = [
     ['Sec-Fetch-Site: cross-site'],
     ['Sec-Fetch-Site: same-site'],
@@ -67,20 +67,20 @@ test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site changes something w
   }
   const plain = { method: 'DELETE', headers: { cookie } };
   expect((await fetch(testApp.origin + API_PATH, plain)).status).toBe(403);
-  expect(testApp.calls).toEqual([]);
+  expect(testApp.serviceRequests).toEqual([]);
 });
 
 test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: the session cookie goes on to the service', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const text = requestText({ fields: [`Cookie: ${cookie}`, 'Cookie2: $Version=1', `COOKIE: other=1`] });
   expect(statusesOf(await sendRaw(testApp, text))).toEqual([200]);
-  expect(JSON.stringify(testApp.calls)).not.toContain(cookie.split('=')[1]);
-  expect(testApp.calls[0]?.headers.cookie).toBeUndefined();
+  expect(JSON.stringify(testApp.serviceRequests)).not.toContain(cookie.split('=')[1]);
+  expect(testApp.serviceRequests[0]?.headers.cookie).toBeUndefined();
 });
 
 test('CVE-2026-34454 oauth2-proxy: the cookie is not cleared, since the head is written first', async () => {
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const done = await fetch(`${testApp.origin}/auth/logout`, {
     method: 'POST',
     redirect: 'manual',
@@ -95,7 +95,7 @@ test('CVE-2025-48947 nextjs-auth0: a page that a cache may keep sets the session
   await using rotated = await startTestApp({ SESSION_KEYS: KEYS.join() });
   await using before = await startTestApp({ SESSION_KEYS: KEYS[1] });
   rotated.intercept = (_req, res) => Boolean(res.setHeader('cache-control', 's-maxage=31536000').end('{}'));
-  const { id } = await rotated.enter();
+  const { id } = await rotated.createSession();
   const cookie = before.services.cookie.write(id).split(';', 1)[0] ?? '';
   for (const path of ['/workspaces', API_PATH]) {
     const response = await fetch(rotated.origin + path, { headers: { cookie } });
@@ -108,13 +108,13 @@ test('CVE-2025-48947 nextjs-auth0: a page that a cache may keep sets the session
 test('CVE-2025-67490 nextjs-auth0: users who need a token at the same time get the same one', async () => {
   echoTokens();
   expect(await askAtOnce(0)).toEqual(OWN_TOKENS);
-  expect(tokenCalls(testApp)).toHaveLength(20);
+  expect(tokenRequests(testApp)).toHaveLength(20);
 });
 
 test('CVE-2026-40155 nextjs-auth0: a request that is repeated gets the token of another user', async () => {
   echoTokens((token) => token.startsWith('Bearer old-'));
   expect(await askAtOnce(undefined)).toEqual(OWN_TOKENS);
-  expect(tokenCalls(testApp)).toHaveLength(20);
+  expect(tokenRequests(testApp)).toHaveLength(20);
 });
 
 test('CVE-2024-24814 mod_auth_openidc: a cookie names the number of pieces to be read', async () => {
@@ -141,7 +141,7 @@ test('CVE-2025-31492 mod_auth_openidc: behind the way to sign in comes what is p
     expect(statusesOf(answer)).toHaveLength(1);
     expect(answer).not.toContain('protected');
   }
-  expect(testApp.calls).toEqual([]);
+  expect(testApp.serviceRequests).toEqual([]);
 });
 
 test('CVE-2025-3891 mod_auth_openidc: an empty POST of a stranger ends the process', async () => {
@@ -166,7 +166,7 @@ test('CVE-2025-3891 mod_auth_openidc: an empty POST of a stranger ends the proce
 
 test('CVE-2026-16117 @fastify/http-proxy: an encoded prefix is routed by one spelling and forwarded by another', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('reached'));
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   for (const target of [
     '/%61pi/public/v1/things',
     '/api/%70rivate/v1/things',
@@ -177,12 +177,12 @@ test('CVE-2026-16117 @fastify/http-proxy: an encoded prefix is routed by one spe
     const answer = (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
     expect([target, statusesOf(answer)]).toEqual([target, [404]]);
   }
-  expect(testApp.calls).toEqual([]);
+  expect(testApp.serviceRequests).toEqual([]);
 });
 
 test('fastify-reply-from#481 @fastify/reply-from: after an early response the rest of the body is read as a request', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('early'));
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const hidden = requestText({ target: '/api/public/v1/hidden', fields: [`Cookie: ${cookie}`] });
   const client = await openConnection(testApp.config.port);
   const fields = [`Cookie: ${cookie}`, 'Connection: keep-alive', 'Content-Length: 1000000'];
@@ -192,5 +192,5 @@ test('fastify-reply-from#481 @fastify/reply-from: after an early response the re
   await client.over;
   expect(statusesOf(client.text())).toEqual([200]);
   expect(client.text()).toMatch(/\r\nconnection: close\r\n/i);
-  expect(testApp.calls.map(({ url }) => url)).toEqual([API_PATH]);
+  expect(testApp.serviceRequests.map(({ url }) => url)).toEqual([API_PATH]);
 });

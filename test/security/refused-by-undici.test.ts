@@ -10,10 +10,10 @@ let cookie: string;
 const testApp = useTestApp({ SERVICE_CONNECTIONS: '1' });
 beforeAll(async () => {
   testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{}')));
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 beforeEach(() => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
 });
 
 async function statusOf(text: string): Promise<number | undefined> {
@@ -40,7 +40,7 @@ describe('each byte that gets through to us gets through to the service', () => 
       seen.set(status, (seen.get(status) ?? 0) + 1);
     }
     expect(new Set(seen.keys())).toEqual(new Set([200, 400]));
-    expect(testApp.calls).toHaveLength(seen.get(200) ?? 0);
+    expect(testApp.serviceRequests).toHaveLength(seen.get(200) ?? 0);
   });
 });
 

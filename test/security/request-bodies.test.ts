@@ -7,7 +7,7 @@ let cookie: string;
 let bodies: string[];
 const testApp = useTestApp();
 beforeEach(async () => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   bodies = [];
   testApp.intercept = (req, res) => {
     let body = '';
@@ -18,7 +18,7 @@ beforeEach(async () => {
     });
     return true;
   };
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 
 async function send(contentType: string, body: string, ...fields: string[]): Promise<string> {
@@ -67,26 +67,26 @@ describe('a body is bytes, which nobody here reads', () => {
   test.each(cases)('%s', async (_flaw, contentType, body) => {
     expect(statusesOf(await send(contentType, body))).toEqual([200]);
     expect(bodies).toEqual([body]);
-    expect(testApp.calls[0]?.headers['content-type']).toBe(contentType);
-    expect(testApp.calls[0]?.headers['content-length']).toBe(String(body.length));
-    expect(testApp.calls[0]?.headers['x-new']).toBeUndefined();
+    expect(testApp.serviceRequests[0]?.headers['content-type']).toBe(contentType);
+    expect(testApp.serviceRequests[0]?.headers['content-length']).toBe(String(body.length));
+    expect(testApp.serviceRequests[0]?.headers['x-new']).toBeUndefined();
   });
 });
 
 test('CVE-2022-31150 undici: a field becomes line breaks and new fields', async () => {
   const value = Buffer.from('a\u010d\u010aX-New: 1').toString('latin1');
   expect(statusesOf(await send('a/b', 'body', `X-Old: ${value}`))).toEqual([200]);
-  expect(testApp.calls[0]?.headers['x-old']).toBe(value);
-  expect(testApp.calls[0]?.headers['x-new']).toBeUndefined();
+  expect(testApp.serviceRequests[0]?.headers['x-old']).toBe(value);
+  expect(testApp.serviceRequests[0]?.headers['x-new']).toBeUndefined();
 });
 
 test('CVE-2024-24791 Go net/http: after a refused Expect the connection is out of step', async () => {
   testApp.intercept = (_req, res) => Boolean(res.writeHead(417).end());
   expect(await send('a/b', 'GET /smuggled HTTP/1.1\r\n\r\n', 'Expect: 100-continue')).toMatch(/ 417 /);
-  expect(testApp.calls[0]?.headers['expect']).toBeUndefined();
+  expect(testApp.serviceRequests[0]?.headers['expect']).toBeUndefined();
   testApp.intercept = (_req, res) => Boolean(res.end('next'));
   expect(await send('a/b', '')).toMatch(/next$/);
-  expect(testApp.calls).toHaveLength(2);
+  expect(testApp.serviceRequests).toHaveLength(2);
 });
 
 test('GHSA-6x33-pw7p-hmpq http-proxy: a long body that the service does not wait for ends the process', async () => {

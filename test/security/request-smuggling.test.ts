@@ -14,8 +14,8 @@ beforeAll(async () => {
   };
 });
 beforeEach(async () => {
-  testApp.calls.length = 0;
-  ({ cookie } = await testApp.enter());
+  testApp.serviceRequests.length = 0;
+  ({ cookie } = await testApp.createSession());
 });
 
 const SMUGGLED = `GET /api/public/v1/smuggled HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
@@ -89,21 +89,21 @@ describe('a request whose end can be read in two ways is refused, closed, and re
     await client.over;
     expect(client.text()).toMatch(/^$|^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i);
     expect(statusesOf(client.text()).length).toBeLessThan(2);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 });
 
 test('CVE-2025-23167 Node.js: a head that ends in CR LF CR and another byte', async () => {
   const text = `POST ${API_PATH} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-Requested-With: t\r\n\rX${SMUGGLED}`;
   expect(statusesOf(await sendRaw(testApp, text))).toEqual([400]);
-  expect(testApp.calls).toEqual([]);
+  expect(testApp.serviceRequests).toEqual([]);
 });
 
 test('CVE-2026-58044 Node.js: more fields than the parser keeps hide a Content-Length', async () => {
   const fields = [...Array.from({ length: 2_500 }, (_, index) => `a${index}:`), 'Content-Length: 0'];
   const answer = await sendRaw(testApp, post(fields, SMUGGLED));
   expect(statusesOf(answer)).toEqual([431]);
-  expect(testApp.calls).toEqual([]);
+  expect(testApp.serviceRequests).toEqual([]);
 });
 
 test('CVE-2018-12121 Node.js: heads of any size fill the memory', async () => {
@@ -117,7 +117,7 @@ test('CVE-2024-22019 Node.js: chunk extensions of any size keep the server busy'
   client.socket.write(text);
   await client.over; // before all of it was read
   expect(statusesOf(client.text()).filter((status) => status !== 400)).toEqual([]);
-  expect(testApp.calls).toEqual([]);
+  expect(testApp.serviceRequests).toEqual([]);
 });
 
 test('CVE-2019-20372 nginx: the body of a refused request is taken for the next one', async () => {
@@ -128,14 +128,14 @@ test('CVE-2019-20372 nginx: the body of a refused request is taken for the next 
     rest: SMUGGLED + requestText({ target: '/healthz' }),
   });
   expect(statusesOf(await sendRaw(testApp, text))[0]).toBe(404);
-  expect(testApp.calls).toEqual([]);
+  expect(testApp.serviceRequests).toEqual([]);
 });
 
 test('CVE-2026-58055 nghttpx: an upgrade with a body splits a connection that others share', async () => {
   const fields = ['Connection: close, Upgrade', 'Upgrade: websocket', `Content-Length: ${SMUGGLED.length}`];
   const text = post([...fields], SMUGGLED).replace('Connection: keep-alive\r\n', '');
   expect(statusesOf(await sendRaw(testApp, text))).toEqual([200]);
-  expect(testApp.calls.map(({ method, url }) => `${method} ${url}`)).toEqual([`POST ${API_PATH}`]);
-  expect(testApp.calls[0]?.headers).toMatchObject({ 'content-length': String(SMUGGLED.length) });
-  expect(testApp.calls[0]?.headers.upgrade).toBeUndefined();
+  expect(testApp.serviceRequests.map(({ method, url }) => `${method} ${url}`)).toEqual([`POST ${API_PATH}`]);
+  expect(testApp.serviceRequests[0]?.headers).toMatchObject({ 'content-length': String(SMUGGLED.length) });
+  expect(testApp.serviceRequests[0]?.headers.upgrade).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
 import { API_PATH } from '../support/constants.ts';
-import { passSignIn, tokenCalls } from '../support/test-app.ts';
+import { passSignIn, tokenRequests } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText, statusesOf } from './request-text.ts';
 import { useTestApp } from '../support/fixtures.ts';
@@ -11,7 +11,7 @@ import { useTestApp } from '../support/fixtures.ts';
 const testApp = useTestApp();
 afterEach(() => {
   testApp.intercept = () => false;
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
 });
 
 /** The address that the service sends the browser back to, not yet opened. */
@@ -27,7 +27,7 @@ async function isSignedIn(cookie: string): Promise<boolean> {
 
 test('CVE-2021-41246 express-openid-connect: the session id from before sign-in stays', async () => {
   const browser = new Browser();
-  const { cookie: planted } = await testApp.enter();
+  const { cookie: planted } = await testApp.createSession();
   await browser.jar.setCookie(planted, testApp.origin);
   await browser.fetch(await comeBack(browser));
   expect(await browser.jar.getCookieString(testApp.origin)).not.toContain(planted);
@@ -35,7 +35,7 @@ test('CVE-2021-41246 express-openid-connect: the session id from before sign-in 
 
 test('CVE-2022-25896 passport: the session from before sign-in lives on', async () => {
   const browser = new Browser();
-  const { cookie: before } = await testApp.enter();
+  const { cookie: before } = await testApp.createSession();
   await browser.jar.setCookie(before, testApp.origin);
   expect(await isSignedIn(before)).toBe(true);
   await browser.fetch(await comeBack(browser));
@@ -43,7 +43,7 @@ test('CVE-2022-25896 passport: the session from before sign-in lives on', async 
 });
 
 test('CVE-2023-29019 @fastify/passport: a cookie tossed in by an attacker is signed in with the victim', async () => {
-  const { id } = await testApp.enter();
+  const { id } = await testApp.createSession();
   await testApp.services.store.end(id);
   const tossed = testApp.services.cookie.write(id).split(';', 1)[0] ?? '';
   const browser = new Browser();
@@ -78,7 +78,7 @@ test('CVE-2023-28625 mod_auth_openidc: a Cookie header of nothing but separators
 
 test('CVE-2026-21710 Node.js: a header named __proto__ ends the process', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   for (const target of [API_PATH, '/auth/session']) {
     const fields = [`Cookie: __proto__=1; ${cookie}`, '__proto__: 1', 'constructor: 1'];
     expect(statusesOf(await sendRaw(testApp, requestText({ target, fields })))).toEqual([200]);
@@ -100,7 +100,11 @@ test('CVE-2024-51987 Duende.AccessTokenManagement: after a renewal a call carrie
   };
   const users = await Promise.all(
     Array.from({ length: 8 }, async (_, user) =>
-      testApp.enter({ accessToken: `old-of-${user}`, refreshToken: `refresh-of-${user}`, expiresAt: 0 }),
+      testApp.createSession({
+        accessToken: `old-of-${user}`,
+        refreshToken: `refresh-of-${user}`,
+        expiresAt: 0,
+      }),
     ),
   );
   const tokens = await Promise.all(
@@ -115,7 +119,7 @@ test('CVE-2024-51987 Duende.AccessTokenManagement: after a renewal a call carrie
 
 test('CVE-2026-50631 Apache CXF: a refresh token is used many times at once', async () => {
   const { browser } = await testApp.signIn();
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   testApp.advance(900_000); // the token is spent, the session is not
   const pages = await Promise.all(
     Array.from({ length: 10 }, async () =>
@@ -123,17 +127,17 @@ test('CVE-2026-50631 Apache CXF: a refresh token is used many times at once', as
     ),
   );
   expect(pages.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
-  expect(tokenCalls(testApp)).toHaveLength(1);
+  expect(tokenRequests(testApp)).toHaveLength(1);
 });
 
 test('CVE-2026-22751 Spring Security: what may be used once is used twice at the same time', async () => {
   const browser = new Browser();
   const address = await comeBack(browser);
   const headers = { cookie: await browser.jar.getCookieString(address.href) };
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   const pages = await Promise.all([1, 2, 3].map(async () => new Browser().fetch(address, { headers })));
   expect(pages.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400, 400]);
-  expect(tokenCalls(testApp)).toHaveLength(1);
+  expect(tokenRequests(testApp)).toHaveLength(1);
 });
 
 test('CVE-2017-1000069 bitly/oauth2_proxy: a sign-in that one browser began ends in another', async () => {
@@ -143,7 +147,7 @@ test('CVE-2017-1000069 bitly/oauth2_proxy: a sign-in that one browser began ends
   const page = await victim.fetch(address);
   expect(page.status).toBe(400);
   expect(await victim.cookie(testApp.origin, 'cloakroom')).toBeUndefined();
-  expect(tokenCalls(testApp)).toEqual([]);
+  expect(tokenRequests(testApp)).toEqual([]);
 });
 
 test('CVE-2023-27490 next-auth: a code without the state of its sign-in is taken', async () => {
@@ -156,7 +160,7 @@ test('CVE-2023-27490 next-auth: a code without the state of its sign-in is taken
     expect((await browser.fetch(tampered)).status).toBe(400);
   }
   expect(await browser.cookie(testApp.origin, 'cloakroom')).toBeUndefined();
-  expect(tokenCalls(testApp)).toEqual([]);
+  expect(tokenRequests(testApp)).toEqual([]);
 });
 
 /** The page of a callback that came back with these parameters, for the browser that began. */

@@ -29,7 +29,7 @@ beforeEach(() => {
 
 /** A call by somebody else each time; gives the whole answer as text. */
 async function call(name: string, method = 'GET'): Promise<string> {
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const target = `/api/public/v1/${name}`;
   return sendRaw(testApp, requestText({ method, target, fields: [`Cookie: ${cookie}`] }));
 }
@@ -137,7 +137,7 @@ test('undici#5360 undici: a connection that ends while its answer is held back e
 });
 
 test('CVE-2019-17567 Apache httpd: behind an upgrade that was not granted nothing is judged', async () => {
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   answerFirstWith(ok('for a'));
   const socket = connect({ port: testApp.config.port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding(
     'latin1',

@@ -13,7 +13,7 @@ export interface RawApp extends AsyncDisposable {
   readonly testApp: TestApp;
   readonly service: RawService;
   /** Begins another session, for the calls from now on. */
-  enter(grant?: Partial<Grant>): Promise<void>;
+  createSession(grant?: Partial<Grant>): Promise<void>;
   /** The head of a call of the session's, up to and with its empty line. */
   head(requestLine: string, fields?: readonly string[]): Buffer;
   /** Sends one call over a connection of its own; gives the answer as it came. */
@@ -32,7 +32,7 @@ export interface RawApp extends AsyncDisposable {
 export async function startRawApp(env: Readonly<Record<string, string>> = {}): Promise<RawApp> {
   const service = await startRawService();
   const testApp = await startTestApp({ SERVICE_URL: service.origin, ...env });
-  let { cookie } = await testApp.enter();
+  let { cookie } = await testApp.createSession();
 
   const head = (requestLine: string, fields: readonly string[] = []) => {
     const lines = [`${requestLine} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, SAME_ORIGIN, ...fields];
@@ -41,8 +41,8 @@ export async function startRawApp(env: Readonly<Record<string, string>> = {}): P
   return {
     testApp,
     service,
-    async enter(grant) {
-      ({ cookie } = await testApp.enter(grant));
+    async createSession(grant) {
+      ({ cookie } = await testApp.createSession(grant));
     },
     head,
     async send(requestLine, fields = [], body = '') {

@@ -30,7 +30,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 const DAY_MS = 86_400_000;
 
 /** What came to the service, in the order in which it came. */
-export interface ServiceLog {
+export interface ServiceRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
@@ -53,7 +53,7 @@ export interface TestApp extends AsyncDisposable {
   /** A connection of the test's own. */
   readonly redis: RedisClient;
   /** What Cloakroom called at the service. */
-  readonly calls: ServiceLog[];
+  readonly serviceRequests: ServiceRequest[];
   /** Everything that Cloakroom has logged, a line each. */
   readonly logged: string[];
   /** Set to answer in the service's place. */
@@ -63,7 +63,7 @@ export interface TestApp extends AsyncDisposable {
   /** Moves it to noon in UTC, of today: no midnight comes between a test and what it tests. */
   advanceToNoon(): void;
   /** A session without the way through the service's pages: its id and its `Cookie` header. */
-  enter(grant?: Partial<Grant>): Promise<{ id: string; cookie: string }>;
+  createSession(grant?: Partial<Grant>): Promise<{ id: string; cookie: string }>;
   /** A browser that has signed in as `demo`, and the page that it came to. */
   signIn(returnTo?: string): Promise<{ browser: Browser; page: Page }>;
 }
@@ -75,8 +75,8 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
 }
 
 /** Calls of the token endpoint. */
-export function tokenCalls(testApp: TestApp): ServiceLog[] {
-  return testApp.calls.filter(({ url }) => url === TOKEN_PATH);
+export function tokenRequests(testApp: TestApp): ServiceRequest[] {
+  return testApp.serviceRequests.filter(({ url }) => url === TOKEN_PATH);
 }
 
 /** Time limits that variables give in whole seconds, and how often those of clients are checked. */
@@ -102,13 +102,13 @@ export async function startTestApp(
   let skew = 0;
   const now = () => Date.now() + skew;
   const logged: string[] = [];
-  const calls: ServiceLog[] = [];
+  const serviceRequests: ServiceRequest[] = [];
   const log = createLog('trace', collect(logged));
 
   const testApp = { intercept: (() => false) as Interceptor };
   let local: RequestListener = () => {};
   const service = createServer((req, res) => {
-    calls.push({ method: req.method ?? '', url: req.url ?? '', headers: req.headers });
+    serviceRequests.push({ method: req.method ?? '', url: req.url ?? '', headers: req.headers });
     watchService(req, res);
     if (!testApp.intercept(req, res)) local(req, res);
   });
@@ -149,7 +149,7 @@ export async function startTestApp(
     running,
     privateRedis,
     redis,
-    calls,
+    serviceRequests,
     logged,
     advance: (ms: number) => {
       skew += ms;
@@ -157,7 +157,7 @@ export async function startTestApp(
     advanceToNoon: () => {
       skew += DAY_MS / 2 - (now() % DAY_MS);
     },
-    async enter(grant = {}) {
+    async createSession(grant = {}) {
       const id = randomBytes(32).toString('base64url');
       const lifetimeMs = 900_000;
       const fresh = { accessToken: 'a-living-token', refreshToken: 'a-refresh-token', scopes: ['room:read'] };

@@ -65,7 +65,7 @@ describe('over the wire', () => {
     testApp = await startTestApp();
   });
   beforeEach(async () => {
-    ({ cookie } = await testApp.enter());
+    ({ cookie } = await testApp.createSession());
   });
   afterAll(async () => testApp[Symbol.asyncDispose]());
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(async () => testApp[Symbol.asyncDispose]());
 
 const page = async (path: string) => {
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   return request(testApp.origin).get(path).set('cookie', cookie).expect(200);
 };
 
@@ -37,7 +37,7 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
   });
 
   test('has nothing of the session in it', async () => {
-    const { id, cookie } = await testApp.enter({
+    const { id, cookie } = await testApp.createSession({
       accessToken: 'sentinel-access',
       refreshToken: 'sentinel-refresh',
     });
@@ -84,7 +84,7 @@ test('The guide lists every code of the gateway, with its status and what to do'
 
 test('Under https the call names the cookie that there is', async () => {
   await using https = await startTestApp({ PUBLIC_URL: 'https://cloakroom.example' });
-  const { cookie } = await https.enter();
+  const { cookie } = await https.createSession();
   const { text } = await request(`http://127.0.0.1:${https.config.port}`)
     .get('/console')
     .set('cookie', cookie)

@@ -94,7 +94,7 @@ async function expectAllConnections(): Promise<void> {
   };
   const calls = [];
   for (let call = 0; call < CONNECTIONS; call++) {
-    await raw.enter();
+    await raw.createSession();
     calls.push(raw.send(`GET ${PATH}`));
   }
   for (const { rest } of await Promise.all(calls)) expect(rest.toString()).toBe('next');
@@ -105,7 +105,7 @@ test('every response arrives whole or does not look whole, in 60 rounds of up to
     fc.asyncProperty(
       fc.array(fc.record({ served, taken }), { minLength: 1, maxLength: 8 }),
       async (calls) => {
-        await raw.enter(); // one session renews only once a second
+        await raw.createSession(); // one session renews only once a second
         const over = calls.map(() => createDeferred<void>());
         raw.service.answer = ({ start }, socket) => {
           if (start.includes('/oauth2/token')) return ok('{"access_token":"a-new-token","expires_in":900}');

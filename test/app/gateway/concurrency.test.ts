@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => testApp[Symbol.asyncDispose]());
 afterEach(async () => {
   await goOn();
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
 });
 
 const call = async (cookie: string, path = PATH, init: RequestInit = {}) => {
@@ -65,7 +65,7 @@ const stuck = async (count: number) => eventually(async () => held.length === co
 
 describe('a session', () => {
   test('has requests in flight up to its limit, and gets too_busy past that', async () => {
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const calls = stick(cookie, 6);
     const first = await Promise.race(calls);
     expect(first).toMatchObject({
@@ -80,7 +80,7 @@ describe('a session', () => {
   });
 
   test('takes half of the connections: its other requests wait, and other sessions are served', async () => {
-    const [one, other] = [await testApp.enter(), await testApp.enter()];
+    const [one, other] = [await testApp.createSession(), await testApp.createSession()];
     const calls = stick(one.cookie, 4);
     await stuck(2);
     expect((await call(other.cookie)).status).toBe(200);
@@ -90,7 +90,7 @@ describe('a session', () => {
   });
 
   test('sends nothing to the service for a client that disconnects while its request waits', async () => {
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const calls = stick(cookie, 2);
     await stuck(2);
     const leaving = new AbortController();
@@ -102,7 +102,7 @@ describe('a session', () => {
     await goOn();
     await Promise.all(calls);
     expect((await call(cookie)).status).toBe(200);
-    expect(testApp.calls.filter(({ url }) => url.endsWith('/left'))).toEqual([]);
+    expect(testApp.serviceRequests.filter(({ url }) => url.endsWith('/left'))).toEqual([]);
   });
 });
 
@@ -114,7 +114,7 @@ test('requests that are aborted while the token is refreshed take no connection 
     refresh.resolve(res);
     return true;
   };
-  const { id, cookie } = await testApp.enter({ expiresAt: 0 });
+  const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
   const aborting = new AbortController();
   const { signal } = aborting;
   const aborted = [1, 2].map(async () => call(cookie, PATH, { signal }).catch(() => 'aborted'));
@@ -133,7 +133,11 @@ test('requests that are aborted while the token is refreshed take no connection 
 });
 
 test('a few sessions at their quota leave requests for others', async () => {
-  const [one, two, other] = [await testApp.enter(), await testApp.enter(), await testApp.enter()];
+  const [one, two, other] = [
+    await testApp.createSession(),
+    await testApp.createSession(),
+    await testApp.createSession(),
+  ];
   const calls = [one, two].flatMap(({ cookie }) => stick(cookie, 5));
   expect(await Promise.race(calls)).toMatchObject({
     status: 503,
@@ -146,7 +150,7 @@ test('a few sessions at their quota leave requests for others', async () => {
 });
 
 test('a process has requests in flight up to its limit, over all sessions', async () => {
-  const sessions = await Promise.all(Array.from({ length: 11 }, async () => testApp.enter()));
+  const sessions = await Promise.all(Array.from({ length: 11 }, async () => testApp.createSession()));
   const calls = sessions.flatMap(({ cookie }) => stick(cookie, 1));
   expect(await Promise.race(calls)).toMatchObject({
     status: 503,
@@ -158,7 +162,7 @@ test('a process has requests in flight up to its limit, over all sessions', asyn
 });
 
 test('pages and sign-in do not count as requests in flight', async () => {
-  const sessions = [await testApp.enter(), await testApp.enter()] as const;
+  const sessions = [await testApp.createSession(), await testApp.createSession()] as const;
   const calls = stick(sessions[0].cookie, 4);
   await stuck(2); // what the other one may have goes by what this one has
   calls.push(...stick(sessions[1].cookie, 4));
@@ -173,7 +177,7 @@ test('pages and sign-in do not count as requests in flight', async () => {
 });
 
 test('requests without a session do not count as requests in flight', async () => {
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const strangers = Array.from({ length: 20 }, async () => call('cloakroom=nobody', STUCK));
   expect((await call(cookie)).status).toBe(200);
   expect(new Set((await Promise.all(strangers)).map(({ status }) => status))).toEqual(new Set([401]));

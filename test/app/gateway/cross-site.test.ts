@@ -107,9 +107,9 @@ describe('an API request', () => {
   });
   afterAll(async () => testApp[Symbol.asyncDispose]());
   beforeEach(async () => {
-    testApp.calls.length = 0;
+    testApp.serviceRequests.length = 0;
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-    ({ cookie } = await testApp.enter());
+    ({ cookie } = await testApp.createSession());
   });
 
   const send = async (line: string, fields: readonly string[]) =>
@@ -130,7 +130,7 @@ describe('an API request', () => {
   test.each(fromOurs)('from %s: %s with %j', async (_who, method, fields) => {
     const sent = fields.map((field) => field.replace(/\bours$/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(/^HTTP\/1\.1 200 /);
-    expect(testApp.calls.map((call) => call.method)).toEqual([method]);
+    expect(testApp.serviceRequests.map((call) => call.method)).toEqual([method]);
   });
 
   const fromOthers: [who: string, method: string, fields: string[]][] = [
@@ -157,7 +157,7 @@ describe('an API request', () => {
   test.each(fromOthers)('is refused from %s: %s with %j', async (_who, method, fields) => {
     const sent = fields.map((field) => field.replace(/\bours\b/, testApp.origin));
     expect(await send(`${method} ${PATH}`, [`Cookie: ${cookie}`, ...sent])).toMatch(CROSS_SITE);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('is refused before its session is looked at', async () => {

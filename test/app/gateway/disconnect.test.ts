@@ -234,7 +234,7 @@ describe('a held 401 whose connection closes', () => {
     tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
   };
 
-  beforeEach(async () => raw.enter()); // a session is refreshed at most once a second
+  beforeEach(async () => raw.createSession()); // a session is refreshed at most once a second
 
   test.each([
     ['without a body, for the last time', refuse('Content-Length: 0\r\nConnection: close')],

@@ -21,11 +21,11 @@ const whole: string[] = [];
 
 beforeAll(async () => {
   testApp = await startTestApp();
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   whole.length = 0;
   testApp.intercept = (req: IncomingMessage, res) => {
     let body = '';
@@ -87,7 +87,7 @@ async function expectNothingHidden() {
   expect(
     await sendRaw(testApp, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close')),
   ).toMatch(/^HTTP\/1.1 200 /);
-  expect(testApp.calls.map(({ url }) => url)).not.toContain(HIDDEN);
+  expect(testApp.serviceRequests.map(({ url }) => url)).not.toContain(HIDDEN);
   expect(whole).toEqual([]);
 }
 
@@ -353,10 +353,10 @@ describe('an upload whose body has', () => {
       testApp.intercept = (req) => Boolean(req.resume().once('close', () => resolve(req.complete)));
     });
     const client = await openConnection(testApp.config.port);
-    const calls = testApp.calls.length;
+    const calls = testApp.serviceRequests.length;
     const start = `10000${CRLF}${'x'.repeat(65_536)}${CRLF}`; // the service hears of it from here on
     client.socket.write(`${head(`POST ${API} HTTP/1.1`, ...CHUNKED)}${start}`);
-    await eventually(async () => testApp.calls.length > calls);
+    await eventually(async () => testApp.serviceRequests.length > calls);
     client.socket.write(`x${CRLF}${hidden()}`);
     expect(await ended).toBe(false);
     await client.over;
@@ -374,7 +374,7 @@ test.each([
     const text = head(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding:') + BODY;
     expect(await sendRaw(testApp, text + hidden())).not.toMatch(/HTTP\/1\.1 [23]/);
     await sendRaw(testApp, head('GET /api/public/v1/last HTTP/1.1', 'Host: x', 'Connection: close'));
-    expect(testApp.calls.map(({ url }) => url)).toEqual(['/api/public/v1/last']);
+    expect(testApp.serviceRequests.map(({ url }) => url)).toEqual(['/api/public/v1/last']);
   },
 );
 
@@ -386,7 +386,9 @@ test.each(['Transfer_Encoding: chunked', 'Transfer.Encoding: chunked', 'Transfer
       `${head(`POST ${API} HTTP/1.1`, 'Host: x', 'Connection: close', 'Content-Length: 5', field)}hello`,
     );
     expect(whole).toEqual(['hello']);
-    expect(Object.keys(testApp.calls[0]?.headers ?? {}).join()).not.toMatch(/transfer[_.-]encoding(,|$)/);
+    expect(Object.keys(testApp.serviceRequests[0]?.headers ?? {}).join()).not.toMatch(
+      /transfer[_.-]encoding(,|$)/,
+    );
   },
 );
 
@@ -398,7 +400,7 @@ test.each([
   const answer = await sendRaw(testApp, asks + hidden());
   expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
   expect(answer).toMatch(/\r\nconnection: close\r\n/i);
-  expect(testApp.calls.map(({ url }) => url)).not.toContain(HIDDEN);
+  expect(testApp.serviceRequests.map(({ url }) => url)).not.toContain(HIDDEN);
 });
 
 test('an API request that asks for an upgrade reaches the service with its body', async () => {

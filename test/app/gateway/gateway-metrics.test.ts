@@ -20,7 +20,7 @@ const call = async (cookie: string, init: RequestInit = {}) => {
 
 test('requests are counted by method and kind of status, with their duration', async () => {
   const { testApp, expectCount, valueOf } = metrics;
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   testApp.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
   for (const method of ['PUT', 'PUT', 'PATCH', 'PROPFIND']) await call(cookie, { method });
   const series = (part: string, labels: string) => `cloakroom_request_duration_seconds_${part}{${labels}}`;
@@ -36,7 +36,7 @@ test('requests are counted by method and kind of status, with their duration', a
 
 test('a service that does not respond counts as none', async () => {
   const { testApp, expectCount, valueOf } = metrics;
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const none = 'cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="none"}';
   const before = await valueOf(none);
   testApp.intercept = (req) => Boolean(req.socket.destroy());
@@ -68,7 +68,7 @@ describe('a client that disconnects', () => {
     ['in the middle of an upload', 'gateway', API_PATH, () => ({ ...upload, body: endless() })],
     ['while a page is read', 'pages', '/workspaces', () => ({})],
   ])('%s counts as aborted, not as a failure of the service', async (_when, caller, path, init) => {
-    const { cookie } = await metrics.testApp.enter();
+    const { cookie } = await metrics.testApp.createSession();
     const series = (status: string) =>
       `cloakroom_upstream_request_duration_seconds_count{caller="${caller}",status="${status}"}`;
     const [left, none] = [await metrics.valueOf(series('aborted')), await metrics.valueOf(series('none'))];
@@ -80,7 +80,7 @@ describe('a client that disconnects', () => {
 
 test('a repeated request counts by its second response', async () => {
   const { testApp, expectCount, valueOf } = metrics;
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const series = (status: string) =>
     `cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="${status}"}`;
   const [refused, none] = [await valueOf(series('4xx')), await valueOf(series('none'))];
@@ -103,7 +103,7 @@ test('a problem of the gateway is counted by its code', async () => {
 
 test('requests are counted while they are in flight', async () => {
   const { testApp, expectCount, text } = metrics;
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const asked = createDeferred<ServerResponse>();
   testApp.intercept = (_req, res) => {
     asked.resolve(res);

@@ -15,9 +15,9 @@ beforeAll(async () => {
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   testApp.intercept = () => false;
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 
 const api = () => request(testApp.origin);
@@ -26,8 +26,8 @@ describe('a proxied request', () => {
   test('reaches the service with the token in place of the cookie', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     await api().get(`${PATH}?a=%2f&b`).set('cookie', cookie).set('authorization', 'Bearer mine').expect(200);
-    expect(testApp.calls).toHaveLength(1);
-    const [call] = testApp.calls;
+    expect(testApp.serviceRequests).toHaveLength(1);
+    const [call] = testApp.serviceRequests;
     expect(call?.url).toBe(`${PATH}?a=%2f&b`);
     expect(call?.headers.authorization).toBe('Bearer a-living-token');
     expect(call?.headers.cookie).toBeUndefined();
@@ -37,7 +37,7 @@ describe('a proxied request', () => {
   test('works the same through Express alone', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     await request(createApp(testApp.services)).get(`${PATH}?x=1`).set('cookie', cookie).expect(200);
-    expect(testApp.calls[0]?.url).toBe(`${PATH}?x=1`);
+    expect(testApp.serviceRequests[0]?.url).toBe(`${PATH}?x=1`);
   });
 });
 
@@ -60,7 +60,7 @@ describe('a problem of the gateway', () => {
   });
 
   test('for a session that has ended', async () => {
-    const { id, cookie: ended } = await testApp.enter();
+    const { id, cookie: ended } = await testApp.createSession();
     await testApp.services.store.end(id);
     const answer = await api().get(PATH).set('cookie', ended).expect(problem(401, 'session_expired'));
     expect(answer.body.loginUrl).toBe('/auth/login');
@@ -71,7 +71,7 @@ describe('a problem of the gateway', () => {
     await api().get('/api/other').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     await api().get('/api').set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
     await api().post(TOKEN_PATH).set('cookie', cookie).expect(problem(404, 'path_not_allowed'));
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('for a target in absolute form', async () => {
@@ -145,7 +145,7 @@ describe('a problem of the gateway', () => {
       });
       return true;
     };
-    const entered = await impatient.enter();
+    const entered = await impatient.createSession();
     using watch = startStopwatch();
     const began = performance.now();
     await request(impatient.origin)

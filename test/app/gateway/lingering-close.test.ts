@@ -13,11 +13,11 @@ let cookie: string;
 
 beforeAll(async () => {
   testApp = await startTestApp();
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   testApp.intercept = (_req, res) => Boolean(res.end('early'));
 });
 
@@ -117,7 +117,7 @@ test('nothing behind such a response is a request', async () => {
   socket.write(sent);
   expect((await readToEnd(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
   await sendRaw(testApp, head(`GET ${PATH} HTTP/1.1`, `Cookie: ${cookie}`, 'Connection: close'));
-  expect(testApp.calls.map(({ url }) => url)).toEqual([PATH]);
+  expect(testApp.serviceRequests.map(({ url }) => url)).toEqual([PATH]);
 });
 
 test('a refusal of a small body keeps the connection, for the next request', async () => {
@@ -194,6 +194,6 @@ describe('Expect: 100-continue', () => {
     expect(first).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     socket.write('hello');
     expect(await readToEnd(socket)).toMatch(/^HTTP\/1.1 200 [\s\S]*taken/);
-    expect(testApp.calls[0]?.headers.expect).toBeUndefined();
+    expect(testApp.serviceRequests[0]?.headers.expect).toBeUndefined();
   });
 });

@@ -32,7 +32,7 @@ afterAll(async () => raw[Symbol.asyncDispose]());
 beforeEach(async () => {
   raw.service.requests.length = 0;
   answers = { toOldToken: REFUSED, toNewToken: ok('done'), atTokenEndpoint: REFRESHED };
-  await raw.enter();
+  await raw.createSession();
 });
 
 const isRefresh = ({ start }: RawRequest) => start.includes(TOKEN_PATH);
@@ -197,7 +197,7 @@ describe('Server-Timing', () => {
   });
 
   test('says that an expired token was refreshed', async () => {
-    await raw.enter({ expiresAt: 0 });
+    await raw.createSession({ expiresAt: 0 });
     answers.toNewToken = ok('done');
     expect(await serverTiming()).toBe('session;dur, token;dur;desc=refreshed, service;dur');
   });

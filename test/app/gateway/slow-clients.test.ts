@@ -34,7 +34,7 @@ afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   const { promise, resolve } = createDeferred<boolean>();
   cameWhole = promise;
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   testApp.intercept = take = (req, res) => {
     req.resume().once('end', () => res.end('taken'));
     return Boolean(req.once('close', () => resolve(req.complete)));
@@ -46,7 +46,7 @@ afterEach(() => {
 });
 
 async function open(at: TestApp): Promise<void> {
-  ({ cookie } = await at.enter());
+  ({ cookie } = await at.createSession());
   received = '';
   socket = connect(at.config.port, '127.0.0.1').setEncoding('latin1');
   socket.on('data', (part: string) => (received += part)).on('error', () => {});
@@ -90,7 +90,7 @@ describe('a head', () => {
     await drip('A: b\r\n');
     await closed;
     expect(received).toMatch(BARE_408);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('that never ends gets 408 also behind an earlier request', async () => {
@@ -149,7 +149,7 @@ describe('a body', () => {
     await drip('1\r\nx\r\n');
     await closed;
     expect(received).toMatch(BARE_408);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('that drips without end during its response cuts that off', async () => {

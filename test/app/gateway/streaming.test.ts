@@ -37,7 +37,7 @@ afterEach(() => {
 
 async function goTo(which: TestApp): Promise<void> {
   testApp = which;
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 }
 
 function begin(method: string, headers: Record<string, string> = {}): ClientRequest {
@@ -90,11 +90,11 @@ describe('an upload', () => {
 
   test('that stops before its first 64 KiB is cut off, and the service receives no request', async () => {
     await goTo(impatient);
-    testApp.calls.length = 0;
+    testApp.serviceRequests.length = 0;
     const upload = begin('POST', { 'content-length': '100000' });
     upload.write(Buffer.alloc(60_000));
     await expect(once(upload, 'response')).rejects.toThrow('socket hang up');
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('that grows past MAX_BODY_BYTES before its first 64 KiB gets a 413', async () => {
@@ -104,7 +104,7 @@ describe('an upload', () => {
     upload.on('error', () => {}); // the connection may close under what is still being sent
     upload.end(Buffer.alloc(2_000));
     expect(await answerTo(upload)).toMatchObject({ status: 413 });
-    expect(small.calls).toEqual([]);
+    expect(small.serviceRequests).toEqual([]);
     agent.destroy();
   });
 
@@ -217,7 +217,7 @@ test('uploads that arrive byte by byte take no connection to the service', async
   await using metered = await startMeteredApp();
   const sockets: Socket[] = [];
   for (let session = 0; session < SESSIONS; session += 1) {
-    const { cookie: uploader } = await metered.enter();
+    const { cookie: uploader } = await metered.createSession();
     for (let upload = 0; upload < UPLOADS_PER_SESSION; upload += 1) {
       const socket = connect(metered.config.port, '127.0.0.1').on('error', () => {});
       socket.write(
@@ -232,7 +232,7 @@ test('uploads that arrive byte by byte take no connection to the service', async
   }, 100);
   try {
     for (let user = 0; user < 3; user += 1) {
-      const { cookie: other } = await metered.enter();
+      const { cookie: other } = await metered.createSession();
       const headers = { cookie: other, 'x-requested-with': 'x' };
       const init = { method: 'POST', body: 'whole', headers };
       for (const response of [
@@ -241,7 +241,7 @@ test('uploads that arrive byte by byte take no connection to the service', async
       ])
         expect([response.status, await response.text()]).toEqual([200, 'taken']);
     }
-    expect(metered.calls).toHaveLength(6);
+    expect(metered.serviceRequests).toHaveLength(6);
   } finally {
     clearInterval(drip);
     for (const socket of sockets) socket.destroy();
@@ -251,7 +251,7 @@ test('uploads that arrive byte by byte take no connection to the service', async
 
 test('a token that expires while an upload arrives is refreshed before it is sent to the service', async () => {
   await using metered = await startMeteredApp();
-  const { cookie: session } = await metered.enter();
+  const { cookie: session } = await metered.createSession();
   const upload = httpRequest(metered.origin + PATH, {
     method: 'POST',
     headers: { cookie: session, 'x-requested-with': 'x', 'content-length': '2' },
@@ -265,6 +265,9 @@ test('a token that expires while an upload arrives is refreshed before it is sen
   upload.end('x');
   expect(await status).toBe(200);
   metered.advance(-HOUR_MS);
-  expect(metered.calls.map(({ url }) => url)).toEqual([expect.stringMatching(/\/oauth2\/token$/), PATH]);
-  expect(metered.calls[1]?.headers.authorization).toBe('Bearer fresh');
+  expect(metered.serviceRequests.map(({ url }) => url)).toEqual([
+    expect.stringMatching(/\/oauth2\/token$/),
+    PATH,
+  ]);
+  expect(metered.serviceRequests[1]?.headers.authorization).toBe('Bearer fresh');
 });

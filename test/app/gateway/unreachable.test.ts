@@ -30,7 +30,7 @@ const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 /** Sends one request through a process in front of a service at this address. */
 async function callAt(serviceUrl: string, env: Readonly<Record<string, string>> = {}) {
   const cloakroom = await fleet.add({ SERVICE_URL: serviceUrl, ALLOW_INSECURE_SERVICE: 'true', ...env });
-  const answer: Answer = await call(cloakroom.url, (await fleet.enter()).cookie, { path: PATH });
+  const answer: Answer = await call(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
   const lines = () => cloakroom.logged().map((line) => JSON.stringify(line));
   return { answer, lines, cloakroom };
 }
@@ -109,7 +109,7 @@ describe('service_unreachable is', () => {
     await using trusted = await trust(certificate);
     await using service = await startTlsService(certificate);
     const { cloakroom } = await callAt(service.url, { ...trusted.env, SERVICE_CONNECTIONS: '1' });
-    const again = await call(cloakroom.url, (await fleet.enter()).cookie, { path: PATH });
+    const again = await call(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
     expect(again).toMatchObject(UNREACHABLE);
     await cloakroom.kill();
   });

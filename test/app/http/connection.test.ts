@@ -14,11 +14,11 @@ let testApp: TestApp;
 let cookie: string;
 beforeAll(async () => {
   testApp = await startTestApp();
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   testApp.logged.length = 0;
   testApp.intercept = (req, res) => Boolean(req.resume().once('end', () => res.end('{"value":[]}')));
 });
@@ -53,7 +53,7 @@ describe('a thousand requests in one packet', () => {
   test('reach the service as one', async () => {
     const responses = await sendRaw(testApp, request('GET', API, `Cookie: ${cookie}`).repeat(1_000));
     expect(statusesOf(responses)).toEqual(['HTTP/1.1 200']);
-    expect(testApp.calls).toHaveLength(1);
+    expect(testApp.serviceRequests).toHaveLength(1);
   });
 });
 
@@ -78,11 +78,11 @@ test('a GET behind a POST does not reach the service before the POST has its res
   client.socket.write(`${request('POST', API, ...fields)}hello`);
   const respond = await arrived.promise;
   await sendWhole(request('GET', API, `Cookie: ${cookie}`));
-  expect(testApp.calls.map(({ method }) => method)).toEqual(['POST']);
+  expect(testApp.serviceRequests.map(({ method }) => method)).toEqual(['POST']);
   respond();
   expect(await client.over).toBe('end');
   expect(client.text()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*created$/i);
-  expect(testApp.calls).toHaveLength(1);
+  expect(testApp.serviceRequests).toHaveLength(1);
 });
 
 test('a response whose head has been sent closes the connection with its body', async () => {
@@ -100,7 +100,7 @@ test('a response whose head has been sent closes the connection with its body', 
   finish();
   expect(await client.over).toBe('end');
   expect(client.text()).toMatch(/half done$/);
-  expect(testApp.calls).toHaveLength(1);
+  expect(testApp.serviceRequests).toHaveLength(1);
 });
 
 test('a dropped request for an upgrade does not cost the client the response that is due', async () => {
@@ -118,7 +118,7 @@ test.each([
     const client = await openConnection(testApp.config.port);
     testApp.intercept = () => true;
     client.socket.write(request('GET', API, `Cookie: ${cookie}`));
-    await eventually(async () => testApp.calls.length === 1);
+    await eventually(async () => testApp.serviceRequests.length === 1);
     client.socket.write(bytes);
     expect(await client.over).toMatch(/^(?:end|closed|ECONNRESET)$/);
     expect(client.text()).toBe('');

@@ -13,7 +13,7 @@ beforeAll(async () => {
     res.setHeader('content-type', 'application/json').end('{"value":[]}');
     return true;
   };
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 
@@ -35,14 +35,14 @@ const PAGES = [
 ];
 
 test.each(PAGES)('another site may link to %s, but not embed it', async (path) => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   for (const site of ['cross-site', 'same-site']) {
     expect(await statusOf(path, site, 'no-cors', 'image')).toBe(403);
     expect(await statusOf(path, site, 'navigate', 'iframe')).toBe(403);
     expect(await statusOf(path, site, 'cors', 'empty')).toBe(403);
     expect(await statusOf(path, site)).toBe(403);
   }
-  expect(testApp.calls).toEqual([]);
+  expect(testApp.serviceRequests).toEqual([]);
   expect(await statusOf(path, 'cross-site', 'navigate', 'document')).toBe(200);
 });
 

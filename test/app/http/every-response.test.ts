@@ -12,7 +12,7 @@ beforeAll(async () => {
     res.setHeader('access-control-allow-origin', '*').setHeader('x-powered-by', 'a service');
     return Boolean(res.end('{"value":[]}'));
   };
-  ({ cookie } = await testApp.enter());
+  ({ cookie } = await testApp.createSession());
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 

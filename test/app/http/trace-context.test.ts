@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH } from '../../support/constants.ts';
-import { startTestApp, tokenCalls } from '../../support/test-app.ts';
+import { startTestApp, tokenRequests } from '../../support/test-app.ts';
 import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
   testApp.logged.length = 0;
 });
 afterEach(() => {
@@ -37,35 +37,35 @@ const lineOf = async (requestId: string): Promise<object> => {
 describe('a trace', () => {
   test('is named in the line of its call, and passed on to the service unchanged', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const id = await get(API_PATH, { cookie, ...TRACE });
-    expect(testApp.calls[0]?.headers).toMatchObject(TRACE);
+    expect(testApp.serviceRequests[0]?.headers).toMatchObject(TRACE);
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
   test('goes with what a page asks of the service, too', async () => {
     const { browser } = await testApp.signIn('/');
-    testApp.calls.length = 0;
+    testApp.serviceRequests.length = 0;
     const cookie = await browser.jar.getCookieString(testApp.origin);
     const id = await get('/workspaces', { cookie, ...TRACE });
-    expect(testApp.calls.map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
+    expect(testApp.serviceRequests.map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
   test('goes with a renewal that its request causes', async () => {
     testApp.intercept = (req, res) =>
       Boolean(res.end(req.url?.endsWith('/token') ? '{"access_token":"fresh"}' : '{}'));
-    const { cookie } = await testApp.enter({ expiresAt: 0 });
+    const { cookie } = await testApp.createSession({ expiresAt: 0 });
     const id = await get(API_PATH, { cookie, ...TRACE });
-    expect(tokenCalls(testApp).map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
+    expect(tokenRequests(testApp).map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
     await lineOf(id); // or it would be found in the log of the next test
   });
 
   test('is neither logged nor passed on where it is malformed, nor is its state', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const id = await get(API_PATH, { cookie, ...MALFORMED });
-    expect(Object.keys(testApp.calls[0]?.headers ?? {})).not.toEqual(
+    expect(Object.keys(testApp.serviceRequests[0]?.headers ?? {})).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^trace/)]),
     );
     expect(await lineOf(id)).not.toHaveProperty('traceId');
@@ -74,9 +74,9 @@ describe('a trace', () => {
 
   test('is passed on to nobody by a request that has none', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const id = await get(API_PATH, { cookie, tracestate: 'rojo=1' });
-    expect(Object.keys(testApp.calls[0]?.headers ?? {})).not.toContain('tracestate');
+    expect(Object.keys(testApp.serviceRequests[0]?.headers ?? {})).not.toContain('tracestate');
     expect(await lineOf(id)).not.toHaveProperty('traceId');
   });
 });

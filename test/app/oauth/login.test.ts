@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import request from 'supertest';
 import { Browser } from '../../support/browser.ts';
 import { TOKEN_PATH, WORKSPACES_PATH } from '../../support/constants.ts';
-import { passSignIn, startTestApp, tokenCalls } from '../../support/test-app.ts';
+import { passSignIn, startTestApp, tokenRequests } from '../../support/test-app.ts';
 import type { TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { sendRaw } from '../../support/raw.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(async () => testApp[Symbol.asyncDispose]());
 afterEach(() => {
   testApp.intercept = () => false;
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
 });
 
 /** The address that sign-in sends the browser to. */
@@ -251,7 +251,7 @@ describe('a callback', () => {
     const { browser: other, state } = await attempt();
     await other.fetch(callback({ state, error: 'access_denied' }));
     expect((await page(other, { state, code: 'x' })).status).toBe(400);
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('in another browser than the one that began is refused', async () => {
@@ -262,7 +262,7 @@ describe('a callback', () => {
     const answer = await victim.fetch(address);
     expect(answer.status).toBe(400);
     expect(await victim.cookie(testApp.origin, 'cloakroom')).toBeUndefined();
-    expect(tokenCalls(testApp)).toEqual([]);
+    expect(tokenRequests(testApp)).toEqual([]);
   });
 
   test.each([
@@ -327,7 +327,7 @@ describe('a callback', () => {
     );
     testApp.intercept = (req, res) =>
       req.url === TOKEN_PATH && Boolean(res.end('{"error":"quotes demo-secret"}'));
-    const spent = await testApp.enter({ expiresAt: 0 });
+    const spent = await testApp.createSession({ expiresAt: 0 });
     await request(testApp.origin).get('/api/public/v1/x').set('cookie', spent.cookie).expect(503);
     const log = testApp.logged.join('');
     expect(log).toContain('"path":"/auth/callback"');
@@ -355,7 +355,7 @@ describe('signing out', () => {
   });
 
   test('answers a script with 204', async () => {
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     await request(testApp.origin)
       .post('/auth/logout')
       .set({ ...SAME_SITE, cookie, accept: 'application/json' })
@@ -365,7 +365,7 @@ describe('signing out', () => {
   test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, {}])(
     'is refused with %j',
     async (headers) => {
-      const { id, cookie } = await testApp.enter();
+      const { id, cookie } = await testApp.createSession();
       await request(testApp.origin)
         .post('/auth/logout')
         .set({ ...headers, cookie })
@@ -375,7 +375,7 @@ describe('signing out', () => {
   );
 
   test('takes no GET', async () => {
-    const { id, cookie } = await testApp.enter();
+    const { id, cookie } = await testApp.createSession();
     const answer = await request(testApp.origin).get('/auth/logout').set('cookie', cookie).expect(405);
     expect(answer.headers['allow']).toBe('POST');
     expect(answer.text).toContain('You have not been signed out');

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
-  ({ id, cookie } = await testApp.enter());
+  ({ id, cookie } = await testApp.createSession());
 });
 
 const extend = (headers: Record<string, string> = SAME_SITE) =>
@@ -93,7 +93,7 @@ describe('POST /auth/session', () => {
     await using rotated = await startTestApp({
       SESSION_KEYS: `${key},${testApp.config.sessionKeys[0]?.toString('base64url')}`,
     });
-    const entered = await rotated.enter();
+    const entered = await rotated.createSession();
     const old = testApp.services.cookie.write(entered.id).split(';', 1)[0] ?? '';
     const answer = await request(rotated.origin)
       .post('/auth/session')
@@ -103,7 +103,7 @@ describe('POST /auth/session', () => {
 
   test('is a 503 problem while Redis is away, and keeps the cookie', async () => {
     await using broken = await startTestApp();
-    const entered = await broken.enter();
+    const entered = await broken.createSession();
     process.kill(broken.privateRedis.pid, 'SIGSTOP');
     try {
       const answer = await request(broken.origin)

@@ -62,7 +62,7 @@ const method = fc.constantFrom('GET', 'PUT', 'PROPFIND', 'M-SEARCH', 'PURGE', 'T
 
 test('no path, method, query or header of a client becomes a label or adds a series', async () => {
   const before = await allSeries();
-  const { cookie } = await metrics.testApp.enter();
+  const { cookie } = await metrics.testApp.createSession();
   const hostile = fc.record({ method, path, query: fc.stringMatching(/^[\w=&%]{0,20}$/), own: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(hostile, async (one) => {
@@ -108,13 +108,13 @@ test('no unknown method and no malformed request becomes a label', async () => {
 
 test('no value from the service, its token endpoint or a callback becomes a label', async () => {
   const { testApp } = metrics;
-  const { cookie } = await testApp.enter({ expiresAt: 0 });
+  const { cookie } = await testApp.createSession({ expiresAt: 0 });
   testApp.intercept = (req, res) => {
     if (!req.url?.endsWith('/token')) return Boolean(res.writeHead(599).end());
     return Boolean(res.end('{"error":"a_made_up_error","error_description":"secret"}'));
   };
   await ask('GET', API_PATH, { cookie });
-  await ask('GET', API_PATH, { cookie: (await testApp.enter()).cookie });
+  await ask('GET', API_PATH, { cookie: (await testApp.createSession()).cookie });
   const browser = new Browser();
   const begun = await browser.fetch(`${testApp.origin}/auth/login`);
   const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
@@ -123,7 +123,7 @@ test('no value from the service, its token endpoint or a callback becomes a labe
 });
 
 test('no metric names a session', async () => {
-  const { cookie, id } = await metrics.testApp.enter();
+  const { cookie, id } = await metrics.testApp.createSession();
   metrics.testApp.intercept = (_req, res) => Boolean(res.end('{}'));
   await ask('GET', API_PATH, { cookie });
   expect(await metrics.text()).not.toContain(id);

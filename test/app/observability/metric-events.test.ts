@@ -129,7 +129,9 @@ describe('a renewal', () => {
     'counts as refreshed by the process that sends the token request, where the token is %s',
     async (trigger, livesMs) => {
       renewsTo(GRANTED);
-      const { cookie } = await metrics.testApp.enter({ expiresAt: metrics.testApp.services.now() + livesMs });
+      const { cookie } = await metrics.testApp.createSession({
+        expiresAt: metrics.testApp.services.now() + livesMs,
+      });
       await call(cookie);
       await expectGrowth(`cloakroom_token_refreshes_total{trigger="${trigger}",outcome="refreshed"}`);
       await expectGrowth(
@@ -147,7 +149,7 @@ describe('a renewal', () => {
     );
     await redisReady(other.redis);
     try {
-      const { id, cookie } = await testApp.enter({ expiresAt: 0 });
+      const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
       let answer = () => {};
       const asked = new Promise<void>((resolve) => {
         testApp.intercept = (req, res) => {
@@ -186,7 +188,7 @@ describe('a renewal', () => {
   test('that begins where another process has let go counts as no wait from then on', async () => {
     const { testApp } = metrics;
     const sum = 'cloakroom_token_refresh_wait_seconds_sum';
-    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
     await testApp.redis.set(lock, 'another process', 'PX', 60_000);
     if (!(testApp.redis instanceof Redis)) throw new Error('a cluster has no monitor');
@@ -222,7 +224,7 @@ describe('a renewal', () => {
     ['token_endpoint', { error: 'temporarily_unavailable' }, 'unavailable'],
   ])('that fails counts by its cause: %s, of %j', async (cause, answer, outcome) => {
     renewsTo(answer);
-    const { cookie } = await metrics.testApp.enter({ expiresAt: 0 });
+    const { cookie } = await metrics.testApp.createSession({ expiresAt: 0 });
     await call(cookie);
     await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="failed"}');
     await expectGrowth(`cloakroom_token_refresh_failures_total{cause="${cause}"}`);
@@ -235,7 +237,7 @@ describe('a renewal', () => {
 
   test('counts no invalid_grant where somebody else has renewed the session meanwhile', async () => {
     const { testApp } = metrics;
-    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const renewElsewhere = async () => {
       const found = await testApp.services.store.peek(id);
       if (found === null) throw new Error('no session');
@@ -255,7 +257,7 @@ describe('a renewal', () => {
 
   test('that has no refresh token ends the session, which counts', async () => {
     const { testApp } = metrics;
-    const { id } = await testApp.enter({ expiresAt: 0 });
+    const { id } = await testApp.createSession({ expiresAt: 0 });
     const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('no session');
     const { refreshToken: _none, ...grant } = found.session.record.grant;
@@ -267,7 +269,7 @@ describe('a renewal', () => {
 });
 
 test('a session past its maximum age counts once, however many requests find it', async () => {
-  const { cookie } = await metrics.testApp.enter();
+  const { cookie } = await metrics.testApp.createSession();
   metrics.testApp.advance(43_300_000);
   await Promise.all([call(cookie), call(cookie), call(cookie)]);
   await expectGrowth('cloakroom_sessions_ended_total{cause="age"}');
@@ -284,7 +286,7 @@ test('a page counts its request and its upstream requests', async () => {
 });
 
 test('Redis commands count, session reads on their own', async () => {
-  const { cookie } = await metrics.testApp.enter();
+  const { cookie } = await metrics.testApp.createSession();
   metrics.testApp.intercept = (_req, res) => Boolean(res.end());
   await call(cookie);
   const now = await all();

@@ -20,7 +20,7 @@ test('a second app counts in the same metrics, and the process is not ready once
   try {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     for (const origin of [`http://127.0.0.1:${port}`, testApp.origin]) {
       const response = await fetch(origin + API_PATH, { headers: { cookie } });
@@ -53,7 +53,7 @@ test('a full Redis counts as full, and not as other', async () => {
 test('a silent Redis counts as timeout, and the process is not ready meanwhile', async () => {
   await using metrics = await startMetricsApp();
   const { testApp } = metrics;
-  const { cookie } = await testApp.enter({ expiresAt: 0 });
+  const { cookie } = await testApp.createSession({ expiresAt: 0 });
   process.kill(testApp.privateRedis.pid, 'SIGSTOP');
   try {
     expect(await get(metrics, API_PATH, cookie)).toBe(503);
@@ -68,7 +68,7 @@ test('a silent Redis counts as timeout, and the process is not ready meanwhile',
 test('a Redis that has ended counts as unreachable', async () => {
   await using metrics = await startMetricsApp();
   const { testApp } = metrics;
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   process.kill(testApp.privateRedis.pid, 'SIGKILL');
   await eventually(async () => (await get(metrics, API_PATH, cookie)) === 503);
   await expectGrown(metrics, 'cloakroom_redis_errors_total{kind="unreachable"}');

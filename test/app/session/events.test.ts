@@ -57,7 +57,7 @@ describe('the pseudonym of a session', () => {
 
   test('is in the line of each request with its cookie, of pages as of calls', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
-    const { id, cookie } = await testApp.enter();
+    const { id, cookie } = await testApp.createSession();
     const asked: unknown[] = [];
     for (const path of [API_PATH, '/workspaces', '/auth/session'])
       asked.push((await ask(cookie, path)).requestId);
@@ -73,7 +73,7 @@ describe('the pseudonym of a session', () => {
   ])(
     'is in the line of a call that is refused with %i before anybody asks Redis',
     async (status, path, init) => {
-      const { id, cookie } = await testApp.enter();
+      const { id, cookie } = await testApp.createSession();
       const { method = 'GET', headers = {} } = init as { method?: string; headers?: Record<string, string> };
       const answer = await request(testApp.origin + path, {
         method,
@@ -118,7 +118,7 @@ describe('the life of a session', () => {
   });
 
   test('tells that it was signed out once, however often somebody presses the button', async () => {
-    const { id, cookie } = await testApp.enter();
+    const { id, cookie } = await testApp.createSession();
     const init = { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } };
     await Promise.all([1, 2, 3].map(async () => ask(cookie, '/auth/logout', init)));
     expect(await only('session ended', sessionLogId(id))).toMatchObject({ reason: 'signed_out' });
@@ -135,7 +135,7 @@ describe('the life of a session', () => {
 
   test('tells that it was renewed, and by which request', async () => {
     tokenEndpointSays({ access_token: 'fresh', expires_in: 900 });
-    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const { requestId } = await ask(cookie, API_PATH, TRACED);
     expect(await only('token refreshed', sessionLogId(id))).toMatchObject({
       level: 'info',
@@ -147,7 +147,7 @@ describe('the life of a session', () => {
 
   test('tells that a renewal failed, for which request, and that another made it good', async () => {
     tokenEndpointSays({ error: 'temporarily_unavailable' });
-    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const { requestId } = await ask(cookie, API_PATH, TRACED);
     expect(await only('token refresh failed', sessionLogId(id))).toMatchObject({
       level: 'warn',
@@ -165,7 +165,7 @@ describe('the life of a session', () => {
 
   test('tells that the service has ended it', async () => {
     tokenEndpointSays({ error: 'invalid_grant' });
-    const { id, cookie } = await testApp.enter({ expiresAt: 0 });
+    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const { requestId } = await ask(cookie, API_PATH, TRACED);
     expect(await only('session ended', sessionLogId(id))).toMatchObject({
       reason: 'invalid_grant',
@@ -178,7 +178,7 @@ describe('the life of a session', () => {
     'tells the one who came to %s with it',
     (path) => {
       test('that it was past its age', async () => {
-        const { id, cookie } = await testApp.enter();
+        const { id, cookie } = await testApp.createSession();
         testApp.advance(testApp.config.sessionMaxSeconds * 1_000);
         const { requestId } = await ask(cookie, path, TRACED);
         expect(await only('session ended', sessionLogId(id))).toMatchObject({
@@ -189,7 +189,7 @@ describe('the life of a session', () => {
       });
 
       test('that its value was refused', async () => {
-        const { id, cookie } = await testApp.enter();
+        const { id, cookie } = await testApp.createSession();
         await testApp.redis.set(sessionKey(testApp.config.redisPrefix, id), 'never encrypted', 'KEEPTTL');
         const { requestId } = await ask(cookie, path, TRACED);
         expect(await only('session value refused', sessionLogId(id))).toMatchObject({
@@ -221,39 +221,39 @@ describe('the line of a request tells what became of its token:', () => {
 
   test('it was unexpired', async () => {
     tokenEndpointSays(granted);
-    expect(await tokenOf((await testApp.enter()).cookie)).toBe('unexpired');
+    expect(await tokenOf((await testApp.createSession()).cookie)).toBe('unexpired');
   });
 
   test('it was expiring, and refreshed in the background', async () => {
     tokenEndpointSays(granted);
-    const { cookie } = await testApp.enter({ expiresAt: testApp.services.now() + 5_000 });
+    const { cookie } = await testApp.createSession({ expiresAt: testApp.services.now() + 5_000 });
     expect(await tokenOf(cookie)).toBe('refreshed_ahead');
   });
 
   test('it had expired, and was refreshed', async () => {
     tokenEndpointSays(granted);
-    expect(await tokenOf((await testApp.enter({ expiresAt: 0 })).cookie)).toBe('refreshed');
+    expect(await tokenOf((await testApp.createSession({ expiresAt: 0 })).cookie)).toBe('refreshed');
   });
 
   test('it was refused, and the call replayed', async () => {
     refusesOld();
-    expect(await tokenOf((await testApp.enter()).cookie)).toBe('replayed');
+    expect(await tokenOf((await testApp.createSession()).cookie)).toBe('replayed');
   });
 
   test('it was refused, and what a page asks replayed', async () => {
     refusesOld();
-    expect(await tokenOf((await testApp.enter()).cookie, '/workspaces')).toBe('replayed');
+    expect(await tokenOf((await testApp.createSession()).cookie, '/workspaces')).toBe('replayed');
   });
 
   test('it was refused, and the call too large to be replayed', async () => {
     refusesOld();
     const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'a'.repeat(70_000) };
-    expect(await tokenOf((await testApp.enter()).cookie, API_PATH, init)).toBe('refused');
+    expect(await tokenOf((await testApp.createSession()).cookie, API_PATH, init)).toBe('refused');
   });
 
   test('it had expired, and could not be refreshed', async () => {
     tokenEndpointSays({ error: 'invalid_client' });
-    expect(await tokenOf((await testApp.enter({ expiresAt: 0 })).cookie)).toBe('failed');
+    expect(await tokenOf((await testApp.createSession({ expiresAt: 0 })).cookie)).toBe('failed');
   });
 
   test('nothing, where the call did not come so far', async () => {
@@ -263,7 +263,7 @@ describe('the line of a request tells what became of its token:', () => {
 
 test('the line of a call tells its bytes both ways, and what its parts took', async () => {
   testApp.intercept = (req, res) => Boolean(req.resume().on('end', () => res.end('é'.repeat(10))));
-  const { cookie } = await testApp.enter();
+  const { cookie } = await testApp.createSession();
   const init = { method: 'PUT', headers: { 'sec-fetch-site': 'same-origin' }, body: 'twelve bytes' };
   const { requestId } = await ask(cookie, API_PATH, init);
   const line = await only('request', requestId);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   testApp.intercept = () => false;
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
 });
 afterAll(async () => testApp?.[Symbol.asyncDispose]());
 
@@ -169,7 +169,9 @@ describe('Inside a workspace', () => {
   ])('there is no page at %s but for known kinds', async (path) => {
     testApp.intercept = withRooms(1);
     const page = await browser.open(testApp.origin + path);
-    expect([page.status, testApp.calls.length > 0]).toEqual(path.endsWith('/') ? [200, true] : [404, false]);
+    expect([page.status, testApp.serviceRequests.length > 0]).toEqual(
+      path.endsWith('/') ? [200, true] : [404, false],
+    );
   });
 
   test.each([
@@ -192,7 +194,7 @@ describe('Inside a workspace', () => {
   ])('an id that could lead elsewhere on the service is refused before anything is asked: %s', async (id) => {
     const page = await browser.fetch(`${testApp.origin}/workspaces/${id}/rooms`);
     expect(page.status).toBe(404);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('an id with marks goes to the service as one segment', async () => {

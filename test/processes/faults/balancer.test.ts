@@ -91,7 +91,7 @@ test('what a browser claims of its address is not believed', async () => {
 });
 
 test('an expiring token is renewed once for all of them', async () => {
-  const { cookie } = await fleet.enter();
+  const { cookie } = await fleet.createSession();
   const { refreshes } = fleet.service;
   refreshes.length = 0;
   const load = startLoad(6, async () => call(fleet.url, cookie));
@@ -105,7 +105,7 @@ test('an expiring token is renewed once for all of them', async () => {
 test('while Redis is away it is Cloakroom that says so, not the balancer', async () => {
   // A separate fleet: afterwards, the load balancer takes a while to see that its processes are ready again.
   await using own = await startBalancedFleet({}, SERVICE);
-  const { cookie } = await own.enter();
+  const { cookie } = await own.createSession();
   process.kill(own.redisPid, 'SIGSTOP');
   try {
     await eventually(async () => {

@@ -44,7 +44,7 @@ describe.each([
 ])('clocks %s the service’s', (words, skewMs) => {
   test('a token that is renewed is used for its whole life', async () => {
     await setClocks(skewMs, skewMs);
-    const session = await fleet.enter('demo', { expiresAt: 0 });
+    const session = await fleet.createSession('demo', { expiresAt: 0 });
     const answers = await callTimes(40, session);
     reportFault({ fault: `clock ${words} the service’s`, answers, sessionsLost: 0 });
     expect(tally(answers)).toEqual({ 200: 40 });
@@ -53,7 +53,7 @@ describe.each([
 
   test('a token that the service takes for spent is renewed at its first 401', async () => {
     await setClocks(skewMs, skewMs);
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     await fleet.service.revokeAccess(session.grant.accessToken);
     expect(tally(await callTimes(10, session))).toEqual({ 200: 10 });
     expect(fleet.service.refreshes).toHaveLength(1);
@@ -62,7 +62,7 @@ describe.each([
 
 test('two processes ten minutes apart do not renew each other’s tokens', async () => {
   await setClocks(FIVE_MINUTES_MS, -FIVE_MINUTES_MS);
-  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
   expect(tally(await callTimes(20, session))).toEqual({ 200: 20 });
   const stored = await fleet.store.peek(session.id);
   await fleet.service.revokeAccess(stored?.session.record.grant.accessToken ?? '');
@@ -74,7 +74,7 @@ test('two processes ten minutes apart do not renew each other’s tokens', async
 
 describe('the absolute age', () => {
   test('ends a session however much it is used, and for good', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     await setClocks(MAX_SECONDS * 1_000 - FIVE_MINUTES_MS);
     expect((await call(fleet.at(0).url, session.cookie)).status).toBe(200);
     await setClocks(MAX_SECONDS * 1_000);
@@ -87,7 +87,7 @@ describe('the absolute age', () => {
   });
 
   test('is what /auth/session tells', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     const stored = await fleet.store.peek(session.id);
     const { expiresAt } = await sessionStatus(session);
     const began = Date.parse(String(expiresAt)) - MAX_SECONDS * 1_000;
@@ -97,7 +97,7 @@ describe('the absolute age', () => {
 
 describe('the idle age', () => {
   test('slides with a call and with a page, in one command each', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     for (const path of ['/api/public/v1/me', '/']) {
       await fleet.redis.expire(keyOf(session), 100);
       await fleet.redis.config('RESETSTAT');
@@ -114,7 +114,7 @@ describe('the idle age', () => {
   });
 
   test('does not slide however often /auth/session is asked', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     await fleet.redis.expire(keyOf(session), 100);
     for (let count = 0; count < 5; count += 1) {
       const { signedIn, idleExpiresAt } = await sessionStatus(session);
@@ -125,7 +125,7 @@ describe('the idle age', () => {
   });
 
   test('that has run out is the end of the session', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     await fleet.redis.pexpire(keyOf(session), 20);
     await eventually(async () => (await fleet.redis.exists(keyOf(session))) === 0);
     expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({

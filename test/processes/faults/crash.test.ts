@@ -32,8 +32,8 @@ interface Killed {
 /** `kill -9` of a process that renews two sessions, and then many calls of both at the other one. */
 async function killHolder(rotate: 'true' | 'false'): Promise<Killed> {
   const fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
-  const unheard: BrokenOff = { session: await fleet.enter('unheard', { expiresAt: 0 }), answers: [] };
-  const unread: BrokenOff = { session: await fleet.enter('unread', { expiresAt: 0 }), answers: [] };
+  const unheard: BrokenOff = { session: await fleet.createSession('unheard', { expiresAt: 0 }), answers: [] };
+  const unread: BrokenOff = { session: await fleet.createSession('unread', { expiresAt: 0 }), answers: [] };
   const holder = fleet.at(0);
 
   const asked = createDeferred<void>();
@@ -133,7 +133,7 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
     expect(await logged('session ended', 1)).toMatchObject([
       { reason: 'invalid_grant', attemptBefore: 'interrupted' },
     ]);
-    const revoked = await fleet.enter('revoked', { expiresAt: 0 });
+    const revoked = await fleet.createSession('revoked', { expiresAt: 0 });
     await fleet.service.revokeGrant(revoked.grant.accessToken);
     expect(await call(survivor().url, revoked.cookie)).toMatchObject({ code: 'session_expired' });
     const [, line] = await logged('session ended', 2);

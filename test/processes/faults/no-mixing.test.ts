@@ -26,7 +26,7 @@ test('100 users with 20 requests at once over three processes get only responses
   // A third has expired tokens, and a third tokens that the service refuses, so that refreshes run among the requests.
   const sessions = await Promise.all(
     Array.from({ length: USERS }, async (_, at) => {
-      const entered = await fleet.enter(`user-${at}`, at % 3 === 0 ? { expiresAt: 0 } : {});
+      const entered = await fleet.createSession(`user-${at}`, at % 3 === 0 ? { expiresAt: 0 } : {});
       if (at % 3 === 1) await fleet.service.revokeAccess(entered.grant.accessToken);
       return { user: `user-${at}`, ...entered };
     }),

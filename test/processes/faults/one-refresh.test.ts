@@ -40,7 +40,7 @@ const slowToken = (ms: number) => {
 
 test('200 requests of one session at its expiry cause one token request, and are all served soon after it', async () => {
   slowToken(TOKEN_LATENCY_MS);
-  const { id, cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
   const answers = await callAll(cookie, CALLS);
   reportFault({
     fault: '200 calls at once at an expiry, rotation on',
@@ -53,7 +53,7 @@ test('200 requests of one session at its expiry cause one token request, and are
 });
 
 test('200 requests that are refused the same token cause one token request', async () => {
-  const { cookie, grant } = await fleet.enter();
+  const { cookie, grant } = await fleet.createSession();
   await fleet.service.revokeAccess(grant.accessToken);
   const answers = await callAll(cookie, CALLS);
   reportFault({
@@ -67,7 +67,7 @@ test('200 requests that are refused the same token cause one token request', asy
 
 /** The refresh tokens that were presented at three expiries, one after the other. */
 async function refreshThrice(given: Fleet): Promise<string[]> {
-  const { id, cookie } = await given.enter('demo', { expiresAt: 0 });
+  const { id, cookie } = await given.createSession('demo', { expiresAt: 0 });
   for (let round = 0; round < 3; round += 1) {
     expect(tally(await callAll(cookie, 40, given))).toEqual({ 200: 40 });
     const stored = await given.store.peek(id);
@@ -94,7 +94,7 @@ test('a refresh token that is not rotated is presented once for each expiry', as
 
 test('a token endpoint slower than the lifetime of a lock gets one request, because the holder extends the lock', async () => {
   slowToken(LONGER_THAN_A_LOCK_MS);
-  const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
   const answers = await callAll(cookie, 40);
   reportFault({
     fault: 'token endpoint slower than a lock lives, rotation on',
@@ -106,7 +106,7 @@ test('a token endpoint slower than the lifetime of a lock gets one request, beca
 });
 
 test('requests that waited for a refresh use its token, never the one that they read before', async () => {
-  const { cookie, grant } = await fleet.enter('demo', { expiresAt: 0 });
+  const { cookie, grant } = await fleet.createSession('demo', { expiresAt: 0 });
   const used = new Set<string | undefined>();
   fleet.service.intercept = async ({ url, headers }) => {
     if (url === TOKEN_PATH) await delay(TOKEN_LATENCY_MS);
@@ -125,7 +125,7 @@ test('requests shortly before an expiry don’t wait for the refresh in the back
     if (url === TOKEN_PATH) await endpoint.pass();
     return false;
   };
-  const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: Date.now() + 30_000 });
+  const { id, cookie, grant } = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
   expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
   await endpoint.reached();
   expect((await fleet.store.peek(id))?.session.record.grant).toEqual(grant);

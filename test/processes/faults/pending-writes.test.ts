@@ -63,7 +63,7 @@ async function expectNothingLost(fault: string, cookie: string, answers: readonl
 }
 
 test('a rotated grant is stored although Redis goes away as it arrives, for longer than the lock lives', async () => {
-  const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
   fleet.service.intercept = async ({ url }) => {
     if (url !== TOKEN_PATH) return false;
     fleet.service.intercept = () => false;
@@ -82,7 +82,7 @@ test('a rotated grant is stored although Redis goes away as it arrives, for long
 });
 
 test('a token endpoint that is slow while Redis is away for longer than the lock lives gets one request', async () => {
-  const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
   const endpoint = createGate();
   endpoint.hold();
   fleet.service.intercept = async ({ url }) => {

@@ -49,7 +49,7 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   const signedIn = await browser.follow(await browser.press(consent, 'Allow'));
   expect([signedIn.status, signedIn.url.pathname]).toEqual([200, '/workspaces']);
 
-  const load = startPollingUser(fleet, await fleet.enter());
+  const load = startPollingUser(fleet, await fleet.createSession());
   await load.next('api', 200);
   await redis.kill();
   await load.next('api', 503);

@@ -39,7 +39,7 @@ afterEach(async () => {
   // Over both connections: what is sent behind all that was frozen has its answer.
   await eventually(async () => (await call(fleet.at(0).url, '', { path: '/readyz' })).status === 200);
   await eventually(async () => {
-    const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+    const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     return (await call(fleet.at(0).url, cookie)).status === 200;
   });
 });
@@ -57,7 +57,7 @@ describe('Redis freezes in the middle of a renewal', () => {
     ['when the attempt is noted', /"state":"open"/],
     ['when the new tokens are stored', /KEEPTTL/],
   ])('%s: the answer is a 503 in time, and the next one is right', async (_when, command) => {
-    const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+    const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     line.freezeAt = command;
     expectInTime(await call(fleet.at(0).url, cookie), 503);
     line.thaw();
@@ -65,7 +65,7 @@ describe('Redis freezes in the middle of a renewal', () => {
   });
 
   test('when all is stored: the answer waits for no clean-up', async () => {
-    const { id, cookie } = await fleet.enter('demo', { expiresAt: 0 });
+    const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     line.freezeAt = removesNote(id);
     const answer = await call(fleet.at(0).url, cookie);
     await eventually(async () => line.isFrozen());
@@ -73,7 +73,7 @@ describe('Redis freezes in the middle of a renewal', () => {
   });
 
   test('and what should have been cleaned up can’t be: the lock runs out all the same', async () => {
-    const { id, cookie } = await fleet.enter('demo', { expiresAt: 0 });
+    const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     const leftBehind = () =>
       fleet
         .at(0)
@@ -90,7 +90,7 @@ describe('Redis freezes in the middle of a renewal', () => {
 
   test('when the token endpoint has failed: the answer waits for no clean-up', async () => {
     fleet.service.intercept = ({ url }, res) => url === TOKEN_PATH && Boolean(res.writeHead(500).end());
-    const { cookie } = await fleet.enter('demo', { expiresAt: 0 });
+    const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     line.freezeAt = /"state":"failed"/;
     const answer = await call(fleet.at(0).url, cookie);
     await eventually(async () => line.isFrozen());
@@ -117,7 +117,7 @@ describe('Redis freezes at the end of a sign-in', () => {
   };
 
   test('before the new session is stored: a 503 page, and the old session goes on', async () => {
-    const old = await fleet.enter();
+    const old = await fleet.createSession();
     const answer = await comeBack(old.cookie, /\$2\r\nNX\r\n/);
     expectInTime(answer, 503);
     expect(String(answer.headers['set-cookie'])).not.toContain('cloakroom=');
@@ -126,7 +126,7 @@ describe('Redis freezes at the end of a sign-in', () => {
   });
 
   test('after it was stored: a sign-in like any other, and the old session is ended as soon as can be', async () => {
-    const old = await fleet.enter();
+    const old = await fleet.createSession();
     const answer = await comeBack(old.cookie, /ended/);
     expectInTime(answer, 303);
     const fresh = /cloakroom=[^;]+/.exec(String(answer.headers['set-cookie']))?.[0] ?? '';

@@ -22,7 +22,7 @@ beforeAll(async () => {
   const service = { LOCAL_SERVICE_ROTATE_REFRESH: 'true' };
   const env = { REFRESH_AHEAD_SECONDS: '300' };
   fleet = await startFleet({ processes: 2, redisUrl: redis.url, env, service });
-  ahead = await fleet.enter('ahead', { expiresAt: Date.now() + 290_000 });
+  ahead = await fleet.createSession('ahead', { expiresAt: Date.now() + 290_000 });
   let late: ReturnType<typeof startPollingUser>;
   seen = await sufferFault(fleet, {
     async begin() {

@@ -68,7 +68,7 @@ describe('while Redis answers 300 ms late', () => {
 });
 
 test('a lock that Redis granted too late to be of use keeps nobody waiting', async () => {
-  const { cookie, id } = await fleet.enter('demo', { expiresAt: 0 });
+  const { cookie, id } = await fleet.createSession('demo', { expiresAt: 0 });
   Object.assign(line, { onlyAfter: ':refresh-lock:', delayMs: 2_000 });
   const [url = ''] = fleet.processes.map((each) => each.url);
   expect(await call(url, cookie)).toMatchObject({ status: 503, code: 'session_store_unavailable' });

@@ -51,7 +51,7 @@ async function releaseAfter(ms: number, gate: Gate): Promise<void> {
 
 test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
   const gate = holdTokenResponses();
-  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
   const cutOff = call(leaving.url, session.cookie).catch(() => null);
   await gate.reached();
   const exitCode = leaving.stop();
@@ -66,7 +66,7 @@ test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', 
 
 test('a process that exits after SHUTDOWN_SECONDS because of a background refresh exits with 1', async () => {
   const gate = holdTokenResponses();
-  const session = await fleet.enter('demo', { expiresAt: Date.now() + 20_000 });
+  const session = await fleet.createSession('demo', { expiresAt: Date.now() + 20_000 });
   expect(await call(leaving.url, session.cookie)).toMatchObject({ status: 200 });
   await gate.reached();
   const exitCode = leaving.stop();
@@ -78,7 +78,7 @@ test('a process that exits after SHUTDOWN_SECONDS because of a background refres
 });
 
 test('a draining process starts no refresh that its end could cut off', async () => {
-  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
   const upload = httpRequest(`${leaving.url}/api/public/v1/workspaces`, {
     method: 'POST',
     agent: false,

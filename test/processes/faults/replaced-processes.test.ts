@@ -33,7 +33,7 @@ async function lostSessions({ store }: BalancedFleet, entered: readonly Entered[
 
 test('no call fails while one process after another is replaced', async () => {
   await using fleet = await startBalancedFleet();
-  const entered = await Promise.all(USERS.map(async (user) => fleet.enter(user)));
+  const entered = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const calls = createMixedCalls(fleet, entered);
   // A process that nobody checks regularly can't tell anybody that it goes.
   const isChecked = (each: Cloakroom) => each.logged().filter(isCheck).length > 2;
@@ -60,7 +60,7 @@ test('no call fails while one process after another is replaced', async () => {
 
 test('of the calls that a killed process had, every read is answered by another, and no write is repeated', async () => {
   await using fleet = await startBalancedFleet();
-  const entered = await Promise.all(USERS.map(async (user) => fleet.enter(user)));
+  const entered = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const calls = createMixedCalls(fleet, entered);
   const gate = createGate();
   const { intercept } = fleet.service;

@@ -108,7 +108,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     ['before the service heard of it', () => question],
     ['with new tokens on their way', () => tokenAnswer],
   ])('while a renewal is held %s is final, and the late tokens are dropped', async (where, gate) => {
-    const session = await fleet.enter('demo', { expiresAt: 0 });
+    const session = await fleet.createSession('demo', { expiresAt: 0 });
     const late = await signOutAmid(session, gate());
     expect(late).toMatchObject({ status: 401, code: 'session_expired' });
     expect(fleet.service.refreshes).toHaveLength(1);
@@ -116,7 +116,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 
   test('while a renewal is held is told to all who wait for it, at either process', async () => {
-    const session = await fleet.enter('demo', { expiresAt: 0 });
+    const session = await fleet.createSession('demo', { expiresAt: 0 });
     tokenAnswer.hold();
     const readBefore = await sessionReads();
     const waiting = [0, 1, 0, 1].map(async (at) => call(urlOf(at), session.cookie));
@@ -131,7 +131,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 
   test('while a token is renewed ahead of its end is final', async () => {
-    const session = await fleet.enter('demo', { expiresAt: Date.now() + SOON_MS });
+    const session = await fleet.createSession('demo', { expiresAt: Date.now() + SOON_MS });
     tokenAnswer.hold();
     // It is answered with the living token, while the renewal goes on beside it.
     expect(await call(urlOf(0), session.cookie)).toMatchObject({ status: 200 });
@@ -144,7 +144,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 
   test('while an API call is in flight that then gets a 401 is final, and nothing is renewed', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     const meanwhile = async () => fleet.service.revokeAccess(session.grant.accessToken);
     const late = await signOutAmid(session, question, { meanwhile });
     expect(late).toMatchObject({ status: 401, code: 'session_expired' });
@@ -153,7 +153,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 
   test('while the renewal after a 401 is held is final', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     await fleet.service.revokeAccess(session.grant.accessToken);
     const late = await signOutAmid(session, tokenAnswer);
     expect(late).toMatchObject({ status: 401, code: 'session_expired' });
@@ -162,7 +162,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 
   test('while a page waits for its token is final, and the page leads to sign in', async () => {
-    const session = await fleet.enter('demo', { expiresAt: 0 });
+    const session = await fleet.createSession('demo', { expiresAt: 0 });
     const late = await signOutAmid(session, tokenAnswer, PAGE);
     expect(late).toMatchObject({ status: 303, headers: { location: SIGN_IN_AND_COME_BACK } });
     expect(setsCookie(late)).toBe(false);
@@ -171,7 +171,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 
   test('while a page waits for the service is final: the page neither sets the cookie nor stores a session', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     const late = await signOutAmid(session, question, PAGE);
     expect(late.status).toBe(200);
     expect(setsCookie(late)).toBe(false);
@@ -179,7 +179,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 
   test('while a stream is in flight is final, and the stream ends as the service ends it', async () => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     const late = await signOutAmid(session, stream, { path: STREAM_PATH });
     expect(late).toMatchObject({ status: 200, body: 'one,two' });
     report('a stream is in flight', [late, ...(await expectDead(session))]);

@@ -31,9 +31,9 @@ describe('a thief', () => {
   let dump: Map<string, string>;
 
   beforeAll(async () => {
-    [victim, other] = [await fleet.enter(), await fleet.enter()];
+    [victim, other] = [await fleet.createSession(), await fleet.createSession()];
     // A life with all that leaves something in Redis: a renewal, pages of a list, a sign-in under way, one that ended.
-    const ended = await fleet.enter();
+    const ended = await fleet.createSession();
     for (const { cookie } of [victim, other, ended]) {
       await call(fleet.at(0).url, cookie);
       await call(fleet.at(0).url, cookie, { path: '/workspaces?limit=5&page=3' });
@@ -104,7 +104,7 @@ describe('a thief', () => {
 describe('an encrypted value that was', () => {
   const BYTES = 16 + 12; // a nonce and a tag
   test.each<[how: string, change: (encrypted: string) => string | Promise<string>]>([
-    ['moved to the key of another session', async () => valueOf(await fleet.enter('mallory'))],
+    ['moved to the key of another session', async () => valueOf(await fleet.createSession('mallory'))],
     ['cut at its end', (encrypted) => encrypted.slice(0, -1)],
     ['cut to its nonce and tag', (encrypted) => encrypted.slice(0, encrypted.lastIndexOf('.') + 1 + BYTES)],
     ['cut to nothing', () => ''],
@@ -118,7 +118,7 @@ describe('an encrypted value that was', () => {
     ],
     ['replaced by what was never encrypted', () => JSON.stringify({ grant: { accessToken: 'mine' } })],
   ])('%s counts as no session, and the log says so without showing it', async (_how, change) => {
-    const session = await fleet.enter();
+    const session = await fleet.createSession();
     expect((await call(fleet.at(0).url, session.cookie)).status).toBe(200);
     const changed = await change(await valueOf(session));
     await fleet.redis.set(keyOf(session), changed, 'KEEPTTL');
@@ -143,7 +143,7 @@ describe('session keys that change from A to B,A to B', () => {
   const B = randomBytes(32).toString('base64url');
 
   test('sign nobody out who used the app in between', async () => {
-    const [used, unused] = [await fleet.enter('used'), await fleet.enter('unused')];
+    const [used, unused] = [await fleet.createSession('used'), await fleet.createSession('unused')];
     const [both, onlyB] = await Promise.all([
       fleet.add({ SESSION_KEYS: `${B},${SESSION_KEY}` }),
       fleet.add({ SESSION_KEYS: B }),

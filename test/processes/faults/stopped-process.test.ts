@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 test('a process that is stopped while it holds the lock sends no token request once another process has refreshed', async () => {
-  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   const before = fleet.service.refreshes.length;
   await call(holder.url, session.cookie);
@@ -58,7 +58,7 @@ const LOCK_IS_FRESH_MS = 2_600;
 test('a process that is stopped after the check of its lock presents no refresh token that another has used', async () => {
   await using line = await startSlowLine(redis.port);
   const holder = await fleet.add({ REDIS_URL: line.url });
-  const session = await fleet.enter('demo', { expiresAt: 0 });
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
   const before = fleet.service.refreshes.length;
   Object.assign(line, { delayMs: REPLY_DELAY_MS, onlyAfter: '"state":"open"' });
   const stopped = call(holder.url, session.cookie);

@@ -39,7 +39,7 @@ test.each([200, 400, 401, 500, 503])(
   async (status) => {
     fleet.service.intercept = ({ url }, res) =>
       url === TOKEN_PATH && Boolean(res.writeHead(status).end('{"error":"invalid_grant"}'));
-    const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: 0 });
+    const { id, cookie, grant } = await fleet.createSession('demo', { expiresAt: 0 });
     const [here = '', there = ''] = fleet.processes.map(({ url }) => url);
     expect(await call(here, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
     expect(await fleet.store.peek(id)).toBeNull();
@@ -56,15 +56,15 @@ test.each([200, 400, 401, 500, 503])(
 );
 
 test('a grant that the user revoked at the service ends the session at its next refresh', async () => {
-  const { id, cookie, grant } = await fleet.enter('demo', { expiresAt: 0 });
+  const { id, cookie, grant } = await fleet.createSession('demo', { expiresAt: 0 });
   await fleet.service.revokeGrant(grant.accessToken);
   expect(await call(fleet.processes[0]?.url ?? '', cookie)).toMatchObject({ code: 'session_expired' });
   expect(await fleet.store.peek(id)).toBeNull();
 });
 
 test('a service that refuses connections ends no session, and all are served once it is back', async () => {
-  const expired = await fleet.enter('demo', { expiresAt: 0 });
-  const unexpired = await fleet.enter('demo', { expiresAt: Date.now() + 30_000 });
+  const expired = await fleet.createSession('demo', { expiresAt: 0 });
+  const unexpired = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
   await fleet.service.goAway();
   const load = startLoad(4, async (count) => {
     await delay(20);
@@ -107,7 +107,7 @@ test('a token endpoint that is slow within its timeout fails no request', async 
     return false;
   };
   const before = fleet.service.refreshes.length;
-  const { id, cookie } = await fleet.enter('demo', { expiresAt: 0 });
+  const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
   const calls = Array.from({ length: 20 }, async (_, at) => call(fleet.at(at).url, cookie));
   const answers = await Promise.all(calls);
   reportFault({
@@ -121,7 +121,7 @@ test('a token endpoint that is slow within its timeout fails no request', async 
 
 test('sessions whose refreshes failed at the same moment are refreshed one after the other', async () => {
   const sessions = await Promise.all(
-    Array.from({ length: SESSIONS }, async (_, at) => fleet.enter(`user-${at}`, { expiresAt: 0 })),
+    Array.from({ length: SESSIONS }, async (_, at) => fleet.createSession(`user-${at}`, { expiresAt: 0 })),
   );
   fleet.service.intercept = ({ url, socket }) => url === TOKEN_PATH && Boolean(socket.destroy());
   const { refreshes } = fleet.service;

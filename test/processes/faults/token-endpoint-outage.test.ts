@@ -58,8 +58,8 @@ beforeAll(async () => {
   const sessions = await Promise.all(
     Object.keys(OUTAGES).map(async (how) => ({
       how,
-      spent: await fleet.enter(how, { expiresAt: 0 }),
-      living: await fleet.enter(how, { expiresAt: Date.now() + LIVES_MS }),
+      spent: await fleet.createSession(how, { expiresAt: 0 }),
+      living: await fleet.createSession(how, { expiresAt: Date.now() + LIVES_MS }),
     })),
   );
   const broken = sessions.flatMap(({ how, spent, living }) =>

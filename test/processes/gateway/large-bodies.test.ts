@@ -26,7 +26,7 @@ beforeAll(async () => {
   service = await startLargeService();
   fleet = await startFleet({ env: { SERVICE_URL: service.origin, MAX_BODY_BYTES: String(2 * GIB) } });
   ({ url, pid } = fleet.at(0));
-  ({ cookie } = await fleet.enter());
+  ({ cookie } = await fleet.createSession());
   const peak = await watchPeak(pid);
   await download(url, cookie, 256 * MIB);
   await upload(url, cookie, 256 * MIB);

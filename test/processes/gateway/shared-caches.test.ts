@@ -181,8 +181,8 @@ describe.each(KINDS)('behind %s', (kind) => {
   });
 
   test('a response for one user reaches neither another user nor a stranger', async () => {
-    const alice = await testApp.enter({ accessToken: 'of-alice' });
-    const bob = await testApp.enter({ accessToken: 'of-bob' });
+    const alice = await testApp.createSession({ accessToken: 'of-alice' });
+    const bob = await testApp.createSession({ accessToken: 'of-bob' });
     const leaked: string[] = [];
     for (const [index, fields] of COMBINATIONS.entries()) {
       const query = new URLSearchParams({ n: `${index}` });
@@ -198,7 +198,7 @@ describe.each(KINDS)('behind %s', (kind) => {
   });
 
   test('a session cookie signed with the first key reaches its browser alone', async () => {
-    const { id } = await testApp.enter();
+    const { id } = await testApp.createSession();
     const cookie = before.services.cookie.write(id).split(';', 1)[0] ?? '';
     const query = new URLSearchParams({ n: 'cookie', field: 'Cache-Control: public, s-maxage=31536000' });
     const path = `${caches[kind]?.origin}/api/public/v1/workspaces?${query.toString()}`;

@@ -29,7 +29,7 @@ let cookie: string;
 beforeAll(async () => {
   metricsPort = await freePort();
   fleet = await startFleet({ env: { ...TIMEOUTS, METRICS_PORT: String(metricsPort) } });
-  ({ cookie } = await fleet.enter());
+  ({ cookie } = await fleet.createSession());
   fleet.service.intercept = (req, res) => {
     res.setHeader('connection', 'close'); // no connection to the service outlives its request
     if (req.url?.includes('/large') === true) res.end(Buffer.alloc(4 * 1024 * 1024));

@@ -10,8 +10,10 @@ afterAll(closeCalls);
 test('a changed client secret is used at once, and in the gap before that nobody is signed out', async () => {
   await using folder = await createSecretFolder({ CLIENT_SECRET });
   await using fleet = await startFleet({ processes: 2, env: folder.env });
-  const living = await fleet.enter('ada');
-  const spent = await Promise.all(['ben', 'cai'].map(async (user) => fleet.enter(user, { expiresAt: 0 })));
+  const living = await fleet.createSession('ada');
+  const spent = await Promise.all(
+    ['ben', 'cai'].map(async (user) => fleet.createSession(user, { expiresAt: 0 })),
+  );
   const callAll = async () =>
     Promise.all(
       fleet.processes.flatMap(({ url }) => [living, ...spent].map(async ({ cookie }) => call(url, cookie))),

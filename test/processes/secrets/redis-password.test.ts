@@ -28,7 +28,7 @@ test('the password at Redis goes from one to another in two processes under load
   await setUser('on', '>one', '~cloakroom:*', '+@all');
   await using folder = await createSecretFolder({ REDIS_URL: urlWith('one') });
   await using fleet = await startFleet({ processes: 2, redisUrl: server.url, env: folder.env });
-  const entered = await fleet.enter();
+  const entered = await fleet.createSession();
   await eventually(async () => (await connections()).length === 2);
   const before = await connections();
   const load = startLoad(4, async (count) => {
@@ -66,7 +66,7 @@ test('a password that Redis refuses changes nothing, and one line says so', asyn
   await admin.call('ACL', 'SETUSER', 'app', 'on', '>one', '~cloakroom:*', '+@all');
   await using folder = await createSecretFolder({ REDIS_URL: urlWith('one'), CLIENT_SECRET });
   await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
-  const spent = await fleet.enter('ada', { expiresAt: 0 });
+  const spent = await fleet.createSession('ada', { expiresAt: 0 });
 
   await folder.write('REDIS_URL', urlWith('guessed'));
   await folder.write('CLIENT_SECRET', 'guessed-too');
@@ -100,7 +100,7 @@ test.each([
     await admin.call('ACL', 'SETUSER', 'next', ...rights, '-getex');
     await using folder = await createSecretFolder({ REDIS_URL: urlWith('app:one@') });
     await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
-    const { cookie } = await fleet.enter();
+    const { cookie } = await fleet.createSession();
     const { url } = fleet.at(0);
     await admin.config('SET', 'requirepass', 'theirs');
 
@@ -117,7 +117,7 @@ test('another host, database or kind of Redis needs a restart', async () => {
   await using server = await startRedisServer();
   await folder.write('REDIS_URL', server.url);
   await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
-  const entered = await fleet.enter();
+  const entered = await fleet.createSession();
   for (const url of [`${server.url}/1`, 'redis://127.0.0.1:1', server.url.replace('redis:', 'rediss:')]) {
     await folder.write('REDIS_URL', url);
     const { problems } = await fleet.at(0).rereadSecrets();

@@ -41,7 +41,7 @@ describe('a broken file', () => {
   ])(
     'a file that is %s changes nothing, nor does what stands in the others',
     async (_what, text, problem) => {
-      const { cookie } = await fleet.enter('ada', { expiresAt: 0 });
+      const { cookie } = await fleet.createSession('ada', { expiresAt: 0 });
       await folder.write('CLIENT_SECRET', 'another-secret');
       await folder.write('SESSION_KEYS', text);
       const line = await fleet.at(0).rereadSecrets();
@@ -56,7 +56,7 @@ test('a file that is gone changes nothing; once it is back it is read', async ()
   const metricsPort = await freePort();
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
   await using fleet = await startFleet({ env: { ...folder.env, METRICS_PORT: String(metricsPort) } });
-  const { cookie } = await fleet.enter();
+  const { cookie } = await fleet.createSession();
   const { url } = fleet.at(0);
   await folder.remove('SESSION_KEYS');
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({
@@ -78,7 +78,7 @@ test('a file that is gone changes nothing; once it is back it is read', async ()
 test('a pipe in the place of a file holds nothing up', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
   await using fleet = await startFleet({ env: folder.env });
-  const { cookie } = await fleet.enter();
+  const { cookie } = await fleet.createSession();
   await folder.remove('SESSION_KEYS');
   execFileSync('mkfifo', [folder.env['SESSION_KEYS_FILE'] ?? '']);
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({
@@ -90,7 +90,7 @@ test('a pipe in the place of a file holds nothing up', async () => {
 test('an answer that is under way goes on, whatever secrets change', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
   await using fleet = await startFleet({ env: folder.env });
-  const { cookie } = await fleet.enter();
+  const { cookie } = await fleet.createSession();
   let finish = () => {};
   fleet.service.intercept = (_req, res) => {
     res.writeHead(200, { 'content-type': 'text/plain' }).write('the first half, ');
@@ -107,7 +107,7 @@ test('an answer that is under way goes on, whatever secrets change', async () =>
 
 test('without a file SIGHUP changes nothing, and the process goes on', async () => {
   await using fleet = await startFleet();
-  const { cookie } = await fleet.enter();
+  const { cookie } = await fleet.createSession();
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({
     level: 'info',
     msg: 'no secrets to reload: none comes from a file',

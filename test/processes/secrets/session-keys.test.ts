@@ -29,7 +29,7 @@ test('session keys go from A to B in two processes under load, and nobody is sig
   await using folder = await createSecretFolder({ SESSION_KEYS: A });
   await using fleet = await startFleet({ processes: 2, env: folder.env });
   const cookies = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB });
-  const people = await Promise.all(USERS.map(async (user) => fleet.enter(user)));
+  const people = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const jar = people.map(({ cookie }) => cookie);
   /** As a browser does: what is set anew is sent from then on. */
   const load = startLoad(1, async (count) => {
@@ -101,7 +101,7 @@ test('a key that was taken away opens nothing any more, not even what was rememb
   await using folder = await createSecretFolder({ SESSION_KEYS: `${A},${B}` });
   await using fleet = await startFleet({ env: folder.env });
   const { url } = fleet.at(0);
-  const { cookie, id } = await fleet.enter();
+  const { cookie, id } = await fleet.createSession();
   const signedByB = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB }).write(id);
   for (const sent of [cookie, signedByB]) expect((await call(url, sent)).status).toBe(200);
 

@@ -19,7 +19,7 @@ test.each([
   await using fleet = await startFleet({ processes: 2, env: { TRUST_PROXY: '1' } });
   const hostOf = ({ url }: { readonly url: string }) => new URL(url).host;
   await using front = await startFront(place, fleet.processes.map(hostOf));
-  const { cookie } = await fleet.enter();
+  const { cookie } = await fleet.createSession();
   let writes = 0;
   fleet.service.intercept = (req, res) => {
     if (req.method === 'GET') return false;

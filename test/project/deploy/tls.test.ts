@@ -36,11 +36,11 @@ describe.each([
     testApp = await startTestApp({ PUBLIC_URL: place.origin, TRUST_PROXY: '1' });
     front = await startFront(place, [`127.0.0.1:${testApp.config.port}`]);
     send = createFetch(place);
-    ({ cookie } = await testApp.enter());
+    ({ cookie } = await testApp.createSession());
   });
   afterEach(() => {
     testApp.intercept = () => false;
-    testApp.calls.length = 0;
+    testApp.serviceRequests.length = 0;
   });
   afterAll(async () => {
     await front[Symbol.asyncDispose]();
@@ -141,7 +141,7 @@ describe.each([
     ['the longest cursor', `${API_PATH}?next=${'n'.repeat(8192)}`],
   ])('the service gets the target byte for byte: %s', async (_what, target) => {
     expect(await sendTarget(target)).toMatch(/\r\nVia: 1\.1 cloakroom\b/i);
-    expect(testApp.calls.map(({ url }) => url)).toEqual([target]);
+    expect(testApp.serviceRequests.map(({ url }) => url)).toEqual([target]);
   });
 
   test.each([
@@ -152,7 +152,7 @@ describe.each([
     `${API_PATH}/../b`,
   ])('Cloakroom judges the target: %s', async (target) => {
     expect(await sendTarget(target)).toMatch(/^HTTP\/1\.1 40[04] [^]*\r\nx-request-id: /i);
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('the largest upload streams to the service', async () => {
@@ -210,7 +210,7 @@ describe.each([
     upload.write('x');
     expect(await problemOf(await responseTo(upload))).toEqual([413, 'body_too_large']);
     upload.destroy();
-    expect(testApp.calls).toEqual([]);
+    expect(testApp.serviceRequests).toEqual([]);
   });
 
   test('an upload without a session gets its 401 before its body is read', async () => {
@@ -285,7 +285,7 @@ describe.each([
 
   test('the reverse proxy adds no Accept-Encoding', async () => {
     await text(await get());
-    expect(testApp.calls.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined]);
+    expect(testApp.serviceRequests.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined]);
   });
 
   test('a head of 101 fields reaches Cloakroom, which refuses it', async () => {

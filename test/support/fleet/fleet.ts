@@ -49,7 +49,7 @@ export interface Fleet extends AsyncDisposable {
   /** One more process in the place of one that has ended. */
   replace(old: Cloakroom, env?: Env): Promise<Cloakroom>;
   /** A session of this user's, with living tokens but for what is given. */
-  enter(user?: string, grant?: Partial<Grant>): Promise<Entered>;
+  createSession(user?: string, grant?: Partial<Grant>): Promise<Entered>;
 }
 
 export interface FleetOptions {
@@ -125,7 +125,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       processes.splice(processes.indexOf(old), 1, ...processes.splice(processes.indexOf(fresh), 1));
       return fresh;
     },
-    async enter(user = 'demo', changed = {}) {
+    async createSession(user = 'demo', changed = {}) {
       const id = randomBytes(32).toString('base64url');
       const grant = { ...(await service.issue(user)), ...changed };
       noteSecret('session id', id);

@@ -41,9 +41,9 @@ async function isThere({ redis }: Fleet): Promise<boolean> {
 /** Lets it happen to a fleet under load. Where nothing works afterwards, only the test's time-out ends this. */
 export async function sufferFault(fleet: Fleet, { begin, end }: RedisFault): Promise<SeenFault> {
   const sessions = {
-    living: await fleet.enter('living'),
-    spent: await fleet.enter('spent', { expiresAt: 0 }),
-    leaving: await fleet.enter('leaving'),
+    living: await fleet.createSession('living'),
+    spent: await fleet.createSession('spent', { expiresAt: 0 }),
+    leaving: await fleet.createSession('leaving'),
   };
   const askAll = async (ask: (url: string) => Promise<Answer>) =>
     Promise.all(fleet.processes.map(async ({ url }) => ask(url)));

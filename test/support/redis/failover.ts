@@ -30,7 +30,7 @@ export function startCalls(
 export async function enterMany(fleet: TwoProcesses, count: number): Promise<Entered[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, at) =>
-      fleet.enter(`user-${at}`, at % 2 === 0 ? { expiresAt: 0 } : {}),
+      fleet.createSession(`user-${at}`, at % 2 === 0 ? { expiresAt: 0 } : {}),
     ),
   );
 }

@@ -32,7 +32,7 @@ export function testMainWay(given: () => TwoProcesses): void {
     const fleet = given();
     const { processes, service } = fleet;
     const sessions = await Promise.all(
-      Array.from({ length: SESSIONS }, async (_, at) => fleet.enter(`user-${at}`, { expiresAt: 0 })),
+      Array.from({ length: SESSIONS }, async (_, at) => fleet.createSession(`user-${at}`, { expiresAt: 0 })),
     );
     const old = new Set(sessions.map(({ grant }) => grant.refreshToken));
     const callAll = async () =>

@@ -131,7 +131,7 @@ test('a doubled token response is never taken for that of the next user', async 
     return true;
   };
   for (const name of ['alice', 'bob']) {
-    const { cookie } = await testApp.enter({ refreshToken: name, expiresAt: 0 });
+    const { cookie } = await testApp.createSession({ refreshToken: name, expiresAt: 0 });
     const answer = await fetch(`${testApp.origin}/api/public/v1/workspaces`, { headers: { cookie } });
     expect(await answer.text()).toBe(`Bearer token-of-${name}`);
   }

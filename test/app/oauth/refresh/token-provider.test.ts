@@ -9,7 +9,7 @@ import { createServices } from '../../../../src/services.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { Session } from '../../../../src/session/record.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../../support/constants.ts';
-import { startTestApp, tokenCalls } from '../../../support/test-app.ts';
+import { startTestApp, tokenRequests } from '../../../support/test-app.ts';
 import type { TestApp, Interceptor } from '../../../support/test-app.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -27,7 +27,7 @@ afterAll(async () => {
   await testApp[Symbol.asyncDispose]();
 });
 beforeEach(() => {
-  testApp.calls.length = 0;
+  testApp.serviceRequests.length = 0;
 });
 afterEach(() => {
   testApp.intercept = () => false;
@@ -77,23 +77,23 @@ const grantOf = async (id: string) => (await testApp.services.store.peek(id))?.s
 describe('an expired token', () => {
   test('is refreshed before the request, and the record in Redis is replaced', async () => {
     testApp.intercept = service();
-    const { id, cookie } = await testApp.enter(EXPIRED);
+    const { id, cookie } = await testApp.createSession(EXPIRED);
     await get(cookie).expect(200, 'here you are');
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1', refreshToken: 'a-refresh-token' });
   });
 
   test('is refreshed once for forty requests at once', async () => {
     testApp.intercept = service();
-    const { cookie } = await testApp.enter(EXPIRED);
+    const { cookie } = await testApp.createSession(EXPIRED);
     const answers = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
     expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['here you are']));
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('is refreshed once by two processes at once', async () => {
     testApp.intercept = service();
-    const { id } = await testApp.enter(EXPIRED);
+    const { id } = await testApp.createSession(EXPIRED);
     const tokens = await Promise.all(
       [testApp.services, other, testApp.services, other].map(async ({ store, tokens: provider }) => {
         const session = await store.read(id);
@@ -101,14 +101,14 @@ describe('an expired token', () => {
       }),
     );
     expect(tokens).toEqual(['refreshed-1', 'refreshed-1', 'refreshed-1', 'refreshed-1']);
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('is refreshed with a new refresh token where the service rotates them', async () => {
     testApp.intercept = service({
       answers: () => ({ access_token: 'refreshed-1', refresh_token: 'rotated' }),
     });
-    const { id, cookie } = await testApp.enter(EXPIRED);
+    const { id, cookie } = await testApp.createSession(EXPIRED);
     await get(cookie).expect(200);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated', lifetimeMs: 900_000 });
   });
@@ -118,25 +118,25 @@ describe('an expired token', () => {
       takes: () => 'the-same',
       answers: (count) => ({ access_token: 'the-same', refresh_token: `refresh-${count}`, expires_in: 900 }),
     });
-    const { id } = await testApp.enter({ ...EXPIRED, accessToken: 'the-same' });
+    const { id } = await testApp.createSession({ ...EXPIRED, accessToken: 'the-same' });
     const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('there is no session');
     const asked = [testApp.services, other].flatMap(({ tokens }) =>
       Array.from({ length: 5 }, async () => tokens.accessToken(found.session)),
     );
     expect(new Set(await Promise.all(asked))).toEqual(new Set(['the-same']));
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'refresh-1' });
   });
 
   test('without a refresh token ends the session', async () => {
-    const { id, cookie } = await testApp.enter();
+    const { id, cookie } = await testApp.createSession();
     const session = await testApp.services.store.read(id);
     if (session === null) throw new Error('no session');
     const { refreshToken: _dropped, ...grant } = session.record.grant;
     await testApp.services.store.replace(session, { ...session.record, grant: { ...grant, expiresAt: 0 } });
     expect((await get(cookie).expect(401)).body.code).toBe('session_expired');
-    expect(tokenCalls(testApp)).toEqual([]);
+    expect(tokenRequests(testApp)).toEqual([]);
   });
 });
 
@@ -166,7 +166,7 @@ test.each<[string, Partial<HeldLock>]>([
   ['was lost before the journal entry', { setIfHeld: async () => false }],
 ])('a refresh whose lock %s sends no token request before it holds a fresh one', async (_state, lost) => {
   testApp.intercept = service();
-  const { id } = await testApp.enter(EXPIRED);
+  const { id } = await testApp.createSession(EXPIRED);
   let acquired = 0;
   await using tokens = providerWith((lock) => {
     acquired += 1;
@@ -175,7 +175,7 @@ test.each<[string, Partial<HeldLock>]>([
   const session = await testApp.services.store.read(id);
   expect(session && (await tokens.accessToken(session))).toBe('refreshed-1');
   expect(acquired).toBe(2);
-  expect(tokenCalls(testApp)).toHaveLength(1);
+  expect(tokenRequests(testApp)).toHaveLength(1);
 });
 
 test('a failed refresh keeps its lock for a moment, and a successful one releases it', async () => {
@@ -187,7 +187,7 @@ test('a failed refresh keeps its lock for a moment, and a successful one release
   }));
   for (const answer of [null, { access_token: 'refreshed-1' }]) {
     testApp.intercept = service({ answers: () => answer });
-    const { id } = await testApp.enter(EXPIRED);
+    const { id } = await testApp.createSession(EXPIRED);
     const session = await testApp.services.store.read(id);
     if (session === null) throw new Error('no session');
     await tokens.accessToken(session).catch(() => {}); // the endings are judged
@@ -199,21 +199,21 @@ test('a failed refresh keeps its lock for a moment, and a successful one release
 describe('an expiring token', () => {
   test('is used while it is refreshed in the background', async () => {
     const refresh = holdRefresh('refreshed-1');
-    const { id, cookie } = await testApp.enter({ expiresAt: Date.now() + 30_000 });
+    const { id, cookie } = await testApp.createSession({ expiresAt: Date.now() + 30_000 });
     await get(cookie).expect(200, 'Bearer a-living-token');
     await refresh.asked;
     await get(cookie).expect(200, 'Bearer a-living-token');
     refresh.answer();
     await eventually(async () => (await grantOf(id))?.accessToken === 'refreshed-1');
     expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1' });
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('is not refreshed before the last third of its lifetime', async () => {
     testApp.intercept = service({ takes: () => 'a-living-token' });
-    const { cookie } = await testApp.enter({ lifetimeMs: 60_000, expiresAt: Date.now() + 50_000 });
+    const { cookie } = await testApp.createSession({ lifetimeMs: 60_000, expiresAt: Date.now() + 50_000 });
     await get(cookie).expect(200);
-    expect(tokenCalls(testApp)).toEqual([]);
+    expect(tokenRequests(testApp)).toEqual([]);
   });
 });
 
@@ -227,7 +227,7 @@ describe('a token that the service refuses', () => {
       req.on('data', (chunk: Buffer) => (body += chunk.toString())).on('end', () => answer(req, res));
       return true;
     };
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     await request(testApp.origin)
       .post(PATH)
       .set('cookie', cookie)
@@ -235,7 +235,7 @@ describe('a token that the service refuses', () => {
       .send('tea')
       .expect(200);
     expect(body).toBe('tea');
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('is refreshed, and the 401 passed on where the body was too large to keep', async () => {
@@ -244,19 +244,19 @@ describe('a token that the service refuses', () => {
       req.resume().on('end', () => answer(req, res));
       return true;
     };
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const send = () => request(testApp.origin).post(PATH).set('cookie', cookie).set('x-requested-with', 'x');
     const refused = await send().send('a'.repeat(65_537)).expect(401, 'go away');
     expect(refused.headers['via']).toBe('1.1 cloakroom');
     await send().send('a'.repeat(65_537)).expect(200);
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('just after it was refreshed before the request, is not refreshed: the 401 is passed on', async () => {
     testApp.intercept = service({ takes: () => 'refreshed-2' });
-    const { cookie } = await testApp.enter(EXPIRED);
+    const { cookie } = await testApp.createSession(EXPIRED);
     await get(cookie).expect(401, 'go away');
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test.each([
@@ -265,44 +265,44 @@ describe('a token that the service refuses', () => {
     ['30 seconds old, is refreshed', 30_000, 200, 1],
   ])('%s', async (_what, ageMs, status, refreshes) => {
     testApp.intercept = service();
-    const { id, cookie } = await testApp.enter();
+    const { id, cookie } = await testApp.createSession();
     const found = await testApp.services.store.peek(id);
     if (found === null) throw new Error('there is no session');
     const { session } = found;
     await testApp.services.store.replace(session, { ...session.record, refreshedAt: Date.now() - ageMs });
     await get(cookie).expect(status);
-    expect(tokenCalls(testApp)).toHaveLength(refreshes);
+    expect(tokenRequests(testApp)).toHaveLength(refreshes);
   });
 
   test('of an endpoint that always responds 401, costs one refresh in 30 seconds', async () => {
     testApp.intercept = service({ takes: () => 'none' });
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     for (let at = 0; at < 9; at += 1) {
       await get(cookie).expect(401, 'go away');
       testApp.advance(5_000);
     }
     testApp.advance(-45_000);
-    expect(tokenCalls(testApp)).toHaveLength(2);
+    expect(tokenRequests(testApp)).toHaveLength(2);
   });
 
   test('twice, is passed on', async () => {
     testApp.intercept = service({ takes: () => 'none' });
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     await get(cookie).expect(401, 'go away');
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('in forty requests at once is refreshed once', async () => {
     testApp.intercept = service();
-    const { cookie } = await testApp.enter();
+    const { cookie } = await testApp.createSession();
     const answers = await Promise.all(Array.from({ length: 40 }, async () => get(cookie)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('leads to 503 where it can’t be refreshed, though it has not expired', async () => {
     testApp.intercept = service({ answers: () => null });
-    const { id, cookie } = await testApp.enter();
+    const { id, cookie } = await testApp.createSession();
     expect((await get(cookie).expect(503)).body.code).toBe('token_endpoint_unavailable');
     expect(await grantOf(id)).toMatchObject({ accessToken: 'a-living-token' });
   });
@@ -311,14 +311,14 @@ describe('a token that the service refuses', () => {
 describe('the end of a grant', () => {
   test('invalid_grant ends the session', async () => {
     testApp.intercept = service({ answers: () => ({ error: 'invalid_grant' }) });
-    const { id, cookie } = await testApp.enter(EXPIRED);
+    const { id, cookie } = await testApp.createSession(EXPIRED);
     expect((await get(cookie).expect(401)).body).toMatchObject({
       code: 'session_expired',
       loginUrl: '/auth/login',
     });
     expect(await grantOf(id)).toBeUndefined();
     await get(cookie).expect(401);
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test.each([
@@ -329,7 +329,7 @@ describe('the end of a grant', () => {
     ['a token of another type', { access_token: 'a', token_type: 'DPoP' }],
   ])('%s keeps it', async (_what, answer) => {
     testApp.intercept = service({ answers: () => answer });
-    const { id, cookie } = await testApp.enter(EXPIRED);
+    const { id, cookie } = await testApp.createSession(EXPIRED);
     const refused = await get(cookie).expect(503);
     expect(refused.body.code).toBe('token_endpoint_unavailable');
     expect(refused.headers['retry-after']).toMatch(/^\d+$/);
@@ -338,12 +338,12 @@ describe('the end of a grant', () => {
 
   test('a herd of requests does not repeat a failed refresh', async () => {
     testApp.intercept = service({ answers: () => null });
-    const { cookie } = await testApp.enter(EXPIRED);
+    const { cookie } = await testApp.createSession(EXPIRED);
     const began = performance.now();
     await Promise.all(Array.from({ length: 20 }, async () => get(cookie).expect(503)));
     await get(cookie).expect(503);
     const seconds = Math.floor((performance.now() - began) / 1_000); // on a slow machine some came when it may be tried again
-    expect(tokenCalls(testApp).length).toBeLessThanOrEqual(1 + seconds);
+    expect(tokenRequests(testApp).length).toBeLessThanOrEqual(1 + seconds);
   });
 
   test('a rotated grant that Redis does not take at once is kept, and no token request uses the old one', async () => {
@@ -352,17 +352,17 @@ describe('the end of a grant', () => {
       process.kill(testApp.privateRedis.pid, 'SIGSTOP');
       return Boolean(res.end(JSON.stringify({ access_token: 'refreshed-1', refresh_token: 'rotated' })));
     };
-    const { id, cookie } = await testApp.enter(EXPIRED);
+    const { id, cookie } = await testApp.createSession(EXPIRED);
     expect((await get(cookie).expect(503)).body.code).toBe('session_store_unavailable');
     process.kill(testApp.privateRedis.pid, 'SIGCONT');
     await eventually(async () => (await get(cookie)).text === 'Bearer refreshed-1');
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
     expect(await grantOf(id)).toMatchObject({ refreshToken: 'rotated' });
   });
 
   test('tokens that come after sign-out are dropped', async () => {
     const refresh = holdRefresh('late');
-    const { id, cookie } = await testApp.enter(EXPIRED);
+    const { id, cookie } = await testApp.createSession(EXPIRED);
     const call = get(cookie).then((answer) => answer);
     await refresh.asked;
     await testApp.services.store.end(id);
@@ -375,7 +375,7 @@ describe('the end of a grant', () => {
     await using ending = createServices(testApp.config, testApp.services.log);
     await redisReady(ending.redis);
     const refresh = holdRefresh('refreshed-1');
-    const [begun, late] = [await testApp.enter(EXPIRED), await testApp.enter(EXPIRED)];
+    const [begun, late] = [await testApp.createSession(EXPIRED), await testApp.createSession(EXPIRED)];
     const currentSession = async (id: string) => (await testApp.services.store.peek(id))?.session as Session;
     const [begunSession, lateSession] = [await currentSession(begun.id), await currentSession(late.id)];
     const token = ending.tokens.accessToken(begunSession);
@@ -386,13 +386,13 @@ describe('the end of a grant', () => {
     await ended;
     expect(await token).toBe('refreshed-1');
     expect(await grantOf(begun.id)).toMatchObject({ accessToken: 'refreshed-1' });
-    expect(tokenCalls(testApp)).toHaveLength(1);
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 
   test('a client that disconnects aborts no refresh, and its request is not sent', async () => {
     testApp.logged.length = 0;
     const refresh = holdRefresh('refreshed-1');
-    const { id, cookie } = await testApp.enter(EXPIRED);
+    const { id, cookie } = await testApp.createSession(EXPIRED);
     const leaving = new AbortController();
     const call = fetch(testApp.origin + PATH, { headers: { cookie }, signal: leaving.signal }).catch(
       () => 'left',
@@ -404,13 +404,13 @@ describe('the end of a grant', () => {
     refresh.answer();
     await eventually(async () => (await grantOf(id))?.accessToken === 'refreshed-1');
     await get(cookie).expect(200, 'Bearer refreshed-1'); // by now its request would have been sent
-    expect(testApp.calls).toHaveLength(2);
+    expect(testApp.serviceRequests).toHaveLength(2);
     expect(await grantOf(id)).toMatchObject({ accessToken: 'refreshed-1' });
   });
 
   test('a session that was encrypted again meanwhile still gets the refreshed grant', async () => {
     const refresh = holdRefresh('refreshed-1');
-    const { id } = await testApp.enter(EXPIRED);
+    const { id } = await testApp.createSession(EXPIRED);
     const session = await testApp.services.store.read(id);
     if (session === null) throw new Error('no session');
     const token = testApp.services.tokens.accessToken(session);
@@ -436,7 +436,7 @@ test('of a hundred sessions that have expired at once at most 32 are refreshed a
     });
     return true;
   };
-  const entered = await Promise.all(Array.from({ length: 100 }, async () => testApp.enter(EXPIRED)));
+  const entered = await Promise.all(Array.from({ length: 100 }, async () => testApp.createSession(EXPIRED)));
   let served = 0;
   const answers = entered.map(async ({ cookie }) =>
     get(cookie)

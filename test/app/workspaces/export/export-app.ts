@@ -76,7 +76,7 @@ export async function startExportApp(env: Readonly<Record<string, string>> = {})
       service.cursors.length = 0;
       testApp.logged.length = 0;
       items.splice(0, items.length, ...listed);
-      return (await testApp.enter()).cookie;
+      return (await testApp.createSession()).cookie;
     },
     async get(path: string, cookie: string, fields: readonly string[] = []) {
       const bytes = await exchangeBytes(

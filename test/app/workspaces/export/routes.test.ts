@@ -107,7 +107,7 @@ test.each([
 
 test('an ended session leads to sign-in and back to the list', async () => {
   await exporter.begin([]);
-  const { cookie } = await exporter.testApp.enter({ expiresAt: 0 });
+  const { cookie } = await exporter.testApp.createSession({ expiresAt: 0 });
   exporter.intercept = () => json(400, { error: 'invalid_grant' });
   const result = await exporter.get('/workspaces/w1/rooms.csv', cookie);
   expect(result.status).toBe(303);
@@ -204,7 +204,7 @@ test('a third export of a session is a 429 until another has ended', async () =>
   expect(third.body).toContain('Two exports are already running');
   expect(third.body).toContain('href="/workspaces.csv">Try again</a>');
 
-  const other = (await exporter.testApp.enter()).cookie;
+  const other = (await exporter.testApp.createSession()).cookie;
   two.push(await exporter.open('/workspaces.csv', other));
   await two[2]?.until('HTTP/1.1 200');
 

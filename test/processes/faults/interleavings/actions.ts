@@ -15,7 +15,7 @@ const FAILURE_STANDS_MS = 5_000;
 export async function enter({ fleet, model, ledger }: TestApp, livesForMs: number): Promise<void> {
   const user = `user-${model.sessions.length}`;
   const expiresAt = Date.now() + model.aheadMs + livesForMs;
-  const entered = await fleet.enter(user, { expiresAt });
+  const entered = await fleet.createSession(user, { expiresAt });
   const session = toSessionModel(user, entered);
   model.sessions.push(session);
   ledger.begins(session, entered.grant);
