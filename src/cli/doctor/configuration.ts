@@ -3,8 +3,17 @@ import { isMissing, type Env } from '../../config/env.ts';
 import { readConfig, variableNames } from '../../config/load.ts';
 import { fileVariables, isLoopback } from '../../config/schema.ts';
 import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from '../../oauth/refresh/refresh.ts';
-import { ok, problem, runAll, skipped, toFinding, warning } from './finding.ts';
-import type { Check, Finding, Result } from './finding.ts';
+import {
+  ok,
+  problem,
+  runAll,
+  skipped,
+  toFinding,
+  warning,
+  type Check,
+  type Finding,
+  type Result,
+} from './finding.ts';
 import { checkUnknownVariables } from './unknown-variables.ts';
 
 type Values = ReturnType<typeof readConfig>['values'];

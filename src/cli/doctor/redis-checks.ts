@@ -1,8 +1,18 @@
 import { isLoopback } from '../../config/schema.ts';
 import type { RedisTarget } from '../../config/redis-url.ts';
 import { parseInfo, type RedisInfo } from '../../redis/info.ts';
-import { ok, problem, runAll, skipped, warning, withoutSubject, worst } from './finding.ts';
-import type { Check, Finding, Result } from './finding.ts';
+import {
+  ok,
+  problem,
+  runAll,
+  skipped,
+  warning,
+  withoutSubject,
+  worst,
+  type Check,
+  type Finding,
+  type Result,
+} from './finding.ts';
 import { ConnectionError } from './network-errors.ts';
 import { judgeRefusals, tryCommands, type Refusal } from './redis-commands.ts';
 import { withConnection, type RedisServer } from './redis-connection.ts';

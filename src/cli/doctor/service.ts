@@ -2,8 +2,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { AUTHORIZATION_PATH } from '../../upstream/service-paths.ts';
 import type { Settings } from './configuration.ts';
-import { ok, problem, runAll, skipped, warning, withoutSubject } from './finding.ts';
-import type { Check, Finding, Result } from './finding.ts';
+import {
+  ok,
+  problem,
+  runAll,
+  skipped,
+  warning,
+  withoutSubject,
+  type Check,
+  type Finding,
+  type Result,
+} from './finding.ts';
 import { ConnectionError, requireHostName, toConnectionError } from './network-errors.ts';
 
 interface HttpResponse {
