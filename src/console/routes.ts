@@ -40,11 +40,11 @@ export function createConsoleRouter(deps: {
   });
   router.all(['/console', '/console/guide'], signedIn);
   router.get('/console', (req, res) => {
-    const view = { title: 'Console', signedIn: true, room: 'console', path: PATH, methods: METHODS };
+    const view = { title: 'Console', signedIn: true, section: 'console', path: PATH, methods: METHODS };
     res.type('html').send(render('console', { ...view, session: sessionOf(req), cookieName, curl }));
   });
   router.get('/console/guide', async (req, res) => {
-    const view = { title: 'Calling the API from your page', signedIn: true, room: 'console' };
+    const view = { title: 'Calling the API from your page', signedIn: true, section: 'console' };
     const shown = { ...code, problems: await problems };
     res.type('html').send(render('console-guide', { ...view, session: sessionOf(req), ...shown }));
   });

@@ -15,9 +15,9 @@ interface Link {
 /** What stands around an error page: the same as around the page that it replaces. */
 interface PageFrame {
   /** The part of the site that the navigation marks. */
-  readonly room: string;
+  readonly section: string;
   /** Leads to the page before. */
-  readonly wayBack?: Link;
+  readonly backLink?: Link;
 }
 
 /** Sets the frame of an error page. A route calls this before anything can fail. */
@@ -76,7 +76,7 @@ export function createErrorPages(deps: {
       // Refusing consent is not an error.
       ...(error.code !== 'access_denied' && { status: error.status }),
       detail: error.detail,
-      ways: links,
+      links,
       wait: links[0]?.href === req.originalUrl ? toWait(error) : null,
       requestId: requestId(res),
     });

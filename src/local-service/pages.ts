@@ -46,21 +46,21 @@ export function createPages(
       render('local-service/error', {
         title: 'This form has expired',
         detail: 'It belongs to another sign-in, or your browser keeps no cookies from this service.',
-        way: { href: address, label: 'Start again' },
+        link: { href: address, label: 'Start again' },
       }),
     /** For a form without its button. */
     noChoice: (address: string) =>
       render('local-service/error', {
         title: 'Nothing was chosen',
         detail: 'Neither of the buttons came with the form, or both did.',
-        way: { href: address, label: 'Choose again' },
+        link: { href: address, label: 'Choose again' },
       }),
     /** `retryAt` is the address to try again, if that may help. */
     failure: ({ title, detail }: ServiceError, requestId: string, retryAt?: string) =>
       render('local-service/error', {
         title,
         ...(detail !== title && { detail }),
-        way:
+        link:
           retryAt === undefined ? { href: '/', label: 'Front page' } : { href: retryAt, label: 'Try again' },
         requestId,
       }),

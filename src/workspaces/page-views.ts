@@ -22,7 +22,7 @@ export interface WorkspacePlace {
   readonly kinds: readonly string[];
   /** Query of the page of workspaces that the user came from. */
   readonly back?: string;
-  readonly wayBack: BackLink;
+  readonly backLink: BackLink;
   readonly defaultLimit: number;
 }
 
@@ -30,14 +30,14 @@ export interface WorkspacePlace {
 export function toWorkspacesView(listed: ListedPage, requested: number, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(listed, defaultLimit), defaultLimit);
   const title = listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`;
-  return { title, signedIn: true, room: 'workspaces', list: toPageView(list, listed, requested) };
+  return { title, signedIn: true, section: 'workspaces', list: toPageView(list, listed, requested) };
 }
 
 /** The workspaces that a search found. */
 export function toWorkspaceSearchView(result: SearchResult, search: SearchParams, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(search, defaultLimit), defaultLimit);
   const title = `Workspaces that match “${toTitlePart(search.words)}”`;
-  return { title, signedIn: true, room: 'workspaces', list: toSearchView(list, result, search) };
+  return { title, signedIn: true, section: 'workspaces', list: toSearchView(list, result, search) };
 }
 
 /**
@@ -58,14 +58,14 @@ export function toItemSearchView(place: WorkspacePlace, result: SearchResult, se
 }
 
 function toWorkspaceView(place: WorkspacePlace, item: unknown, list: ListView, part: string) {
-  const { id, kind, kinds, back, wayBack } = place;
+  const { id, kind, kinds, back, backLink } = place;
   const workspace = toItemRow(item ?? { id });
   return {
     title: `${toLabel(kind)} in ${toTitlePart(workspace.name)}${part}`,
     signedIn: true,
-    room: 'workspaces',
+    section: 'workspaces',
     workspace,
-    wayBack,
+    backLink,
     tabs: kinds.map((each, index) => ({
       label: toLabel(each),
       href: toHref(index === 0 ? workspacePath(id) : itemListPaths(id, each).path, { back }),

@@ -46,8 +46,8 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
 
   /** Error pages keep the navigation and the link back, even where reading the session fails. */
   const frameErrorPages: RequestHandler = (req, res, next) => {
-    const wayBack = 'id' in req.params && { wayBack: parseBackLink(req.query, pageSize) };
-    setFrame(res, { room: 'workspaces', ...wayBack });
+    const backLink = 'id' in req.params && { backLink: parseBackLink(req.query, pageSize) };
+    setFrame(res, { section: 'workspaces', ...backLink });
     next();
   };
 
@@ -89,9 +89,9 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   const toPlace = (req: Request<{ id: string; kind?: string }>): WorkspacePlace | null => {
     const { id, kind = kinds[0] } = req.params;
     if (kind === undefined || !kinds.includes(kind) || !isPathId(id)) return null;
-    const wayBack = parseBackLink(req.query, pageSize);
-    const back = wayBack.href.split('?', 2)[1];
-    return { id, kind, kinds, wayBack, defaultLimit: pageSize, ...(back !== undefined && { back }) };
+    const backLink = parseBackLink(req.query, pageSize);
+    const back = backLink.href.split('?', 2)[1];
+    return { id, kind, kinds, backLink, defaultLimit: pageSize, ...(back !== undefined && { back }) };
   };
 
   router.use(ignoreAfterDisconnect);

@@ -83,8 +83,8 @@ export function createExportsRouter(deps: {
 function frameErrorPages(res: Response, list: ListPaths): void {
   const isInside = list !== WORKSPACES; // every error page links to the workspaces
   setFrame(res, {
-    room: 'workspaces',
-    ...(isInside && { wayBack: { href: list.path, label: 'Back to the list' } }),
+    section: 'workspaces',
+    ...(isInside && { backLink: { href: list.path, label: 'Back to the list' } }),
   });
   // Sign-in returns to the list: returning to a download would leave the tab at the service.
   setReturnPath(res, list.path);

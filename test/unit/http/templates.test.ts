@@ -24,7 +24,7 @@ const pages = {
     detail: hostile,
     signedIn: true,
     status: 502,
-    ways: [{ href: '/workspaces?page=2&limit=10', label: hostile }],
+    links: [{ href: '/workspaces?page=2&limit=10', label: hostile }],
     requestId: 'the-request-id',
   }),
 };
