@@ -60,7 +60,7 @@ export function logWarnings(self: NodeJS.Process, log: Logger): void {
   });
 }
 
-/** SIGHUP, which asks a running process to reload its secrets. */
+/** The signal that makes a running process reload its secrets. */
 export interface Sighup {
   /** Runs `task` for each signal, one after the other; also for one that came earlier. `task` must not reject. */
   handle(task: () => Promise<void>): void;
@@ -69,7 +69,7 @@ export interface Sighup {
 }
 
 /**
- * Catches SIGHUP, which would end the process. One for a terminal that was closed still ends it: that signal asks for no
+ * Catches SIGHUP, which would end the process. The SIGHUP of a closed terminal still ends it, because it requests no
  * reload.
  */
 export function catchSighup(self: NodeJS.Process): Sighup {

@@ -19,7 +19,7 @@ export function createDeferred<T>(): Deferred<T> {
 
 /**
  * Whether a promise resolves within `ms`; rejects where it does. Leaves no timer running. After a stall of this process the
- * timer fires first although the result has arrived: one turn of the event loop reads it.
+ * timer fires first although the result has arrived. One more turn of the event loop reads it.
  */
 export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   const waiting = new AbortController();
@@ -36,7 +36,8 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
 
 /**
  * Limits how many operations run at a time; the others wait in the order in which they came. Acquiring resolves with a
- * function that frees the place, or with null where none came free within the given time (ms).
+ * function that releases the slot, or with null where none became free within the given time (ms).
+ * Unlike the gateway's and the pages' concurrency limits, it knows no sessions.
  */
 export function createLimiter(limit: number): (withinMs: number) => Promise<(() => void) | null> {
   let active = 0;

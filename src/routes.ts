@@ -3,7 +3,7 @@ import { pageNotFound } from './http/error-pages.ts';
 
 type Routes = Readonly<Record<string, readonly string[]>>;
 
-/** Express answers HEAD where it answers GET. */
+/** Express serves HEAD where it serves GET. */
 const READ = ['GET', 'HEAD'];
 
 /** Addresses of one page each. */

@@ -62,7 +62,7 @@ export async function startServer(
   await http.listen(bound, (req, res) => {
     const target = req.url ?? '';
     if (target.startsWith('/api/')) {
-      gateway(req, res); // judges the framing itself
+      gateway(req, res); // checks the framing itself
       return;
     }
     const refusal =

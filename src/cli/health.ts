@@ -19,7 +19,7 @@ get(url, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (response) =
   process.exitCode = 1;
 });
 
-/** From HOST and PORT as the server reads them. A server on every address is asked on the loopback address. */
+/** From HOST and PORT as the server reads them. For a server on every address it uses the loopback address. */
 function ownOrigin(): string {
   const host = process.env['HOST'] || '127.0.0.1';
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;

@@ -110,8 +110,8 @@ class UnfitFileError extends Error {
 const MAX_FILE_BYTES = 65_536;
 
 /**
- * Reads a regular file. The process serves requests meanwhile: opening a pipe would block it until somebody writes, and a
- * device may have no end. O_NONBLOCK opens either at once, and the open file is judged, so that no swap of the path helps.
+ * Reads a regular file. The process serves requests meanwhile: opening a pipe would block it until another process writes, and a
+ * device may have no end. O_NONBLOCK opens either at once. It checks the open file, so that swapping the path does not help.
  */
 function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -25,7 +25,7 @@ export type RedisTarget =
 
 /** Whether two targets are the same apart from user and password. */
 export function isSameRedis(one: RedisTarget, other: RedisTarget): boolean {
-  const withoutLogin = ({ username: _user, password: _password, ...place }: RedisTarget) => place;
+  const withoutLogin = ({ username: _user, password: _password, ...target }: RedisTarget) => target;
   return isDeepStrictEqual(withoutLogin(one), withoutLogin(other));
 }
 

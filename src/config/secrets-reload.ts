@@ -53,7 +53,7 @@ export function createSecretsReload(
       // An unchanged secret stays the same object: what was derived from it stays, too.
       const replaced = Object.fromEntries(changed.map((name) => [fieldOf(name), read[fieldOf(name)]]));
       await useSecrets({ ...current, ...replaced });
-      // Operators wait for this line: it must tell new secrets from files that nobody has replaced yet.
+      // Operators wait for this line. It distinguishes new secrets from files that they have not replaced yet.
       if (changed.length === 0) log.info('secrets unchanged');
       else log.info({ changed }, 'secrets reloaded');
       if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))

@@ -59,14 +59,14 @@ export class Timing {
     this.#partBeganAt = startedAt;
   }
 
-  /** Adds the time since the last call, or since the start, to a part. */
+  /** Adds the time since the last measurement, or since the start, to a part. */
   add(part: 'session' | 'token' | 'service'): void {
     const now = performance.now();
     this[part] += now - this.#partBeganAt;
     this.#partBeganAt = now;
   }
 
-  /** Adds the time since the last call to no part. */
+  /** Adds the time since the last measurement to no part. */
   skip(): void {
     this.#partBeganAt = performance.now();
   }

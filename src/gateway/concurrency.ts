@@ -19,7 +19,7 @@ export interface RequestSlot {
    * with RequestAbortedError when the slot is released. Throws RequestAbortedError for a slot that was released before.
    */
   waitForConnection(timeoutMs: number): Promise<void> | null;
-  /** Counts the request no longer. Later calls do nothing. */
+  /** Ends the request's count. Does nothing the second time. */
   release(): void;
 }
 

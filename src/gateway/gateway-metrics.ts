@@ -18,7 +18,7 @@ export const PROBLEM_CODES = [
 export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   const count = createCounter(registry, {
     name: 'cloakroom_api_problems_total',
-    help: 'API requests that the gateway answered with a problem of its own, by code.',
+    help: 'API requests that got a problem response from the gateway itself, by code.',
     values: { code: PROBLEM_CODES },
   });
   const known: ReadonlySet<string> = new Set(PROBLEM_CODES);

@@ -276,7 +276,7 @@ function writeHead(res: ServerResponse, status: number, headers: string[]): void
   res.writeHead(status);
 }
 
-/** Returns what the client is told of a failure. Errors of the request body are the gateway's own, and stay. */
+/** Returns the error that the client sees. Errors of the request body are the gateway's own, and stay. */
 function toProblem(error: Error): Error {
   if (error instanceof AppError || error instanceof RequestAbortedError) return error;
   return new AppError(isTimeout(error) ? 'service_timeout' : 'service_unreachable', { cause: error });

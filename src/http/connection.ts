@@ -36,7 +36,7 @@ export class Connection {
   #request: IncomingMessage | null = null;
   /** The response that is due. */
   #response: ServerResponse | null = null;
-  /** Whether a handler works on the response. Only the end of the socket tells it to stop. */
+  /** Whether a handler works on the response. Only the end of the socket stops it. */
   #isHandled = false;
   #isDiscarding = false;
   /** How long a closing connection waits for the client, in ms. */

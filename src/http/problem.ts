@@ -34,7 +34,7 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
 
 /**
  * Aborts a response that has begun by closing its connection, so that a part of it does not look whole. HTTP/1.0 has no
- * chunks: there only a reset tells a failure from the end of the response (RFC 9112 §8).
+ * chunks, so that only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
  */
 export function abortResponse(res: ServerResponse): void {
   if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();

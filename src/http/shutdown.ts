@@ -11,15 +11,15 @@ export interface ShutdownOptions {
   readonly behindLoadBalancer: boolean;
 }
 
-/** The share of the drain during which the server accepts new connections at most. */
-const ACCEPTING_SHARE = 1 / 3;
+/** The part of the drain during which the server accepts new connections at most. */
+const ACCEPTING_PART = 1 / 3;
 /** A closing connection waits no longer than this for the client, or half of the drain. */
 const LINGER_MS = 2_000;
 /** A client that checks readiness less often than this is not a load balancer. */
 const CHECKS_WITHIN_MS = 11_000;
 
 /**
- * Shuts a server down without losing a request. A load balancer that polls readiness is told first, and the server serves what
+ * Shuts a server down without losing a request. A load balancer that polls readiness first sees a 503, and the server serves what
  * it sends until then (docs/decisions/0015).
  */
 export class Shutdown {
@@ -27,7 +27,7 @@ export class Shutdown {
   readonly #connections: ReadonlyMap<Socket, Connection>;
   readonly #options: ShutdownOptions;
   #drain: Drain | null = null;
-  readonly #loadBalancerTold = createDeferred<void>();
+  readonly #loadBalancerInformed = createDeferred<void>();
   #requestedAt = -Infinity;
   #checkedAt = -Infinity;
   /** The longest recent time between two checks. Older ones fade: two load balancers check at odd intervals. */
@@ -62,7 +62,7 @@ export class Shutdown {
     this.#checkIntervalMs =
       intervalMs > CHECKS_WITHIN_MS ? 0 : Math.max(intervalMs, this.#checkIntervalMs / 2);
     this.#checkedAt = now;
-    if (this.isDraining) res.once('finish', this.#loadBalancerTold.resolve);
+    if (this.isDraining) res.once('finish', this.#loadBalancerInformed.resolve);
   }
 
   /**
@@ -74,14 +74,14 @@ export class Shutdown {
     const idleMs = this.#options.behindLoadBalancer ? 0 : GRACE_MS;
     this.#drain = { startedAt, idleMs, lingerMs: Math.min(LINGER_MS, withinMs / 2) };
     for (const connection of this.#connections.values()) connection.drain(this.#drain);
-    await this.#untilLoadBalancerLeaves(startedAt + withinMs * ACCEPTING_SHARE);
+    await this.#untilLoadBalancerLeaves(startedAt + withinMs * ACCEPTING_PART);
 
     stopListening(this.#server);
     const connections = [...this.#connections.values()];
     for (const connection of connections) connection.closeWhenIdle(GRACE_MS);
     const closed = Promise.all(connections.map(untilClosed));
     const inTime = await settlesWithin(closed, startedAt + withinMs - performance.now());
-    // Handlers learn that their client has gone before their dependencies are closed.
+    // Handlers learn that their client has disconnected before their dependencies are closed.
     for (const { socket } of connections) socket.destroy();
     await closed;
     await immediate();
@@ -89,14 +89,14 @@ export class Shutdown {
   }
 
   /**
-   * Resolves once a readiness check has been answered, if one is due, and no request has arrived for GRACE_MS: those on their way
-   * are here, and others go elsewhere. Resolves at once where nothing polls readiness, and at `latest` in any case.
+   * Resolves once a due readiness check has got its response and no request has arrived for GRACE_MS. The load balancer then sends
+   * its requests elsewhere. Resolves at once where nothing polls readiness, and at `latest` in any case.
    */
   async #untilLoadBalancerLeaves(latest: number): Promise<void> {
     // A check may be late by as much as the time between two.
     const dueBy = Math.min(this.#checkedAt + 2 * this.#checkIntervalMs, latest);
     if (dueBy <= performance.now()) return;
-    await settlesWithin(this.#loadBalancerTold.promise, dueBy - performance.now());
+    await settlesWithin(this.#loadBalancerInformed.promise, dueBy - performance.now());
     let quietAt = performance.now() + GRACE_MS;
     while (performance.now() < Math.min(quietAt, latest)) {
       await delay(Math.min(quietAt, latest) - performance.now());

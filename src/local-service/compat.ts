@@ -21,7 +21,7 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
 
 /**
  * LOCAL_SERVICE_COMPAT, as a router in front of the endpoints. It rewrites what clients in the wild send into what the
- * interface asks for. The strict endpoints then check it by all their rules and know nothing of this mode. `errors` is
+ * interface requires. The strict endpoints then check it by all their rules and know nothing of this mode. `errors` is
  * a tokenErrorHandler.
  */
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {

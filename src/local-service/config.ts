@@ -14,7 +14,7 @@ export const localServiceVariables = {
   LOCAL_SERVICE_CLIENT_SECRET: printable().default(DEMO_CLIENT.secret),
   /** Compared character by character. */
   LOCAL_SERVICE_REDIRECT_URIS: redirectUris().default(['http://localhost:3000/auth/callback']),
-  /** What the app may ask for; case-sensitive. */
+  /** What the app may request; case-sensitive. */
   LOCAL_SERVICE_SCOPES: scopes().default(['room:read', 'room:write', 'workspace:read']),
   LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: integer(1, MONTH_SECONDS).default(900),
   LOCAL_SERVICE_CODE_SECONDS: integer(1, 600).default(60),

@@ -31,7 +31,7 @@ type GrantUser = OAuth2Server.User & { readonly grantId: string };
 
 type FoundCode = OAuth2Server.AuthorizationCode & { readonly record: CodeRecord };
 
-/** Keeps the library from judging expiry by its own clock. The model has judged it by `now` before. */
+/** Keeps the library from checking expiry by its own clock. The model has checked it by `now` before. */
 const NEVER = new Date(8.64e15);
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];

@@ -105,7 +105,7 @@ function createAuthorizationCodes(redis: RedisClient, codeSeconds: number, now: 
     isUsed: async (code: string) => (await fromStore(redis.exists(usedKey(code)))) === 1,
     /** Uses the code up. Resolves to true for exactly one caller, over any number of processes. */
     async use(code: string): Promise<boolean> {
-      // This mark outlives the record. Otherwise a used code could look unused for a moment.
+      // This key outlives the record. Otherwise a used code could look unused for a moment.
       const seconds = codeSeconds + 2 * REMEMBER_SECONDS;
       return (await fromStore(redis.set(usedKey(code), '1', 'EX', seconds, 'NX'))) === 'OK';
     },

@@ -26,7 +26,7 @@ export interface Items<Item> {
   at(index: number): Item;
 }
 
-/** Cuts the page that the query asks for out of a list, by the rules of interface 4.5. */
+/** Cuts the page that the query requests out of a list, by the rules of interface 4.5. */
 export type PageReader = <Item>(list: List<Item>, query: URLSearchParams) => Promise<Page<Item>>;
 
 /** What a cursor, the value of `next`, says to this service alone. */
@@ -44,7 +44,7 @@ interface Cursor {
 
 const LARGEST_LIMIT = 100;
 const CURSOR_SECONDS = 3_600;
-/** The key that encrypts cursors is replaced after nobody has paged through a list for 30 days. */
+/** The key that encrypts cursors is replaced after 30 days in which no client has paged through a list. */
 const KEY_IDLE_SECONDS = 30 * 86_400;
 const LONGEST_CURSOR = 1_024;
 const NONCE_BYTES = 12;
@@ -116,7 +116,7 @@ async function cursorKey(redis: RedisClient): Promise<Buffer> {
   return written === 'OK' ? Buffer.from(fresh, 'base64url') : cursorKey(redis);
 }
 
-/** Encrypts with AES-256-GCM: a cursor reveals nothing, and nobody else can make or alter one. */
+/** Encrypts with AES-256-GCM: a cursor reveals nothing, and no other party can make or alter one. */
 function encrypt(text: string, key: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);

@@ -68,7 +68,7 @@ function issueTokens(config: LocalServiceConfig, store: OAuthStore, now: () => n
       }),
       new OAuth2Server.Response({}),
     );
-    res.set('pragma', 'no-cache'); // beside no-store: RFC 6749 §5.1 asks for both
+    res.set('pragma', 'no-cache'); // beside no-store: RFC 6749 §5.1 requires both
     res.json({
       access_token: token.accessToken,
       expires_in: config.accessTokenSeconds,

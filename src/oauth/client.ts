@@ -200,7 +200,7 @@ export function createOAuthClient(options: {
 
 /**
  * Returns a function that sends each token request on a connection of its own (docs/decisions/0043), so that a late or
- * doubled response is never taken for that of the next user. It follows no redirect and decodes no content coding. Asks
+ * doubled response is never taken for that of the next user. It follows no redirect and decodes no content coding. Calls
  * `maySend` once the connection is open, just before the request is written. Rejects with NotSentError, the reason of
  * `signal`, or an error that quotes nothing of the response.
  */

@@ -7,9 +7,9 @@ import type { AuthDeps } from './routes.ts';
 export const HOME = '/workspaces';
 
 /**
- * Longest `return_to` in characters (docs/decisions/0032). Each takes room in Redis for ten minutes, so that a client
- * without a session cookie gets less, and an address with many sign-ins least. A page deep in search results needs much: a
- * letter of a search text may take nine characters.
+ * Longest `return_to` in characters (docs/decisions/0032). Each takes memory in Redis for ten minutes, so that a client
+ * without a session cookie gets less, and an address with many sign-ins least. A page deep in search results needs much,
+ * because a letter of a search text may take nine characters.
  */
 const MAX_RETURN_PATH = { withCookie: 8_192, withoutCookie: 4_096, manySignIns: 512 } as const;
 

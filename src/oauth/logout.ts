@@ -22,7 +22,7 @@ export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps)
   };
 }
 
-/** Tells users that they are still signed in, so that they don't leave a shared computer believing otherwise. */
+/** Says that the user is still signed in. Otherwise users might leave a shared computer believing that they are not. */
 function stillSignedIn(error: unknown): never {
   if (!(error instanceof StoreUnavailableError)) throw error;
   const detail = 'You are not signed out yet. Use the Sign out button again in a moment.';

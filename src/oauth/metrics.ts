@@ -18,7 +18,7 @@ export const SIGN_IN_OUTCOMES = [
 export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 export const TOKEN_ENDPOINT_OUTCOMES = ['granted', 'invalid_grant', 'refused', 'unavailable'] as const;
 
-/** Why a refresh is asked for: the token has expired, soon will, or the service responded 401 to it. */
+/** Why a request needs a refresh: its token has expired, soon will, or the service responded 401 to it. */
 export const REFRESH_TRIGGERS = ['expired', 'expiring', 'unauthorized'] as const;
 /** Whether this process sent the token request, used the result of another refresh, or got no token. */
 export const REFRESH_OUTCOMES = ['refreshed', 'joined', 'failed'] as const;
@@ -63,7 +63,7 @@ export function createOAuthMetrics(registry: Registry) {
   );
   const refreshes = createCounter(registry, {
     name: 'cloakroom_token_refreshes_total',
-    help: 'Token refreshes that requests asked for, by trigger and outcome.',
+    help: 'Token refreshes that requests started or joined, by trigger and outcome.',
     values: { trigger: REFRESH_TRIGGERS, outcome: REFRESH_OUTCOMES },
   });
   const failures = createCounter(registry, {
@@ -79,7 +79,7 @@ export function createOAuthMetrics(registry: Registry) {
     signIn: (outcome: SignInOutcome) => signIns({ outcome }),
     tokenRequest: (grant: GrantType, outcome: TokenEndpointOutcome, ms: number) =>
       series.get(`${grant} ${outcome}`)?.observe(ms / 1_000),
-    /** Counts each request that asked for a refresh. */
+    /** Counts each request that started or joined a refresh. */
     refresh: (trigger: RefreshTrigger, outcome: RefreshOutcome) => refreshes({ trigger, outcome }),
     /** Counts each refresh that failed, however many requests wait for it. */
     refreshFailed: (cause: RefreshFailure) => failures({ cause }),

@@ -18,7 +18,7 @@ const IPV6_PREFIX = 48;
 const MANY = 1 / 4;
 /**
  * Longest wait (ms) for a count in Redis. The sign-in waits for Redis afterwards too, and both must fit into the two
- * seconds within which an outage is answered.
+ * seconds within which an outage gets its 503.
  */
 const REDIS_TIMEOUT_MS = 200;
 /** 150 bytes each. */

@@ -25,7 +25,7 @@ export interface BufferedOutput extends DestinationStream {
 const MAX_BUFFERED_CHARACTERS = 8 * 1024;
 
 /**
- * Writes the lines of one turn of the event loop to standard output (or `output`) at once: a write costs as much as making
+ * Writes the lines of one turn of the event loop to standard output (or `output`) at once. A write costs as much as making
  * the line. A process that is killed loses the lines of its last turn.
  */
 export function createBufferedOutput(
@@ -82,7 +82,7 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
 export function toLoggedMessage(error: Error): string {
   if (error instanceof SyntaxError) return 'malformed input';
   if (error.name === 'ReplyError')
-    return `Redis answered ${/^[A-Z]+\b/.exec(error.message)?.[0] ?? 'an error'}`;
+    return `Redis replied ${/^[A-Z]+\b/.exec(error.message)?.[0] ?? 'an error'}`;
   return error.message.replace(/Last error: .*/s, 'Last error: see the log of the Sentinels');
 }
 

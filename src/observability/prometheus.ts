@@ -70,7 +70,7 @@ export interface DurationSeries {
   observe(seconds: number): void;
 }
 
-/** Upper bounds in seconds: from the gateway's own share of a request to the longest timeout. */
+/** Upper bounds in seconds: from the gateway's own part of a request to the longest timeout. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**

@@ -77,7 +77,7 @@ export async function redisReady(client: RedisClient): Promise<void> {
     if (client instanceof Cluster) await Promise.allSettled(client.nodes('master').map(connected));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const why = code ?? (cause instanceof Error ? toLoggedMessage(cause) : 'it does not answer');
+    const why = code ?? (cause instanceof Error ? toLoggedMessage(cause) : 'it does not respond');
     throw new RedisUnreachableError(`Redis can't be used: ${why}. Check REDIS_URL.`, { cause });
   }
 }
@@ -129,7 +129,7 @@ function reconnectDelay(attempt: number): number {
 }
 
 /**
- * Connects to a cluster. A command never waits for a node: it would be executed after its request was answered. ioredis
+ * Connects to a cluster. A command never waits for a node: it would run after its request has got a response. ioredis
  * follows a key that moved, one command at a time. In a pipeline it follows all keys or none, and passes the redirection
  * on as an error (ioredis issue 2075).
  */
@@ -155,7 +155,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
     setImmediate(connectNode, node);
   });
   client.on('ready', () => client.nodes().forEach(connectNode));
-  // A master that hangs does not say which node took its place.
+  // A master that hangs does not say which node has replaced it.
   const refreshing = setInterval(() => {
     if (client.status === 'ready') client.refreshSlotsCache();
   }, REFRESH_SLOTS_EVERY_MS).unref();

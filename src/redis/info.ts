@@ -8,7 +8,7 @@ export function parseInfo(text: string): RedisInfo {
   );
 }
 
-/** Tells whether Redis is full, by the rule that Redis itself applies before a command that needs memory. */
+/** Whether Redis is full, by the rule that Redis itself applies before a command that needs memory. */
 export function isFull(info: RedisInfo): boolean {
   const bytes = (field: string) => Number(info.get(field) ?? 0);
   const limit = bytes('maxmemory');

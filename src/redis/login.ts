@@ -118,7 +118,7 @@ function isRefusal(error: unknown): error is Error {
 
 function toProblem(message: string, password: string | undefined): string {
   if (message.startsWith('NOPERM')) return 'REDIS_URL has a user who may not do at Redis what Cloakroom does';
-  return password === undefined ? 'REDIS_URL has no password, and Redis asks for one' : REFUSED;
+  return password === undefined ? 'REDIS_URL has no password, and Redis requires one' : REFUSED;
 }
 
 /** Ignores a connection that is lost meanwhile: it returns with the new login. */

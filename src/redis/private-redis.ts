@@ -18,11 +18,11 @@ export interface PrivateRedis extends AsyncDisposable {
 const START_WITHIN_MS = 10_000;
 
 /**
- * The shell between us and Redis outlives us by a moment: when the pipe on its standard input closes, because we
- * ended in whatever way, kill -9 included, it ends Redis, a paused one too, and removes the folder. What Redis says
- * comes out of it, behind its process id: whoever Redis has answered has that, too.
+ * Supervises Redis from a shell that outlives this process by a moment. When this process ends, even by kill -9, the pipe
+ * on the shell's standard input closes. The shell then ends Redis, a paused one too, and removes the folder. It prints the
+ * process id of Redis before the output of Redis.
  */
-const KEEPER = `
+const SUPERVISOR = `
   folder=$1
   shift
   exec 3<&0
@@ -44,8 +44,8 @@ class RedisNotStartedError extends StartupError {
 
 /**
  * Starts a `redis-server` without persistence that ends with this process. `settings` are lines of its
- * configuration file, the last one of a kind counts: `port` and `bind` open it to others than this user. Rejects with
- * a StartupError and with what it said, where the program is missing or does not start.
+ * configuration file, of which the last one of a kind counts: `port` and `bind` open it to other users. Rejects with a
+ * StartupError that quotes its output, where the program is missing or does not start.
  */
 export async function startPrivateRedis(
   settings: readonly string[] = [],
@@ -56,38 +56,38 @@ export async function startPrivateRedis(
   const conf = ['port 0', `unixsocket ${socket}`, 'unixsocketperm 700', 'save ""', 'appendonly no'];
   await writeFile(join(folder, 'redis.conf'), [...conf, `dir ${folder}`, ...settings, ''].join('\n'));
 
-  // A group of its own: Ctrl-C is for us, and Redis goes when we have finished.
+  // Detached, so that Ctrl-C reaches only this process. Redis ends after it has finished.
   const args = [folder, ...(mode === 'sentinel' ? ['--sentinel'] : [])];
-  const keeper = spawn('sh', ['-c', KEEPER, 'redis-keeper', ...args], {
+  const supervisor = spawn('sh', ['-c', SUPERVISOR, 'redis-supervisor', ...args], {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });
-  let said = '';
-  keeper.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-  const over = new AbortController();
-  const exited = once(keeper, 'exit').finally(() => over.abort());
+  let output = '';
+  supervisor.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const ended = new AbortController();
+  const exited = once(supervisor, 'exit').finally(() => ended.abort());
 
   const stop = async () => {
-    keeper.ref(); // or there might be nothing left to wait with
-    keeper.stdin.end();
+    supervisor.ref(); // or Node might exit before the supervisor does
+    supervisor.stdin.end();
     await exited;
   };
   try {
-    await answers(socket, over.signal);
+    await untilResponding(socket, ended.signal);
   } catch (cause) {
     await stop();
-    throw new RedisNotStartedError(`The private redis-server did not start: ${said.trim().slice(-500)}`, {
+    throw new RedisNotStartedError(`The private redis-server did not start: ${output.trim().slice(-500)}`, {
       cause,
     });
   }
-  const pid = Number(said.split('\n', 1)[0]);
-  keeper.stdout.destroy();
-  keeper.unref();
+  const pid = Number(output.split('\n', 1)[0]);
+  supervisor.stdout.destroy();
+  supervisor.unref();
   return { url: `redis+unix://${socket}`, pid, [Symbol.asyncDispose]: stop };
 }
 
-/** Resolves once Redis answers; rejects when it has ended, or after START_WITHIN_MS. */
-async function answers(path: string, ended: AbortSignal): Promise<void> {
+/** Resolves once Redis responds. Rejects when it has ended, or after START_WITHIN_MS. */
+async function untilResponding(path: string, ended: AbortSignal): Promise<void> {
   const giveUpAt = performance.now() + START_WITHIN_MS;
   for (;;) {
     ended.throwIfAborted();

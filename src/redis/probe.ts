@@ -15,8 +15,8 @@ export function probeKeys(redis: Redis | Cluster, prefix: string): string[] {
 }
 
 /**
- * Tells whether Redis serves sessions, by a session read as each request makes one. A Redis that refuses writes (READONLY,
- * MISCONF, NOREPLICAS) refuses `GETEX` too, although it answers PING. One master of a cluster is enough: the outage of
+ * Whether Redis serves sessions, tested by the read that each request makes. A Redis that refuses writes (READONLY,
+ * MISCONF, NOREPLICAS) refuses `GETEX` too, although it replies to PING. One master of a cluster is enough: the outage of
  * another must not take every process out of the load balancer.
  */
 export async function servesSessions(
@@ -30,7 +30,7 @@ export async function servesSessions(
   );
 }
 
-/** Tells whether any master is full. A master that does not say so, or not within 0.5 s, counts as not full. */
+/** Whether any master is full. A master without a reply within 0.5 s counts as not full. */
 export async function isAnyMasterFull(redis: Redis | Cluster): Promise<boolean> {
   const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
   const replies = masters.map(async (node) => {

@@ -6,7 +6,7 @@ import { endSilentConnections } from './watchdog.ts';
 
 type SentinelTarget = RedisTarget & { kind: 'sentinel' };
 
-/** After this the client asks the next Sentinel. */
+/** After this time without a reply the client tries the next Sentinel. */
 const SENTINEL_TIMEOUT_MS = 500;
 const SWITCHED = '+switch-master';
 

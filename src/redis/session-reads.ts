@@ -32,8 +32,8 @@ const READ_SESSIONS = `
   return values`;
 
 /**
- * Reads the sessions that are asked for in one turn of the event loop with one command: that costs half of single
- * commands (docs/decisions/0048). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads
+ * Reads the sessions of one turn of the event loop with one command, which costs half as much as single commands
+ * (docs/decisions/0048). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads
  * take the connection that writes take, so that a session that was ended there is never read elsewhere. In a cluster
  * each read is a command of its own, because the keys are in different slots.
  */
@@ -69,7 +69,7 @@ export function createSessionReads(redis: RedisClient, idleSeconds: number): Rea
   };
 }
 
-/** Tells whether a command is one of a client's session reads. */
+/** Whether a command is one of a client's session reads. */
 export function isSessionRead({ name, args }: Command): boolean {
   return name === 'getex' || (name === 'eval' && args[0] === READ_SESSIONS);
 }

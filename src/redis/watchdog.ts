@@ -17,7 +17,7 @@ export class RedisTimeoutError extends Error {
   override readonly name = 'RedisTimeoutError';
 
   constructor() {
-    super('Redis did not answer in time');
+    super('Redis did not reply in time');
   }
 }
 
@@ -37,7 +37,7 @@ export function endSilentConnections(redis: Redis): void {
     let silentChecks = 0;
     const isSilent = () => silentChecks * CHECK_EVERY_MS > SILENCE_TIMEOUT_MS;
     const endIfSilent = () => {
-      if (isSilent()) stream.destroy(new Error('Redis has left a command without an answer'));
+      if (isSilent()) stream.destroy(new Error('Redis left a command without a reply'));
     };
     const checking = setInterval(() => {
       silentChecks = redis.commandQueue.length === 0 ? 0 : silentChecks + 1;

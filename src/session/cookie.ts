@@ -54,7 +54,7 @@ export function createSessionCookie(options: {
       const cached = cache.current.get(header);
       if (cached !== undefined) return cached;
       const read = verify(header);
-      // Cache only signed cookies: anybody can send others.
+      // Cache only signed cookies. Any client can send others.
       if (read !== null && header.length <= MAX_CACHED_LENGTH) cache.current.set(header, read);
       return read;
     },
@@ -69,7 +69,7 @@ export function createSessionCookie(options: {
   };
 }
 
-/** Signing and encryption never share a key. The info string is part of every cookie: another one signs everybody out. */
+/** Signing and encryption never share a key. The info string is part of every cookie: another one signs all users out. */
 function signingSecret(sessionKey: Buffer): string {
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString(
     'base64url',

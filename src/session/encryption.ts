@@ -30,7 +30,7 @@ export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
       return `${VERSION}.${first.name}.${Buffer.concat(parts).toString('base64url')}`;
     },
     /**
-     * Null where the value was moved, cut or changed, or its session key is unknown. `usesFirstKey` tells whether it was
+     * Null where the value was moved, cut or changed, or its session key is unknown. `usesFirstKey`: whether it was
      * encrypted under the first session key.
      */
     decrypt(

@@ -42,7 +42,7 @@ export function parseRecord(text: string): SessionRecord | null {
 }
 
 /**
- * Tells whether two grants are of the same refresh. The access token alone does not: a service may issue the same one again
+ * Whether two grants are of the same refresh. The access token alone does not show it: a service may issue the same one again
  * with another refresh token.
  */
 export function isSameGrant(one: Grant, other: Grant): boolean {

@@ -127,7 +127,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     return (await compareAndSet(session, encrypted, '')) ? { id, encrypted, record } : null;
   };
 
-  /** Ends a session for good: no write in flight restores it. Tells whether there was one. */
+  /** Ends a session for good: no write in flight restores it. Resolves with whether there was one. */
   const end = async (id: string): Promise<boolean> => {
     const key = keyOf(id);
     cache.current.delete(id);
@@ -137,7 +137,7 @@ export function createSessionStore(options: SessionStoreOptions) {
   return {
     replace,
     end,
-    /** Ends a session if it is as it was read; tells whether it was. */
+    /** Ends a session if it is as it was read. Resolves with whether it was. */
     async endUnchanged(session: Session): Promise<boolean> {
       cache.current.delete(session.id);
       return compareAndSet(session, TOMBSTONE, TOMBSTONE_SECONDS);

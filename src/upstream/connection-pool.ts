@@ -36,7 +36,7 @@ interface Connection {
  * The connections to the service. Opens them as requests need them, and keeps them open.
  *
  * A connection rests after each response. A late second response then reaches an idle connection, and undici closes it.
- * HTTP/1.1 tells responses apart only by their order (RFC 9112 §9.3), so that response would otherwise go to the next
+ * HTTP/1.1 matches responses to requests only by their order (RFC 9112 §9.3), so that response would otherwise go to the next
  * user. docs/decisions/0049 says why undici's own pools do not do this.
  */
 export class ConnectionPool extends Dispatcher {

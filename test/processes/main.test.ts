@@ -269,7 +269,7 @@ describe('npm start', () => {
       expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
         level: 'fatal',
         msg: 'uncaught error',
-        err: { type: 'ReplyError', message: 'Redis answered WRONGPASS' },
+        err: { type: 'ReplyError', message: 'Redis replied WRONGPASS' },
       });
       expect(output).not.toContain('a-client-secret');
     },

@@ -23,7 +23,7 @@ if (hasNetwork()) {
   const timer = setInterval(() => {
     if (hasNetwork()) return;
     clearInterval(timer);
-    console.error('The network is gone.');
+    console.error('The container has lost its network.');
     setTimeout(() => process.exit(1), APP_STARTS_WITHIN_MS);
   }, CHECK_EVERY_MS);
 }

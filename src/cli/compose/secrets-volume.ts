@@ -14,7 +14,7 @@ import { exitCodeOf } from '../../process.ts';
 const APP = 1000;
 const LOCAL_SERVICE = 1001;
 const OWNER_ONLY = 0o400;
-const EVERYBODY = 0o444;
+const ANY_USER = 0o444;
 
 /** The prefix of its keys in Redis. */
 const LOCAL_SERVICE_PREFIX = 'local-service:';
@@ -48,7 +48,7 @@ function writeSecrets(folder: string, env: Env): void {
   if (!['redis-url', 'local-service-redis-url', 'users.acl'].every(exists)) {
     const app = passwordIn('redis-url');
     const localService = passwordIn('local-service-redis-url');
-    write('users.acl', redisUsers(app, localService), EVERYBODY);
+    write('users.acl', redisUsers(app, localService), ANY_USER);
     write('redis-url', redisUrl('cloakroom', app), OWNER_ONLY);
     write('local-service-redis-url', redisUrl('local-service', localService), OWNER_ONLY, LOCAL_SERVICE);
   }
@@ -82,14 +82,14 @@ function redisUrl(user: string, password: string): string {
 }
 
 /**
- * The ACL file of Redis. Everybody may read it: the passwords are too random to be found by their hashes. The app may do everything
+ * The ACL file of Redis. Any user may read it, because the passwords are too random to be found by their hashes. The app may do everything
  * except administer Redis (INFO shows whether it is full), the local service the same with keys of its own, and `health` may only PING.
  */
 function redisUsers(appPassword: string, localServicePassword: string): string {
   const hash = (password: string) => createHash('sha256').update(password).digest('hex');
   const rights = 'resetchannels +@all -@admin -@dangerous +info';
   return [
-    // Redis reads its append-only file as this user, and drops commands that it may not run. Off: nobody can log in as it.
+    // Redis reads its append-only file as this user, and drops commands that it may not run. Off: no client can log in as it.
     'user default off ~* &* +@all',
     `user cloakroom on #${hash(appPassword)} ~* ${rights}`,
     `user local-service on #${hash(localServicePassword)} ~${LOCAL_SERVICE_PREFIX}* ${rights}`,

@@ -30,7 +30,7 @@ export function ok(detail: string): Result {
   return { status: 'ok', detail, remedy: '' };
 }
 
-/** The check could not run, or its subject can't be judged from outside. */
+/** The check could not run, or it can't see enough from outside. */
 export function skipped(detail: string, remedy = ''): Result {
   return { status: 'skipped', detail, remedy };
 }

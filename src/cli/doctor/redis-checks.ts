@@ -14,7 +14,7 @@ import {
   type Result,
 } from './finding.ts';
 import { ConnectionError } from './network-errors.ts';
-import { judgeRefusals, tryCommands, type Refusal } from './redis-commands.ts';
+import { explainRefusals, tryCommands, type Refusal } from './redis-commands.ts';
 import { withConnection, type RedisServer } from './redis-connection.ts';
 import { findMasters } from './redis-topology.ts';
 import type { Settings } from './configuration.ts';
@@ -49,7 +49,7 @@ export const redisChecks: readonly Check<Subject>[] = [
   {
     id: 'redis-commands',
     title: 'Redis: commands',
-    run: onEachMaster(({ refusals }) => judgeRefusals(refusals)),
+    run: onEachMaster(({ refusals }) => explainRefusals(refusals)),
   },
   { id: 'redis-eviction', title: 'Redis: eviction', run: onEachMaster(checkEviction) },
   { id: 'redis-persistence', title: 'Redis: persistence', run: onEachMaster(checkPersistence) },

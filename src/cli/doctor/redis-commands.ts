@@ -69,16 +69,16 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   INFO: 'Cloakroom can’t tell when Redis is full, and other checks can’t run.',
 };
 
-export function judgeRefusals(refusals: readonly Refusal[]): Result {
+export function explainRefusals(refusals: readonly Refusal[]): Result {
   const essential = refusals.filter(
     ([command, message]) => OPTIONAL[command] === undefined || !message.startsWith('NOPERM'),
   );
-  const judged = essential.length > 0 ? essential : refusals;
-  const reason = REASONS.find(([pattern]) => judged.some(([, message]) => pattern.test(message)));
+  const explained = essential.length > 0 ? essential : refusals;
+  const reason = REASONS.find(([pattern]) => explained.some(([, message]) => pattern.test(message)));
   if (reason === undefined)
     return ok('It runs every command that Cloakroom uses, on keys under REDIS_PREFIX.');
   const [pattern, detail, remedy] = reason;
-  const commands = judged.flatMap(([command, message]) => (pattern.test(message) ? [command] : []));
+  const commands = explained.flatMap(([command, message]) => (pattern.test(message) ? [command] : []));
   const rights = commands.map((command) => `+${command.toLowerCase()}`).join(' ');
   const words = detail.replace('{commands}', commands.join(', '));
   const advice = remedy.replace('{rights}', rights);

@@ -13,7 +13,7 @@ export interface RedisServer {
   readonly db: number;
 }
 
-/** `error` is the message of an error reply. It may quote what was sent, so that the doctor judges and never prints it. */
+/** `error` is the message of an error reply. It may quote what was sent, so that the doctor never prints it. */
 export type Reply = { readonly value: unknown } | { readonly error: string };
 
 /** Sends a command. Throws a ConnectionError where no reply comes. */

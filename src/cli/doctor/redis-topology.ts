@@ -16,11 +16,11 @@ export async function findMasters(target: RedisTarget): Promise<Topology> {
     case 'sentinel': {
       const login = toSentinelLogin(target);
       const sentinels = target.sentinels.map((address) => toServer(address, login));
-      return askAll('Sentinel', sentinels, async (send) => askSentinel(send, target));
+      return queryAll('Sentinel', sentinels, async (send) => querySentinel(send, target));
     }
     case 'cluster': {
       const nodes = target.nodes.map((address) => toServer(address, target));
-      return askAll('Node', nodes, async (send, node) => askNode(send, node, target));
+      return queryAll('Node', nodes, async (send, node) => queryNode(send, node, target));
     }
     case 'single':
     case 'socket':
@@ -28,16 +28,16 @@ export async function findMasters(target: RedisTarget): Promise<Topology> {
   }
 }
 
-/** Asks all at once. One that can't be reached is a warning as long as another one names a master. */
-async function askAll(
+/** Queries all at once. One that can't be reached is a warning as long as another one names a master. */
+async function queryAll(
   kind: string,
   servers: readonly RedisServer[],
-  ask: (send: Send, server: RedisServer) => Promise<Topology>,
+  query: (send: Send, server: RedisServer) => Promise<Topology>,
 ): Promise<Topology> {
   const topologies = await Promise.all(
     servers.map(async (server): Promise<Topology> => {
       try {
-        return await withConnection(server, async (send) => ask(send, server));
+        return await withConnection(server, async (send) => query(send, server));
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error;
         return { masters: [], remarks: [warning(`${kind} ${server.name} ${error.what}.`, error.remedy)] };
@@ -54,7 +54,7 @@ async function askAll(
 
 type SentinelTarget = Extract<RedisTarget, { kind: 'sentinel' }>;
 
-async function askSentinel(send: Send, target: SentinelTarget): Promise<Topology> {
+async function querySentinel(send: Send, target: SentinelTarget): Promise<Topology> {
   const reply = await send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.master);
   if (isForbidden(reply)) {
     const remark = warning(
@@ -82,7 +82,7 @@ async function askSentinel(send: Send, target: SentinelTarget): Promise<Topology
   return { masters: [master], remarks: [remark] };
 }
 
-async function askNode(send: Send, node: RedisServer, target: RedisTarget): Promise<Topology> {
+async function queryNode(send: Send, node: RedisServer, target: RedisTarget): Promise<Topology> {
   const slots = await send('CLUSTER', 'SLOTS');
   const isAnyForbidden = isForbidden(slots) || isForbidden(await send('CLUSTER', 'INFO'));
   const forbidden = problem(

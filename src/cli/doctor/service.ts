@@ -55,7 +55,7 @@ export async function checkService(settings: Settings): Promise<Finding[]> {
   }
   try {
     await requireHostName(new URL(origin).hostname);
-    return runAll(serviceChecks, await askService(origin, settings));
+    return runAll(serviceChecks, await probeService(origin, settings));
   } catch (error) {
     if (!(error instanceof ConnectionError)) throw error;
     const unreachable = problem(`${origin} ${error.what}.`, error.remedy);
@@ -91,7 +91,7 @@ export async function checkPublicUrl({ publicOrigin }: Settings): Promise<Result
 const UNREGISTERED_URI = 'https://cloakroom-doctor.invalid/auth/callback';
 
 /** Sends all requests at once. Throws a ConnectionError where each of them fails. */
-async function askService(origin: string, { values, publicOrigin }: Settings): Promise<Subject> {
+async function probeService(origin: string, { values, publicOrigin }: Settings): Promise<Subject> {
   const { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, SCOPES: scopes } = values;
   const redirectUri = publicOrigin === undefined ? undefined : `${publicOrigin}/auth/callback`;
 

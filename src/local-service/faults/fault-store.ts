@@ -27,7 +27,7 @@ interface StoredFault {
   readonly left: number;
 }
 
-/** A fault that nobody clears ends after a day. */
+/** A fault that is not cleared ends after a day. */
 const FAULT_SECONDS = 86_400;
 
 /**

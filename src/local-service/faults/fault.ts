@@ -54,7 +54,7 @@ export type Fault = StatusFault | RateLimitFault | PlainFault;
 /** The fields of a form or a JSON object that set or clear a fault, by name. */
 export type FaultFields = Readonly<Record<string, string>>;
 
-/** What a request to `/_faults` asks for. */
+/** What a request to `/_faults` requests. */
 type FaultCommand =
   | { readonly kind: 'set'; readonly fault: Fault }
   /** Without a route: every fault. */
@@ -103,7 +103,7 @@ const FIELDS = z.strictObject({
   retryAfter: integer(0, 86_400).optional(),
 });
 
-/** Reads what the fields ask for; an empty one counts as absent. Reports every problem at once. */
+/** Reads the command in the fields; an empty one counts as absent. Reports every problem at once. */
 export function readFaultCommand(
   fields: FaultFields,
 ): { readonly command: FaultCommand } | { readonly problems: readonly FaultProblem[] } {

@@ -22,7 +22,7 @@ const ROUTES: readonly (readonly [FaultRoute, RegExp, methods: readonly string[]
 ];
 
 /**
- * LOCAL_SERVICE_FAULTS, as a router in front of the endpoints: lets requests go wrong as `/_faults` asks. The endpoints
+ * LOCAL_SERVICE_FAULTS, as a router in front of the endpoints: applies the faults that were set at `/_faults`. The endpoints
  * know nothing of it. While Redis is down, it responds with the error that the endpoint would give.
  */
 export function injectFaults(

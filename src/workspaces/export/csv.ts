@@ -7,7 +7,7 @@ const FIRST_COLUMNS = ['id', 'name', 'title'];
 const COLUMNS_OF_EMPTY_LIST = ['id', 'name'];
 /** The limit of spreadsheets. */
 const MAX_COLUMNS = 16_384;
-/** Cells to write before other requests get a turn. */
+/** Cells to write before the event loop serves other requests. */
 const CELLS_AT_A_TIME = 20_000;
 
 /**

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { toAppError } from '../../errors.ts';
 import { abortResponse } from '../../http/problem.ts';
 import { requestContext } from '../../http/request-context.ts';
@@ -51,7 +51,7 @@ export async function streamExport(
     for await (const text of toTexts(readAllItems({ ...list, context, signal }), format)) {
       signal.throwIfAborted();
       if (!res.headersSent) writeExportHead(res, format, fileName);
-      await (res.write(text) ? turn() : once(res, 'drain', { signal }));
+      await (res.write(text) ? immediate() : once(res, 'drain', { signal }));
     }
     res.end();
   } catch (error) {

@@ -58,7 +58,7 @@ const MOST_REFUSED = 0.25;
  * answer CLUSTERDOWN for as long as one of them takes the other for silent, too. The log line of the request says so.
  */
 async function expectServed(answers: readonly Answer[]): Promise<void> {
-  const isDown = (line: LogLine) => JSON.stringify(line['err'] ?? '').includes('Redis answered CLUSTERDOWN');
+  const isDown = (line: LogLine) => JSON.stringify(line['err'] ?? '').includes('Redis replied CLUSTERDOWN');
   const failed = answers.filter(({ status }) => status !== 200);
   const unexplained = () => {
     const lines = fleet.processes.flatMap((each) => each.logged()).filter(isDown);

@@ -45,7 +45,7 @@ test('a logged error has its stack, and of an error reply the first word', () =>
   const { err } = JSON.parse(logged(replyError('WRONGPASS invalid username-password pair'))) as {
     err: { message: string; stack: string };
   };
-  expect(err.message).toBe('Redis answered WRONGPASS');
+  expect(err.message).toBe('Redis replied WRONGPASS');
   expect(err.stack).toMatch(/^\s+at .*logger\.test\.ts/);
 });
 

@@ -7,7 +7,7 @@ import {
   type RedisFacts,
 } from '../../../../src/cli/doctor/redis-checks.ts';
 import { parseInfo } from '../../../../src/redis/info.ts';
-import { judgeRefusals } from '../../../../src/cli/doctor/redis-commands.ts';
+import { explainRefusals } from '../../../../src/cli/doctor/redis-commands.ts';
 
 function facts(info: Record<string, string> | null, more: Partial<RedisFacts> = {}): RedisFacts {
   const lines = Object.entries(info ?? {}).map(([field, value]) => `${field}:${value}`);
@@ -80,7 +80,7 @@ test.each([
   ['NOREPLICAS Not enough good replicas to write.', 'too few replicas'],
   ['ERR something else', 'refuses GETEX'],
 ])('a command that Redis refuses with “%s” is a problem', (message, words) => {
-  const { status, detail } = judgeRefusals([['GETEX', message]]);
+  const { status, detail } = explainRefusals([['GETEX', message]]);
   expect(status).toBe('problem');
   expect(detail).toContain(words);
 });
