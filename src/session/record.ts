@@ -49,6 +49,14 @@ export function isSameGrant(one: Grant, other: Grant): boolean {
   return isDeepStrictEqual(one, other);
 }
 
+/** A token that a request can't use any more: expired, expiring, or refused by the service. */
+export type StaleToken = Pick<Grant, 'accessToken' | 'expiresAt'>;
+
+/** Whether a grant is a later one. A service may issue the same access token again, with a longer lifetime. */
+export function isNewer(grant: Grant, stale: StaleToken): boolean {
+  return grant.accessToken !== stale.accessToken || grant.expiresAt > stale.expiresAt;
+}
+
 /**
  * When a session reaches its maximum age, in ISO 8601 UTC. It never changes, and so it distinguishes sessions without
  * revealing their ids.

@@ -119,6 +119,17 @@ export function createRefreshJournal(deps: {
   };
 }
 
+/**
+ * Returns the log fields about an earlier refresh. They distinguish two causes of its interruption. Where the next refresh
+ * succeeds, the service had not processed it, or its refresh tokens can be used again. Where the next one gets
+ * `invalid_grant`, the service had processed it, and no process got the tokens.
+ */
+export function attemptFields(earlier: JournalEntry | null) {
+  if (earlier === null) return {};
+  const attemptBefore = earlier.state === 'failed' ? 'failed' : 'interrupted';
+  return { attemptBefore, attemptStartedAt: new Date(earlier.startedAt).toISOString() };
+}
+
 /** Null where the value is no entry of this version. */
 function parseEntry(text: string | null): JournalEntry | null {
   try {
@@ -128,7 +139,7 @@ function parseEntry(text: string | null): JournalEntry | null {
   }
 }
 
-/** Includes the session id, a secret, so that the hash tells nothing about the grant. */
+/** Includes the session id, a secret, so that the hash reveals nothing about the grant. */
 function hashGrant({ id, record }: Session): string {
   return createHash('sha256')
     .update(`${id} ${JSON.stringify(record.grant)}`)

@@ -8,7 +8,7 @@ const RETRY_MS = 250;
 /** Longest wait for Redis at shutdown. */
 const SHUTDOWN_TIMEOUT_MS = 15_000;
 
-interface PendingWritesOptions {
+export interface PendingWritesOptions {
   readonly store: SessionStore;
   /** SESSION_IDLE_SECONDS */
   readonly idleSeconds: number;

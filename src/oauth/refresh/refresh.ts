@@ -1,19 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SessionEndedError } from '../../errors.ts';
 import type { RequestContext } from '../../http/request-context.ts';
-import type { Logger } from '../../observability/logger.ts';
 import { createLimiter } from '../../promises.ts';
 import { sessionLogFields, type SessionEvents } from '../../session/events.ts';
-import { isSameGrant, type Grant, type Session } from '../../session/record.ts';
-import type { SessionStore } from '../../session/store.ts';
+import { isNewer, isSameGrant, type Grant, type Session, type StaleToken } from '../../session/record.ts';
 import { NotSentError, OAuthError, TokenEndpointError, type OAuthClient } from '../client.ts';
 import type { OAuthMetrics } from '../metrics.ts';
-import type { JournalEntry, OwnEntry, RefreshJournal } from './journal.ts';
+import { attemptFields, type JournalEntry, type OwnEntry, type RefreshJournal } from './journal.ts';
 import type { HeldLock, RefreshLocks } from './lock.ts';
-import { PendingWrites } from './pending-writes.ts';
-
-/** A token that a request can't use any more: expired, expiring, or refused by the service. */
-export type StaleToken = Pick<Grant, 'accessToken' | 'expiresAt'>;
+import { PendingWrites, type PendingWritesOptions } from './pending-writes.ts';
 
 /** An unexpired grant, and whether this refresh sent the token request for it. */
 export interface RefreshResult {
@@ -28,18 +23,14 @@ export class ShuttingDownError extends TokenEndpointError {
   }
 }
 
-export interface RefreshOptions {
-  readonly store: SessionStore;
+export interface RefreshOptions extends PendingWritesOptions {
   readonly oauth: OAuthClient;
   readonly locks: RefreshLocks;
   readonly journal: RefreshJournal;
-  /** SESSION_IDLE_SECONDS */
-  readonly idleSeconds: number;
   /** TOKEN_TIMEOUT_SECONDS */
   readonly tokenTimeoutSeconds: number;
   readonly sessionEvents: SessionEvents;
   readonly metrics: OAuthMetrics | null;
-  readonly log: Logger;
   readonly now: () => number;
 }
 
@@ -65,11 +56,6 @@ const FIRST_POLL_MS = 40;
 const LONGEST_POLL_MS = 250;
 /** The time that another process gets for storing its tokens, beyond TOKEN_TIMEOUT_SECONDS. */
 const STORE_TIMEOUT_MS = 10_000;
-
-/** Whether a grant is a later one. A service may issue the same access token again, with a longer lifetime. */
-export function isNewer(grant: Grant, stale: StaleToken): boolean {
-  return grant.accessToken !== stale.accessToken || grant.expiresAt > stale.expiresAt;
-}
 
 /**
  * Refreshes sessions, once for each expiry over all processes. In this order: lock → read again → journal → token endpoint →
@@ -131,22 +117,18 @@ export class TokenRefresh {
     const pending = await this.#pendingWrites.retry(id);
     if (pending !== null && this.#isUsable(pending, stale)) return { grant: pending, isRequested: false };
     const lock = await this.#options.locks.acquire(id);
-    if (lock !== 'taken' && 'release' in lock) return this.#underLock(lock, id, stale, context);
+    if (lock !== 'taken' && 'release' in lock) {
+      return this.#underLock(id, stale, { lock, context, earlier: null, entry: null });
+    }
     const { grant } = (await this.#read(id, context)).record;
     if (this.#isUsable(grant, stale)) return { grant, isRequested: false };
     if (lock === 'taken') return null;
     throw new TokenEndpointError(new Error('a refresh has just failed'), lock.coolingMs);
   }
 
-  async #underLock(
-    lock: HeldLock,
-    id: string,
-    stale: StaleToken,
-    context?: RequestContext,
-  ): Promise<RefreshResult | null> {
-    const locked: LockedRefresh = { lock, context, earlier: null, entry: null };
+  async #underLock(id: string, stale: StaleToken, locked: LockedRefresh): Promise<RefreshResult | null> {
     try {
-      const session = await this.#read(id, context);
+      const session = await this.#read(id, locked.context);
       const { grant } = session.record;
       const fresh = this.#isUsable(grant, stale) ? grant : await this.#refreshLocked(session, locked);
       this.#finish(locked);
@@ -154,7 +136,7 @@ export class TokenRefresh {
     } catch (error) {
       const stored = this.#pendingWrites.outcome(id);
       if (error instanceof SessionEndedError || error instanceof ShuttingDownError) this.#finish(locked);
-      else if (error instanceof TokenEndpointError) this.#cleanUp(lock.coolDown);
+      else if (error instanceof TokenEndpointError) this.#cleanUp(locked.lock.coolDown);
       else if (stored === null) this.#abandon(locked);
       // Until Redis has the new grant, no process may use its old refresh token: the lock stays.
       else void stored.then((isStored) => (isStored ? this.#finish(locked) : this.#abandon(locked)));
@@ -172,11 +154,9 @@ export class TokenRefresh {
       metrics?.refreshFailed('no_refresh_token');
       throw new TokenEndpointError(new Error('there is no refresh token'));
     }
-    const earlier = (locked.earlier = await journal.find(session));
-    if (earlier?.state === 'open') {
-      const stored = await this.#storedByOther(session, earlier, locked.context);
-      if (stored !== null) return stored;
-    }
+    locked.earlier = await journal.find(session);
+    const stored = await this.#storedByOther(session, locked);
+    if (stored !== null) return stored;
     const sinceMs = now() - (session.record.refreshedAt ?? -Infinity);
     if (sinceMs < MIN_INTERVAL_MS) await delay(Math.min(MIN_INTERVAL_MS, MIN_INTERVAL_MS - sinceMs));
     const release = await this.#acquirePlace(tokenTimeoutSeconds * 1_000);
@@ -185,18 +165,14 @@ export class TokenRefresh {
       throw new TokenEndpointError(new Error('too many refreshes at once'));
     }
     try {
-      return await this.#requestAndStore(session, refreshToken, locked);
+      return await this.#sendAndStore(session, refreshToken, locked);
     } finally {
       release();
     }
   }
 
   /** Makes the journal entry, sends the token request and stores the new grant. Null where the lock was lost before. */
-  async #requestAndStore(
-    session: Session,
-    refreshToken: string,
-    locked: LockedRefresh,
-  ): Promise<Grant | null> {
+  async #sendAndStore(session: Session, refreshToken: string, locked: LockedRefresh): Promise<Grant | null> {
     const { journal, sessionEvents, log, now, oauth } = this.#options;
     const { lock, context } = locked;
     const newer = await this.#readNewer(session, context);
@@ -215,8 +191,7 @@ export class TokenRefresh {
     }
     const stored = await this.#pendingWrites.write(session, { ...session.record, grant, refreshedAt: now() });
     sessionEvents.refreshed(session.id, context);
-    if (locked.earlier !== null)
-      log.info(toLogMembers(session, locked), 'token refreshed by a later attempt');
+    if (locked.earlier !== null) log.info(toLogFields(session, locked), 'token refreshed by a later attempt');
     return stored;
   }
 
@@ -227,7 +202,7 @@ export class TokenRefresh {
       return this.#endOrUseNewer(session, 'invalid_grant', locked);
     const isRefused = error instanceof OAuthError && !error.isOutage;
     metrics?.refreshFailed(isRefused ? 'refused' : 'token_endpoint');
-    log.warn({ err: error, ...toLogMembers(session, locked) }, 'token refresh failed');
+    log.warn({ err: error, ...toLogFields(session, locked) }, 'token refresh failed');
     locked.entry?.fail(locked.earlier).catch(() => {}); // then the entry stays open, and counts as interrupted
     throw error instanceof TokenEndpointError ? error : new TokenEndpointError(error);
   }
@@ -244,7 +219,7 @@ export class TokenRefresh {
       if (!isSameGrant(session.record.grant, refused.record.grant)) return session.record.grant;
       if (await store.endUnchanged(session)) {
         metrics?.refreshFailed(reason);
-        sessionEvents.ended(session.id, reason, context, toAttemptMembers(earlier));
+        sessionEvents.ended(session.id, reason, context, attemptFields(earlier));
         throw new SessionEndedError(
           'The service no longer takes the access that you gave. Sign in again to go on.',
         );
@@ -254,14 +229,11 @@ export class TokenRefresh {
 
   /**
    * Waits while the process of an open journal entry runs, and resolves with the grant that it stores. Its lock may have been
-   * lost with Redis. Using the same refresh token meanwhile could end the session where refresh tokens rotate. Null where that
-   * process is dead.
+   * lost with Redis. Using the same refresh token meanwhile could end the session where refresh tokens rotate. Null where no
+   * such process runs.
    */
-  async #storedByOther(
-    session: Session,
-    earlier: JournalEntry,
-    context?: RequestContext,
-  ): Promise<Grant | null> {
+  async #storedByOther(session: Session, { earlier, context }: LockedRefresh): Promise<Grant | null> {
+    if (earlier?.state !== 'open') return null;
     const giveUpAt = performance.now() + this.#options.tokenTimeoutSeconds * 1_000 + STORE_TIMEOUT_MS;
     for await (const entry of this.#options.journal.watch(session, earlier)) {
       const newer = await this.#readNewer(session, context);
@@ -313,27 +285,16 @@ export class TokenRefresh {
   /** Runs in the background. Where a step fails, its key expires by itself. */
   #cleanUp(...steps: (() => Promise<unknown>)[]): void {
     const run = async () => {
-      for (const step of steps) {
-        await step().catch((error: unknown) => {
-          this.#options.log.warn({ err: error }, 'refresh cleanup failed; keys expire by themselves');
-        });
-      }
+      for (const step of steps)
+        await step().catch((error: unknown) =>
+          this.#options.log.warn({ err: error }, 'refresh cleanup failed; keys expire by themselves'),
+        );
     };
     const done = run().finally(() => this.#cleanUps.delete(done));
     this.#cleanUps.add(done);
   }
 }
 
-function toLogMembers({ id }: Session, { context, earlier }: LockedRefresh) {
-  return { ...sessionLogFields(id, context), ...toAttemptMembers(earlier) };
-}
-
-/**
- * Tells two causes of an interrupted refresh apart. Where the next one succeeds, the service had not processed it, or its
- * refresh tokens can be used again. Where the next one gets `invalid_grant`, the service had, and no process got the tokens.
- */
-function toAttemptMembers(earlier: JournalEntry | null) {
-  if (earlier === null) return {};
-  const attemptBefore = earlier.state === 'failed' ? 'failed' : 'interrupted';
-  return { attemptBefore, attemptStartedAt: new Date(earlier.startedAt).toISOString() };
+function toLogFields({ id }: Session, { context, earlier }: LockedRefresh) {
+  return { ...sessionLogFields(id, context), ...attemptFields(earlier) };
 }

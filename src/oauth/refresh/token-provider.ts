@@ -1,16 +1,20 @@
 import { StoreUnavailableError } from '../../errors.ts';
 import type { RequestContext } from '../../http/request-context.ts';
-import type { Grant, Session, SessionRecord } from '../../session/record.ts';
+import {
+  isNewer,
+  type Grant,
+  type Session,
+  type SessionRecord,
+  type StaleToken,
+} from '../../session/record.ts';
 import { TokenEndpointError } from '../client.ts';
 import type { RefreshTrigger } from '../metrics.ts';
 import {
   MIN_INTERVAL_MS,
   ShuttingDownError,
   TokenRefresh,
-  isNewer,
   type RefreshOptions,
   type RefreshResult,
-  type StaleToken,
 } from './refresh.ts';
 
 interface TokenProviderOptions extends RefreshOptions {
@@ -43,16 +47,16 @@ export function createTokenProvider(options: TokenProviderOptions) {
   const { log, metrics, now, store } = options;
   const tokenRefresh = new TokenRefresh(options);
   /** At most one refresh of a session in this process. */
-  const underWay = new Map<string, Promise<RefreshResult>>();
+  const inProgress = new Map<string, Promise<RefreshResult>>();
   let isClosing = false;
 
   const join = async (id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult> => {
-    const known = underWay.get(id);
+    const known = inProgress.get(id);
     if (known !== undefined) return { ...(await known), isRequested: false };
     if (isClosing) throw new ShuttingDownError();
     const refresh = tokenRefresh.refresh(id, stale, context);
-    underWay.set(id, refresh);
-    const forget = () => underWay.delete(id);
+    inProgress.set(id, refresh);
+    const forget = () => inProgress.delete(id);
     refresh.then(forget, (error: unknown) => {
       if (error instanceof StoreUnavailableError) metrics?.refreshFailed('redis');
       // Requests that come just after a failure share it.
@@ -67,7 +71,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     stale: StaleToken,
     context?: RequestContext,
   ): Promise<RefreshResult> => {
-    const known = await underWay.get(id);
+    const known = await inProgress.get(id);
     // A refresh that started before the stale token was issued may have brought just that one. Then start another.
     if (known !== undefined && isNewer(known.grant, stale)) return { ...known, isRequested: false };
     return join(id, stale, context);
@@ -98,7 +102,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
     const isRefreshed = isExpiring(record) && grant.refreshToken !== undefined;
-    if (isRefreshed && !underWay.has(id)) {
+    if (isRefreshed && !inProgress.has(id)) {
       // The refresh has logged its failure; the next request tries again.
       count('expiring', join(id, grant, context)).catch((error: unknown) =>
         log.debug({ err: error }, 'background token refresh failed'),
@@ -152,7 +156,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
 
     async [Symbol.asyncDispose](): Promise<void> {
       isClosing = true; // a refresh that started now would have no Redis to be stored in
-      await Promise.allSettled(underWay.values());
+      await Promise.allSettled(inProgress.values());
       await tokenRefresh.settle();
     },
   };

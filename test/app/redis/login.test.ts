@@ -152,7 +152,7 @@ describe('trying a login', () => {
   });
 
   test.each<[what: string, login: RedisLogin, problem: string]>([
-    ['no password', {}, 'REDIS_URL has no password, and Redis asks for one'],
+    ['no password', {}, 'REDIS_URL has no password, and Redis requires one'],
     ['a wrong password', { password: 'another' }, REFUSED],
     ['an unknown user', { username: 'nobody', password: 'one' }, REFUSED],
     ['a user who may not read', { username: 'unreading', password: 'one' }, NO_RIGHT],
