@@ -16,7 +16,7 @@ interface Problem {
 
 const LOGIN = { loginUrl: '/auth/login' };
 
-/** Problems of API requests (contract, section 4). Pages have most of them, too. */
+/** Problems of API requests (docs/api.md). Pages have most of them, too. */
 export const GATEWAY_PROBLEMS = {
   sign_in_required: { status: 401, title: 'Sign in to use the API', extensions: LOGIN },
   session_expired: {

@@ -14,7 +14,7 @@ export interface RunningServer {
   readonly server: Server;
   /** The URL that it listens on, as opposed to the one that browsers use. */
   readonly url: string;
-  /** Shuts the server down. Resolves with whether it took at most `withinMs`. Until then new requests get a 503. */
+  /** Shuts the server down. Resolves with whether it took at most `withinMs`. Meanwhile late API requests get a 503. */
   drain(withinMs: number): Promise<boolean>;
 }
 

@@ -29,7 +29,10 @@ export function createApiRequest(request: LoggedRequest): ApiRequest {
   });
 }
 
-/** Releases all that a request holds, once its response has closed. */
+/**
+ * Releases all that a request holds, once its response has closed. Where the client disconnected first, this aborts the
+ * upstream request and drops the rest of an upload. A token refresh that has begun goes on.
+ */
 export function endApiRequest(request: ApiRequest): void {
   const { res, slot, body, upstream } = request;
   request.bytesIn = body?.bytes;

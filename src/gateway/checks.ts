@@ -6,7 +6,7 @@ import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
 import { BodyTooLargeError } from './request-body.ts';
 
-/** Checks all of a request's head that needs no session, in the order of contract section 4. Throws the problem. */
+/** Checks all of a request's head that needs no session, in the order that docs/api.md promises. Throws the problem. */
 export function checkHead({ req, target }: ApiRequest, config: Config): void {
   const framingProblem = checkFraming(req);
   if (framingProblem !== null) throw framingProblem;

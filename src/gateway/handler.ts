@@ -34,7 +34,7 @@ export interface GatewayDeps {
 }
 
 /**
- * The gateway (contract, section 4): forwards `/api/*` to the service with the session's access token in place of the
+ * The gateway (docs/api.md): forwards `/api/*` to the service with the session's access token in place of the
  * cookie. A plain listener, for http.Server and for `app.use('/api', …)` alike. `isDraining` tells whether a request comes
  * too late to be served by this process.
  */
@@ -52,7 +52,7 @@ export function createGateway(
   });
   metrics?.gateway.watchInFlight(async () => limits.inFlight);
 
-  /** Goes through the steps of contract section 4 in their order. */
+  /** Goes through the steps in the order that docs/api.md promises. */
   const serve = async (request: ApiRequest, signedCookie: ReadCookie | null): Promise<void> => {
     const { req, res, times } = request;
     try {

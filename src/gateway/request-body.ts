@@ -107,6 +107,7 @@ export function createRequestBody(
     clearInterval(paceCheck);
   };
   req.once('end', stopTimers); // from here on only the service is slow
+  // The client disconnected. The upstream request ends in endApiRequest() (api-request.ts).
   req.once('close', () => !req.complete && stream.destroy());
 
   // After an early response nothing else listens, and an unhandled error would end the process.

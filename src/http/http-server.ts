@@ -51,7 +51,7 @@ export class HttpServer {
     return this.#shutdown.isDraining;
   }
 
-  /** Whether the request has to get a 503, as it arrived after the drain had begun. */
+  /** Whether an API request has to get a 503, because it arrived after the drain had begun (Connection#refusesRequest). */
   refuses(req: IncomingMessage): boolean {
     return this.#connections.get(req.socket)?.refusesRequest === true;
   }

@@ -27,7 +27,10 @@ export class OAuthError extends Error {
   }
 }
 
-/** The token endpoint can't be reached, is too slow, or sends an invalid response. The grant may still be good. */
+/**
+ * There is no new access token now, though the grant may still be good. The token endpoint can't be reached, is too slow, or
+ * refuses for another reason than `invalid_grant`; or no refresh can begin. The session is kept.
+ */
 export class TokenEndpointError extends AppError {
   override readonly name = 'TokenEndpointError';
   /** Milliseconds until the next token request may be sent. */

@@ -25,7 +25,7 @@ export interface AuthDeps extends SessionServices, Pick<OAuthServices, 'oauth' |
   readonly now: () => number;
 }
 
-/** `/auth/*` (contract, section 3). `readSession` puts the session on the request where an endpoint needs it. */
+/** `/auth/*`. `readSession` puts the session on the request where an endpoint needs it. */
 export function createAuthRouter(deps: AuthDeps, readSession: RequestHandler[]): Router {
   const router = Router({ caseSensitive: true });
   router.get('/login', refuseEmbedding, createSignInLimit(deps), createLogin(deps));

@@ -9,7 +9,7 @@ export interface TokenResponse {
 
 /**
  * Rewrites a response of the service's token endpoint into the form of RFC 6749 §5.1 and §5.2. This is the only place that
- * knows how the service departs from the standard (contract, section 6):
+ * knows how the service departs from the standard:
  *
  * - A missing `token_type` is `bearer`, and a missing `expires_in` is 900 s.
  * - An `error` string is that OAuth error at any status.

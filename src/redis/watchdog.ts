@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 /**
- * A command may take this long (ms). While Redis is down the contract demands a 503 within 2 s, and nothing waits for
+ * A command may take this long (ms). While Redis is down clients get a 503 within 2 s, and nothing waits for
  * a lost connection. So even the slowest failure leaves time to send the response.
  */
 export const COMMAND_TIMEOUT_MS = 1_500;

@@ -10,7 +10,7 @@ import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { toConnectionError, toStatusError, toUnreadableResponse } from './service-errors.ts';
 
 /** What a page or an export reads from the service, and for which session. */
-export interface ApiRequest {
+export interface PageRequest {
   readonly session: Session;
   /** Path on the service, percent-encoded where needed, without a query. */
   readonly path: string;
@@ -21,7 +21,7 @@ export interface ApiRequest {
 }
 
 /** A list of the service. */
-export interface ListRequest extends ApiRequest {
+export interface ListRequest extends PageRequest {
   /** Page size. Every request of a list sends the same one: the service binds its cursors to it. */
   readonly limit: number;
 }
@@ -70,7 +70,7 @@ const pageSchema = z.object({
 const itemSchema = z.object({ value: z.record(z.string(), z.unknown()) });
 
 /**
- * Reads lists and items of the service (service interface, sections 4.4 and 4.5). Rejects with an AppError
+ * Reads lists and items of the service (docs/local-service.md, 4.4 and 4.5). Rejects with an AppError
  * that error pages can show, with the errors of the token provider, or with the reason of an aborted signal.
  */
 export function createApiClient(deps: {
@@ -85,7 +85,7 @@ export function createApiClient(deps: {
 }) {
   const { service, tokens, recordResponse = null, now } = deps;
 
-  const get = async (request: ApiRequest, token: string, query: string): Promise<ServiceResponse> => {
+  const get = async (request: PageRequest, token: string, query: string): Promise<ServiceResponse> => {
     const { path, context } = request;
     const timeout = AbortSignal.timeout(deps.timeoutSeconds * 1_000);
     const signal = AbortSignal.any([request.signal, timeout]);
@@ -119,7 +119,7 @@ export function createApiClient(deps: {
    * Sends the GETs of one operation. After a 401 it refreshes the token and repeats the GET. It does so once:
    * a service that refuses a second fresh token has another problem.
    */
-  const createGet = (request: ApiRequest) => {
+  const createGet = (request: PageRequest) => {
     let token: string | undefined;
     let hasRefreshed = false;
     return async (query: string): Promise<ServiceResponse> => {
@@ -135,7 +135,7 @@ export function createApiClient(deps: {
     };
   };
 
-  const readItemNow = async (request: ApiRequest): Promise<unknown> => {
+  const readItemNow = async (request: PageRequest): Promise<unknown> => {
     const { status, body } = await createGet(request)('');
     if (status !== 200 || body === null) return null;
     return itemSchema.parse(JSON.parse(body.toString('utf8'))).value;
@@ -158,7 +158,7 @@ export function createApiClient(deps: {
      * and resolves to the item or to null. Never rejects: the interface does not promise this route, and the
      * page works without it.
      */
-    startReadingItem(request: ApiRequest): () => Promise<unknown> {
+    startReadingItem(request: PageRequest): () => Promise<unknown> {
       const expiry = new AbortController();
       const signal = AbortSignal.any([request.signal, expiry.signal]);
       const item = readItemNow({ ...request, signal }).catch(() => null);

@@ -5,7 +5,7 @@ import { quotaOf } from '../upstream/connection-pool.ts';
 import { abortSignalOf } from './api-client.ts';
 
 /** How many requests of one kind may be in flight in this process. */
-export interface ConcurrencyLimits {
+export interface PageLimits {
   /** Of one session. */
   readonly perSession: number;
   /**
@@ -22,7 +22,7 @@ const LEAST_PER_SESSION = 2;
  * request over the limit. Each request takes memory and connections to the service, so no session may take
  * them all.
  */
-export function createConcurrencyLimiter({ perSession, total = Infinity }: ConcurrencyLimits) {
+export function createConcurrencyLimiter({ perSession, total = Infinity }: PageLimits) {
   const inFlight = new Map<string, number>();
   let all = 0;
   return (sessionId: string): (() => void) | null => {
@@ -44,10 +44,7 @@ export function createConcurrencyLimiter({ perSession, total = Infinity }: Concu
  * Refuses pages over the limit with a 429. A page counts until it is sent or the client disconnects: until
  * then it stays in memory, also where the client reads nothing.
  */
-export function limitPages(
-  limits: ConcurrencyLimits,
-  currentSession: (req: Request) => Session,
-): RequestHandler {
+export function limitPages(limits: PageLimits, currentSession: (req: Request) => Session): RequestHandler {
   const begin = createConcurrencyLimiter(limits);
   return (req, res, next) => {
     const end = begin(currentSession(req).id);

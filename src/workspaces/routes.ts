@@ -3,7 +3,7 @@ import { requestContext } from '../http/request-context.ts';
 import { setFrame } from '../http/error-pages.ts';
 import type { Render } from '../http/templates.ts';
 import type { Session } from '../session/record.ts';
-import { abortSignalOf, type ApiRequest } from './api-client.ts';
+import { abortSignalOf, type PageRequest } from './api-client.ts';
 import { limitPages } from './concurrency.ts';
 import {
   toItemSearchView,
@@ -55,7 +55,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
   router.get([WORKSPACES.path, INSIDE], limitPages(deps.pageLimits, currentSession));
 
   router.get(WORKSPACES.path, async (req, res) => {
-    const request = toApiRequest(req, res, WORKSPACES.servicePath);
+    const request = toPageRequest(req, res, WORKSPACES.servicePath);
     const search = parseSearch(req.query, pageSize);
     const { limit, page } = parsePage(req.query, pageSize);
     const view =
@@ -71,7 +71,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
       next();
       return;
     }
-    const request = toApiRequest(req, res, itemListPaths(place.id, place.kind).servicePath);
+    const request = toPageRequest(req, res, itemListPaths(place.id, place.kind).servicePath);
     const workspace = api.startReadingItem({ ...request, path: workspaceServicePath(place.id) });
     const search = parseSearch(req.query, pageSize);
     const { limit, page } = parsePage(req.query, pageSize);
@@ -82,7 +82,7 @@ export function createWorkspacesRouter(deps: WorkspacesDeps): Router {
     res.type('html').send(render('workspace', { ...toView(await workspace()), session: sessionOf(req) }));
   });
 
-  const toApiRequest = (req: Request, res: Response, path: string): ApiRequest => {
+  const toPageRequest = (req: Request, res: Response, path: string): PageRequest => {
     return { session: currentSession(req), path, context: requestContext(res), signal: abortSignalOf(res) };
   };
 

@@ -11,7 +11,7 @@ export interface ListPaths {
 const API = '/api/public/v1';
 const MAX_ID_LENGTH = 256;
 
-/** The list of workspaces (service interface, section 4.4). */
+/** The list of workspaces (docs/local-service.md, 4.4). */
 export const WORKSPACES = {
   servicePath: `${API}/workspaces`,
   path: '/workspaces',
@@ -36,7 +36,7 @@ export function workspacePath(id: string): string {
   return `${WORKSPACES.path}/${encodeURIComponent(id)}`;
 }
 
-/** Items of one kind inside a workspace (service interface, section 4.5; `WORKSPACE_ITEMS`). */
+/** Items of one kind inside a workspace (docs/local-service.md, 4.5; `WORKSPACE_ITEMS`). */
 export function itemListPaths(workspaceId: string, kind: string): ListPaths {
   return {
     servicePath: `${workspaceServicePath(workspaceId)}/${kind}`,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SessionStore } from '../session/store.ts';
 import { createApiClient } from './api-client.ts';
-import type { ConcurrencyLimits } from './concurrency.ts';
+import type { PageLimits } from './concurrency.ts';
 import { createCursors } from './cursors.ts';
 import { createReadAllItems, type Wait } from './export/all-items.ts';
 import { createPaging } from './paging.ts';
@@ -38,7 +38,7 @@ export function createWorkspaces(options: WorkspacesOptions) {
  * A page has at most two requests to the service in flight. So one session takes at most a quarter of the
  * connections, and all sessions together take them all. No user loads more than 16 tabs at once.
  */
-function toPageLimits(connections: number): ConcurrencyLimits {
+function toPageLimits(connections: number): PageLimits {
   return {
     perSession: Math.min(Math.max(2, Math.floor(connections / 8)), 16),
     total: Math.floor(connections / 2),

@@ -101,14 +101,14 @@ export function createTokenProvider(options: TokenProviderOptions) {
   const unexpiredToken = ({ id, record }: Session, context?: RequestContext): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
-    const isRefreshed = isExpiring(record) && grant.refreshToken !== undefined;
-    if (isRefreshed && !inProgress.has(id)) {
+    const isRefreshDue = isExpiring(record) && grant.refreshToken !== undefined;
+    if (isRefreshDue && !inProgress.has(id)) {
       // The refresh has logged its failure; the next request tries again.
       count('expiring', join(id, grant, context)).catch((error: unknown) =>
         log.debug({ err: error }, 'background token refresh failed'),
       );
     }
-    if (isRefreshed) recordTokenUse(context, 'refreshed_ahead');
+    if (isRefreshDue) recordTokenUse(context, 'refreshed_ahead');
     // Where one page sends several requests to the service, an earlier use tells more.
     else if (context?.token === undefined) recordTokenUse(context, 'unexpired');
     return grant.accessToken;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError, SessionEndedError } from '../../errors.ts';
 import type { SessionStore } from '../../session/store.ts';
-import type { ApiClient, ApiRequest, ServicePage } from '../api-client.ts';
+import type { ApiClient, PageRequest, ServicePage } from '../api-client.ts';
 import { createLoopGuard } from '../paging.ts';
 import { isExpiredCursor, toUnreadableResponse } from '../service-errors.ts';
 import { elementsOf, isNumber, isObject, isString, membersOf, toOneLine } from './json.ts';
@@ -10,12 +10,12 @@ import { elementsOf, isNumber, isObject, isString, membersOf, toOneLine } from '
  * All items of a list, page by page, each item as JSON text on one line. Requests a page once the consumer
  * has taken the page before. Throws an AppError or the signal's reason; after that the items are incomplete.
  */
-export type ReadAllItems = (request: ApiRequest) => AsyncGenerator<readonly string[], void>;
+export type ReadAllItems = (request: PageRequest) => AsyncGenerator<readonly string[], void>;
 
 /** Waits; rejects at once when the signal aborts. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
-/** The largest page that the service gives (service interface, section 2). */
+/** The largest page that the service gives (docs/local-service.md, 2). */
 const LIMIT = 100;
 /** One million items. A longer list does not end. */
 const MAX_REQUESTS = 10_000;
@@ -37,7 +37,7 @@ export function createReadAllItems(deps: {
    * Reads each page with the session as it is then: a sign-out ends the export, and the token may be
    * refreshed any number of times. Null where the cursor has expired.
    */
-  const createReadPage = (request: ApiRequest) => {
+  const createReadPage = (request: PageRequest) => {
     const list = { ...request, limit: LIMIT };
     let requests = 0;
 
