@@ -14,7 +14,7 @@ import { toRouteName } from './routes.ts';
 import { createSessionServices } from './session/session-services.ts';
 import { ConnectionPool } from './upstream/connection-pool.ts';
 import type { Wait } from './workspaces/export/all-items.ts';
-import { createWorkspaces } from './workspaces/workspaces.ts';
+import { createWorkspaces } from './workspaces/workspaces-services.ts';
 
 export type Services = ReturnType<typeof createServices>;
 

@@ -21,7 +21,7 @@ import {
   WORKSPACES,
   workspaceServicePath,
 } from './urls.ts';
-import type { Workspaces } from './workspaces.ts';
+import type { Workspaces } from './workspaces-services.ts';
 
 type WorkspacesDeps = Pick<Workspaces, 'api' | 'paging' | 'searchItems' | 'pageLimits'> & {
   readonly render: Render;

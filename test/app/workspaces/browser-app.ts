@@ -15,7 +15,7 @@ import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import type { Session } from '../../../src/session/record.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import { createWorkspacesRouter } from '../../../src/workspaces/routes.ts';
-import { createWorkspaces } from '../../../src/workspaces/workspaces.ts';
+import { createWorkspaces } from '../../../src/workspaces/workspaces-services.ts';
 import { render } from '../../support/render.ts';
 import { startSmallService, type Interception } from './small-service.ts';
 
