@@ -1,22 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { Browser } from '../support/browser.ts';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { useTestApp } from '../support/fixtures.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStopwatch } from '../support/stopwatch.ts';
 
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 
-let testApp: TestApp;
+const testApp = useTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
 let id: string;
 let cookie: string;
-
-beforeAll(async () => {
-  testApp = await startTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   // The watchdog may have closed a silent connection in the test before: it reconnects in its own time.
   await eventually(async () => (await app().get('/readyz')).status === 200);

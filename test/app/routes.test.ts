@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createApp } from '../../src/app.ts';
 import { ROUTES, toRouteName } from '../../src/routes.ts';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { useTestApp } from '../support/fixtures.ts';
 import { sendRaw } from '../support/raw.ts';
 import { routes } from '../unit/console/openapi-document.ts';
 
-let testApp: TestApp;
+const testApp = useTestApp();
 let cookie: string;
 beforeAll(async () => {
-  testApp = await startTestApp();
   ({ cookie } = await testApp.createSession());
 });
-afterAll(async () => testApp[Symbol.asyncDispose]());
 
 /** Sends a target as it is written, with a session. Resolves with the status and the redirect. */
 async function ask(

@@ -1,21 +1,15 @@
 import { once } from 'node:events';
-import { Agent, request as httpRequest } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import request from 'supertest';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { useTestApp } from '../support/fixtures.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { sendRaw } from '../support/raw.ts';
 
 describe('a page', () => {
-  let testApp: TestApp;
-  beforeAll(async () => {
-    testApp = await startTestApp();
-  });
-  afterAll(async () => testApp[Symbol.asyncDispose]());
-
+  const testApp = useTestApp();
   test.each(['/', '/workspaces', '/auth/login', '/auth/session', '/nothing-here', '/auth/callback'])(
     '%s has the security headers',
     async (path) => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { startTestApp } from './test-app.ts';
-import type { TestApp } from './test-app.ts';
+import { startTestApp, type TestApp } from './test-app.ts';
 
 /** Starts a test app before the tests of a file, or of a `describe`, and ends it after them. */
 export function useTestApp(...options: Parameters<typeof startTestApp>): TestApp {
@@ -11,7 +10,7 @@ export function useTestApp(...options: Parameters<typeof startTestApp>): TestApp
  * Starts a fixture before the tests of a file, or of a `describe`, and disposes of it after them. The result stands for the
  * fixture: use it in tests and hooks, not before they run.
  */
-function useFixture<Fixture extends AsyncDisposable>(start: () => Promise<Fixture>): Fixture {
+export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise<Fixture>): Fixture {
   let started: Fixture | undefined;
   beforeAll(async () => {
     started = await start();

@@ -1,22 +1,19 @@
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as API } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
 import { sendRaw } from '../../support/raw.ts';
 
 // One request at a time on a connection (contract, section 3).
 
-let testApp: TestApp;
+const testApp = useTestApp();
 let cookie: string;
 beforeAll(async () => {
-  testApp = await startTestApp();
   ({ cookie } = await testApp.createSession());
 });
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(() => {
   testApp.serviceRequests.length = 0;
   testApp.logged.length = 0;

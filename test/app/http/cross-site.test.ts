@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
-let testApp: TestApp;
+const testApp = useTestApp();
 let cookie: string;
 
 beforeAll(async () => {
-  testApp = await startTestApp();
   testApp.intercept = (req, res) => {
     if (!/\/workspaces/.test(req.url ?? '')) return false;
     res.setHeader('content-type', 'application/json').end('{"value":[]}');
@@ -15,7 +13,6 @@ beforeAll(async () => {
   };
   ({ cookie } = await testApp.createSession());
 });
-afterAll(async () => testApp[Symbol.asyncDispose]());
 
 async function statusOf(path: string, site?: string, mode?: string, dest?: string): Promise<number> {
   const fields = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };

@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { useTestApp } from '../../support/fixtures.ts';
 import { sendRaw } from '../../support/raw.ts';
 
-let testApp: TestApp;
+const testApp = useTestApp({ PUBLIC_URL: 'https://app.example' });
 let cookie: string;
 
 beforeAll(async () => {
-  testApp = await startTestApp({ PUBLIC_URL: 'https://app.example' });
   testApp.intercept = (_req, res) => {
     res.setHeader('access-control-allow-origin', '*').setHeader('x-powered-by', 'a service');
     return Boolean(res.end('{"value":[]}'));
   };
   ({ cookie } = await testApp.createSession());
 });
-afterAll(async () => testApp[Symbol.asyncDispose]());
 
 /** Everything outside `/api/`: pages, error pages, redirects, exports, files and JSON. */
 const OURS = [

@@ -1,13 +1,12 @@
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import request from 'supertest';
 import { createAssets } from '../../../src/http/static-assets.ts';
 import { ROOT } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
 const PUBLIC = join(ROOT, 'public');
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -73,12 +72,7 @@ describe('A folder', () => {
 });
 
 describe('Cloakroom', () => {
-  let testApp: TestApp;
-  beforeAll(async () => {
-    testApp = await startTestApp();
-  });
-  afterAll(async () => testApp[Symbol.asyncDispose]());
-
+  const testApp = useTestApp();
   const open = (path: string) => request(testApp.origin).get(path);
 
   test.each([

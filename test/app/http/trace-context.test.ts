@@ -1,14 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { API_PATH } from '../../support/constants.ts';
-import { startTestApp, tokenRequests } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { useTestApp } from '../../support/fixtures.ts';
+import { tokenRequests } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
-let testApp: TestApp;
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 beforeEach(() => {
   testApp.serviceRequests.length = 0;
   testApp.logged.length = 0;

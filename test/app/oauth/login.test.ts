@@ -1,19 +1,14 @@
 import { createHash } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { Browser } from '../../support/browser.ts';
 import { TOKEN_PATH, WORKSPACES_PATH } from '../../support/constants.ts';
-import { passSignIn, startTestApp, tokenRequests } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { useTestApp } from '../../support/fixtures.ts';
+import { passSignIn, tokenRequests } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { sendRaw } from '../../support/raw.ts';
 
-let testApp: TestApp;
-
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 afterEach(() => {
   testApp.intercept = () => false;
   testApp.serviceRequests.length = 0;

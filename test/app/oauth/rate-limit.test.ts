@@ -11,9 +11,8 @@ import { startFleet } from '../../support/fleet/fleet.ts';
 import { ready } from '../../support/fleet/ready.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { startSlowLine } from '../../support/fleet/slow-line.ts';
-import { startTestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { TestApp } from '../../support/test-app.ts';
 import { startCluster } from '../../support/redis/cluster.ts';
 
 const SIGN_IN = { path: '/auth/login', headers: HTML };

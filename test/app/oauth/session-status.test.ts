@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { sessionKey } from '../../../src/session/store.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
 
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
 const IDLE_SECONDS = 3_600;
 
-let testApp: TestApp;
+const testApp = useTestApp();
 let id: string;
 let cookie: string;
-
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   ({ id, cookie } = await testApp.createSession());
 });

@@ -5,11 +5,9 @@ import { createHealthRouter } from '../../../src/observability/health.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { isAnyMasterFull, servesSessions } from '../../../src/redis/probe.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
-import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
-import type { RedisClient } from '../../../src/redis/client.ts';
+import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cloakroomMetrics } from '../../project/deploy/known-metrics.ts';
 import { API_PATH } from '../../support/constants.ts';
 import { Browser } from '../../support/browser.ts';
-import { startMetricsApp } from '../../support/metrics-app.ts';
-import type { MetricsApp } from '../../support/metrics-app.ts';
+import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
 import { fc, times } from '../../support/properties.ts';
 import { sendRaw } from '../../support/raw.ts';
 

@@ -7,8 +7,7 @@ import { createServices } from '../../../src/services.ts';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { Browser } from '../../support/browser.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { startMetricsApp } from '../../support/metrics-app.ts';
-import type { MetricsApp } from '../../support/metrics-app.ts';
+import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
 import { packageVersion } from '../../support/package-version.ts';
 import { eventually } from '../../support/eventually.ts';
 

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createApp } from '../../../src/app.ts';
 import { API_PATH } from '../../support/constants.ts';
-import { startMetricsApp } from '../../support/metrics-app.ts';
-import type { MetricsApp } from '../../support/metrics-app.ts';
+import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const expectGrown = async (metrics: MetricsApp, series: string) =>

@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { ROOT } from '../../support/constants.ts';
 import { examine } from '../../support/doctor/doctor.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 
 const LINE = /redis-cli -x (ACL SETUSER cloakroom on .+)$/m;
 const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');

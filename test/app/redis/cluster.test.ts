@@ -2,14 +2,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLog } from '../../../src/observability/logger.ts';
 import { changeLogin, tryLogin } from '../../../src/redis/login.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
-import type { RedisClient } from '../../../src/redis/client.ts';
+import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startCluster } from '../../support/redis/cluster.ts';
-import type { ClusterTopology } from '../../support/redis/cluster.ts';
-import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
-import type { RedisNode } from '../../support/redis/redis-node.ts';
+import { startCluster, type ClusterTopology } from '../../support/redis/cluster.ts';
+import { PASSWORD, isReplica, type RedisNode } from '../../support/redis/redis-node.ts';
 
 let topology: ClusterTopology;
 let client: RedisClient;

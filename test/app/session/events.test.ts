@@ -1,18 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { request } from 'undici';
 import { sessionLogId } from '../../../src/session/events.ts';
 import { hashId, sessionKey } from '../../../src/session/store.ts';
 import type { Browser } from '../../support/browser.ts';
 import { API_PATH } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 import { eventually } from '../../support/eventually.ts';
 
-let testApp: TestApp;
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 beforeEach(() => {
   testApp.logged.length = 0;
 });

@@ -1,25 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { toJson, toText } from '../../../../src/cli/doctor/report.ts';
 import { runChecks } from '../../../../src/cli/doctor/run-checks.ts';
 import { envOf, validEnv } from '../../../support/doctor/doctor.ts';
+import { useTestApp } from '../../../support/fixtures.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
-import { startTestApp, type TestApp } from '../../../support/test-app.ts';
 
 const secret = 'hunter2-the-secret';
 const key = randomBytes(32).toString('base64url');
 const weak = Buffer.from('a pass phrase of 32 characters..').toString('base64url');
 const SECRETS = ['hunter2', key, weak, validEnv.SESSION_KEYS];
 
-let testApp: TestApp;
-
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-
-afterAll(async () => {
-  await testApp[Symbol.asyncDispose]();
-});
+const testApp = useTestApp();
 
 /** All that the doctor prints, for people and for programs. */
 async function outputFor(changes: Record<string, string>, now = Date.now): Promise<string> {

@@ -1,24 +1,19 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { useTestApp } from '../../../support/fixtures.ts';
 import { startUnresponsivePort } from '../../../support/unresponsive-port.ts';
 import { envOf, examine } from '../../../support/doctor/doctor.ts';
 import { freePort } from '../../../support/fleet/free-port.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
-import { startTestApp, type TestApp } from '../../../support/test-app.ts';
 
-let testApp: TestApp;
+const testApp = useTestApp();
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  testApp = await startTestApp();
   env = envOf(testApp);
 });
 
 beforeEach(() => {
   testApp.intercept = () => false;
-});
-
-afterAll(async () => {
-  await testApp[Symbol.asyncDispose]();
 });
 
 /** Lets the service respond to every request in this way. */

@@ -1,12 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { createRefreshLocks } from '../../../../src/oauth/refresh/lock.ts';
-import type { HeldLock } from '../../../../src/oauth/refresh/lock.ts';
+import { createRefreshLocks, type HeldLock } from '../../../../src/oauth/refresh/lock.ts';
 import { createLog } from '../../../../src/observability/logger.ts';
-import { startPrivateRedis } from '../../../../src/redis/private-redis.ts';
-import type { PrivateRedis } from '../../../../src/redis/private-redis.ts';
+import { startPrivateRedis, type PrivateRedis } from '../../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../../../src/redis/client.ts';
-import type { RedisClient } from '../../../../src/redis/client.ts';
+import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../../src/redis/client.ts';
 import { keyBesideSession } from '../../../../src/session/store.ts';
 
 const SESSION = 'a-session';

@@ -1,16 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createRefreshJournal } from '../../../../src/oauth/refresh/journal.ts';
-import { createRefreshLocks } from '../../../../src/oauth/refresh/lock.ts';
-import type { HeldLock, RefreshLocks } from '../../../../src/oauth/refresh/lock.ts';
+import { createRefreshLocks, type HeldLock, type RefreshLocks } from '../../../../src/oauth/refresh/lock.ts';
 import { createTokenProvider } from '../../../../src/oauth/refresh/token-provider.ts';
 import { redisReady } from '../../../../src/redis/client.ts';
-import { createServices } from '../../../../src/services.ts';
-import type { Services } from '../../../../src/services.ts';
+import { createServices, type Services } from '../../../../src/services.ts';
 import type { Session } from '../../../../src/session/record.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../../support/constants.ts';
-import { startTestApp, tokenRequests } from '../../../support/test-app.ts';
-import type { TestApp, Interceptor } from '../../../support/test-app.ts';
+import { startTestApp, tokenRequests, type TestApp, type Interceptor } from '../../../support/test-app.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 let testApp: TestApp;
