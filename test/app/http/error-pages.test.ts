@@ -1,33 +1,23 @@
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
-import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import express from 'express';
-import type { RequestHandler } from 'express';
+import express, { type RequestHandler } from 'express';
 import request from 'supertest';
 import { createErrorPages, pageNotFound } from '../../../src/http/error-pages.ts';
 import { AppError, StoreUnavailableError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/observability/logger.ts';
-import type { Render } from '../../../src/http/templates.ts';
 import { render } from '../../support/render.ts';
 
-/** An app whose every page does what `page` does. */
-function createApp(page: RequestHandler, renderPage: Render = render, signedIn = false) {
+/** An app whose pages do what `page` does, and the lines that it logs. */
+function createApp(page: RequestHandler, { renderPage = render, signedIn = false } = {}) {
   const lines: string[] = [];
-  const destination = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      lines.push(chunk.toString());
-      done();
-    },
-  });
+  const log = createLog('info', { write: (line) => lines.push(line) });
   const app = express();
   app.get('/item/:id', (_req, res) => void res.send('item'));
   app.all(['/', '/page', '/workspaces'], page);
   app.use(pageNotFound);
-  app.use(
-    createErrorPages({ render: renderPage, log: createLog('info', destination), isSignedIn: () => signedIn }),
-  );
+  app.use(createErrorPages({ render: renderPage, log, isSignedIn: () => signedIn }));
   return { app, lines };
 }
 
@@ -35,16 +25,17 @@ function failsWith(error: unknown): RequestHandler {
   return (_req, _res, next) => next(error);
 }
 
-/** Where a page leads, in order: the words and the address of each way on. */
-function waysIn(html: string): string[] {
+/** The links of an error page, in order. */
+function linksOf(html: string): string[] {
   const actions = /<p class="actions">(.*?)<\/p>/s.exec(html)?.[1] ?? '';
   return [...actions.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, href, label]) => `${label}: ${href}`);
 }
 
 const secret = new Error('secret cause');
+const outage = new StoreUnavailableError(secret);
 
 test('an error with a code is a page with its text, its headers and the request id', async () => {
-  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const { app } = createApp(failsWith(outage));
   const response = await request(app).get('/page').expect(503).expect('retry-after', '2');
   expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
   expect(response.text).toContain('<h1>Cloakroom is briefly unavailable</h1>');
@@ -52,30 +43,22 @@ test('an error with a code is a page with its text, its headers and the request 
   expect(response.text).not.toContain('secret cause');
 });
 
-test('an unknown error is a 500 page without its cause, and an error in the log', async () => {
-  const { app, lines } = createApp(failsWith(secret));
+test('the page for a Redis outage does not say whether the user is signed in', async () => {
+  const { app } = createApp(failsWith(outage));
+  const response = await request(app).get('/page').expect(503);
+  expect(response.text).toContain('Nothing is lost, and no one is signed out.');
+  expect(response.text).not.toMatch(/you are (still |not )?signed/i);
+});
+
+test.each([
+  ['an unknown error', secret],
+  ['a thrown value that is not an Error', { status: 418, message: 'secret cause' }],
+])('%s is a 500 page without its cause, and an error in the log', async (_what, error) => {
+  const { app, lines } = createApp(failsWith(error));
   const response = await request(app).get('/page').expect(500);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', code: 'internal_error' });
   expect(response.text).toContain('Something went wrong on our side');
   expect(response.text).not.toMatch(/secret cause|\bat .*\.[jt]s/);
-});
-
-test('a thrown value that is not an Error is a 500 page', async () => {
-  const { app } = createApp(failsWith({ status: 418, message: 'secret cause' }));
-  const response = await request(app).get('/page').expect(500);
-  expect(response.text).not.toContain('secret cause');
-});
-
-test('a page that failed on our side offers to try again', async () => {
-  const { app } = createApp(failsWith(secret));
-  const response = await request(app).get('/page?a=1&b="2"').expect(500);
-  expect(response.text).toMatch(/href="\/page\?a=1&amp;b=(%22|&quot;)2(%22|&quot;)">Try again</);
-});
-
-test('a failed form does not offer to send it again', async () => {
-  const { app } = createApp(failsWith(secret));
-  const response = await request(app).post('/page').expect(500);
-  expect(response.text).toContain('<a class="button button--primary" href="/">Go to the start page</a>');
 });
 
 const [AGAIN, START, WORKSPACES] = [
@@ -87,6 +70,7 @@ const noSuchItem = new AppError('page_not_found');
 
 test.each([
   ['signed out', '/page', secret, [AGAIN('/page'), START]],
+  ['signed out', '/page?a=1&b="2"', secret, [AGAIN('/page?a=1&amp;b=%222%22'), START]],
   ['signed out', '/page', noSuchItem, [START]],
   ['signed out', '/?a=1', secret, [AGAIN('/?a=1')]],
   ['signed in', '/page', secret, [AGAIN('/page'), WORKSPACES]],
@@ -96,17 +80,24 @@ test.each([
   ['signed in', '/workspaces', noSuchItem, [AGAIN('/workspaces')]],
 ])(
   'a %s user gets links from %s, and never only back to the page that failed',
-  async (who, address, error, ways) => {
-    const { app } = createApp(failsWith(error), render, who === 'signed in');
-    expect(waysIn((await request(app).get(address)).text)).toEqual(ways);
+  async (user, address, error, links) => {
+    const { app } = createApp(failsWith(error), { signedIn: user === 'signed in' });
+    expect(linksOf((await request(app).get(address)).text)).toEqual(links);
   },
 );
 
-test('the page for a Redis outage does not say whether the user is signed in', async () => {
-  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const response = await request(app).get('/page').expect(503);
-  expect(response.text).toContain('Nothing is lost, and no one is signed out.');
-  expect(response.text).not.toMatch(/you are (still |not )?signed/i);
+test('a page that offers to try again says in words how long to wait', async () => {
+  const { app } = createApp(failsWith(outage));
+  const response = await request(app).get('/page');
+  expect(response.text).toContain('<p data-retry-after="2">You can try again in');
+  expect(response.text).toContain('<time datetime="PT2S">2 seconds</time>');
+});
+
+test('a failed form does not offer to send it again, and names no time to wait', async () => {
+  const { app } = createApp(failsWith(outage));
+  const response = await request(app).post('/page').expect(503).expect('retry-after', '2');
+  expect(response.text).toContain('<a class="button button--primary" href="/">Go to the start page</a>');
+  expect(response.text).not.toContain('data-retry-after');
 });
 
 test('an error page shows its status, except after refused consent, which is not an error', async () => {
@@ -137,33 +128,25 @@ test.each(['//evil.example/x', '/\\evil.example/x', 'http://evil.example/x'])(
   },
 );
 
-test('An error that only a sign-in helps leads to sign-in, and back to the page that failed', async () => {
-  const { app } = createApp(failsWith(new AppError('permission_missing')));
-  const response = await request(app).get('/page?a=1&b=%2F').expect(403);
-  expect(waysIn(response.text)[0]).toBe('Sign in again: /auth/login?return_to=%2Fpage%3Fa%3D1%26b%3D%252F');
-});
-
-test('An error may name another page to come back to', async () => {
-  const { app } = createApp(failsWith(new AppError('code_missing', { returnTo: '/' })));
-  const response = await request(app).get('/page').expect(400);
-  expect(waysIn(response.text)[0]).toBe('Try again: /auth/login?return_to=%2F');
-});
-
-test('a page that offers to try again says in words how long to wait', async () => {
-  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const response = await request(app).get('/page');
-  expect(response.text).toContain('<p data-retry-after="2">You can try again in');
-  expect(response.text).toContain('<time datetime="PT2S">2 seconds</time>');
-});
-
-test('a page that does not offer to try again names no time to wait', async () => {
-  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
-  const response = await request(app).post('/page').expect('retry-after', '2');
-  expect(response.text).not.toContain('data-retry-after');
+test.each([
+  [
+    'permission_missing leads to sign-in, and back to the page that failed',
+    new AppError('permission_missing'),
+    'Sign in again: /auth/login?return_to=%2Fpage%3Fa%3D1%26b%3D%252F',
+  ],
+  [
+    'code_missing leads to sign-in, and back to the page that it names',
+    new AppError('code_missing', { returnTo: '/' }),
+    'Try again: /auth/login?return_to=%2F',
+  ],
+])('the error %s', async (_what, error, link) => {
+  const { app } = createApp(failsWith(error));
+  const response = await request(app).get('/page?a=1&b=%2F').expect(error.status);
+  expect(linksOf(response.text)[0]).toBe(link);
 });
 
 test('a client that prefers JSON gets problem+json', async () => {
-  const { app } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const { app } = createApp(failsWith(outage));
   const response = await request(app).get('/page').set('accept', 'application/json').expect(503);
   expect(response.headers['content-type']).toBe('application/problem+json');
   expect(JSON.parse(response.text)).toMatchObject({
@@ -189,7 +172,7 @@ test('an unknown path is a 404 page with a link', async () => {
   expect(response.text).toContain('href="/"');
 });
 
-test('A malformed percent-encoding in an address is a 400 page', async () => {
+test('a malformed percent-encoding in an address is a 400 page', async () => {
   const { app, lines } = createApp(failsWith(secret));
   const response = await request(app).get('/item/%ff').expect(400);
   expect(response.text).toContain('This address is malformed');
@@ -198,7 +181,7 @@ test('A malformed percent-encoding in an address is a 400 page', async () => {
 });
 
 test('a failure on our side is logged with its cause and request id, and without the query', async () => {
-  const { app, lines } = createApp(failsWith(new StoreUnavailableError(secret)));
+  const { app, lines } = createApp(failsWith(outage));
   const response = await request(app).get('/page?token=hidden').expect(503);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({
@@ -219,9 +202,10 @@ test('a response that has begun is cut off', async () => {
 });
 
 test('a client gets the first error as JSON where the error page fails', async () => {
-  const { app, lines } = createApp(failsWith(new StoreUnavailableError(secret)), () => {
+  const renderPage = () => {
     throw new Error('broken template');
-  });
+  };
+  const { app, lines } = createApp(failsWith(outage), { renderPage });
   const response = await request(app).get('/page').expect(503);
   expect(response.headers['content-type']).toBe('application/problem+json');
   expect(response.text).not.toContain('broken template');

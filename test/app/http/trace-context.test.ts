@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH } from '../../support/constants.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 import { tokenRequests } from '../../support/test-app.ts';
@@ -17,12 +17,13 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACE = { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`, tracestate: 'rojo=1, congo=t61' };
 const MALFORMED = { ...TRACE, traceparent: `00-${TRACE_ID.toUpperCase()}-00f067aa0ba902b7-01` };
 
+/** Sends a request. Resolves with its id. */
 const get = async (path: string, headers: Record<string, string>) => {
-  const answer = await fetch(testApp.origin + path, { headers, redirect: 'manual' });
-  await answer.text();
-  return answer.headers.get('x-request-id') ?? '';
+  const response = await fetch(testApp.origin + path, { headers, redirect: 'manual' });
+  await response.text();
+  return response.headers.get('x-request-id') ?? '';
 };
-/** The line of a request, once it is written. */
+/** The log line of a request, once it is written. */
 const lineOf = async (requestId: string): Promise<object> => {
   const find = () =>
     testApp.logged.find((line) => line.includes(requestId) && line.includes('"msg":"request"'));
@@ -31,7 +32,7 @@ const lineOf = async (requestId: string): Promise<object> => {
 };
 
 describe('a trace', () => {
-  test('is named in the line of its call, and passed on to the service unchanged', async () => {
+  test('is named in the log line of its request, and passed on to the service unchanged', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     const { cookie } = await testApp.createSession();
     const id = await get(API_PATH, { cookie, ...TRACE });
@@ -39,7 +40,7 @@ describe('a trace', () => {
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
-  test('goes with what a page asks of the service, too', async () => {
+  test('is passed on with the upstream requests of a page', async () => {
     const { browser } = await testApp.signIn('/');
     testApp.serviceRequests.length = 0;
     const cookie = await browser.jar.getCookieString(testApp.origin);
@@ -48,16 +49,16 @@ describe('a trace', () => {
     expect(await lineOf(id)).toMatchObject({ traceId: TRACE_ID });
   });
 
-  test('goes with a renewal that its request causes', async () => {
+  test('is passed on with the refresh that its request causes', async () => {
     testApp.intercept = (req, res) =>
       Boolean(res.end(req.url?.endsWith('/token') ? '{"access_token":"fresh"}' : '{}'));
     const { cookie } = await testApp.createSession({ expiresAt: 0 });
     const id = await get(API_PATH, { cookie, ...TRACE });
     expect(tokenRequests(testApp).map(({ headers }) => headers)).toEqual([expect.objectContaining(TRACE)]);
-    await lineOf(id); // or it would be found in the log of the next test
+    await lineOf(id); // or the next test would find it in its log
   });
 
-  test('is neither logged nor passed on where it is malformed, nor is its state', async () => {
+  test('that is malformed is neither logged nor passed on, nor is its state', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     const { cookie } = await testApp.createSession();
     const id = await get(API_PATH, { cookie, ...MALFORMED });
@@ -68,7 +69,7 @@ describe('a trace', () => {
     expect(testApp.logged.join('').toLowerCase()).not.toContain(TRACE_ID);
   });
 
-  test('is passed on to nobody by a request that has none', async () => {
+  test('is not invented for a request that has none', async () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     const { cookie } = await testApp.createSession();
     const id = await get(API_PATH, { cookie, tracestate: 'rojo=1' });

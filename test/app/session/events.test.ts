@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { request } from 'undici';
 import { sessionLogId } from '../../../src/session/events.ts';
 import { hashId, sessionKey } from '../../../src/session/store.ts';

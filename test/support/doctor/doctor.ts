@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { expect } from '@jest/globals';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { runChecks, type Circumstances } from '../../../src/cli/doctor/run-checks.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
@@ -49,5 +50,14 @@ export async function examine(
     const found = findings.find((finding) => finding.id === id);
     if (found === undefined) throw new Error(`the report has no ${id}`);
     return found;
+  };
+}
+
+/** A pattern for `toMatchObject`: a finding whose detail and remedy contain these words. */
+export function finding(status: Finding['status'], detail: string | RegExp, remedy = '') {
+  return {
+    status,
+    detail: typeof detail === 'string' ? expect.stringContaining(detail) : expect.stringMatching(detail),
+    remedy: expect.stringContaining(remedy),
   };
 }
