@@ -12,7 +12,7 @@ const testApp = useTestApp({ SERVICE_TIMEOUT_SECONDS: '1' });
 let id: string;
 let cookie: string;
 beforeEach(async () => {
-  // The watchdog may have closed a silent connection in the test before: it reconnects in its own time.
+  // The watchdog may have closed a silent connection in the test before, and reconnects in its own time.
   await eventually(async () => (await app().get('/readyz')).status === 200);
   ({ id, cookie } = await testApp.createSession());
 });
@@ -21,19 +21,17 @@ afterEach(() => {
 });
 
 const app = () => request(testApp.origin);
-const serviceAnswers = () => {
-  testApp.intercept = (_req, res) => {
-    res.setHeader('content-type', 'application/json');
-    return Boolean(res.end('{"value":[]}'));
-  };
+const serviceResponds = () => {
+  testApp.intercept = (_req, res) =>
+    Boolean(res.setHeader('content-type', 'application/json').end('{"value":[]}'));
 };
 
 /** Resolves with the response, which has to come as fast as the contract says. */
-async function within2Seconds(call: request.Test): Promise<request.Response> {
+async function within2Seconds(sent: request.Test): Promise<request.Response> {
   using watch = startStopwatch();
-  const answer = await call;
+  const response = await sent;
   expect(watch.ms()).toBeLessThan(2_000);
-  return answer;
+  return response;
 }
 
 describe('while Redis hangs', () => {
@@ -41,53 +39,59 @@ describe('while Redis hangs', () => {
   afterEach(() => void process.kill(testApp.privateRedis.pid, 'SIGCONT'));
 
   test('an API request gets a 503 problem and keeps its cookie', async () => {
-    const answer = await within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie));
-    expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
-    expect(answer.headers['retry-after']).toMatch(/^\d+$/);
-    expect(answer.headers['set-cookie']).toBeUndefined();
-    const [, sessionMs] = /^session;dur=([\d.]+)/.exec(answer.headers['server-timing'] ?? '') ?? [];
+    const response = await within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie));
+    expect(response.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
+    expect(response.headers['retry-after']).toMatch(/^\d+$/);
+    expect(response.headers['set-cookie']).toBeUndefined();
+    const [, sessionMs] = /^session;dur=([\d.]+)/.exec(response.headers['server-timing'] ?? '') ?? [];
     expect(Number(sessionMs)).toBeGreaterThan(1_400); // what was waited for
   });
 
-  test('many requests at once get their responses as soon as one', async () => {
-    const calls = Array.from({ length: 10 }, async () =>
+  test('many requests at once get their responses as soon as a single one', async () => {
+    const responses = Array.from({ length: 10 }, async () =>
       within2Seconds(app().get(WORKSPACES_PATH).set('cookie', cookie)),
     );
-    for (const { body } of await Promise.all(calls)) expect(body.code).toBe('session_store_unavailable');
+    for (const { body } of await Promise.all(responses)) expect(body.code).toBe('session_store_unavailable');
   });
 
   test.each(['/workspaces', '/', '/auth/login', '/auth/callback?state=x&code=y'])(
     '%s is a 503 page with a link',
     async (path) => {
       const binding = `cloakroom-signin-x=${'a'.repeat(43)}`;
-      const answer = await within2Seconds(
+      const response = await within2Seconds(
         app()
           .get(path)
           .set({ cookie: `${cookie}; ${binding}`, accept: 'text/html' }),
       );
-      expect(answer.status).toBe(503);
-      expect(answer.headers['retry-after']).toMatch(/^\d+$/);
-      expect(answer.headers['content-type']).toMatch(/^text\/html/);
-      expect(answer.text).toContain('Try again');
-      expect(answer.headers['set-cookie']).toBeUndefined();
+      expect(response.status).toBe(503);
+      expect(response.headers['retry-after']).toMatch(/^\d+$/);
+      expect(response.headers['content-type']).toMatch(/^text\/html/);
+      expect(response.text).toContain('Try again');
+      expect(response.headers['set-cookie']).toBeUndefined();
     },
   );
 
-  test('/auth/session is a 503, and does not claim to be signed out', async () => {
-    const answer = await within2Seconds(app().get('/auth/session').set('cookie', cookie));
-    expect(answer.body).toMatchObject({ status: 503, code: 'session_store_unavailable' });
-  });
+  test.each(['get', 'post'] as const)(
+    '/auth/session (%s) is a 503 problem, and does not claim to be signed out',
+    async (method) => {
+      const headers = { ...SAME_SITE, cookie, accept: 'text/html' };
+      const response = await within2Seconds(app()[method]('/auth/session').set(headers));
+      expect(response.status).toBe(503);
+      expect(JSON.parse(response.text)).toMatchObject({ code: 'session_store_unavailable' });
+      expect(response.headers['set-cookie']).toBeUndefined();
+    },
+  );
 
   test('sign-out is a 503 that says it is not done, and keeps the cookie', async () => {
-    const answer = await within2Seconds(
+    const response = await within2Seconds(
       app()
         .post('/auth/logout')
         .set({ ...SAME_SITE, cookie }),
     );
-    expect(answer.status).toBe(503);
-    expect(answer.headers['retry-after']).toMatch(/^\d+$/);
-    expect(answer.text).toContain('You are not signed out yet');
-    expect(answer.headers['set-cookie']).toBeUndefined();
+    expect(response.status).toBe(503);
+    expect(response.headers['retry-after']).toMatch(/^\d+$/);
+    expect(response.text).toContain('You are not signed out yet');
+    expect(response.headers['set-cookie']).toBeUndefined();
   });
 
   test('a request without a cookie is served as usual', async () => {
@@ -106,7 +110,7 @@ describe('while Redis hangs', () => {
 });
 
 test('a session works again once Redis is back, without a restart', async () => {
-  serviceAnswers();
+  serviceResponds();
   process.kill(testApp.privateRedis.pid, 'SIGSTOP');
   await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(503);
   process.kill(testApp.privateRedis.pid, 'SIGCONT');
@@ -121,7 +125,7 @@ describe('while Redis is full', () => {
   afterEach(async () => testApp.redis.config('SET', 'maxmemory', '0'));
 
   test('pages and API requests can read', async () => {
-    serviceAnswers();
+    serviceResponds();
     await app().get(WORKSPACES_PATH).set('cookie', cookie).expect(200);
     await app().get('/workspaces').set('cookie', cookie).expect(200);
   });
@@ -136,8 +140,8 @@ describe('while Redis is full', () => {
   });
 
   test('signing in is a 503 page', async () => {
-    const answer = await app().get('/auth/login').set('accept', 'text/html').expect(503);
-    expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+    const response = await app().get('/auth/login').set('accept', 'text/html').expect(503);
+    expect(response.headers['retry-after']).toMatch(/^\d+$/);
   });
 });
 
@@ -146,7 +150,7 @@ test('a sign-in that finds Redis full at its end is a 503 page, and keeps the ol
   const before = await browser.cookie(testApp.origin, 'cloakroom');
   const consent = await browser.open(`${testApp.origin}/auth/login`);
   const back = (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
-  // Full only once the attempt was consumed and the code exchanged: the local service shares this Redis.
+  // Full only once the sign-in was consumed and the code exchanged: the local service shares this Redis.
   testApp.intercept = (req, res) => {
     if (req.url?.endsWith('/token') !== true) return false;
     void testApp.redis
@@ -154,9 +158,9 @@ test('a sign-in that finds Redis full at its end is a 503 page, and keeps the ol
       .then(() => res.end('{"access_token":"a","expires_in":900}'));
     return true;
   };
-  const answer = await browser.fetch(back);
+  const response = await browser.fetch(back);
   await testApp.redis.config('SET', 'maxmemory', '0');
-  expect(answer.status).toBe(503);
+  expect(response.status).toBe(503);
   expect(await browser.cookie(testApp.origin, 'cloakroom')).toBe(before);
   testApp.intercept = () => false;
   expect((await browser.open(`${testApp.origin}/workspaces`)).url.pathname).toBe('/workspaces');
@@ -168,9 +172,9 @@ describe('while the service is away', () => {
     ['hangs', 504],
   ])('and %s, a page is a %i page with a link, and the user stays signed in', async (how, status) => {
     testApp.intercept = (req) => (how === 'hangs' ? true : Boolean(req.socket.destroy()));
-    const answer = await app().get('/workspaces').set({ cookie, accept: 'text/html' }).expect(status);
-    expect(answer.text).toContain('Try again');
-    expect(answer.text).toContain(answer.headers['x-request-id']);
+    const response = await app().get('/workspaces').set({ cookie, accept: 'text/html' }).expect(status);
+    expect(response.text).toContain('Try again');
+    expect(response.text).toContain(response.headers['x-request-id']);
     expect(await testApp.services.store.read(id)).not.toBeNull();
   });
 

@@ -12,15 +12,11 @@ beforeAll(async () => {
 });
 
 /** Sends a target as it is written, with a session. Resolves with the status and the redirect. */
-async function ask(
-  target: string,
-  method = 'GET',
-  as = cookie,
-): Promise<{ status: number; location: string | null }> {
-  const fields = ['Host: x', `Cookie: ${as}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
-  const answer = await sendRaw(testApp, [`${method} ${target} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
-  const location = /^location: (.*)\r$/im.exec(answer.split('\r\n\r\n', 1)[0] ?? '')?.[1] ?? null;
-  return { status: Number(answer.slice(9, 12)), location };
+async function send(target: string, method = 'GET', sessionCookie = cookie) {
+  const fields = ['Host: x', `Cookie: ${sessionCookie}`, 'Sec-Fetch-Site: same-origin', 'Connection: close'];
+  const response = await sendRaw(testApp, [`${method} ${target} HTTP/1.1`, ...fields, '', ''].join('\r\n'));
+  const location = /^location: (.*)\r$/im.exec(response.split('\r\n\r\n', 1)[0] ?? '')?.[1] ?? null;
+  return { status: Number(response.slice(9, 12)), location };
 }
 
 const encoded = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
@@ -42,11 +38,11 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
   (path) => {
     test('accepts its exact path, with any query', async () => {
       for (const query of ['', '?', '?a=/..%2f/'])
-        expect(await ask(path + query)).not.toMatchObject({ status: 404 });
+        expect(await send(path + query)).not.toMatchObject({ status: 404 });
     });
 
     test.each(otherSpellings(path))('is not found as %s', async (target) => {
-      expect(await ask(target)).toEqual({ status: 404, location: null });
+      expect(await send(target)).toEqual({ status: 404, location: null });
     });
 
     test.each([
@@ -57,7 +53,7 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
       `http://u:p@x${path}`,
       `x:${path}`,
     ])('refuses %s, which is not a path', async (target) => {
-      expect(await ask(target)).toEqual({ status: 400, location: null });
+      expect(await send(target)).toEqual({ status: 400, location: null });
     });
   },
 );
@@ -65,9 +61,9 @@ describe.each(['/auth/login', '/auth/callback', '/auth/session', '/healthz', '/r
 test('sign-out is found under its exact path only', async () => {
   const own = (await testApp.createSession()).cookie;
   for (const target of otherSpellings('/auth/logout'))
-    expect(await ask(target, 'POST', own)).toEqual({ status: 404, location: null });
-  expect(await ask('/console', 'GET', own)).toMatchObject({ status: 200 });
-  expect(await ask('/auth/logout', 'POST', own)).toEqual({ status: 303, location: '/' });
+    expect(await send(target, 'POST', own)).toEqual({ status: 404, location: null });
+  expect(await send('/console', 'GET', own)).toMatchObject({ status: 200 });
+  expect(await send('/auth/logout', 'POST', own)).toEqual({ status: 303, location: '/' });
 });
 
 test.each([
@@ -77,7 +73,7 @@ test.each([
   ['/console/', '/console'],
   ['/console/guide/', '/console/guide'],
 ])('%s redirects to the page %s', async (target, location) => {
-  for (const method of ['GET', 'HEAD']) expect(await ask(target, method)).toEqual({ status: 308, location });
+  for (const method of ['GET', 'HEAD']) expect(await send(target, method)).toEqual({ status: 308, location });
 });
 
 test.each([
@@ -89,11 +85,11 @@ test.each([
   ['GET', '/assets/cloakroom.css/'],
   ['POST', '/workspaces/'],
 ])('%s %s is not found', async (method, target) => {
-  expect(await ask(target, method)).toEqual({ status: 404, location: null });
+  expect(await send(target, method)).toEqual({ status: 404, location: null });
 });
 
 test('a request for the server as a whole finds no page', async () => {
-  expect(await ask('*', 'OPTIONS')).toEqual({ status: 404, location: null });
+  expect(await send('*', 'OPTIONS')).toEqual({ status: 404, location: null });
 });
 
 /** What these tests read of a layer of Express. */
@@ -125,6 +121,45 @@ function toTemplates(path: string): string[] {
   return [...new Set(withAndWithout)].map((one) => one.replaceAll(/:(\w+)/g, '{$1}'));
 }
 
+test.each([
+  ['/', '/'],
+  ['/?return_to=/a', '/'],
+  ['/auth/login?return_to=%2Fworkspaces', '/auth/login'],
+  ['/auth/callback?code=a&state=b', '/auth/callback'],
+  ['/workspaces/', 'none'],
+  ['/auth/login/', 'none'],
+  ['/auth/login#a', 'none'],
+  ['/auth/login?a#b', '/auth/login'],
+  ['/readyz/?a', 'none'],
+  ['/Workspaces', 'none'],
+  ['/AUTH/login', 'none'],
+  ['/API/public/v1/things', 'none'],
+  ['/workspaces?page=2', '/workspaces'],
+  ['/workspaces.csv', '/workspaces.csv'],
+  ['/workspaces.ndjson', '/workspaces.ndjson'],
+  ['/workspaces/alpha', '/workspaces/{id}'],
+  ['/workspaces/alpha.beta', '/workspaces/{id}'],
+  ['/workspaces/alpha/rooms', '/workspaces/{id}/{kind}'],
+  ['/workspaces/alpha/rooms/', 'none'],
+  ['/constructor', 'none'],
+  ['/workspaces/alpha/rooms.csv?a=b', '/workspaces/{id}/{kind}.csv'],
+  ['/workspaces/alpha/murals.ndjson', '/workspaces/{id}/{kind}.ndjson'],
+  ['/workspaces/alpha/rooms/one', 'none'],
+  ['/workspaces/alpha.csv', '/workspaces/{id}'],
+  ['/api/public/v1/things', '/api/*'],
+  ['/api', '/api/*'],
+  ['/apis', 'none'],
+  ['/assets/abc/cloakroom.css', '/assets/*'],
+  ['/console/guide', '/console/guide'],
+  ['/wp-login.php', 'none'],
+  ['//', 'none'],
+  ['*', 'none'],
+  ['', 'none'],
+  ['http://elsewhere/workspaces', 'none'],
+])('the target %s has the route %s', (target, route) => {
+  expect(toRouteName(target)).toBe(route);
+});
+
 describe('the table of routes', () => {
   /** Routes without a router of Express: the assets, the gateway, and `none`. */
   const others = new Set(['/assets/*', '/api/*', 'none']);
@@ -133,36 +168,36 @@ describe('the table of routes', () => {
   const isFor = (name: string, path: string) => name === path || (path !== '/' && name.endsWith(path));
 
   test('has the routes of the app, and no others', () => {
-    const written = appRoutes().map(([path]) => path);
-    expect(written.length).toBeGreaterThan(10);
-    expect(written.filter((path) => !names.some((name) => isFor(name, path)))).toEqual([]);
-    expect(names.filter((name) => !written.some((path) => isFor(name, path)))).toEqual([]);
+    const paths = appRoutes().map(([path]) => path);
+    expect(paths.length).toBeGreaterThan(10);
+    expect(paths.filter((path) => !names.some((name) => isFor(name, path)))).toEqual([]);
+    expect(names.filter((name) => !paths.some((path) => isFor(name, path)))).toEqual([]);
   });
 
   test('has the methods of the app', () => {
-    const taken = names.map((name) => {
+    const accepted = names.map((name) => {
       const methods = appRoutes().flatMap(([path, some]) => (isFor(name, path) ? some : []));
       return [name, [...new Set(methods)].toSorted()];
     });
-    expect(taken).toEqual(names.map((name) => [name, ROUTES[name]?.toSorted()]));
+    expect(accepted).toEqual(names.map((name) => [name, ROUTES[name]?.toSorted()]));
   });
 
   test('has the routes of openapi.json, and names a path of each', () => {
     const documented = [...new Set(routes().map(({ path }) => path))];
     const named = documented.map((path) => path.replace('/api/{path}', '/api/*'));
     expect(named.toSorted()).toEqual([...names, '/api/*'].toSorted());
-    const asked = documented.map((path) =>
+    const paths = documented.map((path) =>
       toRouteName(path.replace('{path}', 'public/v1/a').replace('{id}', 'one').replace('{kind}', 'rooms')),
     );
-    expect(asked).toEqual(named);
+    expect(paths).toEqual(named);
   });
 
   test('is as case-sensitive as the app', async () => {
-    const shouted = names
+    const upperCase = names
       .filter((name) => name !== '/')
       .map((name) => name.toUpperCase().replaceAll(/[{}]/g, ''));
     const responses = await Promise.all(
-      [...shouted, '/API/public/v1/things'].map(async (path) => {
+      [...upperCase, '/API/public/v1/things'].map(async (path) => {
         const { status } = await fetch(testApp.origin + path, { redirect: 'manual' });
         return `${path} ${status} ${toRouteName(path)}`;
       }),

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import request from 'supertest';
@@ -10,38 +10,22 @@ import { sendRaw } from '../support/raw.ts';
 
 describe('a page', () => {
   const testApp = useTestApp();
-  test.each(['/', '/workspaces', '/auth/login', '/auth/session', '/nothing-here', '/auth/callback'])(
-    '%s has the security headers',
-    async (path) => {
-      const { headers } = await request(testApp.origin).get(path);
-      expect(headers['cache-control']).toBe('no-store');
-      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
-      expect(headers['content-security-policy']).not.toContain('unsafe-');
-      expect(headers['x-content-type-options']).toBe('nosniff');
-      expect(headers['referrer-policy']).toBe('same-origin');
-      expect(headers['cross-origin-opener-policy']).toBe('same-origin');
-      expect(headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
-      expect(headers['x-powered-by']).toBeUndefined();
-      expect(headers['strict-transport-security']).toBeUndefined();
-    },
-  );
-
   test('without a session redirects to sign-in and back', async () => {
-    const answer = await request(testApp.origin).get('/workspaces?limit=10&page=3').expect(303);
-    expect(answer.headers['location']).toBe(
+    const response = await request(testApp.origin).get('/workspaces?limit=10&page=3').expect(303);
+    expect(response.headers['location']).toBe(
       `/auth/login?return_to=${encodeURIComponent('/workspaces?limit=10&page=3')}`,
     );
   });
 
   test('at / redirects a signed-in user to the workspaces', async () => {
     const { cookie } = await testApp.createSession();
-    const answer = await request(testApp.origin).get('/').set('cookie', cookie).expect(303);
-    expect(answer.headers['location']).toBe('/workspaces');
+    const response = await request(testApp.origin).get('/').set('cookie', cookie).expect(303);
+    expect(response.headers['location']).toBe('/workspaces');
   });
 
   test('at / offers sign-in to everyone else', async () => {
-    const answer = await request(testApp.origin).get('/').expect(200);
-    expect(answer.text.match(/href="\/auth\/login"/g)).toHaveLength(1);
+    const response = await request(testApp.origin).get('/').expect(200);
+    expect(response.text.match(/href="\/auth\/login"/g)).toHaveLength(1);
   });
 
   test('shows 25 of 137 workspaces, and links to all of them', async () => {
@@ -54,25 +38,32 @@ describe('a page', () => {
 
   test('of a session whose grant has ended redirects to sign-in and back', async () => {
     const { cookie } = await testApp.createSession({ expiresAt: 0 });
-    const answer = await request(testApp.origin).get('/workspaces?page=2').set('cookie', cookie).expect(303);
-    expect(answer.headers['location']).toBe(
+    const response = await request(testApp.origin)
+      .get('/workspaces?page=2')
+      .set('cookie', cookie)
+      .expect(303);
+    expect(response.headers['location']).toBe(
       `/auth/login?return_to=${encodeURIComponent('/workspaces?page=2')}`,
     );
   });
 
-  test('signs a cookie again that was signed with an older key', async () => {
+  test('and a response of the gateway or of /auth/session sign a cookie of an older key again', async () => {
     const key = Buffer.alloc(32, 7).toString('base64url');
     await using rotated = await startTestApp({
       SESSION_KEYS: `${key},${testApp.config.sessionKeys[0]?.toString('base64url')}`,
     });
-    const old = testApp.services.cookie;
     const { id } = await rotated.createSession();
-    const cookie = old.write(id).split(';', 1)[0] ?? '';
+    const [cookie = ''] = testApp.services.cookie.write(id).split(';', 1);
     rotated.intercept = (_req, res) => Boolean(res.end('{"value":[]}'));
-    for (const path of ['/workspaces', WORKSPACES_PATH]) {
-      const answer = await request(rotated.origin).get(path).set('cookie', cookie).expect(200);
-      expect(answer.headers['set-cookie']).toEqual([rotated.services.cookie.write(id)]);
-      expect(answer.headers['cache-control']).toMatch(/no-store/);
+    const headers = { cookie, 'sec-fetch-site': 'same-origin' };
+    for (const [method, path] of [
+      ['get', '/workspaces'],
+      ['get', WORKSPACES_PATH],
+      ['post', '/auth/session'],
+    ] as const) {
+      const response = await request(rotated.origin)[method](path).set(headers).expect(200);
+      expect(response.headers['set-cookie']).toEqual([rotated.services.cookie.write(id)]);
+      expect(response.headers['cache-control']).toMatch(/no-store/);
     }
   });
 });
@@ -83,9 +74,7 @@ describe('under https', () => {
       PUBLIC_URL: 'https://app.example',
       COOKIE_SAMESITE: 'strict',
     });
-    const login = await request(testApp.origin.replace(/.*/, testApp.running.url))
-      .get('/auth/login')
-      .expect(302);
+    const login = await request(testApp.running.url).get('/auth/login').expect(302);
     const [binding = ''] = login.headers['set-cookie'] as unknown as string[];
     expect(binding).toMatch(
       /^__Host-Http-cloakroom-signin-[\w-]+=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
@@ -98,7 +87,7 @@ describe('under https', () => {
     const done = await request(testApp.running.url)
       .get(`/auth/callback?code=x&state=${location.searchParams.get('state')}`)
       .set('cookie', binding.split(';', 1)[0] ?? '');
-    // Strict: a page in between, which redirects by itself.
+    // A strict cookie does not come along on a redirect from another site: a page in between redirects by itself.
     expect(done.status).toBe(200);
     expect(done.headers['clear-site-data']).toBe('"cache"');
     expect(done.text).toContain('<meta http-equiv="refresh" content="0;url=/workspaces">');
@@ -113,10 +102,11 @@ describe('under https', () => {
 });
 
 describe('a drain', () => {
-  const begun = async (testApp: TestApp, agent: Agent) => {
+  /** Sends an API request, and resolves once it has reached the service. `finish` sends its response. */
+  const startRequest = async (testApp: TestApp, agent: Agent) => {
     let finish = () => {};
     const arrived = new Promise<void>((resolve) => {
-      testApp.intercept = (_req: IncomingMessage, res: ServerResponse) => {
+      testApp.intercept = (_req, res) => {
         finish = () => res.end('done');
         resolve();
         return true;
@@ -124,21 +114,21 @@ describe('a drain', () => {
     });
     const { cookie } = await testApp.createSession();
     const req = httpRequest(`${testApp.origin}/api/public/v1/slow`, { agent, headers: { cookie } });
-    const answered = once(req.end(), 'response') as Promise<[IncomingMessage]>;
+    const responded = once(req.end(), 'response') as Promise<[IncomingMessage]>;
     await arrived;
-    return { finish, answered, cookie };
+    return { finish, responded };
   };
 
   test('lets requests in progress finish, and accepts no connections', async () => {
     await using testApp = await startTestApp();
     const agent = new Agent({ keepAlive: true });
-    const { finish, answered } = await begun(testApp, agent);
+    const { finish, responded } = await startRequest(testApp, agent);
     const drained = testApp.running.drain(5_000);
     await expect(fetch(`${testApp.origin}/healthz`)).rejects.toThrow('fetch failed');
     finish();
-    const [answer] = await answered;
-    expect(answer.statusCode).toBe(200);
-    await once(answer.resume(), 'end');
+    const [response] = await responded;
+    expect(response.statusCode).toBe(200);
+    await once(response.resume(), 'end');
     expect(await drained).toBe(true);
     agent.destroy();
   });
@@ -146,13 +136,13 @@ describe('a drain', () => {
   test('refuses a new request on an open connection with 503, and closes it', async () => {
     await using testApp = await startTestApp();
     const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('utf8');
-    const ask = async () => {
+    const send = async () => {
       socket.write('GET /api/public/v1/workspaces HTTP/1.1\r\nHost: x\r\n\r\n');
       return String(await once(socket, 'data'));
     };
-    expect(await ask()).toMatch(/^HTTP\/1.1 401 /);
+    expect(await send()).toMatch(/^HTTP\/1.1 401 /);
     const drained = testApp.running.drain(5_000);
-    expect(await ask()).toMatch(/^HTTP\/1.1 503 [\s\S]*connection: close[\s\S]*"draining"/i);
+    expect(await send()).toMatch(/^HTTP\/1.1 503 [\s\S]*connection: close[\s\S]*"draining"/i);
     expect(await drained).toBe(true);
   });
 
@@ -191,22 +181,6 @@ describe('a drain', () => {
     await checkEvery(5_000, async () => get('/readyz'));
     const drained = testApp.running.drain(60_000);
     await expect(get('/healthz')).rejects.toThrow('ECONNREFUSED');
-    expect(await drained).toBe(true);
-  });
-
-  test('closes an idle connection of a load balancer at once, without a 503', async () => {
-    await using testApp = await startTestApp({ TRUST_PROXY: '1' });
-    const socket = connect(testApp.config.port, '127.0.0.1').on('error', () => {});
-    const sent = 'GET /api/public/v1/workspaces HTTP/1.1\r\nHost: x\r\n\r\n';
-    socket.write(sent);
-    await once(socket, 'data');
-    let received = '';
-    socket.on('data', (bytes: Buffer) => (received += bytes.toString()));
-    const closed = new Promise((resolve) => socket.once('close', resolve));
-    const drained = testApp.running.drain(5_000);
-    socket.write(sent);
-    await closed;
-    expect(received).toBe('');
     expect(await drained).toBe(true);
   });
 });

@@ -23,20 +23,17 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const DAY_MS = 86_400_000;
 
-/** What came to the service, in the order in which it came. */
+/** A request that reached the service. */
 export interface ServiceRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
 }
 
-/**
- * Stands between Cloakroom and the local service: records each call, and may answer in its place. Returns true where
- * it has.
- */
+/** Runs before the local service for each request, and may respond in its place. Returns true where it does. */
 export type Interceptor = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** The whole testApp on real parts: its own Redis, the local service and Cloakroom, each on a port of its own. */
+/** Cloakroom, the local service and a Redis of their own, all real and in this process or started by it. */
 export interface TestApp extends AsyncDisposable {
   readonly origin: string;
   readonly serviceOrigin: string;
@@ -46,34 +43,34 @@ export interface TestApp extends AsyncDisposable {
   readonly privateRedis: PrivateRedis;
   /** A connection of the test's own. */
   readonly redis: RedisClient;
-  /** What Cloakroom called at the service. */
+  /** What Cloakroom has sent to the service, in order. */
   readonly serviceRequests: ServiceRequest[];
-  /** Everything that Cloakroom has logged, a line each. */
+  /** All log lines of Cloakroom. */
   readonly logged: string[];
-  /** Set to answer in the service's place. */
+  /** Set it to respond in the service's place. */
   intercept: Interceptor;
   /** Moves the clock of Cloakroom and of the local service, in ms. */
   advance(ms: number): void;
-  /** Moves it to noon in UTC, of today: no midnight comes between a test and what it tests. */
+  /** Moves that clock to noon (UTC) of today, so that the date can't change during a test. */
   advanceToNoon(): void;
-  /** A session without the way through the service's pages: its id and its `Cookie` header. */
+  /** Creates a session without a sign-in. Resolves with its id and its `Cookie` header. */
   createSession(grant?: Partial<Grant>): Promise<{ id: string; cookie: string }>;
-  /** A browser that has signed in as `demo`, and the page that it came to. */
+  /** Signs in as `demo`. Resolves with the browser and the page that it was led to. */
   signIn(returnTo?: string): Promise<{ browser: Browser; page: Page }>;
 }
 
-/** Answers with JSON, in an interceptor. */
+/** Responds with JSON, in an interceptor. */
 export function sendJson(res: ServerResponse, status: number, body: unknown): void {
   res.writeHead(status, { 'content-type': 'application/json' });
   res.end(JSON.stringify(body));
 }
 
-/** Calls of the token endpoint. */
+/** Requests to the token endpoint. */
 export function tokenRequests(testApp: TestApp): ServiceRequest[] {
   return testApp.serviceRequests.filter(({ url }) => url === TOKEN_PATH);
 }
 
-/** Time limits that variables give in whole seconds, and how often those of clients are checked. */
+/** Timeouts that variables give in whole seconds, and how often those of clients are checked. */
 type ShortLimits = Partial<
   Pick<
     Config,
@@ -82,8 +79,8 @@ type ShortLimits = Partial<
 >;
 
 /**
- * Starts a testApp; `env` adds to Cloakroom's and the local service's variables; `wait` is what an export's pauses are
- * spent with; `limits` may be shorter than variables can say.
+ * Starts a test app. `env` adds to the variables of Cloakroom and of the local service; `wait` makes the pauses of an export;
+ * `limits` may be shorter than variables allow.
  */
 export async function startTestApp(
   env: Env = {},
@@ -164,7 +161,7 @@ export async function startTestApp(
     signIn: async (returnTo = '/workspaces') => signIn(config.publicOrigin, returnTo),
     async [Symbol.asyncDispose]() {
       running.server.closeAllConnections();
-      await running.drain(5_000); // what a test left open is not what it tests
+      await running.drain(5_000); // a test may leave requests open
       await services[Symbol.asyncDispose]();
       service.closeAllConnections();
       service.close();
@@ -174,16 +171,25 @@ export async function startTestApp(
   });
 }
 
-/** The whole way, as a person goes it: the service's sign-in page, its consent page, and back. */
+/** Signs in as a user does: the service's sign-in page, its consent page, and back. */
 async function signIn(origin: string, returnTo: string): Promise<{ browser: Browser; page: Page }> {
-  const browser = new Browser();
-  const signInPage = await browser.open(`${origin}/auth/login?return_to=${encodeURIComponent(returnTo)}`);
-  const consentPage = await passSignIn(browser, signInPage);
+  const { browser, address } = await startSignIn({ origin }, { returnTo });
+  const consentPage = await passSignIn(browser, await browser.open(address));
   const page = await browser.follow(await browser.press(consentPage, 'Allow'));
   return { browser, page };
 }
 
-/** Signs in at the service's page as `demo`; gives its consent page. */
+/** Starts a sign-in. Resolves with its browser, the address at the service to go on to, and its `state`. */
+export async function startSignIn(
+  { origin }: Pick<TestApp, 'origin'>,
+  { browser = new Browser(), returnTo = '/workspaces' } = {},
+) {
+  const page = await browser.fetch(`${origin}/auth/login?return_to=${encodeURIComponent(returnTo)}`);
+  const address = new URL(page.headers.get('location') ?? '');
+  return { browser, address, state: address.searchParams.get('state') ?? '' };
+}
+
+/** Signs in as `demo` at the service's page. Resolves with its consent page. */
 export async function passSignIn(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' }));
 }

@@ -3,10 +3,10 @@ import { request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cloakroomMetrics } from '../../project/deploy/known-metrics.ts';
 import { API_PATH } from '../../support/constants.ts';
-import { Browser } from '../../support/browser.ts';
 import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
 import { fc, times } from '../../support/properties.ts';
 import { sendRaw } from '../../support/raw.ts';
+import { startSignIn, startTestApp } from '../../support/test-app.ts';
 
 let metrics: MetricsApp;
 beforeAll(async () => {
@@ -94,13 +94,8 @@ test('a method that a route does not serve counts as other', async () => {
 });
 
 test('no unknown method and no malformed request becomes a label', async () => {
-  for (const head of [
-    'MADEUP / HTTP/1.1',
-    'GET http://elsewhere/ HTTP/1.1',
-    'CONNECT a:1 HTTP/1.1',
-    'nonsense',
-  ])
-    await sendRaw(metrics.testApp, `${head}\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  const heads = ['MADEUP / HTTP/1.1', 'GET http://elsewhere/ HTTP/1.1', 'CONNECT a:1 HTTP/1.1', 'nonsense'];
+  for (const head of heads) await sendRaw(metrics.testApp, `${head}\r\nHost: a\r\nConnection: close\r\n\r\n`);
   expect(await unknownValues()).toEqual([]);
 });
 
@@ -113,9 +108,7 @@ test('no value from the service, its token endpoint or a callback becomes a labe
   };
   await ask('GET', API_PATH, { cookie });
   await ask('GET', API_PATH, { cookie: (await testApp.createSession()).cookie });
-  const browser = new Browser();
-  const begun = await browser.fetch(`${testApp.origin}/auth/login`);
-  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+  const { browser, state } = await startSignIn(testApp);
   await browser.fetch(`${testApp.origin}/auth/callback?error=made_up&state=${state}`);
   expect(await unknownValues()).toEqual([]);
 });
@@ -128,8 +121,6 @@ test('no metric names a session', async () => {
 });
 
 test('without a port for them nothing is counted at all', async () => {
-  const { startTestApp } = await import('../../support/test-app.ts');
   await using testApp = await startTestApp();
-  const { services } = testApp;
-  expect(services.metrics).toBeNull();
+  expect(testApp.services.metrics).toBeNull();
 });

@@ -5,11 +5,11 @@ import { createDeferred } from '../../../src/promises.ts';
 import { redisReady } from '../../../src/redis/client.ts';
 import { createServices } from '../../../src/services.ts';
 import { keyBesideSession } from '../../../src/session/store.ts';
-import { Browser } from '../../support/browser.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
 import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
 import { packageVersion } from '../../support/package-version.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startSignIn } from '../../support/test-app.ts';
 
 let metrics: MetricsApp;
 beforeAll(async () => {
@@ -50,14 +50,6 @@ const renewsTo = (answer: object | null) => {
 };
 const GRANTED = { access_token: 'fresh', expires_in: 900 };
 
-/** Starts a sign-in, and returns the browser and the `state`. */
-const begin = async () => {
-  const browser = new Browser();
-  const begun = await browser.fetch(`${metrics.testApp.origin}/auth/login`);
-  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
-  return { browser, state };
-};
-
 describe('signing in and out', () => {
   test('counts the start and the success of a sign-in, and the session', async () => {
     const { browser } = await metrics.testApp.signIn();
@@ -90,7 +82,7 @@ describe('signing in and out', () => {
     ['refused', 'one that refuses'],
   ])('counts a failed sign-in as %s: %s', async (outcome, how) => {
     const { testApp } = metrics;
-    const { browser, state } = await begin();
+    const { browser, state } = await startSignIn(metrics.testApp);
     const back = {
       Deny: `error=access_denied&state=${state}`,
       'error=server_error': `error=server_error&state=${state}`,
@@ -110,7 +102,7 @@ describe('signing in and out', () => {
     ['an error', 'error=server_error'],
     ['no code', 'iss=https%3A%2F%2Fanother.example'],
   ])('counts a callback with %s as refused, and no token request', async (_what, query) => {
-    const { browser, state } = await begin();
+    const { browser, state } = await startSignIn(metrics.testApp);
     await browser.fetch(`${metrics.testApp.origin}/auth/callback?${query}&state=${state}`);
     await expectGrowth('cloakroom_sign_ins_total{outcome="refused"}');
     const calls = [...(await all())].filter(([series]) => series.includes('_token_request_duration_'));

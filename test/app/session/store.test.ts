@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLog } from '../../../src/observability/logger.ts';
 import { createSessionReads, type ReadSession } from '../../../src/redis/session-reads.ts';
-import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
+import type { Session } from '../../../src/session/record.ts';
 import { createSessionStore, hashId } from '../../../src/session/store.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
 const IDLE_SECONDS = 100;
 const A = randomBytes(32);
@@ -20,28 +22,27 @@ const GRANT = {
   scopes: [],
 };
 
-let privateRedis: PrivateRedis;
+const privateRedis = useFixture(startPrivateRedis);
 let redis: RedisClient;
+/** With the session key A. */
+let store: ReturnType<typeof createStore>;
 let readSession: ReadSession;
 let clock: number;
 let id: string;
 
 beforeAll(async () => {
-  privateRedis = await startPrivateRedis();
   redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await redisReady(redis);
   readSession = createSessionReads(redis, IDLE_SECONDS);
 });
-afterAll(async () => {
-  await closeRedis(redis);
-  await privateRedis[Symbol.asyncDispose]();
-});
+afterAll(async () => closeRedis(redis));
 beforeEach(() => {
+  store = createStore(A);
   clock = Date.now();
   id = randomBytes(32).toString('base64url');
 });
 
-const recordsWith = (...keys: Buffer[]) =>
+const createStore = (...keys: Buffer[]) =>
   createSessionStore({
     redis,
     readSession,
@@ -55,7 +56,7 @@ const recordsWith = (...keys: Buffer[]) =>
 const record = () => ({ grant: GRANT, createdAt: clock });
 const keyOf = (sessionId: string) => `test:session:${hashId(sessionId)}`;
 
-/** How often each command was called, but for what connections are made and asked with. */
+/** How often Redis ran each command, except those that open connections and read these statistics. */
 async function commandsOf(client: RedisClient): Promise<Map<string, number>> {
   const stats = 'info' in client ? await client.info('commandstats') : '';
   const calls = [...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
@@ -67,26 +68,25 @@ async function commandsOf(client: RedisClient): Promise<Map<string, number>> {
 }
 
 async function read(sessionId: string) {
-  const session = await recordsWith(A).read(sessionId);
+  const session = await store.read(sessionId);
   if (session === null) throw new Error('no session');
   return session;
 }
 
 describe('a session in Redis', () => {
-  test('is read as it was made', async () => {
-    await recordsWith(A).create(id, record());
-    expect(await recordsWith(A).read(id)).toMatchObject({ id, record: record() });
+  test('is read as it was created', async () => {
+    await store.create(id, record());
+    expect(await store.read(id)).toMatchObject({ id, record: record() });
   });
 
   test('shows neither a token nor the id, in key or value', async () => {
-    await recordsWith(A).create(id, record());
+    await store.create(id, record());
     const stored = `${keyOf(id)} ${await redis.get(keyOf(id))}`;
     expect(stored).not.toContain('secret');
     expect(stored).not.toContain(id);
   });
 
-  test('has a time to live, which reading begins anew and looking does not', async () => {
-    const store = recordsWith(A);
+  test('has a time to live, which `read` restarts and `peek` does not', async () => {
     await store.create(id, record());
     await redis.expire(keyOf(id), 50);
     await store.peek(id);
@@ -95,15 +95,13 @@ describe('a session in Redis', () => {
     expect(await redis.ttl(keyOf(id))).toBeGreaterThan(50);
   });
 
-  test('tells when its idle time runs out', async () => {
-    const store = recordsWith(A);
+  test('says when its idle time runs out', async () => {
     await store.create(id, record());
     const found = await store.peek(id);
     expect(Math.abs((found?.idleExpiresAt ?? 0) - clock - 100_000)).toBeLessThan(2_000);
   });
 
-  test('ends at its greatest age, whatever is done', async () => {
-    const store = recordsWith(A);
+  test('ends at its maximum age, however often it is used', async () => {
     await store.create(id, record());
     clock += 999_999;
     expect(await store.read(id)).not.toBeNull();
@@ -115,7 +113,6 @@ describe('a session in Redis', () => {
   });
 
   test('is read in one command', async () => {
-    const store = recordsWith(A);
     await store.create(id, record());
     const before = await commandsOf(redis);
     await store.read(id);
@@ -124,15 +121,13 @@ describe('a session in Redis', () => {
     expect(sent).toEqual([['getex', (before.get('getex') ?? 0) + 1]]);
   });
 
-  test('is not made twice', async () => {
-    const store = recordsWith(A);
+  test('is not created twice', async () => {
     await store.create(id, record());
     await store.create(id, { ...record(), createdAt: 5 });
     expect((await read(id)).record.createdAt).toBe(clock);
   });
 
-  test('leaves a tombstone for ten minutes where it ends, in both ways of ending it', async () => {
-    const store = recordsWith(A);
+  test('leaves a tombstone for ten minutes, whichever way it ends', async () => {
     const ends = [async () => store.end(id), async () => store.endUnchanged(await read(id))];
     for (const end of ends) {
       await redis.del(keyOf(id));
@@ -147,10 +142,13 @@ describe('a session in Redis', () => {
 });
 
 describe('replacing a session', () => {
-  test('puts the new record in its place and leaves the idle time', async () => {
-    const store = recordsWith(A);
+  let session: Session;
+  beforeEach(async () => {
     await store.create(id, record());
-    const session = await read(id);
+    session = await read(id);
+  });
+
+  test('stores the new record and keeps the idle time', async () => {
     await redis.expire(keyOf(id), 50);
     await store.replace(session, { ...record(), refreshedAt: 7 });
     const ttl = await redis.ttl(keyOf(id));
@@ -159,46 +157,35 @@ describe('replacing a session', () => {
     expect((await read(id)).record.refreshedAt).toBe(7);
   });
 
-  test('is seen by a process that has just read the old one, though both are of one length', async () => {
-    const store = recordsWith(A);
-    await store.create(id, { ...record(), refreshedAt: 1 });
-    await store.read(id);
-    await recordsWith(A).replace(await read(id), { ...record(), refreshedAt: 7 });
-    expect((await store.read(id))?.record.refreshedAt).toBe(7);
+  test('is visible to a process that has just read the old record of the same length', async () => {
+    const other = createStore(A);
+    const current = await store.replace(session, { ...record(), refreshedAt: 1 });
+    await other.read(id);
+    if (current === null) throw new Error('not replaced');
+    await store.replace(current, { ...record(), refreshedAt: 7 });
+    expect((await other.read(id))?.record.refreshedAt).toBe(7);
   });
 
   test('never undoes a newer write', async () => {
-    const store = recordsWith(A);
-    await store.create(id, record());
-    const session = await read(id);
     await store.replace(session, { ...record(), refreshedAt: 7 });
     expect(await store.replace(session, { ...record(), refreshedAt: 8 })).toBeNull();
     expect((await read(id)).record.refreshedAt).toBe(7);
   });
 
-  test('brings no ended session back', async () => {
-    const store = recordsWith(A);
-    await store.create(id, record());
-    const session = await read(id);
+  test('brings back no ended session', async () => {
     await store.end(id);
     expect(await store.replace(session, record())).toBeNull();
     await store.create(id, record());
     expect(await store.read(id)).toBeNull();
   });
 
-  test('brings back no session whose time has run out', async () => {
-    const store = recordsWith(A);
-    await store.create(id, record());
-    const session = await read(id);
+  test('brings back no expired session', async () => {
     await redis.del(keyOf(id));
     expect(await store.replace(session, record())).toBeNull();
     expect(await store.read(id)).toBeNull();
   });
 
-  test('lets only one of two enders and replacers win', async () => {
-    const store = recordsWith(A);
-    await store.create(id, record());
-    const session = await read(id);
+  test('lets only the first of a replacement and an end succeed', async () => {
     await store.replace(session, { ...record(), refreshedAt: 7 });
     expect(await store.endUnchanged(session)).toBe(false);
     expect(await store.endUnchanged(await read(id))).toBe(true);
@@ -208,27 +195,26 @@ describe('replacing a session', () => {
 
 describe('a change of session keys', () => {
   test('from A to B,A to B keeps a session that was used in between', async () => {
-    await recordsWith(A).create(id, record());
-    expect(await recordsWith(B, A).read(id)).toMatchObject({ record: record() });
-    expect(await recordsWith(B).read(id)).toMatchObject({ record: record() });
+    await store.create(id, record());
+    expect(await createStore(B, A).read(id)).toMatchObject({ record: record() });
+    expect(await createStore(B).read(id)).toMatchObject({ record: record() });
   });
 
   test('from A to B signs out', async () => {
-    await recordsWith(A).create(id, record());
-    expect(await recordsWith(B).read(id)).toBeNull();
+    await store.create(id, record());
+    expect(await createStore(B).read(id)).toBeNull();
   });
 });
 
 describe('a thief', () => {
   test('with Redis and the session keys, but without the cookie, opens nothing', async () => {
-    await recordsWith(A).create(id, record());
+    await store.create(id, record());
     const encrypted = (await redis.get(keyOf(id))) ?? '';
     expect(createEncryption({ current: [A] }).decrypt(encrypted, hashId(id), keyOf(id))).toBeNull();
     expect(createEncryption({ current: [A] }).decrypt(encrypted, '', keyOf(id))).toBeNull();
   });
 
   test('gains nothing from copying an encrypted value to a session of their own, even one that was just opened', async () => {
-    const store = recordsWith(A);
     const own = randomBytes(32).toString('base64url');
     await store.create(id, record());
     await store.create(own, record());

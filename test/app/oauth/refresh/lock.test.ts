@@ -1,26 +1,23 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { createRefreshLocks, type HeldLock } from '../../../../src/oauth/refresh/lock.ts';
 import { createLog } from '../../../../src/observability/logger.ts';
-import { startPrivateRedis, type PrivateRedis } from '../../../../src/redis/private-redis.ts';
+import { startPrivateRedis } from '../../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../../src/redis/client.ts';
 import { keyBesideSession } from '../../../../src/session/store.ts';
+import { useFixture } from '../../../support/fixtures.ts';
 
 const SESSION = 'a-session';
 const LOCK = keyBesideSession('t:', 'refresh-lock', SESSION);
 const ENTRY = keyBesideSession('t:', 'refresh-journal', SESSION);
 
-let server: PrivateRedis;
+const server = useFixture(startPrivateRedis);
 let redis: RedisClient;
 beforeAll(async () => {
-  server = await startPrivateRedis();
   redis = createRedis(parseRedisUrl(server.url), createLog('silent'));
   await redisReady(redis);
 });
-afterAll(async () => {
-  await closeRedis(redis);
-  await server[Symbol.asyncDispose]();
-});
+afterAll(async () => closeRedis(redis));
 beforeEach(async () => redis.flushall());
 afterEach(() => void jest.useRealTimers());
 

@@ -1,0 +1,284 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { endPreviousSession } from '../../../src/oauth/callback.ts';
+import { createLog } from '../../../src/observability/logger.ts';
+import { createSessionEvents } from '../../../src/session/events.ts';
+import { Browser } from '../../support/browser.ts';
+import { TOKEN_PATH } from '../../support/constants.ts';
+import { eventually } from '../../support/eventually.ts';
+import { useTestApp } from '../../support/fixtures.ts';
+import { sendRaw } from '../../support/raw.ts';
+import { passSignIn, startSignIn, tokenRequests } from '../../support/test-app.ts';
+
+const testApp = useTestApp();
+afterEach(() => {
+  testApp.intercept = () => false;
+  testApp.serviceRequests.length = 0;
+});
+
+/** Goes through the service's pages. Resolves with the address of the callback, not yet opened. */
+async function signInAtService(browser: Browser): Promise<string> {
+  const { address } = await startSignIn(testApp, { browser });
+  const page = await browser.open(address);
+  const consent = page.text.includes('type="password"') ? await passSignIn(browser, page) : page;
+  return (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
+}
+
+/** Opens the callback. Resolves with its page, which has to have the request id. */
+async function openCallback(browser: Browser, parameters: Record<string, string>) {
+  const query = new URLSearchParams(parameters).toString();
+  const page = await browser.fetch(`${testApp.origin}/auth/callback?${query}`);
+  expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+  expect(page.text).toContain(page.headers.get('x-request-id'));
+  return page;
+}
+
+/** The session id in the browser's cookie. */
+async function sessionIdOf(browser: Browser): Promise<string> {
+  const cookie = decodeURIComponent((await browser.cookie(testApp.origin, 'cloakroom')) ?? '');
+  return /^s:([\w-]{43})\./.exec(cookie)?.[1] ?? 'no session id';
+}
+
+describe('a completed sign-in', () => {
+  test('leads to the page that was asked for', async () => {
+    const { page } = await testApp.signIn('/workspaces?page=2');
+    expect(page.status).toBe(200);
+    expect(page.url.href).toBe(`${testApp.origin}/workspaces?page=2`);
+  });
+
+  test('leads to the workspaces where it was asked to leave the site', async () => {
+    const { page } = await testApp.signIn('//evil.example/');
+    expect(page.url.href).toBe(`${testApp.origin}/workspaces`);
+  });
+
+  test('is a 303 with a cookie that no script reads', async () => {
+    const browser = new Browser();
+    const done = await browser.fetch(await signInAtService(browser));
+    expect(done.status).toBe(303);
+    expect(done.headers.get('clear-site-data')).toBe('"cache"');
+    const cookie = done.headers.getSetCookie().find((line) => line.startsWith('cloakroom='));
+    expect(cookie).toMatch(/^cloakroom=s%3A[\w-]{43}\.[^;]+; Path=\/; HttpOnly; SameSite=Lax$/);
+  });
+
+  test('leads each of several tabs that began at the same time to its own page', async () => {
+    const browser = new Browser();
+    const [first, second] = await Promise.all([
+      startSignIn(testApp, { browser, returnTo: '/workspaces?page=1' }),
+      startSignIn(testApp, { browser, returnTo: '/workspaces?page=2' }),
+    ]);
+    const consents = [
+      await passSignIn(browser, await browser.open(first.address)),
+      await browser.open(second.address),
+    ];
+    for (const [at, path] of [
+      [1, '/workspaces?page=2'],
+      [0, '/workspaces?page=1'],
+    ] as const) {
+      const consent = consents[at];
+      if (consent === undefined) throw new Error('no consent page');
+      const back = (await browser.press(consent, 'Allow')).headers.get('location') ?? '';
+      expect((await browser.fetch(back)).headers.get('location')).toBe(path);
+    }
+  });
+
+  test('ends the session that the browser had when it began, though a strict cookie stays behind', async () => {
+    const { browser } = await testApp.signIn();
+    const previousId = await sessionIdOf(browser);
+    const address = await signInAtService(browser);
+    // A strict session cookie does not come along from another site; the cookie of the sign-in is lax.
+    const cookies = (await browser.jar.getCookieString(testApp.origin)).split('; ');
+    const cookie = cookies.filter((pair) => !pair.startsWith('cloakroom=')).join('; ');
+    expect((await new Browser().fetch(address, { headers: { cookie } })).status).toBe(303);
+    expect(await testApp.services.store.read(previousId)).toBeNull();
+  });
+
+  test('gives a new session id and ends the old session', async () => {
+    const { browser } = await testApp.signIn();
+    const before = await browser.cookie(testApp.origin, 'cloakroom');
+    await browser.open(await signInAtService(browser));
+    const after = await browser.cookie(testApp.origin, 'cloakroom');
+    expect(after).not.toBe(before);
+    const api = (cookie: string | undefined) =>
+      request(testApp.origin).get('/api/public/v1/workspaces?limit=2').set('cookie', `cloakroom=${cookie}`);
+    expect((await api(before).expect(401)).body.code).toBe('session_expired');
+    await api(after).expect(200);
+  });
+
+  test('leaves nothing in Redis that opens anything, and no key without a time to live', async () => {
+    const { browser } = await testApp.signIn();
+    await startSignIn(testApp);
+    const keys = await testApp.redis.keys('cloakroom:*');
+    const dump = [...keys, ...(await Promise.all(keys.map(dumpValue)))].join('\n');
+    expect(dump).toMatch(/cloakroom:session:/);
+    expect(dump).toMatch(/cloakroom:signin:/);
+    const id = await sessionIdOf(browser);
+    const session = await testApp.services.store.read(id);
+    if (session === null) throw new Error('no session');
+    const { accessToken, refreshToken } = session.record.grant;
+    for (const secret of [id, accessToken, refreshToken]) expect(dump).not.toContain(secret);
+    expect(await Promise.all(keys.map(async (key) => testApp.redis.ttl(key)))).not.toContain(-1);
+  });
+});
+
+async function dumpValue(key: string): Promise<string> {
+  const type = await testApp.redis.type(key);
+  if (type === 'hash') return JSON.stringify(await testApp.redis.hgetall(key));
+  if (type === 'list') return JSON.stringify(await testApp.redis.lrange(key, 0, -1));
+  return (await testApp.redis.get(key)) ?? '';
+}
+
+describe('a callback', () => {
+  test('of a user who refused is a 403 page that offers to try again', async () => {
+    const { browser, state } = await startSignIn(testApp, { returnTo: '/workspaces?page=3' });
+    const page = await openCallback(browser, { state, error: 'access_denied' });
+    expect(page.status).toBe(403);
+    expect(page.text).toContain('You chose not to allow access, so nothing has changed.');
+    expect(page.text).toContain(`href="/auth/login?return_to=${encodeURIComponent('/workspaces?page=3')}"`);
+    expect(page.text).toContain('Try again');
+  });
+
+  test('with another error is a 502 page with its code', async () => {
+    const { browser, state } = await startSignIn(testApp);
+    const page = await openCallback(browser, { state, error: 'temporarily_unavailable' });
+    expect(page.status).toBe(502);
+    expect(page.text).toContain('The service reported a problem (“temporarily_unavailable”).');
+  });
+
+  test('shows nothing of an error that OAuth does not know', async () => {
+    const { browser, state } = await startSignIn(testApp);
+    const error = { error: '<script>alert(1)</script>', error_description: 'call 0900' };
+    const page = await openCallback(browser, { state, ...error });
+    expect(page.status).toBe(502);
+    expect(page.text).not.toMatch(/alert\(1\)|0900/);
+  });
+
+  test('logs no error but OAuth’s own codes', async () => {
+    for (const error of ['QUERYVALUESEKRET-eyJhbGciOi.abc', 'unsupported_response_type']) {
+      const { browser, state } = await startSignIn(testApp);
+      expect((await openCallback(browser, { state, error })).status).toBe(502);
+    }
+    const log = testApp.logged.join('');
+    expect(log).not.toContain('QUERYVALUE');
+    expect(log).toContain('authorization response with an unknown error');
+    expect(log).toContain('authorization response with unsupported_response_type');
+  });
+
+  test('without a code is a 400 page', async () => {
+    const { browser, state } = await startSignIn(testApp);
+    expect((await openCallback(browser, { state })).status).toBe(400);
+  });
+
+  test.each<Record<string, string>>([{}, { code: 'x' }, { state: 'unknown', code: 'x' }])(
+    'with %j and no sign-in is a 400 page that offers to try again',
+    async (parameters) => {
+      const page = await openCallback(new Browser(), parameters);
+      expect(page.status).toBe(400);
+      expect(page.text).toContain('Try again');
+    },
+  );
+
+  test('that comes twice is a 400 page, or leads a signed-in user on', async () => {
+    const browser = new Browser();
+    const address = await signInAtService(browser);
+    await browser.fetch(address);
+    const again = await browser.fetch(address);
+    expect([again.status, again.headers.get('location')]).toEqual([303, '/workspaces']);
+    const { browser: other, state } = await startSignIn(testApp);
+    await openCallback(other, { state, error: 'access_denied' });
+    expect((await openCallback(other, { state, code: 'x' })).status).toBe(400);
+    expect(tokenRequests(testApp)).toHaveLength(1);
+  });
+
+  test('in another browser than the one that began the sign-in is refused', async () => {
+    const { browser: victim } = await startSignIn(testApp);
+    const page = await victim.fetch(await signInAtService(new Browser()));
+    expect(page.status).toBe(400);
+    expect(await victim.cookie(testApp.origin, 'cloakroom')).toBeUndefined();
+    expect(tokenRequests(testApp)).toEqual([]);
+  });
+
+  test.each([
+    ['refuses the code', '{"error":"invalid_grant"}'],
+    ['responds with nonsense', '{}'],
+    ['breaks the connection', null],
+  ])('is a 502 page that offers to try again where the token endpoint %s', async (_what, body) => {
+    const { browser, state } = await startSignIn(testApp);
+    testApp.intercept = (req, res) => {
+      if (req.url !== TOKEN_PATH) return false;
+      return Boolean(body === null ? req.socket.destroy() : res.end(body));
+    };
+    const page = await openCallback(browser, { state, code: 'x' });
+    expect(page.status).toBe(502);
+    expect(page.text).toContain('Try again');
+    expect(page.text).not.toMatch(/ at .*\.ts|node_modules/);
+  });
+
+  test.each([
+    '%3Fcode=SEKRET-1&state=SEKRET-2',
+    '%253fcode%253DSEKRET-1',
+    '%3fcode%3dSEKRET-1%26state%3dSEKRET-2',
+    ';code=SEKRET-1',
+    '%3bcode=SEKRET-1',
+    '&code=SEKRET-1',
+    '%26code=SEKRET-1',
+    '%252526code=SEKRET-1',
+    '%23code=SEKRET-1',
+    'code=SEKRET-1',
+    '/code=SEKRET-1',
+    '%2Fcode%3DSEKRET-1',
+  ])('at a mangled address leaves its values out of the log: /auth/callback%s', async (mangled) => {
+    testApp.logged.length = 0;
+    const response = await fetch(`${testApp.origin}/auth/callback${mangled}`);
+    expect(response.status).toBe(404);
+    const requestId = response.headers.get('x-request-id') ?? 'none';
+    const lines = () => testApp.logged.filter((line) => line.includes(requestId));
+    await eventually(async () => lines().some((line) => line.includes('"msg":"request"')));
+    const log = lines().join('');
+    expect(log).toContain('"path":"/auth/callback');
+    expect(log).not.toContain('SEKRET');
+  });
+});
+
+test('the log holds no secret of a sign-in, of a session or of a request target', async () => {
+  const { browser } = await testApp.signIn();
+  await browser.open(`${testApp.origin}/workspaces?limit=3&secret=query-value`);
+  const id = await sessionIdOf(browser);
+  const session = await testApp.services.store.read(id);
+  const { state } = await startSignIn(testApp);
+  await browser.fetch(`${testApp.origin}/auth/callback#state=fragment-secret`);
+  for (const target of ['http://me:target-secret@host/api/x', '/workspaces#token=raw-secret'])
+    await sendRaw(testApp, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  testApp.intercept = (req, res) =>
+    req.url === TOKEN_PATH && Boolean(res.end('{"error":"quotes demo-secret"}'));
+  const expired = await testApp.createSession({ expiresAt: 0 });
+  await request(testApp.origin).get('/api/public/v1/x').set('cookie', expired.cookie).expect(503);
+  const log = testApp.logged.join('');
+  expect(log).toContain('"path":"/auth/callback"');
+  for (const secret of [
+    ...[id, session?.record.grant.accessToken, session?.record.grant.refreshToken, state],
+    ...['query-value', 'code=', 'state=', 'demo-secret', 'fragment-secret', 'target-secret', 'raw-secret'],
+  ]) {
+    expect(log).not.toContain(secret);
+  }
+});
+
+test('ending the previous session is retried, and at last given up with the cause in the log', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
+  const log = createLog('info', { write });
+  const end = async () => {
+    throw new Error('Redis is away');
+  };
+  await endPreviousSession(
+    { store: { end }, log, sessionEvents: createSessionEvents(log, null) },
+    'an-id',
+    { requestId: 'a-request', trace: null, session: undefined, token: undefined },
+    { retryMs: 1, giveUpMs: 20 },
+  );
+  await eventually(async () => lines.length > 1);
+  const err = expect.objectContaining({ message: 'Redis is away' });
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 'warn', msg: 'previous session not ended yet', err }),
+    expect.objectContaining({ level: 'error', msg: 'gave up ending the previous session', err }),
+  ]);
+});
