@@ -19,27 +19,29 @@ const SIGN_IN = { path: '/auth/login', headers: HTML };
 
 afterAll(closeCalls);
 
-/** Begins a sign-in; `from` is what it says of its address. */
+/** Begins a sign-in, which claims the client address `from`. */
 const signIn = async ({ origin }: Pick<TestApp, 'origin'>, from?: string) =>
   call(origin, '', {
     ...SIGN_IN,
     headers: { ...HTML, ...(from !== undefined && { 'x-forwarded-for': from }) },
   });
 
-/** The statuses of several that begin one after the other. */
-async function statuses(
-  testApp: Pick<TestApp, 'origin'>,
-  froms: readonly (string | undefined)[],
-): Promise<number[]> {
-  const answers = [];
-  for (const from of froms) answers.push((await signIn(testApp, from)).status);
-  return answers;
+/** Begins sign-ins one after the other, from these addresses. Resolves with their statuses. */
+async function statusesFrom(testApp: Pick<TestApp, 'origin'>, addresses: readonly (string | undefined)[]) {
+  const statuses: number[] = [];
+  for (const address of addresses) statuses.push((await signIn(testApp, address)).status);
+  return statuses;
+}
+
+/** Begins sign-ins one after the other. Resolves with their statuses. */
+async function statusesOf(testApp: Pick<TestApp, 'origin'>, count: number) {
+  return statusesFrom(testApp, new Array<undefined>(count).fill(undefined));
 }
 
 test('past the limit a sign-in is a page with 429 that says how long to wait', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '2' });
   const began = Date.now();
-  expect(await statuses(testApp, [undefined, undefined])).toEqual([302, 302]);
+  expect(await statusesOf(testApp, 2)).toEqual([302, 302]);
   // Where a client should wait for less than half a second more, rounding to the nearest second would round down.
   const leftMs = () => began + 600_000 - Date.now();
   await eventually(async () => leftMs() % 1_000 > 100 && leftMs() % 1_000 < 400);
@@ -54,12 +56,9 @@ test('past the limit a sign-in is a page with 429 that says how long to wait', a
   expect(Object.keys(headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
 });
 
-test('the log tells once in a window, and Redis holds no address', async () => {
+test('the limit is logged once in a window, and Redis holds no address', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
-  await statuses(
-    testApp,
-    Array.from({ length: 4 }, () => undefined),
-  );
+  await statusesOf(testApp, 4);
   const lines = testApp.logged.filter((line) => line.includes('sign-in limit of an address reached'));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
@@ -96,54 +95,49 @@ test('Redis keeps a client address as a hash under a key of its own, derived fro
   expect(both).toContain(key);
 });
 
-test('the window is ten minutes from the first sign-in, and then it is open again', async () => {
+test('the window is ten minutes from the first sign-in, and then a new one begins', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
-  expect(await statuses(testApp, [undefined, undefined])).toEqual([302, 429]);
+  expect(await statusesOf(testApp, 2)).toEqual([302, 429]);
   const [key = ''] = await testApp.redis.keys('cloakroom:sign-in-counts:*');
   const left = await testApp.redis.pttl(key);
   expect(left).toBeGreaterThan(590_000);
   expect(left).toBeLessThanOrEqual(600_000);
-  // Where Redis is slow to count, what the process has counted by itself holds.
+  // While Redis is slow to count, the count of the process decides.
   await eventually(async () => {
-    await testApp.redis.pexpireat(key, 1); // its time is over
+    await testApp.redis.pexpireat(key, 1); // it expires
     return (await signIn(testApp)).status === 302;
   });
 });
 
-test('HEAD counts as well: it would begin a sign-in, too', async () => {
+test('HEAD counts as well, as it begins a sign-in too', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   const head = await request(`${testApp.origin}/auth/login`, { method: 'HEAD', headers: HTML });
   await head.body.dump();
   expect([head.statusCode, (await signIn(testApp)).status]).toEqual([302, 429]);
 });
 
-test('0 is no limit', async () => {
+test('SIGN_INS_PER_ADDRESS=0 sets no limit', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '0' });
-  expect(
-    await statuses(
-      testApp,
-      Array.from({ length: 5 }, () => undefined),
-    ),
-  ).toEqual(Array.from({ length: 5 }, () => 302));
+  expect(new Set(await statusesOf(testApp, 5))).toEqual(new Set([302]));
   expect(await testApp.redis.keys('cloakroom:sign-in-counts:*')).toEqual([]);
 });
 
-test('without proxies of ours X-Forwarded-For changes nothing', async () => {
+test('without TRUST_PROXY, X-Forwarded-For changes nothing', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
-  expect(await statuses(testApp, ['192.0.2.1', '192.0.2.2'])).toEqual([302, 429]);
+  expect(await statusesFrom(testApp, ['192.0.2.1', '192.0.2.2'])).toEqual([302, 429]);
 });
 
-test('behind a proxy what it has seen counts: nobody escapes by what they claim, or locks out others', async () => {
+test('behind a proxy the address that the proxy saw counts, whatever the client claims', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
   const claims = ['192.0.2.1', '192.0.2.2, 192.0.2.1', '192.0.2.1:49152', '::ffff:192.0.2.1'];
-  expect(await statuses(testApp, claims)).toEqual([302, 429, 429, 429]);
-  expect(await statuses(testApp, ['192.0.2.2', '192.0.2.1, 192.0.2.3'])).toEqual([302, 302]);
+  expect(await statusesFrom(testApp, claims)).toEqual([302, 429, 429, 429]);
+  expect(await statusesFrom(testApp, ['192.0.2.2', '192.0.2.1, 192.0.2.3'])).toEqual([302, 302]);
 });
 
-test('the addresses of one IPv6 network are one', async () => {
+test('the addresses of one IPv6 network count together', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
   const addresses = ['2001:db8:1::1', '2001:db8:1:ffff:2::', '2001:db8:2::1'];
-  expect(await statuses(testApp, addresses)).toEqual([302, 429, 302]);
+  expect(await statusesFrom(testApp, addresses)).toEqual([302, 429, 302]);
 });
 
 test('processes count together', async () => {
@@ -152,39 +146,39 @@ test('processes count together', async () => {
   const here = [];
   for (let at = 0; at < 4; at += 1) here.push(await call(one, '', SIGN_IN));
   expect(tally(here)).toEqual({ 302: 4 });
-  // By itself the other one would let them all pass, as it may while Redis is slow.
+  // The other process would let them all pass by its own count, as it may while Redis is slow.
   const there = [];
   for (let at = 0; at < 4; at += 1) there.push((await call(other, '', SIGN_IN)).status);
   expect(there).toContain(429);
 });
 
-test('while Redis is away or silent the process counts by itself, and each answer comes within two seconds', async () => {
+test('while Redis is down or hangs the process counts by itself, and responds within two seconds', async () => {
   await using server = await startRedisServer();
   await using fleet = await startFleet({ redisUrl: server.url, env: { SIGN_INS_PER_ADDRESS: '2' } });
   const { url } = fleet.at(0);
   const three = async () => {
-    const answers = [];
-    for (let at = 0; at < 3; at += 1) answers.push(await call(url, '', SIGN_IN));
-    for (const { ms } of answers) expect(ms).toBeLessThan(2_000);
-    return answers.map(({ status }) => status);
+    const responses = [];
+    for (let at = 0; at < 3; at += 1) responses.push(await call(url, '', SIGN_IN));
+    for (const { ms } of responses) expect(ms).toBeLessThan(2_000);
+    return responses.map(({ status }) => status);
   };
   server.pause();
   expect(await three()).toEqual([503, 503, 429]);
   server.resume();
   await server.kill();
   expect(await three()).toEqual([429, 429, 429]);
-  // Empty, and without the script: it counts from the start.
+  // Empty and without the script, Redis counts from the start.
   await server.restart('empty');
   await ready(fleet.at(0));
   await eventually(async () => {
     const isCountedAnew = String(await three()) === '302,302,429';
-    // Where it was slow to count, what the process has counted by itself holds.
+    // While Redis is slow to count, the count of the process decides.
     if (!isCountedAnew) await fleet.redis.flushall();
     return isCountedAnew;
   });
 });
 
-test('a sign-in waits no longer than a moment for its count: the next is asked of a slow Redis meanwhile', async () => {
+test('a sign-in does not wait for a slow count: its next command is sent to Redis meanwhile', async () => {
   await using server = await startRedisServer();
   await using line = await startSlowLine(server.port);
   await using fleet = await startFleet({ redisUrl: server.url, env: { REDIS_URL: line.url } });
@@ -196,7 +190,7 @@ test('a sign-in waits no longer than a moment for its count: the next is asked o
   await begun;
 });
 
-test('another site can’t use up the sign-ins of its visitors’ network: what it loads is refused, and counts for nothing', async () => {
+test('another site can’t use up the sign-ins of a visitor’s address: its requests are refused and not counted', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   const picture = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
   const load = async () => (await call(testApp.origin, '', { path: '/auth/login', headers: picture })).status;
@@ -205,23 +199,23 @@ test('another site can’t use up the sign-ins of its visitors’ network: what 
   expect((await call(testApp.origin, '', { path: '/auth/login', headers: link })).status).toBe(302);
 });
 
-test('a stranger’s sign-in takes little room in Redis, however long the way back that it asks for', async () => {
+test('a sign-in without a session takes little memory in Redis, however long its return_to', async () => {
   await using testApp = await startTestApp();
-  const room = async (search: string, headers: Readonly<Record<string, string>> = {}) => {
+  const memoryOf = async (search: string, headers: Readonly<Record<string, string>> = {}) => {
     await testApp.redis.flushall();
     await call(testApp.origin, '', { path: `/auth/login?return_to=${encodeURIComponent(search)}`, headers });
     const [key = ''] = await testApp.redis.keys('cloakroom:signin:*');
     return testApp.redis.strlen(key);
   };
-  expect(await room(`/workspaces?find=${'+'.repeat(8_000)}`)).toBeLessThan(4_096);
-  expect(await room(`/workspaces?find=${'a'.repeat(8_000)}`)).toBeLessThan(4_096);
-  // Who was signed in comes back to where they were.
+  expect(await memoryOf(`/workspaces?find=${'+'.repeat(8_000)}`)).toBeLessThan(4_096);
+  expect(await memoryOf(`/workspaces?find=${'a'.repeat(8_000)}`)).toBeLessThan(4_096);
+  // A user with an earlier session comes back to the same page.
   const deep = `/workspaces?find=${'a'.repeat(8_000)}`;
   const cookie = testApp.services.cookie.write('an-id-of-before').split(';', 1)[0] ?? '';
-  expect(await room(deep, { cookie })).toBeGreaterThan(8_192);
+  expect(await memoryOf(deep, { cookie })).toBeGreaterThan(8_192);
 });
 
-test('an address that begins many sign-ins has room for long ways back in the first quarter of them alone', async () => {
+test('only the first quarter of the sign-ins of an address may have a long return_to', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '8' });
   const begin = async (length: number) => {
     await testApp.redis.del(...(await testApp.redis.keys('cloakroom:signin:*')), 'none');
@@ -248,7 +242,7 @@ test('counts of this process end with their window', () => {
   expect(hits('a')).toBe(1);
 });
 
-test('counts of this process are bounded: those of very many addresses push out the ones counted longest ago', () => {
+test('counts of this process are limited: the oldest go when very many addresses come', () => {
   const counts = createLocalCounts({ windowMs: 1_000, now: () => 0 });
   for (let at = 0; at < 30_000; at += 1) counts.increment(String(at));
   expect(counts.increment('29999').totalHits).toBe(2);
@@ -257,14 +251,14 @@ test('counts of this process are bounded: those of very many addresses push out 
 
 const WINDOW_MS = 60_000;
 
-/** What one process counts with. */
+/** Counts as one process does. */
 async function createCounts(redis: RedisClient) {
   const counts = createSignInCounts({ redis, prefix: 'sign-in-counts:', windowMs: WINDOW_MS, now: Date.now });
   await counts.init?.({ windowMs: WINDOW_MS } as Parameters<NonNullable<typeof counts.init>>[0]);
   return async (key: string) => (await counts.increment(key)).totalHits;
 }
 
-test('in a cluster each key is counted at its own master, which knew nothing of the script', async () => {
+test('in a cluster each key is counted at its own master, even one that has lost the script', async () => {
   await using topology = await startCluster();
   const redis = createRedis(parseRedisUrl(topology.url), createLog('silent'));
   await redisReady(redis);
@@ -272,7 +266,7 @@ test('in a cluster each key is counted at its own master, which knew nothing of 
   const keys = Array.from({ length: 20 }, (_, at) => `address-${at}`);
   expect(await Promise.all(keys.map(one))).toEqual(Array.from({ length: 20 }, () => 1));
   for (const { master } of topology.shards) await master.ask('SCRIPT', 'FLUSH');
-  // One more than it has counted by itself: what holds where Redis is slow to count.
+  // The count in Redis is one more than the process's own, which decides while Redis is slow.
   const countsTogether = async (key: string) => {
     let own = 0;
     await eventually(async () => (await other(key)) === (own += 1) + 1);
