@@ -63,10 +63,12 @@ async function headersOf(line: string, withCookie: boolean): Promise<Map<string,
 /** The service's own responses may have its headers. */
 const isOfService = (line: string, withCookie: boolean) => withCookie && line === 'GET /api/public/v1/things';
 
-test.each([
+const cases = [
   ...[...OURS, ...GATEWAYS].map((line) => [line, true] as const),
   ...WITHOUT_COOKIE.map((line) => [line, false] as const),
-])(
+];
+
+test.each(cases)(
   '%s (with a cookie: %j) has the headers that keep browsers from guessing, framing and sharing',
   async (line, withCookie) => {
     const headers = await headersOf(line, withCookie);
@@ -75,11 +77,18 @@ test.each([
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     expect([...headers.keys()].filter((name) => /^access-control-|^server$/.test(name))).toEqual([]);
-    if (isOfService(line, withCookie)) return;
+  },
+);
+
+// Express itself responds to OPTIONS, with the names of methods and nothing else.
+test.each(
+  cases.filter(([line, withCookie]) => !isOfService(line, withCookie) && !line.startsWith('OPTIONS')),
+)(
+  '%s (with a cookie: %j) names its type and the encoding of text, and no software',
+  async (line, withCookie) => {
+    const headers = await headersOf(line, withCookie);
+    expect(headers.get('content-type')).toMatch(/^(?:text\/[\w-]+; charset=utf-8|application\/)/);
     expect(headers.has('x-powered-by')).toBe(false);
-    // Express itself responds to OPTIONS, with the names of methods and nothing else.
-    if (!line.startsWith('OPTIONS'))
-      expect(headers.get('content-type')).toMatch(/^(?:text\/[\w-]+; charset=utf-8|application\/)/);
   },
 );
 

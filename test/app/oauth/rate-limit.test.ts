@@ -35,7 +35,10 @@ async function statusesFrom(testApp: Pick<TestApp, 'origin'>, addresses: readonl
 
 /** Begins sign-ins one after the other. Resolves with their statuses. */
 async function statusesOf(testApp: Pick<TestApp, 'origin'>, count: number) {
-  return statusesFrom(testApp, new Array<undefined>(count).fill(undefined));
+  return statusesFrom(
+    testApp,
+    Array.from({ length: count }, () => undefined),
+  );
 }
 
 test('past the limit a sign-in is a page with 429 that says how long to wait', async () => {

@@ -47,7 +47,7 @@ export async function examine(
     ...circumstances,
   });
   return (id) => {
-    const found = findings.find((finding) => finding.id === id);
+    const found = findings.find((each) => each.id === id);
     if (found === undefined) throw new Error(`the report has no ${id}`);
     return found;
   };

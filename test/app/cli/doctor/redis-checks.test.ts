@@ -89,12 +89,12 @@ test.each([
 
 test('a user with the rights that the doctor asks for passes', async () => {
   const rights = ['~cloakroom:*'];
-  const finding = async () => (await examine({ REDIS_URL: await urlWith(...rights) }))('redis-commands');
+  const commands = async () => (await examine({ REDIS_URL: await urlWith(...rights) }))('redis-commands');
   // Some commands are tried only once others are allowed.
   for (let round = 0; round < 3; round += 1) {
-    rights.push(...((await finding()).remedy.match(/\+[a-z]+/g) ?? []));
+    rights.push(...((await commands()).remedy.match(/\+[a-z]+/g) ?? []));
   }
-  expect((await finding()).status).toBe('ok');
+  expect((await commands()).status).toBe('ok');
 });
 
 test('without SET no key without a time to live is left behind', async () => {
