@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Env } from './config/env.ts';
 import { loadConfig, withPort } from './config/load.ts';
-import { parseRedisUrl } from './config/redis-url.ts';
 import { bindPort } from './http/listening.ts';
 import { loadProcessSettings, type LocalServiceConfig } from './local-service/config.ts';
 import { createLocalService, serve } from './local-service/local-service.ts';
-import { createLog, type Logger } from './observability/logger.ts';
-import { startMetricsServer } from './observability/metrics-server.ts';
+import { createLog } from './observability/logger.ts';
 import { exitCodeOf, untilSignal } from './process.ts';
 import { closeRedis, createRedis, redisReady } from './redis/client.ts';
 import { startPrivateRedis } from './redis/private-redis.ts';
-import { startServer } from './server.ts';
+import { startMetrics, startServer } from './server.ts';
 import { createServices } from './services.ts';
 
 const DRAIN_MS = 2_000;
@@ -21,29 +19,21 @@ async function demo(env: Env, ended: Promise<unknown>): Promise<void> {
   const { config: local, ...settings } = loadProcessSettings(env);
   const log = createLog(env['LOG_LEVEL'] ? settings.logLevel : 'warn');
   await using servicePort = await bindPort(local.host, local.port, 'LOCAL_SERVICE_');
-  await using privateRedis = settings.redisUrl === undefined ? await startPrivateRedis() : null;
-  const redisUrl = settings.redisUrl ?? privateRedis?.url ?? '';
+  await using privateRedis = settings.redis === undefined ? await startPrivateRedis() : null;
 
-  const loaded = loadConfig(cloakroomEnv(env, local, servicePort.url, redisUrl));
+  const loaded = loadConfig(cloakroomEnv(env, local, servicePort.url, privateRedis?.url));
   await using port = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, port.port);
   const redirectUris = env['LOCAL_SERVICE_REDIRECT_URIS']
     ? local.redirectUris
     : [`${config.publicOrigin}/auth/callback`];
 
-  await using redis = await connectRedis(redisUrl, log);
-  await using _service = await serve(
-    createLocalService({ ...local, redirectUris }, redis.client, log),
-    servicePort,
-  );
+  const redis = createRedis(config.redis, log);
+  await using _redis = { [Symbol.asyncDispose]: async () => closeRedis(redis) };
+  await redisReady(redis);
+  await using _service = await serve(createLocalService({ ...local, redirectUris }, redis, log), servicePort);
   await using services = createServices(config, log);
-  await using metrics =
-    services.metrics &&
-    (await startMetricsServer(
-      services.metrics.registry,
-      await bindPort(config.host, config.metricsPort, 'METRICS_'),
-    ));
-  if (metrics !== null) log.info({ url: metrics.url }, 'metrics listening');
+  await using _metrics = await startMetrics(services);
   const server = await startServer(services, port);
   try {
     await redisReady(services.redis);
@@ -65,7 +55,7 @@ ${isBehindProxy ? `\n  Cloakroom listens at ${port.url}: forward requests for th
 }
 
 /** Cloakroom's environment: the variables that are set, except those that the demo provides. */
-function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, redisUrl: string): Env {
+function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, redisUrl?: string): Env {
   return {
     ...env,
     NODE_ENV: 'development',
@@ -74,22 +64,10 @@ function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, r
     CLIENT_SECRET: local.clientSecret,
     CLIENT_SECRET_FILE: undefined,
     SCOPES: env['SCOPES'] || local.scopes.join(' '),
-    REDIS_URL: redisUrl,
-    REDIS_URL_FILE: undefined,
+    ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
     SESSION_KEYS: env['SESSION_KEYS'] || randomBytes(32).toString('base64url'),
     SESSION_KEYS_FILE: undefined,
   };
-}
-
-async function connectRedis(redisUrl: string, log: Logger) {
-  const client = createRedis(parseRedisUrl(redisUrl), log);
-  try {
-    await redisReady(client);
-  } catch (error) {
-    client.disconnect(); // otherwise it would keep trying
-    throw error;
-  }
-  return { client, [Symbol.asyncDispose]: async () => closeRedis(client) };
 }
 
 /** Resolves once the parent process was killed, which sends no signal: the process then has another parent. */

@@ -60,19 +60,13 @@ export function logWarnings(self: NodeJS.Process, log: Logger): void {
   });
 }
 
-/** The signal that makes a running process reload its secrets. */
-export interface Sighup {
-  /** Runs `task` for each signal, one after the other; also for one that came earlier. `task` must not reject. */
-  handle(task: () => Promise<void>): void;
-  /** Does nothing for further signals. */
-  ignore(): void;
-}
+export type Sighup = ReturnType<typeof catchSighup>;
 
 /**
- * Catches SIGHUP, which would end the process. The SIGHUP of a closed terminal still ends it, because it requests no
+ * Catches SIGHUP, which would end the process: it makes a running process reload its secrets. The SIGHUP of a closed terminal still ends it, because it requests no
  * reload.
  */
-export function catchSighup(self: NodeJS.Process): Sighup {
+export function catchSighup(self: NodeJS.Process) {
   const hadTerminal = hasTerminal();
   let signals = 0;
   let task: (() => Promise<void>) | null = null;
@@ -94,11 +88,13 @@ export function catchSighup(self: NodeJS.Process): Sighup {
   self.on('SIGHUP', onSighup);
 
   return {
-    handle(given) {
+    /** Runs `given` for each signal, one after the other; also for one that came earlier. `given` must not reject. */
+    handle(given: () => Promise<void>): void {
       task = given;
       runTasks();
     },
-    ignore() {
+    /** Does nothing for further signals. */
+    ignore(): void {
       task = async () => {};
     },
   };

@@ -3,11 +3,10 @@ import { loadConfig, withPort, type Config } from './config/load.ts';
 import { createSecretsReload } from './config/secrets-reload.ts';
 import { bindPort } from './http/listening.ts';
 import { createBufferedOutput, createLog } from './observability/logger.ts';
-import { startMetricsServer } from './observability/metrics-server.ts';
 import { exitOnUncaughtErrors, logWarnings, untilSignal, type Sighup } from './process.ts';
 import { settlesWithin } from './promises.ts';
 import { redisReady } from './redis/client.ts';
-import { startServer } from './server.ts';
+import { startMetrics, startServer } from './server.ts';
 import { createServices } from './services.ts';
 
 /** A load balancer may send requests as soon as the port responds, and Redis takes a moment to connect to. */
@@ -40,13 +39,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
     redisReady(services.redis).catch(() => {}),
     REDIS_WITHIN_MS,
   );
-  await using metrics =
-    services.metrics &&
-    (await startMetricsServer(
-      services.metrics.registry,
-      await bindPort(config.host, config.metricsPort, 'METRICS_'),
-    ));
-  if (metrics !== null) log.info({ url: metrics.url }, 'metrics listening');
+  await using _metrics = await startMetrics(services);
 
   const server = await startServer(services, port);
   const urls = { url: toBrowserUrl(config, server.url), publicUrl: config.publicOrigin };

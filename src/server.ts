@@ -1,22 +1,15 @@
-import type { Server } from 'node:http';
 import { createApp } from './app.ts';
 import { AppError } from './errors.ts';
 import { createGateway } from './gateway/handler.ts';
 import { HttpServer } from './http/http-server.ts';
-import type { BoundPort } from './http/listening.ts';
+import { bindPort, type BoundPort } from './http/listening.ts';
 import { sendProblem } from './http/problem.ts';
 import { checkFraming } from './http/request-framing.ts';
 import { toStrictTransport } from './http/security-headers.ts';
+import { startMetricsServer } from './observability/metrics-server.ts';
 import type { Services } from './services.ts';
 
-/** A server that accepts connections. */
-export interface RunningServer {
-  readonly server: Server;
-  /** The URL that it listens on, as opposed to the one that browsers use. */
-  readonly url: string;
-  /** Shuts the server down. Resolves with whether it took at most `withinMs`. Meanwhile late API requests get a 503. */
-  drain(withinMs: number): Promise<boolean>;
-}
+export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
 /** How often Node looks for requests that take too long. */
 const CHECK_TIMEOUTS_MS = 500;
@@ -31,11 +24,7 @@ const READINESS_CHECK = /^\/readyz(?:\?|$)/;
  * Serves on a bound port: `/api/*` goes straight to the gateway, everything else to the Express app. Bytes that are no HTTP
  * request reach neither. Tests look for slow requests more often than CHECK_TIMEOUTS_MS.
  */
-export async function startServer(
-  services: Services,
-  bound: BoundPort,
-  checkTimeoutsMs = CHECK_TIMEOUTS_MS,
-): Promise<RunningServer> {
+export async function startServer(services: Services, bound: BoundPort, checkTimeoutsMs = CHECK_TIMEOUTS_MS) {
   const { config, log, accessLog } = services;
   const requestMs = config.clientRequestSeconds * 1_000;
   const http = new HttpServer({
@@ -76,5 +65,20 @@ export async function startServer(
     req.resume();
     app(req, res);
   });
-  return { server: http.server, url: bound.url, drain: async (withinMs) => http.drain(withinMs) };
+  return {
+    server: http.server,
+    /** The URL that the server listens on, as opposed to the one that browsers use. */
+    url: bound.url,
+    /** Shuts the server down. Resolves with whether it took at most `withinMs`. Meanwhile late API requests get a 503. */
+    drain: async (withinMs: number) => http.drain(withinMs),
+  };
+}
+
+/** Serves the metrics on METRICS_PORT. Returns null where they are off. */
+export async function startMetrics({ config, log, metrics }: Services) {
+  if (metrics === null) return null;
+  const bound = await bindPort(config.host, config.metricsPort, 'METRICS_');
+  const server = await startMetricsServer(metrics.registry, bound);
+  log.info({ url: server.url }, 'metrics listening');
+  return server;
 }

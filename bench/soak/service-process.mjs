@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { fromDist } from '../support/compiled.mjs';
-import { createRedis, parseRedisUrl, silentLog } from '../support/store.mjs';
+import { createRedis, silentLog } from '../support/store.mjs';
 
 /**
  * The local service, with a few paths before it that it does not know, for bodies of any size either way. Each answer to
@@ -22,8 +22,9 @@ const { createOAuthStore } = /** @type {typeof import('../../src/local-service/o
 const SOAK = '/api/public/v1/soak/';
 const CHUNK = Buffer.alloc(65_536, 'x');
 
-const { config, redisUrl = '' } = loadProcessSettings(process.env);
-const redis = createRedis(parseRedisUrl(redisUrl), silentLog);
+const { config, redis: target } = loadProcessSettings(process.env);
+if (target === undefined) throw new Error('REDIS_URL is missing');
+const redis = createRedis(target, silentLog);
 const { accessTokens } = createOAuthStore(redis, config, Date.now);
 const local = createLocalService(config, redis, silentLog);
 

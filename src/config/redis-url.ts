@@ -44,9 +44,8 @@ const MASTER_NAME = /^[\w.-]+$/;
  */
 export function parseRedisUrl(url: string): RedisTarget {
   const { scheme = '', login = '', nodes = '', path = '', query = '' } = SHAPE.exec(url)?.groups ?? {};
-  if (scheme === '') {
+  if (scheme === '')
     throw new Error(`must start with redis://, rediss://, redis+sentinel:// or redis+cluster://; ${ENCODE}`);
-  }
   const options = new URLSearchParams(query);
   const unknown = [...options.keys()].find((name) => name !== 'db');
   if (unknown !== undefined) throw new Error('has an option other than "db"');
@@ -92,9 +91,8 @@ function parseNodes(text: string, defaultPort: number): RedisNode[] {
     const groups = NODE.exec(part)?.groups ?? {};
     const host = groups['name'] ?? groups['host6'];
     const port = Number(groups['port'] ?? defaultPort);
-    if (host === undefined || (groups['name'] === undefined && !isIPv6(host)) || port < 1 || port > 65_535) {
+    if (host === undefined || (groups['name'] === undefined && !isIPv6(host)) || port < 1 || port > 65_535)
       throw new Error(`has a host that is not of the form host or host:port; ${ENCODE}`);
-    }
     return { host, port };
   });
 }

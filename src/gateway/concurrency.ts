@@ -3,25 +3,8 @@ import { createDeferred } from '../promises.ts';
 import { quotaOf } from '../upstream/connection-pool.ts';
 import { RequestAbortedError } from './api-request.ts';
 
-/** Limits the requests in flight, so that neither one user nor a stuck service takes the others down. */
-export interface ConcurrencyLimits {
-  /** Counts a request of a session. Throws `too_busy` where the process or the session is at its limit. */
-  acquire(sessionId: string): RequestSlot;
-  /** Requests in flight now. */
-  readonly inFlight: number;
-}
-
-/** Stands for one request in flight. */
-export interface RequestSlot {
-  /**
-   * Returns null where the request may be sent to the service at once, as nearly always. Otherwise returns a promise that
-   * resolves once one of the session's connections is free. It rejects with `service_timeout` after `timeoutMs`, and
-   * with RequestAbortedError when the slot is released. Throws RequestAbortedError for a slot that was released before.
-   */
-  waitForConnection(timeoutMs: number): Promise<void> | null;
-  /** Ends the request's count. Does nothing the second time. */
-  release(): void;
-}
+/** Counts one request in flight. */
+export type RequestSlot = ReturnType<ReturnType<typeof createConcurrencyLimits>['acquire']>;
 
 interface SessionLoad {
   inFlight: number;
@@ -32,14 +15,14 @@ interface SessionLoad {
 }
 
 /**
- * One session gets at most its quota of requests and of connections. Past the first, its requests are refused; past the
- * second, they wait.
+ * Limits the requests in flight, so that neither one user nor a stuck service takes the others down. One session gets at
+ * most its quota of requests and of connections. Past the first, its requests are refused; past the second, they wait.
  */
 export function createConcurrencyLimits(limits: {
   readonly requests: number;
   readonly requestsPerSession: number;
   readonly connections: number;
-}): ConcurrencyLimits {
+}) {
   const sessions = new Map<string, SessionLoad>();
   /** Sessions with requests that wait, the first to wait first. */
   const waitingSessions = new Set<SessionLoad>();
@@ -82,7 +65,7 @@ export function createConcurrencyLimits(limits: {
     }
   };
 
-  const createSlot = (sessionId: string, session: SessionLoad): RequestSlot => {
+  const createSlot = (sessionId: string, session: SessionLoad) => {
     let state: 'acquired' | 'sent' | 'released' = 'acquired';
     let cancelWait: ((error: Error) => void) | null = null;
     const send = () => {
@@ -91,7 +74,12 @@ export function createConcurrencyLimits(limits: {
       sent += 1;
     };
     return {
-      waitForConnection(timeoutMs) {
+      /**
+       * Returns null where the request may be sent to the service at once, as nearly always. Otherwise returns a promise that
+       * resolves once one of the session's connections is free. It rejects with `service_timeout` after `timeoutMs`, and
+       * with RequestAbortedError when the slot is released. Throws RequestAbortedError for a slot that was released before.
+       */
+      waitForConnection(timeoutMs: number): Promise<void> | null {
         if (state === 'released') throw new RequestAbortedError(); // nothing would release it again
         if (maySend(session)) {
           send();
@@ -101,7 +89,8 @@ export function createConcurrencyLimits(limits: {
         cancelWait = cancel;
         return promise;
       },
-      release() {
+      /** Ends the request's count. Does nothing the second time. */
+      release(): void {
         if (state === 'released') return;
         cancelWait?.(new RequestAbortedError()); // an error costs a stack trace: only for one that waits
         session.inFlight -= 1;
@@ -118,7 +107,8 @@ export function createConcurrencyLimits(limits: {
   };
 
   return {
-    acquire(sessionId) {
+    /** Counts a request of a session. Throws `too_busy` where the process or the session is at its limit. */
+    acquire(sessionId: string) {
       const session = sessions.get(sessionId) ?? { inFlight: 0, sent: 0, waiting: new Set() };
       if (inFlight >= limits.requests)
         throw new AppError('too_busy', { detail: 'This server has too many requests in flight.' });
@@ -130,7 +120,7 @@ export function createConcurrencyLimits(limits: {
       inFlight += 1;
       return createSlot(sessionId, session);
     },
-    get inFlight() {
+    get inFlight(): number {
       return inFlight;
     },
   };

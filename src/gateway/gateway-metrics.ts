@@ -1,13 +1,8 @@
 import type { Registry } from 'prom-client';
 import { GATEWAY_PROBLEMS } from '../errors.ts';
-import { createCounter, createGauge, type Watch } from '../observability/prometheus.ts';
+import { createCounter, createGauge } from '../observability/prometheus.ts';
 
-export interface GatewayMetrics {
-  /** Counts a problem that the gateway responded with. */
-  countProblem(code: string): void;
-  /** Adds the requests in flight of one gateway to the gauge. */
-  readonly watchInFlight: Watch;
-}
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
 /** Codes of the gateway's problems. `other` takes any code that no API request should get. */
 export const PROBLEM_CODES = [
@@ -15,7 +10,7 @@ export const PROBLEM_CODES = [
   'other',
 ] as const;
 
-export function createGatewayMetrics(registry: Registry): GatewayMetrics {
+export function createGatewayMetrics(registry: Registry) {
   const count = createCounter(registry, {
     name: 'cloakroom_api_problems_total',
     help: 'API requests that got a problem response from the gateway itself, by code.',
@@ -23,8 +18,10 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   });
   const known: ReadonlySet<string> = new Set(PROBLEM_CODES);
   return {
-    countProblem: (code) =>
+    /** Counts a problem that the gateway responded with. */
+    countProblem: (code: string) =>
       count({ code: known.has(code) ? (code as (typeof PROBLEM_CODES)[number]) : 'other' }),
+    /** Adds the requests in flight of one gateway to the gauge. */
     watchInFlight: createGauge(registry, {
       name: 'cloakroom_api_requests_in_flight',
       help: 'API requests with a session that are in flight.',

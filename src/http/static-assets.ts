@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { RequestHandler } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 
 /** `public` stands beside both `src` and `dist`. */
 const PUBLIC = fileURLToPath(new URL('../../public', import.meta.url));
@@ -11,30 +11,24 @@ const VERSION = /^[0-9a-f]{16}\//;
 /** A year, without revalidation (RFC 9111 §5.2.2.1, RFC 8246). */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** The styles, scripts and pictures of our pages. */
-export interface Assets {
-  /** The URL of a file by its path in the folder. It changes when any file changes. Throws for an unknown file. */
-  readonly url: (file: string) => string;
-  /**
-   * Serves `/assets/…` to GET and HEAD. Browsers cache a file under its own URL. Under the URL of another version, which an older
-   * or newer process may have sent, or of no version, they get the file of this process and do not store it.
-   */
-  readonly serve: RequestHandler;
-}
-
 /**
- * Reads all files of a folder but hidden ones. Serves what it read, even if the folder changes: otherwise a URL that browsers
+ * Reads the styles, scripts and pictures of our pages: all files of a folder but hidden ones. Serves what it read, even if the folder changes: otherwise a URL that browsers
  * cache could get the content of another version.
  */
-export function createAssets(folder = PUBLIC): Assets {
+export function createAssets(folder = PUBLIC) {
   const files = readFiles(folder);
   const version = versionOf(files);
   return {
-    url(file) {
+    /** The URL of a file by its path in the folder. It changes when any file changes. Throws for an unknown file. */
+    url: (file: string): string => {
       if (!files.has(file)) throw new Error(`There is no asset ${file}`);
       return `${BASE}${version}/${file}`;
     },
-    serve(req, res, next) {
+    /**
+     * Serves `/assets/…` to GET and HEAD. Browsers cache a file under its own URL. Under the URL of another version, which an older
+     * or newer process may have sent, or of no version, they get the file of this process and do not store it.
+     */
+    serve: (req: Request, res: Response, next: NextFunction): void => {
       const path = req.path.startsWith(BASE) ? req.path.slice(BASE.length) : '';
       // Nothing is decoded, and only files that were read can be found.
       const file = path.replace(VERSION, '');

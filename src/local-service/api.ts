@@ -90,13 +90,11 @@ async function requireGrant(
   req: Request,
   scopes: readonly string[],
 ): Promise<Grant> {
-  if (req.get('authorization') === undefined) {
+  if (req.get('authorization') === undefined)
     throw refusal(401, 'UNAUTHORIZED', 'Send an access token: Authorization: Bearer <ACCESS_TOKEN>');
-  }
   const token = bearerTokenOf(req);
-  if (token === undefined) {
+  if (token === undefined)
     throw refusal(401, 'UNAUTHORIZED', 'The Authorization header is not of the form Bearer <ACCESS_TOKEN>');
-  }
   const check = await accessTokens.check(token);
   switch (check.state) {
     case 'unknown':

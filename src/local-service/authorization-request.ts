@@ -34,16 +34,13 @@ const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
  */
 export function checkAuthorizationRequest(rawQuery: string, registration: Registration): AuthorizationCheck {
   const query = parseParameters(rawQuery);
-  if (query.getAll('client_id').length > 1 || query.getAll('redirect_uri').length > 1) {
+  if (query.getAll('client_id').length > 1 || query.getAll('redirect_uri').length > 1)
     return { kind: 'untrusted', detail: 'client_id or redirect_uri is repeated.' };
-  }
-  if (query.get('client_id') !== registration.clientId) {
+  if (query.get('client_id') !== registration.clientId)
     return { kind: 'untrusted', detail: 'No app with this client_id is registered here.' };
-  }
   const redirectUri = query.get('redirect_uri') ?? '';
-  if (!registration.redirectUris.includes(redirectUri)) {
+  if (!registration.redirectUris.includes(redirectUri))
     return { kind: 'untrusted', detail: 'redirect_uri is missing or is not one that the app registered.' };
-  }
 
   const rawState = findRawState(rawQuery);
   const problem = findProblem(query, registration.scopes);
@@ -92,9 +89,8 @@ function findProblem(query: URLSearchParams, registeredScopes: readonly string[]
   if (!query.get('scope')) return ['invalid_request', 'scope is missing.'];
   const scopes = toScopes(query);
   if (scopes.includes('')) return ['invalid_scope', 'scope must have one space between two scopes.'];
-  if (!scopes.every((scope) => registeredScopes.includes(scope))) {
+  if (!scopes.every((scope) => registeredScopes.includes(scope)))
     return ['invalid_scope', 'scope names one that the app did not register.'];
-  }
 
   const challenge = query.get('code_challenge');
   const method = query.get('code_challenge_method');

@@ -77,17 +77,15 @@ function moveCredentials(req: Request, form: URLSearchParams, registered: Regist
   const header = req.get('authorization');
   if (header === undefined) return;
   const credentials = parseBasic(header, registered);
-  if (credentials === undefined) {
+  if (credentials === undefined)
     throw new InvalidClientError('The Authorization header is not HTTP Basic with an id and a secret.');
-  }
   for (const [name, value] of [
     ['client_id', credentials.clientId],
     ['client_secret', credentials.clientSecret],
   ] as const) {
     const inForm = form.get(name);
-    if (inForm && inForm !== value) {
+    if (inForm && inForm !== value)
       throw new InvalidRequestError(`The Authorization header and the body have another ${name} each.`);
-    }
     if (!inForm) form.set(name, value);
   }
   delete req.headers.authorization;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConfigError, readVariables, type Env } from '../config/env.ts';
-import { parseRedisUrl } from '../config/redis-url.ts';
-import { DEMO_CLIENT, boolean, host, integer, list, oneOf } from '../config/schema.ts';
+import type { RedisTarget } from '../config/redis-url.ts';
+import { DEMO_CLIENT, boolean, host, integer, list, variables } from '../config/schema.ts';
 
 const MONTH_SECONDS = 30 * 86_400;
 
@@ -30,8 +30,8 @@ export const localServiceVariables = {
 
 const PROCESS_VARIABLES = {
   ...localServiceVariables,
-  REDIS_URL: redisUrl().optional(),
-  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  REDIS_URL: variables.REDIS_URL.optional(),
+  LOG_LEVEL: variables.LOG_LEVEL,
 } as const;
 
 type Values = {
@@ -53,11 +53,11 @@ export function loadLocalServiceConfig(env: Env): LocalServiceConfig {
 
 /**
  * Reads what the local service needs as a process: its configuration, `REDIS_URL` (or `REDIS_URL_FILE`) and
- * `LOG_LEVEL`. Without `redisUrl` it starts a private Redis. Throws a ConfigError with every problem at once.
+ * `LOG_LEVEL`. Without `redis` it starts a private Redis. Throws a ConfigError with every problem at once.
  */
 export function loadProcessSettings(env: Env): {
   readonly config: LocalServiceConfig;
-  readonly redisUrl?: string;
+  readonly redis?: RedisTarget;
   readonly logLevel: string;
 } {
   const files = ['REDIS_URL', 'LOCAL_SERVICE_CLIENT_SECRET'] as const;
@@ -66,7 +66,7 @@ export function loadProcessSettings(env: Env): {
   return {
     config: toConfig(values as Values),
     logLevel: values.LOG_LEVEL ?? 'info',
-    ...(values.REDIS_URL !== undefined && { redisUrl: values.REDIS_URL }),
+    ...(values.REDIS_URL !== undefined && { redis: values.REDIS_URL }),
   };
 }
 
@@ -107,14 +107,4 @@ function scopes() {
       (names) => names.length > 0 && names.every((name) => /^[A-Za-z][\w.-]*:(?:read|write)$/.test(name)),
       'must be scopes of the form resource:read or resource:write, with spaces between them',
     );
-}
-
-function redisUrl() {
-  return z.string().superRefine((url, context) => {
-    try {
-      parseRedisUrl(url);
-    } catch (error) {
-      context.addIssue(error instanceof Error ? error.message : 'is malformed');
-    }
-  });
 }

@@ -108,8 +108,7 @@ function toServiceError(error: unknown): ServiceError {
     const title = `The body is larger than the ${LARGEST_BODY} that are taken`;
     return new ServiceError(413, 'REQUEST_TOO_LARGE', title);
   }
-  if (status >= 400 && status < 500) {
+  if (status >= 400 && status < 500)
     return new ServiceError(status, 'REQUEST_INVALID', 'The request can’t be read');
-  }
   return new ServiceError(500, 'INTERNAL_SERVER_ERROR', PROBLEMS.internal_error.title);
 }

@@ -10,11 +10,11 @@ import { createLocalService, serve } from './local-service.ts';
 
 /** Runs the local service alone until `ended`, then closes everything. */
 async function run(env: Env, ended: Promise<unknown>): Promise<void> {
-  const { config, redisUrl, logLevel } = loadProcessSettings(env);
+  const { config, logLevel, ...settings } = loadProcessSettings(env);
   const log = createLog(logLevel);
   await using bound = await bindPort(config.host, config.port, 'LOCAL_SERVICE_');
-  await using privateRedis = redisUrl === undefined ? await startPrivateRedis() : null;
-  const redis = createRedis(parseRedisUrl(redisUrl ?? privateRedis?.url ?? ''), log);
+  await using privateRedis = settings.redis === undefined ? await startPrivateRedis() : null;
+  const redis = createRedis(settings.redis ?? parseRedisUrl(privateRedis?.url ?? ''), log);
   // Start without Redis if REDIS_URL names one that is down: requests that need it get 503 until it is up.
   await redisReady(redis).catch(() => {});
   await using _redis = { [Symbol.asyncDispose]: async () => closeRedis(redis) };

@@ -68,9 +68,8 @@ export function createOAuthModel(
       const known = isSameSecret(id, registered.clientId) && isSameSecret(secret, registered.clientSecret);
       if (!known) throw new InvalidClientError('The client_id is unknown, or this is not its client_secret.');
       // The library supports more grants than the interface, and calls a name with odd characters malformed.
-      if (request.grant_type !== undefined && !GRANT_TYPES.includes(request.grant_type)) {
+      if (request.grant_type !== undefined && !GRANT_TYPES.includes(request.grant_type))
         throw new UnsupportedGrantTypeError('Use authorization_code or refresh_token.');
-      }
       return client;
     },
 
@@ -81,9 +80,8 @@ export function createOAuthModel(
       await requireGrant(record.grantId);
       if (await store.codes.isUsed(code)) throw await revokeReplayed(record);
       if (now() >= record.expiresAt) throw new InvalidGrantError('The authorization code has expired.');
-      if (request.redirect_uri !== record.redirectUri) {
+      if (request.redirect_uri !== record.redirectUri)
         throw new InvalidGrantError('redirect_uri is not the one of the authorization request.');
-      }
       requireVerifier(record.codeChallenge, request.code_verifier);
       return {
         authorizationCode: code,
@@ -101,9 +99,8 @@ export function createOAuthModel(
 
     async revokeAuthorizationCode(code) {
       // Another request may have used the code since getAuthorizationCode found it.
-      if (!(await store.codes.use(code.authorizationCode))) {
+      if (!(await store.codes.use(code.authorizationCode)))
         throw await revokeReplayed((code as FoundCode).record);
-      }
       return true;
     },
 
@@ -147,11 +144,9 @@ function requireVerifier(challenge: string | undefined, verifier: string | undef
     if (verifier === undefined) return;
     throw new InvalidGrantError('The authorization request had no code_challenge: send no code_verifier.');
   }
-  if (verifier === undefined) {
+  if (verifier === undefined)
     throw new InvalidGrantError('code_verifier is missing: the authorization request had a code_challenge.');
-  }
   const actual = createHash('sha256').update(verifier).digest('base64url');
-  if (!CODE_VERIFIER.test(verifier) || !isSameSecret(actual, challenge)) {
+  if (!CODE_VERIFIER.test(verifier) || !isSameSecret(actual, challenge))
     throw new InvalidGrantError('code_verifier does not match the code_challenge.');
-  }
 }

@@ -79,9 +79,8 @@ export function createPageReader(redis: RedisClient, now: () => number): PageRea
     if (text === undefined) throw invalidPagination('The next token is not one of this service.');
     const cursor = JSON.parse(text) as Cursor;
     if (now() >= cursor.expiresAt) throw expiredCursor();
-    if (cursor.list !== list.path || cursor.userId !== list.userId) {
+    if (cursor.list !== list.path || cursor.userId !== list.userId)
       throw invalidPagination('The next token belongs to another list.');
-    }
     if (cursor.limit !== limit) throw invalidPagination('limit must be what it was on the first request.');
     return cursor.offset;
   }
@@ -99,9 +98,8 @@ function invalidPagination(message: string): ServiceError {
 function readLimit(query: URLSearchParams): number | null {
   const [text, ...more] = query.getAll('limit');
   if (text === undefined) return null;
-  if (more.length > 0 || !/^[1-9]\d{0,2}$/.test(text) || Number(text) > LARGEST_LIMIT) {
+  if (more.length > 0 || !/^[1-9]\d{0,2}$/.test(text) || Number(text) > LARGEST_LIMIT)
     throw new ServiceError(400, 'LIMIT_INVALID', `limit must be a whole number from 1 to ${LARGEST_LIMIT}`);
-  }
   return Number(text);
 }
 

@@ -83,12 +83,10 @@ function issueTokens(config: LocalServiceConfig, store: OAuthStore, now: () => n
  */
 function readTokenRequest(req: Request): TokenRequest {
   const form = formFields(req.body);
-  if (form === undefined) {
+  if (form === undefined)
     throw new InvalidRequestError('The body must be of type application/x-www-form-urlencoded.');
-  }
-  if (req.get('authorization') !== undefined) {
+  if (req.get('authorization') !== undefined)
     throw new InvalidClientError('Send client_id and client_secret in the body; no other way is supported.');
-  }
   if (hasRepeatedName(form)) throw new InvalidRequestError('A parameter is repeated.');
 
   const request: TokenRequest = {};
@@ -96,9 +94,8 @@ function readTokenRequest(req: Request): TokenRequest {
     const value = form.get(field);
     if (value) request[field] = value;
   }
-  if (!isVisible(request.client_id) || !isVisible(request.client_secret)) {
+  if (!isVisible(request.client_id) || !isVisible(request.client_secret))
     throw new InvalidClientError('client_id and client_secret must both be in the body.');
-  }
   return request;
 }
 

@@ -4,7 +4,8 @@ import type { Reloadable } from '../config/reloadable.ts';
 import { AppError } from '../errors.ts';
 import { toTraceHeaders, type TraceContext } from '../http/request-context.ts';
 import type { Grant } from '../session/record.ts';
-import { AUTHORIZATION_PATH } from '../upstream/service-paths.ts';
+import { readAtMost } from '../upstream/connection-pool.ts';
+import { AUTHORIZATION_PATH } from '../upstream/target.ts';
 import type { GrantType, OAuthMetrics, TokenEndpointOutcome } from './metrics.ts';
 import { toStandardResponse, type TokenResponse } from './service-quirks.ts';
 
@@ -244,15 +245,9 @@ export function createTokenRequestSender(timeoutMs: number) {
         // where no caller can catch it (nodejs/undici#5360).
         highWaterMark: 2 * MAX_RESPONSE_BYTES,
       });
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-        bytes += chunk.byteLength;
-        if (bytes > MAX_RESPONSE_BYTES) throw new Error('the token endpoint’s response is too large');
-        chunks.push(chunk);
-      }
-      // TextDecoder removes a byte order mark.
-      return { status: response.statusCode, text: new TextDecoder().decode(Buffer.concat(chunks)) };
+      const bytes = await readAtMost(response.body, MAX_RESPONSE_BYTES);
+      if (bytes === null) throw new Error('the token endpoint’s response is too large');
+      return { status: response.statusCode, text: new TextDecoder().decode(bytes) }; // without a byte order mark
     } finally {
       await client.destroy();
     }

@@ -1,15 +1,14 @@
 import { Router } from 'express';
 import type { Registry } from 'prom-client';
-import { createGauge, type Watch } from './prometheus.ts';
+import { createGauge } from './prometheus.ts';
 
-/** Gauges of the health checks, read at each scrape: 1 for yes, 0 for no. */
-export interface HealthMetrics {
-  readonly watchReady: Watch;
-  readonly watchDraining: Watch;
-}
+type HealthMetrics = ReturnType<typeof createHealthMetrics>;
 
-/** With several apps in a process, all of them have to be ready, and draining starts with the first. */
-export function createHealthMetrics(registry: Registry): HealthMetrics {
+/**
+ * Registers gauges of the health checks: 1 for yes, 0 for no. With several apps in a process, all of them have to be ready,
+ * and draining starts with the first.
+ */
+export function createHealthMetrics(registry: Registry) {
   return {
     watchReady: createGauge(registry, {
       name: 'cloakroom_ready',

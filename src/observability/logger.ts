@@ -17,20 +17,13 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-export interface BufferedOutput extends DestinationStream {
-  /** Writes what is buffered; for the end of the process. */
-  flush(): void;
-}
-
 const MAX_BUFFERED_CHARACTERS = 8 * 1024;
 
 /**
  * Writes the lines of one turn of the event loop to standard output (or `output`) at once. A write costs as much as making
  * the line. A process that is killed loses the lines of its last turn.
  */
-export function createBufferedOutput(
-  output: DestinationStream = pino.destination({ dest: 1, sync: true }),
-): BufferedOutput {
+export function createBufferedOutput(output: DestinationStream = pino.destination({ dest: 1, sync: true })) {
   let buffered = '';
   let isScheduled = false;
   const flush = () => {
@@ -43,8 +36,9 @@ export function createBufferedOutput(
     flush();
   };
   return {
+    /** Writes what is buffered; for the end of the process. */
     flush,
-    write(line) {
+    write(line: string): void {
       buffered += line;
       if (buffered.length >= MAX_BUFFERED_CHARACTERS) flush();
       if (isScheduled) return;

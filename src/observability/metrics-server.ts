@@ -1,11 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 
-/** Serves metrics until it is disposed of. */
-export interface MetricsServer extends AsyncDisposable {
-  readonly url: string;
-}
-
 /** Closes connections that read nothing for 10 s. */
 const SILENCE_MS = 10_000;
 /**
@@ -15,14 +10,14 @@ const SILENCE_MS = 10_000;
 const MAX_CONNECTIONS = 16;
 
 /**
- * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a bound port. A connection carries one
- * request, and requests that arrive while the metrics are gathered share them: they are large, and a client need not read
- * them.
+ * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a bound port, until it is disposed of. A
+ * connection carries one request. Requests that arrive while the metrics are gathered share them, because they are large
+ * and a client need not read them.
  */
 export async function startMetricsServer(
   registry: Registry,
   bound: { readonly url: string; handOver(server: Server): Promise<void> },
-): Promise<MetricsServer> {
+) {
   let gathering: Promise<Buffer> | null = null;
   const gather = async () => {
     gathering ??= registry
@@ -50,7 +45,7 @@ export async function startMetricsServer(
   await bound.handOver(server);
   return {
     url: `${bound.url}/metrics`,
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },

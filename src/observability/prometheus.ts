@@ -61,14 +61,8 @@ export function createGauge(
   return (read) => void sources.push(read);
 }
 
-export interface DurationHistogram {
-  /** Adds the series with these labels. Call it once and keep the result. */
-  series(labels: Readonly<Record<string, string>>): DurationSeries;
-}
-
-export interface DurationSeries {
-  observe(seconds: number): void;
-}
+/** The observations with one set of labels. */
+export type DurationSeries = ReturnType<ReturnType<typeof createDurationHistogram>['series']>;
 
 /** Upper bounds in seconds: from the gateway's own part of a request to the longest timeout. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -80,7 +74,7 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export function createDurationHistogram(
   registry: Registry,
   options: { readonly name: string; readonly help: string; readonly buckets?: readonly number[] },
-): DurationHistogram {
+) {
   const { name, help, buckets = BUCKETS } = options;
   const all: Series[] = [];
   const metric = {
@@ -96,12 +90,13 @@ export function createDurationHistogram(
   // A registry of prom-client 15 reads these two members of a metric only.
   registry.registerMetric(metric as unknown as Histogram);
   return {
-    series(labels) {
+    /** Adds the series with these labels. Call it once and keep the result. */
+    series(labels: Readonly<Record<string, string>>) {
       const series: Series = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
       all.push(series);
       const { counts } = series;
       return {
-        observe(seconds) {
+        observe(seconds: number): void {
           let at = 0;
           while (at < buckets.length && seconds > (buckets[at] ?? Infinity)) at += 1;
           counts[at] = (counts[at] ?? 0) + 1;

@@ -59,14 +59,9 @@ export function fromStore<T>(command: Promise<T>): Promise<T> {
   });
 }
 
-/** The configured Redis can't be used. The message says why, without the address, which may hold a password. */
-class RedisUnreachableError extends StartupError {
-  override readonly name = 'RedisUnreachableError';
-}
-
 /**
- * Resolves once commands can be sent, in a cluster to each reachable master. Rejects with a StartupError at the first
- * failure, or after five seconds.
+ * Resolves once commands can be sent, in a cluster to each reachable master. Rejects at the first failure, or after five
+ * seconds, with a StartupError that says why. It leaves out the address, which may hold a password.
  */
 export async function redisReady(client: RedisClient): Promise<void> {
   const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
@@ -78,7 +73,7 @@ export async function redisReady(client: RedisClient): Promise<void> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const why = code ?? (cause instanceof Error ? toLoggedMessage(cause) : 'it does not respond');
-    throw new RedisUnreachableError(`Redis can't be used: ${why}. Check REDIS_URL.`, { cause });
+    throw new StartupError(`Redis can't be used: ${why}. Check REDIS_URL.`, { cause });
   }
 }
 

@@ -7,13 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartupError } from '../errors.ts';
 
-/** A `redis-server` of our own, reachable through a socket that only this user can open. */
-export interface PrivateRedis extends AsyncDisposable {
-  /** For `REDIS_URL`. */
-  readonly url: string;
-  /** Process id of the `redis-server`, for tests that pause or kill it. */
-  readonly pid: number;
-}
+export type PrivateRedis = Awaited<ReturnType<typeof startPrivateRedis>>;
 
 const START_WITHIN_MS = 10_000;
 
@@ -37,20 +31,12 @@ const SUPERVISOR = `
 /** `sentinel` watches over other Redis servers instead of being one. */
 export type PrivateRedisMode = 'server' | 'sentinel';
 
-/** The program is missing or does not start; says why. */
-class RedisNotStartedError extends StartupError {
-  override readonly name = 'RedisNotStartedError';
-}
-
 /**
- * Starts a `redis-server` without persistence that ends with this process. `settings` are lines of its
+ * Starts a `redis-server` without persistence that ends with this process. Only this user can open its socket. `settings` are lines of its
  * configuration file, of which the last one of a kind counts: `port` and `bind` open it to other users. Rejects with a
  * StartupError that quotes its output, where the program is missing or does not start.
  */
-export async function startPrivateRedis(
-  settings: readonly string[] = [],
-  mode: PrivateRedisMode = 'server',
-): Promise<PrivateRedis> {
+export async function startPrivateRedis(settings: readonly string[] = [], mode: PrivateRedisMode = 'server') {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-'));
   const socket = join(folder, 'redis.sock');
   const conf = ['port 0', `unixsocket ${socket}`, 'unixsocketperm 700', 'save ""', 'appendonly no'];
@@ -76,14 +62,18 @@ export async function startPrivateRedis(
     await untilResponding(socket, ended.signal);
   } catch (cause) {
     await stop();
-    throw new RedisNotStartedError(`The private redis-server did not start: ${output.trim().slice(-500)}`, {
-      cause,
-    });
+    throw new StartupError(`The private redis-server did not start: ${output.trim().slice(-500)}`, { cause });
   }
   const pid = Number(output.split('\n', 1)[0]);
   supervisor.stdout.destroy();
   supervisor.unref();
-  return { url: `redis+unix://${socket}`, pid, [Symbol.asyncDispose]: stop };
+  return {
+    /** For `REDIS_URL`. */
+    url: `redis+unix://${socket}`,
+    /** Process id of the `redis-server`, for tests that pause or kill it. */
+    pid,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 /** Resolves once Redis responds. Rejects when it has ended, or after START_WITHIN_MS. */

@@ -10,18 +10,14 @@ export const REDIS_COMMANDS = ['read', 'other'] as const;
 /** No connection, no reply in time, no memory left, other error replies. */
 export const REDIS_ERRORS = ['unreachable', 'timeout', 'full', 'other'] as const;
 
-/** Counts commands of Redis. */
-export interface RedisMetrics {
-  /** Counts a command that got its reply, or failed with `error`. `sentAt` is by performance.now(). */
-  settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void;
-}
+export type RedisMetrics = ReturnType<typeof createRedisMetrics>;
 
 /** Upper bounds in seconds: from the reply of a Redis nearby to the command timeout. */
 const BUCKETS = [
   0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5,
 ];
 
-export function createRedisMetrics(registry: Registry): RedisMetrics {
+export function createRedisMetrics(registry: Registry) {
   const commands = createDurationHistogram(registry, {
     name: 'cloakroom_redis_command_duration_seconds',
     help: 'Redis commands, from sending to reply: read (the sessions of one or several requests) or other.',
@@ -38,7 +34,8 @@ export function createRedisMetrics(registry: Registry): RedisMetrics {
   };
 
   return {
-    settled(command, sentAt, error) {
+    /** Counts a command that got its reply, or failed with `error`. `sentAt` is by performance.now(). */
+    settled(command: (typeof REDIS_COMMANDS)[number], sentAt: number, error?: unknown): void {
       const ms = performance.now() - sentAt;
       series[command].observe(ms / 1_000);
       // By then the caller has given up, whatever the reply is.

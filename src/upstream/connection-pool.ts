@@ -152,6 +152,19 @@ export function isTimeout(error: unknown): boolean {
   return TIMEOUTS.some((code) => hasCode(error, code));
 }
 
+/** Reads the body of a response. Returns null, and closes the connection, where it is larger than `maxBytes`. */
+export async function readAtMost(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Leaving the loop early destroys the body and closes its connection.
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
 /**
  * How many of `total` connections or requests one session may hold: half of what the others leave, and at least one.
  * Sessions that hold theirs for long get less and less (docs/decisions/0018).

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { toTraceHeaders, type RequestContext } from '../http/request-context.ts';
 import { recordTokenUse, type TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Session } from '../session/record.ts';
-import type { ConnectionPool } from '../upstream/connection-pool.ts';
+import { readAtMost, type ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { toConnectionError, toStatusError, toUnreadableResponse } from './service-errors.ts';
 
@@ -194,15 +194,7 @@ async function readBody({ statusCode, body }: Dispatcher.ResponseData): Promise<
     await body.dump();
     return null;
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // Leaving the loop early destroys the body and closes its connection.
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  return readAtMost(body, MAX_BODY_BYTES);
 }
 
 function toServicePage(body: Buffer | null): ServicePage {

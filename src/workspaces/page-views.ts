@@ -2,7 +2,7 @@ import { toItemRow } from './item-row.ts';
 import { toPageView, toSearchView, type ListView, type ShownList } from './list-view.ts';
 import type { ListedPage } from './paging.ts';
 import type { SearchResult } from './search.ts';
-import { toTitlePart } from './shown-text.ts';
+import { capitalise, toTitlePart } from './shown-text.ts';
 import {
   isPathId,
   itemListPaths,
@@ -101,6 +101,5 @@ function toWords(kind: string): string {
 }
 
 function toLabel(kind: string): string {
-  const words = toWords(kind);
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalise(toWords(kind));
 }

@@ -89,14 +89,14 @@ test('the message of the error holds every problem', () => {
 });
 
 test('a process starts a Redis of its own unless REDIS_URL names one', () => {
-  expect(loadProcessSettings({})).not.toHaveProperty('redisUrl');
-  expect(loadProcessSettings({ REDIS_URL: 'redis://localhost' }).redisUrl).toBe('redis://localhost');
+  expect(loadProcessSettings({})).not.toHaveProperty('redis');
+  expect(loadProcessSettings({ REDIS_URL: 'redis://localhost' }).redis).toMatchObject({ host: 'localhost' });
 });
 
 test('REDIS_URL may stand in a file', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'local-service-')), 'redis-url');
   await writeFile(file, 'redis://:secret@localhost\n');
-  expect(loadProcessSettings({ REDIS_URL_FILE: file }).redisUrl).toBe('redis://:secret@localhost');
+  expect(loadProcessSettings({ REDIS_URL_FILE: file }).redis).toMatchObject({ password: 'secret' });
   await rm(dirname(file), { recursive: true });
 });
 

@@ -34,9 +34,8 @@ function writeSecrets(folder: string, env: Env): void {
   const problems = [...found];
   // An operator's own app must not get the secret of the demo.
   const isSecretMissing = values.CLIENT_ID !== undefined && values.CLIENT_SECRET === undefined;
-  if (isSecretMissing && !problems.some((problem) => problem.startsWith('CLIENT_SECRET'))) {
+  if (isSecretMissing && !problems.some((problem) => problem.startsWith('CLIENT_SECRET')))
     problems.push('CLIENT_SECRET is required where CLIENT_ID is set');
-  }
   if (problems.length > 0) throw new ConfigError(problems);
 
   // Without CLIENT_ID the app is that of the local service.

@@ -138,9 +138,8 @@ function checkFileModes(env: Env): Result {
 /** Cloakroom does not terminate TLS, so that an https origin needs a reverse proxy. */
 function checkTrustProxy({ publicOrigin, values }: Settings): Result {
   const hops = values.TRUST_PROXY;
-  if (publicOrigin === undefined || hops === undefined) {
+  if (publicOrigin === undefined || hops === undefined)
     return skipped('PUBLIC_URL and TRUST_PROXY must be valid first.');
-  }
   if (hops > 0) {
     const proxies = hops === 1 ? 'one proxy' : `${hops} proxies`;
     return ok(
@@ -162,9 +161,8 @@ const LOAD_BALANCER_IDLE_SECONDS = 60;
 function checkLoadBalancerTimes({ values }: Settings): Result {
   const { SERVICE_TIMEOUT_SECONDS: service, TOKEN_TIMEOUT_SECONDS: token } = values;
   const { CLIENT_IDLE_SECONDS: idle, TRUST_PROXY: hops } = values;
-  if (service === undefined || token === undefined || idle === undefined || hops === undefined) {
+  if (service === undefined || token === undefined || idle === undefined || hops === undefined)
     return INVALID_TIMES;
-  }
   const longest = 2 * (token + WAIT_BEYOND_TOKEN_TIMEOUT_MS / 1_000 + service);
   const detail = `A response may take ${longest} s (a token refresh and the service, twice), and an idle connection stays open for ${idle} s.`;
   if (longest > LOAD_BALANCER_TIMEOUT_SECONDS) {

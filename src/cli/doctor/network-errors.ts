@@ -73,9 +73,8 @@ const WORDS: Readonly<Record<string, readonly [what: string, remedy: string]>> =
 /** Translates an error by its code or name; undefined where they say nothing. */
 export function toConnectionError(error: unknown): ConnectionError | undefined {
   const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
-  if (name === 'HTTPParserError') {
+  if (name === 'HTTPParserError')
     return new ConnectionError('responds, but not with HTTP', 'Check the port, and whether it expects TLS.');
-  }
   if (name === 'TimeoutError') {
     return new ConnectionError(
       'accepts the request and does not respond',

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Agent, request } from 'undici';
-import { AUTHORIZATION_PATH } from '../../upstream/service-paths.ts';
+import { AUTHORIZATION_PATH } from '../../upstream/target.ts';
 import type { Settings } from './configuration.ts';
 import {
   ok,
@@ -69,12 +69,10 @@ export async function checkPublicUrl({ publicOrigin }: Settings): Promise<Result
   try {
     await requireHostName(new URL(publicOrigin).hostname);
     const { status, headers, text } = await send(`${publicOrigin}/healthz`);
-    if (headers['x-request-id'] !== undefined && text.includes('"status":"ok"')) {
+    if (headers['x-request-id'] !== undefined && text.includes('"status":"ok"'))
       return ok(`Cloakroom responds at ${publicOrigin}.`);
-    }
-    if ([502, 503, 504].includes(status)) {
+    if ([502, 503, 504].includes(status))
       return skipped(`A proxy responds at ${publicOrigin}, and can’t reach Cloakroom yet (${status}).`);
-    }
     return warning(
       `Another server than Cloakroom responds at ${publicOrigin} (${status}).`,
       'Let that origin, with all of its paths, lead to Cloakroom.',
@@ -245,16 +243,14 @@ function checkSignIn({ signIn: response, redirectUri }: Subject): Result {
 function checkRedirectUri({ signIn, unregisteredSignIn, redirectUri }: Subject): Result {
   if (redirectUri === undefined || signIn === null || unregisteredSignIn === null) return MISSING_FOR_SIGN_IN;
   const remedy = `Register exactly this at the service: ${redirectUri}`;
-  if (signIn instanceof ConnectionError || unregisteredSignIn instanceof ConnectionError) {
+  if (signIn instanceof ConnectionError || unregisteredSignIn instanceof ConnectionError)
     return skipped('The authorization endpoint can’t be reached.', remedy);
-  }
   const isRefused = ({ status }: HttpResponse) => status === 400 || status === 422;
   const isSentBack =
     redirectQuery(signIn, redirectUri) !== undefined &&
     redirectQuery(unregisteredSignIn, UNREGISTERED_URI) === undefined;
-  if (isSentBack || (signIn.status < 400 && isRefused(unregisteredSignIn))) {
+  if (isSentBack || (signIn.status < 400 && isRefused(unregisteredSignIn)))
     return ok(`The service accepts ${redirectUri}`);
-  }
   if (isRefused(signIn) && isRefused(unregisteredSignIn)) {
     return problem(
       `The service refuses ${redirectUri}, as it does an unregistered one: nobody can sign in.`,
@@ -284,12 +280,8 @@ function oauthErrorOf({ text }: HttpResponse): string | undefined {
 
 /** The query of a redirect to this URI; undefined where the response is none. */
 function redirectQuery(response: HttpResponse, uri: string): URLSearchParams | undefined {
-  const location = headerOf(response, 'location');
+  const { location } = response.headers;
+  if (typeof location !== 'string') return undefined;
   const isRedirect = response.status >= 300 && response.status < 400 && location.startsWith(`${uri}?`);
   return isRedirect ? new URLSearchParams(location.slice(uri.length)) : undefined;
-}
-
-function headerOf({ headers }: HttpResponse, name: string): string {
-  const value = headers[name];
-  return typeof value === 'string' ? value : '';
 }

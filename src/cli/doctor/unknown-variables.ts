@@ -20,9 +20,8 @@ export function checkUnknownVariables(env: Env): Result {
 function hintFor(name: string, env: Env): string | undefined {
   if (KNOWN.includes(name) || name.startsWith('LOCAL_SERVICE_')) return undefined;
   const variable = name.replace(/_FILE$/, '');
-  if (variable !== name && variableNames.includes(variable)) {
+  if (variable !== name && variableNames.includes(variable))
     return `${name} (${variable} is not read from a file)`;
-  }
   const bare = name.replace(/^CLOAKROOM_/, '');
   const meant = bare !== name && KNOWN.includes(bare) ? bare : resembling(bare);
   // Platforms set the same value under two names.

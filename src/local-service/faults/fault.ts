@@ -139,14 +139,12 @@ function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
   const kind = FAULT_KINDS.find((one) => one === fields['fault']);
   if (kind === undefined) return;
   const { required = [], routes } = FAULT_RULES[kind];
-  for (const field of ['route', ...required]) {
+  for (const field of ['route', ...required])
     if (!Object.hasOwn(fields, field)) yield { field, text: `${field} is missing` };
-  }
   for (const [other, { fields: own = [] }] of Object.entries(FAULT_RULES)) {
     if (other === kind) continue;
-    for (const field of own) {
+    for (const field of own)
       if (Object.hasOwn(fields, field)) yield { field, text: `${field} is for the fault ${other} only` };
-    }
   }
   const route = FAULT_TARGETS.find((one) => one === fields['route']);
   if (route !== undefined && routes?.includes(route) === false) {

@@ -86,9 +86,8 @@ const requireSameOrigin: RequestHandler = ({ method, headers }, _res, next) => {
   const isSafe = method === 'GET' || method === 'HEAD';
   // Every browser sends one of the two headers with a request that changes something.
   const isProgram = headers.origin === undefined && headers['sec-fetch-site'] === undefined;
-  if (!isSafe && !isProgram && !isSameOrigin(method, headers, `http://${headers.host ?? ''}`)) {
+  if (!isSafe && !isProgram && !isSameOrigin(method, headers, `http://${headers.host ?? ''}`))
     throw new ServiceError(403, 'CROSS_SITE', 'This request came from another site');
-  }
   next();
 };
 
@@ -111,9 +110,8 @@ function changeFaults(
     const reading = fields === undefined ? { problems: [{ text: NOT_FIELDS }] } : readFaultCommand(fields);
     if ('problems' in reading) {
       const { problems } = reading;
-      if (!wantsPage(req)) {
+      if (!wantsPage(req))
         throw new ServiceError(400, 'FAULT_INVALID', problems.map(({ text }) => text).join('; '));
-      }
       res.status(400).send(page(hostOf(req), await faults.list(), { problems, fields: fields ?? {} }));
       return;
     }

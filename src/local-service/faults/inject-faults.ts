@@ -66,9 +66,8 @@ async function appliesTo(
 ): Promise<boolean> {
   if (!isKindOf(route, fault.kind)) return false;
   if (fault.kind === 'next-expired') return queryParameters(req).has('next');
-  if (fault.kind === 'access-token-revoked') {
+  if (fault.kind === 'access-token-revoked')
     return (await store.accessTokens.grantOf(bearerTokenOf(req) ?? '')) !== undefined;
-  }
   if (fault.kind !== 'grant-revoked') return true;
   if (route === 'token') await readFormNow(req, res);
   return (await findGrant(req, store)) !== undefined;

@@ -117,9 +117,8 @@ export class TokenRefresh {
     const pending = await this.#pendingWrites.retry(id);
     if (pending !== null && this.#isUsable(pending, stale)) return { grant: pending, isRequested: false };
     const lock = await this.#options.locks.acquire(id);
-    if (lock !== 'taken' && 'release' in lock) {
+    if (lock !== 'taken' && 'release' in lock)
       return this.#underLock(id, stale, { lock, context, earlier: null, entry: null });
-    }
     const { grant } = (await this.#read(id, context)).record;
     if (this.#isUsable(grant, stale)) return { grant, isRequested: false };
     if (lock === 'taken') return null;
