@@ -19,8 +19,8 @@ import { createExportsRouter } from './workspaces/export/routes.ts';
 import { createWorkspacesRouter } from './workspaces/routes.ts';
 
 /**
- * The Express app: middleware and routers in the order in which a request meets them. It includes the gateway, so that it is
- * complete without server.ts.
+ * Creates the Express app. Its middleware and routers stand in the order in which a request meets them. It includes the
+ * gateway, so that it is complete without server.ts.
  */
 export function createApp(
   services: Services,

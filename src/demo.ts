@@ -70,7 +70,7 @@ function cloakroomEnv(env: Env, local: LocalServiceConfig, serviceUrl: string, r
   };
 }
 
-/** Resolves once the parent process was killed, which sends no signal: the process then has another parent. */
+/** Resolves once the parent process was killed, which sends no signal. The process then has another parent. */
 function untilOrphaned(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ interface Problem {
   readonly detail?: string;
   /** Seconds in `Retry-After`. An AppError may know better. */
   readonly retryAfterSeconds?: number;
-  /** Sends `Connection: close`: the end of the request is uncertain, or this process is about to exit. */
+  /** Sends `Connection: close`, because the end of the request is uncertain or this process is about to exit. */
   readonly closes?: true;
   /** Members that problem+json adds (RFC 9457 §3.2). */
   readonly extensions?: Readonly<Record<string, string>>;
@@ -185,7 +185,7 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 export interface AppErrorOptions {
-  /** Replaces the detail of the table. Clients see it: nothing secret or internal. */
+  /** Replaces the detail of the table. Clients see it, so it holds nothing secret or internal. */
   readonly detail?: string | undefined;
   /** Replaces the `Retry-After` of the table. */
   readonly retryAfterSeconds?: number;
@@ -239,7 +239,7 @@ export class StoreUnavailableError extends AppError {
   }
 }
 
-/** The session, or the grant behind it, has ended: only a new sign-in helps. */
+/** The session, or the grant behind it, has ended. Only a new sign-in helps. */
 export class SessionEndedError extends AppError {
   override readonly name = 'SessionEndedError';
 
@@ -253,7 +253,7 @@ export function toAppError(error: unknown): AppError {
   return error instanceof AppError ? error : new AppError('internal_error', { cause: error });
 }
 
-/** The process can't start. The message is all that the operator needs: no stack is shown. */
+/** The process can't start. The message is all that the operator needs, and no stack is shown. */
 export class StartupError extends Error {
   override readonly name: string = 'StartupError';
 }

@@ -13,7 +13,7 @@ export async function exitCodeOf(program: () => Promise<number>): Promise<number
   }
 }
 
-/** npm passes on a signal that the terminal has sent to both processes: a second one within this time is its echo. */
+/** npm passes on a signal that the terminal has sent to both processes. A second one within this time is its echo. */
 const ECHO_MS = 300;
 
 /** Resolves with the first of the signals that arrives. A second one ends the process at once. */
@@ -37,8 +37,8 @@ export function untilSignal(
 }
 
 /**
- * Ends the process with 1 on an uncaught error: its state is unknown. Node would print all members of the error. Those of a
- * Redis error hold the command that failed, such as `AUTH` with its password. The logger reduces the error.
+ * Ends the process with 1 on an uncaught error, because its state is unknown. Node would print all members of the error. Those
+ * of a Redis error hold the command that failed, such as `AUTH` with its password. The logger reduces the error.
  */
 export function exitOnUncaughtErrors(self: NodeJS.Process, log: Logger): void {
   const exit = (error: unknown) => {
@@ -50,8 +50,8 @@ export function exitOnUncaughtErrors(self: NodeJS.Process, log: Logger): void {
 }
 
 /**
- * Logs Node's warnings by name and code: their messages may quote a URL with its query. Node's own listener would print
- * them on standard error, where a log collector expects JSON.
+ * Logs Node's warnings by name and code: their messages may quote a URL with its query. Node's own listener would print them on
+ * standard error, where a log collector expects JSON.
  */
 export function logWarnings(self: NodeJS.Process, log: Logger): void {
   self.removeAllListeners('warning');
@@ -63,8 +63,8 @@ export function logWarnings(self: NodeJS.Process, log: Logger): void {
 export type Sighup = ReturnType<typeof catchSighup>;
 
 /**
- * Catches SIGHUP, which would end the process: it makes a running process reload its secrets. The SIGHUP of a closed terminal still ends it, because it requests no
- * reload.
+ * Catches SIGHUP, which would end the process. It makes a running process reload its secrets. The SIGHUP of a closed terminal
+ * still ends it, because it requests no reload.
  */
 export function catchSighup(self: NodeJS.Process) {
   const hadTerminal = hasTerminal();

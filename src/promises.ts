@@ -35,9 +35,9 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
 }
 
 /**
- * Limits how many operations run at a time; the others wait in the order in which they came. Acquiring resolves with a
- * function that releases the slot, or with null where none became free within the given time (ms).
- * Unlike the gateway's and the pages' concurrency limits, it knows no sessions.
+ * Limits how many operations run at a time; the others wait in the order in which they came. Acquiring resolves with a function
+ * that releases the slot, or with null where none became free within the given time (ms). Unlike the gateway's and the pages'
+ * concurrency limits, it knows no sessions.
  */
 export function createLimiter(limit: number): (withinMs: number) => Promise<(() => void) | null> {
   let active = 0;

@@ -58,9 +58,9 @@ export function toRouteName(target: string): string {
 const TYPED = /^\/(?:console|workspaces)/;
 
 /**
- * Responds 404 to each path that is not written exactly like one of the routes. Express alone also accepts a slash at the end, a
- * fragment and a target in absolute form: a proxy's rule for `/auth/login` or `/readyz` could be bypassed (docs/decisions/0039).
- * Redirects a page with a slash at its end to the page.
+ * Responds 404 to each path that is not written exactly like one of the routes. Express alone also accepts a slash at the end,
+ * a fragment and a target in absolute form. A proxy's rule for `/auth/login` or `/readyz` could be bypassed
+ * (docs/decisions/0039). Redirects a page with a slash at its end to the page.
  */
 export const refuseUnknownPaths: RequestHandler = (req, res, next) => {
   if (toRouteName(req.url) !== 'none') {

@@ -11,7 +11,7 @@ import { createServices } from './services.ts';
 
 /** A load balancer may send requests as soon as the port responds, and Redis takes a moment to connect to. */
 const REDIS_WITHIN_MS = 500;
-/** How long the last refreshes may take to be stored. */
+/** Longest time to store the last refreshes. */
 const STORE_WITHIN_MS = 2_000;
 
 /**
@@ -52,7 +52,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
   const deadline = startedAt + config.shutdownSeconds * 1_000;
   services.tokens.setDeadline(deadline);
   const drained = await server.drain(deadline - startedAt);
-  // A lost refresh token signs its user out: a refresh that began before the signal may take all of its time.
+  // A lost refresh token signs its user out, so a refresh that began before the signal may take all of its time.
   const storedBy = Math.max(deadline, startedAt + config.tokenTimeoutSeconds * 1_000) + STORE_WITHIN_MS;
   const stopped = await settlesWithin(services[Symbol.asyncDispose](), storedBy - performance.now());
   const inTime = drained && stopped && performance.now() <= deadline;

@@ -38,7 +38,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
     lingerMs: config.clientLingerSeconds * 1_000,
     silenceMs: config.serviceTimeoutSeconds * 1_000,
     behindLoadBalancer: config.trustProxy > 0,
-    // A proxy passes on any client's request for /readyz: that is not its own check.
+    // A proxy passes on any client's request for /readyz, which is not its own check.
     isReadinessCheck: ({ url = '', headers }) =>
       READINESS_CHECK.test(url) && (config.trustProxy === 0 || headers['x-forwarded-for'] === undefined),
   });

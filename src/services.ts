@@ -19,8 +19,8 @@ import { createWorkspaces } from './workspaces/workspaces-services.ts';
 export type Services = ReturnType<typeof createServices>;
 
 /**
- * Creates everything that the server and the app of one process work with: the composition root. Redis and the service may be
- * unreachable: connections are made in the background, again and again. Disposing lets refreshes under way finish first.
+ * The composition root. Creates everything that the server and the app of one process work with. Redis and the service may be
+ * unreachable, as connections are made in the background, again and again. Disposing lets refreshes in progress finish first.
  * `now` is in ms since the epoch; `wait` replaces the pauses of an export.
  */
 export function createServices(config: Config, log: Logger, now: () => number = Date.now, wait?: Wait) {

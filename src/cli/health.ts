@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 
-// For the container's HEALTHCHECK: exits with 0 if `GET /healthz` is 200, at the origin in the argument or where Cloakroom listens.
-// It imports no module of Cloakroom, because it starts every few seconds.
+// For the container's HEALTHCHECK: exits with 0 if `GET /healthz` is 200, at the origin in the argument or where Cloakroom
+// listens. It imports no module of Cloakroom, because it starts every few seconds.
 
 /** Less than the timeout of the HEALTHCHECK, which kills without a message. */
 const TIMEOUT_MS = 4_000;

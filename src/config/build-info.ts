@@ -8,8 +8,8 @@ export interface Build {
 }
 
 /**
- * Reads BUILD_VERSION and BUILD_REVISION, which the image sets. Elsewhere the version is that of package.json. The revision
- * is then `unknown`: the commit of a working folder doesn't say what runs.
+ * Reads BUILD_VERSION and BUILD_REVISION, which the image sets. Elsewhere the version is that of package.json. The revision is
+ * then `unknown`, because the commit of a working folder doesn't say what runs.
  */
 export function readBuild(env: Env): Build {
   return {

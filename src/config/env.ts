@@ -5,7 +5,7 @@ import { StartupError } from '../errors.ts';
 /** The environment, or what stands for it. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** A configuration that can't be used. No problem repeats a value: it may be a secret, even in the wrong place. */
+/** A configuration that can't be used. No problem repeats a value, which may be a secret, even in the wrong place. */
 export class ConfigError extends StartupError {
   override readonly name = 'ConfigError';
   /** Each starts with the name of a variable. */
@@ -24,8 +24,8 @@ export function isMissing(problem: string): boolean {
 }
 
 /**
- * Reads the `.env` of the current folder into the environment, except in production. Returns whether there is one that
- * was ignored. Throws a StartupError where it can't be read.
+ * Reads the `.env` of the current folder into the environment, except in production. Returns whether there is one that was
+ * ignored. Throws a StartupError where it can't be read.
  */
 export function readDotEnv(self: Pick<NodeJS.Process, 'env' | 'loadEnvFile'>): {
   readonly isIgnored: boolean;
@@ -49,8 +49,8 @@ export interface EnvReading<S extends Schemas> {
 }
 
 /**
- * Reads each variable by its own schema, so that a problem of one never hides those of another. An empty variable
- * counts as unset. A name in `files` may also be given as `NAME_FILE`: the path of a regular file of at most 64 KiB.
+ * Reads each variable by its own schema, so that a problem of one never hides those of another. An empty variable counts as
+ * unset. A name in `files` may also be given as `NAME_FILE`: the path of a regular file of at most 64 KiB.
  */
 export function readVariables<S extends Schemas>(
   schemas: S,
@@ -110,8 +110,8 @@ class UnfitFileError extends Error {
 const MAX_FILE_BYTES = 65_536;
 
 /**
- * Reads a regular file. The process serves requests meanwhile: opening a pipe would block it until another process writes, and a
- * device may have no end. O_NONBLOCK opens either at once. It checks the open file, so that swapping the path does not help.
+ * Reads a regular file. The process serves requests meanwhile: opening a pipe would block it until another process writes, and
+ * a device may have no end. O_NONBLOCK opens either at once. It checks the open file, so that swapping the path does not help.
  */
 function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

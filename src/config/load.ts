@@ -36,9 +36,9 @@ export type Secrets = Pick<Config, FieldOf<(typeof fileVariables)[number]>>;
 export const variableNames: readonly string[] = Object.keys(variables);
 
 /**
- * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem
- * at once; none repeats a value. The result is frozen, except for the bytes of the keys. `ignoresDotEnv`: there is a
- * `.env` that was not read, which the error mentions where a variable is missing.
+ * Reads the configuration from `env` and, for `_FILE` variables, from disk. Throws a ConfigError with every problem at once;
+ * none repeats a value. The result is frozen, except for the bytes of the keys. `ignoresDotEnv`: there is a `.env` that was not
+ * read, which the error mentions where a variable is missing.
  */
 export function loadConfig(env: Env, ignoresDotEnv = false): Config {
   const { values, problems } = readConfig(env);

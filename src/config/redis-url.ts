@@ -38,9 +38,9 @@ const ENCODE = 'special characters in its user and password must be percent-enco
 const MASTER_NAME = /^[\w.-]+$/;
 
 /**
- * Parses `redis://`, `rediss://`, `redis+sentinel://h1:26379,h2:26379/mymaster?db=0`,
- * `redis+cluster://h1:6379,h2:6379` and, for a Redis on the same host, `redis+unix:///path/to/redis.sock`.
- * Throws an Error whose message says what is wrong without repeating the URL, which may hold a password.
+ * Parses `redis://`, `rediss://`, `redis+sentinel://h1:26379,h2:26379/mymaster?db=0`, `redis+cluster://h1:6379,h2:6379` and,
+ * for a Redis on the same host, `redis+unix:///path/to/redis.sock`. Throws an Error whose message says what is wrong without
+ * repeating the URL, which may hold a password.
  */
 export function parseRedisUrl(url: string): RedisTarget {
   const { scheme = '', login = '', nodes = '', path = '', query = '' } = SHAPE.exec(url)?.groups ?? {};
@@ -85,7 +85,7 @@ function parseLogin(login: string): { username?: string; password?: string } {
 
 const NODE = /^(?:\[(?<host6>[^\]]+)\]|(?<name>[\w.-]+))(?::(?<port>\d{1,5}))?$/;
 
-/** Accepts plain host names only: the rest of a password with an unencoded "@" must not pass for a host and be logged. */
+/** Accepts plain host names only. The rest of a password with an unencoded "@" must not pass for a host and be logged. */
 function parseNodes(text: string, defaultPort: number): RedisNode[] {
   return text.split(',').map((part) => {
     const groups = NODE.exec(part)?.groups ?? {};

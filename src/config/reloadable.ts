@@ -4,8 +4,8 @@ export interface Reloadable<T> {
 }
 
 /**
- * Derives a value from a reloadable one: once, and again after each change. Whatever the derived value caches is dropped
- * with it.
+ * Derives a value from a reloadable one: once, and again after each change. Whatever the derived value caches is dropped with
+ * it.
  */
 export function derive<T, Derived>(
   source: Reloadable<T>,

@@ -139,7 +139,7 @@ function redisUrl() {
   });
 }
 
-/** No braces: in a cluster they are hash tags, and would put every session on one node. */
+/** Refuses braces. In a cluster they are hash tags, and would put every session on one node. */
 function redisPrefix() {
   return z.string().regex(/^[!-z|~]+$/, 'must be printable ASCII without blanks, { and }');
 }

@@ -23,7 +23,7 @@ export function createReloadMetrics(registry: Registry): CountReload {
 
 /**
  * Makes the task of SIGHUP: it reads the `NAME_FILE` files again and gives the services the new secrets. It changes all of
- * them, or nothing where one has a problem. It never rejects: the log says what happened, by names and without values.
+ * them, or nothing where one has a problem. It never rejects. The log says what happened, by names and without values.
  */
 export function createSecretsReload(
   env: Env,
@@ -50,7 +50,7 @@ export function createSecretsReload(
       const changed = fileVariables.filter(
         (name) => !isDeepStrictEqual(read[fieldOf(name)], current[fieldOf(name)]),
       );
-      // An unchanged secret stays the same object: what was derived from it stays, too.
+      // An unchanged secret stays the same object, so that what was derived from it stays, too.
       const replaced = Object.fromEntries(changed.map((name) => [fieldOf(name), read[fieldOf(name)]]));
       await useSecrets({ ...current, ...replaced });
       // Operators wait for this line. It distinguishes new secrets from files that they have not replaced yet.

@@ -14,8 +14,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const PUBLIC = new URL('../../public/', import.meta.url);
 
 /**
- * The developer console, its guide and `/openapi.json`. They are the same for every user: the browser itself
- * sends the API requests, through the gateway.
+ * The developer console, its guide and `/openapi.json`. They are the same for every user, because the browser itself sends the
+ * API requests, through the gateway.
  */
 export function createConsoleRouter(deps: {
   /** Lets only signed-in clients through. */
@@ -61,10 +61,7 @@ function readGuideCode() {
   };
 }
 
-/**
- * The gateway's problems with the advice that the console gives: the guide imports the script that browsers
- * load.
- */
+/** The gateway's problems with the advice that the console gives. The guide imports the script that browsers load. */
 async function loadProblems() {
   const script: unknown = await import(new URL('console/problem-advice.js', PUBLIC).href);
   const { ADVICE } = z.object({ ADVICE: z.record(z.string(), z.string()) }).parse(script);

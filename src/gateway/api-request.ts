@@ -41,7 +41,7 @@ export function endApiRequest(request: ApiRequest): void {
   slot?.release();
 }
 
-/** The client has closed its connection, or has stopped sending its body: no response would reach it. */
+/** The client has closed its connection, or has stopped sending its body. No response would reach it. */
 export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
 }

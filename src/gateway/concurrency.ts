@@ -15,8 +15,8 @@ interface SessionLoad {
 }
 
 /**
- * Limits the requests in flight, so that neither one user nor a stuck service takes the others down. One session gets at
- * most its quota of requests and of connections. Past the first, its requests are refused; past the second, they wait.
+ * Limits the requests in flight, so that neither one user nor a stuck service takes the others down. One session gets at most
+ * its quota of requests and of connections. Past the first, its requests are refused; past the second, they wait.
  */
 export function createConcurrencyLimits(limits: {
   readonly requests: number;
@@ -76,8 +76,8 @@ export function createConcurrencyLimits(limits: {
     return {
       /**
        * Returns null where the request may be sent to the service at once, as nearly always. Otherwise returns a promise that
-       * resolves once one of the session's connections is free. It rejects with `service_timeout` after `timeoutMs`, and
-       * with RequestAbortedError when the slot is released. Throws RequestAbortedError for a slot that was released before.
+       * resolves once one of the session's connections is free. It rejects with `service_timeout` after `timeoutMs`, and with
+       * RequestAbortedError when the slot is released. Throws RequestAbortedError for a slot that was released before.
        */
       waitForConnection(timeoutMs: number): Promise<void> | null {
         if (state === 'released') throw new RequestAbortedError(); // nothing would release it again
@@ -92,7 +92,7 @@ export function createConcurrencyLimits(limits: {
       /** Ends the request's count. Does nothing the second time. */
       release(): void {
         if (state === 'released') return;
-        cancelWait?.(new RequestAbortedError()); // an error costs a stack trace: only for one that waits
+        cancelWait?.(new RequestAbortedError()); // costs a stack trace, so only for a request that waits
         session.inFlight -= 1;
         inFlight -= 1;
         if (session.inFlight === 0) sessions.delete(sessionId);

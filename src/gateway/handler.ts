@@ -134,7 +134,7 @@ function originalTarget(req: IncomingMessage): string {
 }
 
 /**
- * Returns what a request counts as in the service's metrics: its status, undefined where the service failed, and `aborted`
+ * Returns the status that the service's metrics count for a request. It is undefined where the service failed, and `aborted`
  * where the client disconnected, stopped sending, or sent too much.
  */
 function toMetricsStatus({ upstreamStatus, failure }: ApiRequest): number | 'aborted' | undefined {

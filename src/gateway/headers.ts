@@ -67,8 +67,8 @@ const isReturned = createNameRule(
 );
 
 /**
- * Returns the headers of an upstream request: the client's, except those that are never forwarded and those that
- * `Connection` names, then the token, our request id, `Via` and the trace.
+ * Returns the headers of an upstream request. They are the client's, except those that are never forwarded and those that
+ * `Connection` names. The token, our request id, `Via` and the trace follow.
  */
 export function toUpstreamHeaders(
   raw: RawHeaders,

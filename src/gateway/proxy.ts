@@ -26,8 +26,8 @@ export interface ProxyDeps {
 }
 
 /**
- * Sends an API request to the service, and the service's response to the client. Follows no redirect and decodes nothing.
- * A 401 refreshes the access token, and repeats the request once where its body is at hand.
+ * Sends an API request to the service, and the service's response to the client. Follows no redirect and decodes nothing. A 401
+ * refreshes the access token, and repeats the request once where its body is at hand.
  */
 export function proxyRequest(
   deps: ProxyDeps,
@@ -45,10 +45,10 @@ type UndiciHandler = Required<
 >;
 
 /**
- * One upstream request, as undici's handler. A class, since a closure for each method took a tenth more memory. Its
- * methods are those of undici's older handler API. The newer one parses all response headers into an object that the
- * gateway does not need (docs/decisions/0023). No promise is between the service's bytes and the client: a response that
- * comes in one packet leaves in one.
+ * One upstream request, as undici's handler. A class, since a closure for each method took a tenth more memory. Its methods are
+ * those of undici's older handler API. The newer one parses all response headers into an object that the gateway does not need
+ * (docs/decisions/0023). No promise is between the service's bytes and the client, so that a response that comes in one packet
+ * leaves in one.
  */
 class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #deps: ProxyDeps;

@@ -47,8 +47,8 @@ interface AccessLogOptions {
 export type AccessLog = ReturnType<typeof createAccessLog>;
 
 /**
- * Writes a log line and a metric for each request. A health check that succeeds like the one before it is logged at
- * `debug`: there are more of these than of anything else.
+ * Writes a log line and a metric for each request. A health check that succeeds like the one before it is logged at `debug`:
+ * there are more of these than of anything else.
  */
 export function createAccessLog({ log, proxies = 0, toRoute, metrics = null }: AccessLogOptions) {
   const isRepeatedHealthCheck = createHealthCheckFilter();
@@ -142,8 +142,8 @@ function toLoggedPath(target: string): string {
 const HEALTH_CHECK = /^\/(?:healthz|readyz)(?=\?|$)/;
 
 /**
- * Recognises health checks that succeed after the one before them succeeded. The first check of each path is news, at the
- * start of the process and after every failure.
+ * Recognises health checks that succeed after the one before them succeeded. The first check of each path is news, at the start
+ * of the process and after every failure.
  */
 function createHealthCheckFilter(): (request: LoggedRequest) => boolean {
   const succeeding = new Set<string>();

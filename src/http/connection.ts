@@ -84,8 +84,8 @@ export class Connection {
   }
 
   /**
-   * Closes the connection in two steps (RFC 9112 §9.6): ends our side, then drops input until the client closes its own, or until
-   * the linger time has passed.
+   * Closes the connection in two steps (RFC 9112 §9.6). Ends our side, then drops input until the client closes its own, or
+   * until the linger time has passed.
    */
   close(): void {
     const { socket } = this;
@@ -98,8 +98,8 @@ export class Connection {
   }
 
   /**
-   * Responds to bytes that are no request with a bare status, and closes. Destroys the connection instead, and returns false, where
-   * the client would take the bytes for the response to an earlier request.
+   * Responds to bytes that are no request with a bare status, and closes. Destroys the connection instead, and returns false,
+   * where the client would take the bytes for the response to an earlier request.
    */
   refuse(statusLine: string): boolean {
     const { socket } = this;
@@ -128,8 +128,8 @@ export class Connection {
   }
 
   /**
-   * Whether a drain refuses the request that has begun. The first request on a new connection is served: the client could not know
-   * of the drain.
+   * Whether a drain refuses the request that has begun. The first request on a new connection is served, because the client
+   * could not know of the drain.
    */
   get refusesRequest(): boolean {
     return this.#drain !== null && !(this.#requestCount === 1 && this.#isNew(this.#drain));
@@ -166,8 +166,8 @@ export class Connection {
   }
 
   /**
-   * Closes the connection with a response that the rest of the request may follow. After a request for an upgrade, which
-   * no handler grants, Node loses the rest of the packet. Behind an early response comes the rest of a large body.
+   * Closes the connection with a response that the rest of the request may follow. After a request for an upgrade, which no
+   * handler grants, Node loses the rest of the packet. Behind an early response comes the rest of a large body.
    */
   #decideKeepAlive(req: IncomingMessage, res: ServerResponse): void {
     const { upgrade, 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;

@@ -12,7 +12,7 @@ interface Link {
   readonly label: string;
 }
 
-/** What stands around an error page: the same as around the page that it replaces. */
+/** The navigation around an error page. It is the same as around the page that it replaces. */
 interface PageFrame {
   /** The part of the site that the navigation marks. */
   readonly section: string;
@@ -27,7 +27,7 @@ export function setFrame(res: Response, frame: PageFrame): void {
 
 /**
  * Names the page that sign-in returns to where the requested URL is not a page, such as an export. A route calls this before
- * the session is checked: a request without one is redirected at once.
+ * the session is checked, because a request without one is redirected at once.
  */
 export function setReturnPath(res: Response, path: string): void {
   res.locals['returnPath'] = path;
@@ -48,16 +48,16 @@ export const pageNotFound: RequestHandler = (_req, _res, next) => {
   next(new AppError('page_not_found'));
 };
 
-/** Refuses TRACE (RFC 9110 §9.3.8): it would show a page headers that the browser hides from it. */
+/** Refuses TRACE (RFC 9110 §9.3.8), which would show a page headers that the browser hides from it. */
 export const refuseTrace: RequestHandler = (req, _res, next) => {
   if (req.method !== 'TRACE') next();
   else next(new AppError('method_not_allowed', { allow: 'GET, HEAD, POST' }));
 };
 
 /**
- * Turns an error into a page with links and the request id, or into problem+json for a client that prefers JSON; never a
- * stack. Aborts a response that has begun, so that a part of a page does not look whole. `isSignedIn` decides which links the
- * page has and whether it offers to sign out. It must not throw, also while Redis is down.
+ * Turns an error into a page with links and the request id, or into problem+json for a client that prefers JSON; never a stack.
+ * Aborts a response that has begun, so that a part of a page does not look whole. `isSignedIn` decides which links the page has
+ * and whether it offers to sign out. It must not throw, also while Redis is down.
  */
 export function createErrorPages(deps: {
   readonly render: Render;
@@ -122,7 +122,7 @@ const START: Link = { href: '/', label: 'Go to the start page' };
 /** The start page of a signed-in user: `/` only redirects there. */
 const WORKSPACES: Link = { href: '/workspaces', label: 'Go to your workspaces' };
 
-/** To sign in, or to try a page again that failed on our side; then the start page, unless that is what failed. */
+/** Returns the links of an error page. The first signs in, or retries a page that failed on our side. Then comes the start page, unless it failed itself. */
 function toLinks(error: AppError, req: Request, res: Response, start: Link): Link[] {
   const { signInLabel, returnTo } = error;
   const startFailed = req.originalUrl.split('?', 1)[0] === start.href;

@@ -73,7 +73,7 @@ export class HttpServer {
   #closeSilentConnections(silenceMs: number): void {
     // With a listener Node closes no silent connection by itself.
     this.server.setTimeout(silenceMs, (socket) => this.#connections.get(socket)?.destroyIfSilent());
-    // Input counts as activity there: a client could send now and then, read nothing, and hold its response for ever.
+    // Input counts as activity there. A client could send now and then, read nothing, and hold its response for ever.
     const timer = setInterval(() => {
       for (const connection of this.#connections.values()) connection.destroyIfUnread();
     }, silenceMs).unref();
@@ -87,7 +87,7 @@ export class HttpServer {
         handle(req, res);
       });
     });
-    // Responds to `Expect: 100-continue` once a handler reads the body: a client whose head is refused need not send it
+    // Responds to `Expect: 100-continue` once a handler reads the body, so that a client whose head is refused need not send it
     // (RFC 9110 §10.1.1).
     this.server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       req.once('resume', () => !res.headersSent && res.writeContinue());
@@ -109,7 +109,7 @@ export class HttpServer {
     this.server.on('clientError', (error: ParseError, stream) => {
       const socket = stream as Socket;
       const { code = '' } = error;
-      // Bytes behind a request that said `Connection: close`: they belong to no request.
+      // Bytes behind a request that said `Connection: close`, which belong to no request.
       if (code === 'HPE_CLOSED_CONNECTION') this.#connections.get(socket)?.closeAfterResponse();
       else if (code === 'ERR_HTTP_REQUEST_TIMEOUT' || code.startsWith('HPE_'))
         refuse(socket, toStatus(error), code);

@@ -7,8 +7,8 @@ export type BoundPort = Awaited<ReturnType<typeof bindPort>>;
 
 /**
  * Binds `host:port` (0 picks a free port) before the server exists, as the configuration may depend on the number. Clients that
- * connect early wait for the server: a client that finds the port open may take it for ready. Rejects with a StartupError that
- * names the setting to change, which begins with `prefix`.
+ * connect early wait for the server, because a client that finds the port open may take it for ready. Rejects with a
+ * StartupError that names the setting to change, which begins with `prefix`.
  */
 export async function bindPort(host: string, port: number, prefix = '') {
   const listener = createServer({ pauseOnConnect: true });

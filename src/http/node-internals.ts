@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
-// All that Connection and Shutdown change in Node's HTTP server, which has no API for it. Checked with Node 20.20 and 24.21: the
-// tests in test/app/http/ and test/processes/http/ fail where a version behaves differently (docs/decisions/0041).
+// All that Connection and Shutdown change in Node's HTTP server, which has no API for it. Checked with Node 20.20 and 24.21:
+// the tests in test/app/http/ and test/processes/http/ fail where a version behaves differently (docs/decisions/0041).
 
 /** The part of Node's HTTP parser that decides what happens to a request head. Undocumented. */
 interface Parser {
@@ -14,7 +14,7 @@ const STOP_PARSING = 2;
 
 /**
  * Drops each request head for which `accepts` returns false, and stops parsing. Node itself would make a request and a response
- * of each head in a packet before any handler runs: 5 MB for 64 KiB, kept until the connection closes.
+ * of each head in a packet before any handler runs. For 64 KiB it would keep 5 MB until the connection closes.
  */
 export function filterRequests(socket: Socket, accepts: () => boolean): void {
   const { parser } = socket as Socket & { readonly parser: Parser };
@@ -27,16 +27,16 @@ export function filterRequests(socket: Socket, accepts: () => boolean): void {
 }
 
 /**
- * Replaces how Node closes a connection after a response with `Connection: close`. Node destroys the socket: the kernel resets a
- * connection with unread bytes, and the reset can overtake the response (RFC 9112 §9.6).
+ * Replaces how Node closes a connection after a response with `Connection: close`. Node destroys the socket. The kernel then
+ * resets a connection with unread bytes, and the reset can overtake the response (RFC 9112 §9.6).
  */
 export function replaceDestroySoon(socket: Socket, close: () => void): void {
   socket.destroySoon = close;
 }
 
 /**
- * Reads and drops all further input. Detaches the parser, and with it Node's own `resume` listener, which restarts the reads of a
- * paused socket. A flowing socket may be about to resume, so it is paused first.
+ * Reads and drops all further input. Detaches the parser, and with it Node's own `resume` listener, which restarts the reads of
+ * a paused socket. A flowing socket may be about to resume, so it is paused first.
  */
 export function discardInput(socket: Socket): void {
   const isFlowing = socket.readableFlowing === true;
@@ -45,8 +45,8 @@ export function discardInput(socket: Socket): void {
 }
 
 /**
- * Stops accepting connections. `http.Server.close()` would also destroy idle connections at once, with a request that may just be
- * arriving.
+ * Stops accepting connections. `http.Server.close()` would also destroy idle connections at once, with a request that may just
+ * be arriving.
  */
 export function stopListening(server: Server): void {
   NetServer.prototype.close.call(server);

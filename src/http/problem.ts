@@ -3,7 +3,7 @@ import type { AppError } from '../errors.ts';
 import { requestId } from './request-context.ts';
 
 /**
- * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`: the stable name is `code`. Aborts a
+ * Responds with `application/problem+json` (RFC 9457). `type` is `about:blank`, because the stable name is `code`. Aborts a
  * response that has begun, and leaves alone one that has been written to its end.
  */
 export function sendProblem(res: ServerResponse, error: AppError): void {
@@ -33,8 +33,8 @@ export function sendProblem(res: ServerResponse, error: AppError): void {
 }
 
 /**
- * Aborts a response that has begun by closing its connection, so that a part of it does not look whole. HTTP/1.0 has no
- * chunks, so that only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
+ * Aborts a response that has begun by closing its connection, so that a part of it does not look whole. HTTP/1.0 has no chunks,
+ * so that only a reset distinguishes a failure from the end of the response (RFC 9112 §8).
  */
 export function abortResponse(res: ServerResponse): void {
   if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();

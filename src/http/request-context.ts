@@ -36,8 +36,8 @@ export function attachContext(res: WithContext, context: RequestContext): void {
 }
 
 /**
- * The id of a request: the same in `X-Request-Id`, in log lines, on error pages and upstream. Cloakroom makes it on first
- * use and never takes one from the client.
+ * The id of a request: the same in `X-Request-Id`, in log lines, on error pages and upstream. Cloakroom makes it on first use
+ * and never takes one from the client.
  */
 export function requestId(res: WithContext): string {
   return (res[ID] ??= randomUUID());
@@ -70,8 +70,8 @@ const TRACEPARENT =
 const PRINTABLE = /^[\t\x20-\x7e]{1,512}$/;
 
 /**
- * The trace in a request's headers; null without a valid `traceparent`. A `tracestate` without one is dropped (§4.2), and
- * so is a header that `Connection` names: it is for this hop alone (RFC 9110 §7.6.1).
+ * The trace in a request's headers; null without a valid `traceparent`. A `tracestate` without one is dropped (§4.2), and so is
+ * a header that `Connection` names, which is for this hop alone (RFC 9110 §7.6.1).
  */
 export function readTraceContext(headers: IncomingHttpHeaders): TraceContext | null {
   const { traceparent, tracestate, connection = '' } = headers;

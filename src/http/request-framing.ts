@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
 
 /**
- * Node 20 drops header pairs past about 1,000, a `Content-Length` among them (CVE-2026-58044). The server switches the
- * parser's own limit off, and this one counts the raw headers.
+ * Node 20 drops header pairs past about 1,000, a `Content-Length` among them (CVE-2026-58044). The server switches the parser's
+ * own limit off, and this one counts the raw headers.
  */
 const MAX_HEADER_FIELDS = 100;
 /** No blank, no comma, nothing that begins a path or a user. Whether the host exists is not checked. */
 const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 
 /**
- * Checks how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Returns the error
- * to send. It closes the connection, since two recipients may disagree on where such a request ends.
+ * Checks how a request is framed, beyond what Node's parser refuses by itself (RFC 9112 §2.3, §3.2, §6.1). Returns the error to
+ * send. It closes the connection, since two recipients may disagree on where such a request ends.
  */
 export function checkFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;

@@ -4,7 +4,7 @@ import helmet from 'helmet';
 const ONE_YEAR_SECONDS = 31_536_000;
 
 /**
- * HSTS for responses that are not pages (RFC 6797 §6.1): a browser that uses the API may never load a page. Empty where
+ * HSTS for responses that are not pages (RFC 6797 §6.1). A browser that uses the API may never load a page. Empty where
  * browsers use http. Excludes subdomains, which may belong to others.
  */
 export function toStrictTransport(https: boolean): Readonly<Record<string, string>> {
@@ -12,9 +12,9 @@ export function toStrictTransport(https: boolean): Readonly<Record<string, strin
 }
 
 /**
- * Headers of every page: all content comes from this origin and nothing runs inline (Content Security Policy Level 3), no site
- * frames the page, and no cache stores it (RFC 9111 §5.2.2.5). Assets replace `Cache-Control`. `https`: whether browsers
- * use https.
+ * Headers of every page. All content comes from this origin and nothing runs inline (Content Security Policy Level 3). No site
+ * frames the page, and no cache stores it (RFC 9111 §5.2.2.5). Assets replace `Cache-Control`. `https`: whether browsers use
+ * https.
  */
 export function createSecurityHeaders(options: { readonly https: boolean }): RequestHandler {
   const headers = helmet({

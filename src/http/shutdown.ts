@@ -7,7 +7,7 @@ import { stopListening } from './node-internals.ts';
 
 export interface ShutdownOptions {
   readonly isReadinessCheck: (req: IncomingMessage) => boolean;
-  /** Whether clients are load balancers: these keep idle connections, and retry elsewhere when one closes. */
+  /** Whether clients are load balancers, which keep idle connections and retry elsewhere when one closes. */
   readonly behindLoadBalancer: boolean;
 }
 
@@ -19,8 +19,8 @@ const LINGER_MS = 2_000;
 const CHECKS_WITHIN_MS = 11_000;
 
 /**
- * Shuts a server down without losing a request. A load balancer that polls readiness first sees a 503, and the server serves what
- * it sends until then (docs/decisions/0015).
+ * Shuts a server down without losing a request. A load balancer that polls readiness first sees a 503, and the server serves
+ * what it sends until then (docs/decisions/0015).
  */
 export class Shutdown {
   readonly #server: Server;
@@ -66,8 +66,8 @@ export class Shutdown {
   }
 
   /**
-   * Lets requests in progress finish, and resolves with true once all connections are closed. After `withinMs` destroys the rest
-   * and resolves with false.
+   * Lets requests in progress finish, and resolves with true once all connections are closed. After `withinMs` destroys the
+   * rest and resolves with false.
    */
   async drain(withinMs: number): Promise<boolean> {
     const startedAt = performance.now();
@@ -89,8 +89,8 @@ export class Shutdown {
   }
 
   /**
-   * Resolves once a due readiness check has got its response and no request has arrived for GRACE_MS. The load balancer then sends
-   * its requests elsewhere. Resolves at once where nothing polls readiness, and at `latest` in any case.
+   * Resolves once a due readiness check has got its response and no request has arrived for GRACE_MS. The load balancer then
+   * sends its requests elsewhere. Resolves at once where nothing polls readiness, and at `latest` in any case.
    */
   async #untilLoadBalancerLeaves(latest: number): Promise<void> {
     // A check may be late by as much as the time between two.

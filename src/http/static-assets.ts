@@ -12,8 +12,8 @@ const VERSION = /^[0-9a-f]{16}\//;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /**
- * Reads the styles, scripts and pictures of our pages: all files of a folder but hidden ones. Serves what it read, even if the folder changes: otherwise a URL that browsers
- * cache could get the content of another version.
+ * Reads the styles, scripts and pictures of our pages: all files of a folder but hidden ones. Serves what it read, even if the
+ * folder changes. Otherwise a URL that browsers cache could get the content of another version.
  */
 export function createAssets(folder = PUBLIC) {
   const files = readFiles(folder);
@@ -25,8 +25,8 @@ export function createAssets(folder = PUBLIC) {
       return `${BASE}${version}/${file}`;
     },
     /**
-     * Serves `/assets/…` to GET and HEAD. Browsers cache a file under its own URL. Under the URL of another version, which an older
-     * or newer process may have sent, or of no version, they get the file of this process and do not store it.
+     * Serves `/assets/…` to GET and HEAD. Browsers cache a file under its own URL. A URL may have the version of an older or
+     * newer process, or none. Under such a URL they get the file of this process and do not store it.
      */
     serve: (req: Request, res: Response, next: NextFunction): void => {
       const path = req.path.startsWith(BASE) ? req.path.slice(BASE.length) : '';
@@ -38,7 +38,7 @@ export function createAssets(folder = PUBLIC) {
         return;
       }
       res.setHeader('cache-control', path.startsWith(`${version}/`) ? IMMUTABLE : 'no-store');
-      // Not express's `send`: it responds to `If-None-Match: *` with a 304, which a cache would store.
+      // Not express's `send`, which responds to `If-None-Match: *` with a 304, which a cache would store.
       res.type(extname(file)).setHeader('content-length', content.length);
       res.end(content);
     },

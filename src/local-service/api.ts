@@ -10,8 +10,8 @@ import type { SeedWorkspaces } from './seed/workspaces.ts';
 export const API_PATH = '/api/public/v1';
 
 /**
- * A request needs one of these scopes. The plural names are those of the public service. A token that may read what a
- * workspace holds may also see the workspace.
+ * A request needs one of these scopes. The plural names are those of the public service. A token that may read what a workspace
+ * holds may also see the workspace.
  */
 const ROOM_SCOPES = ['room:read', 'rooms:read'];
 const MURAL_SCOPES = [...ROOM_SCOPES, 'mural:read', 'murals:read'];
@@ -81,9 +81,9 @@ export function bearerTokenOf(req: Request): string | undefined {
 const BEARER = /^Bearer +(?<token>[A-Za-z0-9\-._~+/]+=*)$/i; // RFC 6750 §2.1
 
 /**
- * Resolves to the grant behind the request's access token if it has one of `scopes`. Rejects with 401 `UNAUTHORIZED`
- * (no token), `TOKEN_INVALID` (unknown), `TOKEN_REVOKED` or `TOKEN_EXPIRED`, and with 403 `INVALID_SCOPE`, each with
- * the `WWW-Authenticate` of RFC 6750 §3.
+ * Resolves to the grant behind the request's access token if it has one of `scopes`. Rejects with 401 `UNAUTHORIZED` (no
+ * token), `TOKEN_INVALID` (unknown), `TOKEN_REVOKED` or `TOKEN_EXPIRED`, and with 403 `INVALID_SCOPE`, each with the
+ * `WWW-Authenticate` of RFC 6750 §3.
  */
 async function requireGrant(
   accessTokens: OAuthStore['accessTokens'],

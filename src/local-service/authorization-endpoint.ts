@@ -29,8 +29,8 @@ interface AuthorizationParts {
 }
 
 /**
- * Serves `GET …/oauth2/` (RFC 6749 §3.1, interface 4.1): the sign-in page, then the consent page. Their forms post to
- * the very same address. Every step therefore checks the whole request again, and nothing has to be kept in between.
+ * Serves `GET …/oauth2/` (RFC 6749 §3.1, interface 4.1): the sign-in page, then the consent page. Their forms post to the very
+ * same address. Every step therefore checks the whole request again, and nothing has to be kept in between.
  */
 export function authorizationEndpoint(parts: AuthorizationParts, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });

@@ -29,8 +29,8 @@ export interface Registration {
 const S256_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Checks the parameters of interface 4.1 and of RFC 7636 §4.3 in the order of RFC 6749 §4.1.2.1: first client and
- * redirect URI, because a redirect carries every other error. A parameter without a value counts as absent.
+ * Checks the parameters of interface 4.1 and of RFC 7636 §4.3 in the order of RFC 6749 §4.1.2.1. Client and redirect URI come
+ * first, because a redirect carries every other error. A parameter without a value counts as absent.
  */
 export function checkAuthorizationRequest(rawQuery: string, registration: Registration): AuthorizationCheck {
   const query = parseParameters(rawQuery);

@@ -22,7 +22,7 @@ export interface Browser {
 
 export type BrowserSignIn = ReturnType<typeof createBrowserSignIn>;
 
-/** Passwords in the clear, and documented: this service runs on the developer's own machine. */
+/** Passwords in the clear, and documented, because this service runs on the developer's own machine. */
 const ACCOUNTS: readonly (Account & { readonly password: string })[] = [
   { id: 'demo', password: 'demo', firstName: 'Robin', lastName: 'Vesterholt' },
   { id: 'guest', password: 'guest', firstName: 'Inês', lastName: 'Tavares' },
@@ -40,8 +40,8 @@ export function findAccount(userName: string, password: string): Account | undef
 }
 
 /**
- * Signs browsers in on the service's own pages. Redis keeps each sign-in under a hash of the browser's cookie, which
- * ends with the browser and goes to `path` only. Every promise rejects with StoreUnavailableError while Redis is down.
+ * Signs browsers in on the service's own pages. Redis keeps each sign-in under a hash of the browser's cookie, which ends with
+ * the browser and goes to `path` only. Every promise rejects with StoreUnavailableError while Redis is down.
  */
 export function createBrowserSignIn(redis: RedisClient, path: string) {
   const key = (secret: string) => secretKey('browser', secret);
@@ -82,8 +82,8 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
 }
 
 /**
- * Makes the token that a form carries against cross-site requests, from the browser's cookie and the query of the
- * authorization request. A form that was shown for one app or scope can't be sent for another.
+ * Makes the token that a form carries against cross-site requests, from the browser's cookie and the query of the authorization
+ * request. A form that was shown for one app or scope can't be sent for another.
  */
 export function toFormToken(browserSecret: string, query: string): string {
   return createHmac('sha256', browserSecret).update(`form\n${query}`).digest('base64url');

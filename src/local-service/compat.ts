@@ -21,8 +21,8 @@ const OTHER_PATHS: ReadonlyMap<string, string> = new Map([
 
 /**
  * LOCAL_SERVICE_COMPAT, as a router in front of the endpoints. It rewrites what clients in the wild send into what the
- * interface requires. The strict endpoints then check it by all their rules and know nothing of this mode. `errors` is
- * a tokenErrorHandler.
+ * interface requires. The strict endpoints then check it by all their rules and know nothing of this mode. `errors` is a
+ * tokenErrorHandler.
  */
 export function compatibility(registered: RegisteredClient, errors: ErrorRequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
@@ -70,8 +70,8 @@ function fieldsOfJson(body: unknown): URLSearchParams | undefined {
 }
 
 /**
- * Moves the credentials of an `Authorization: Basic` header into the form. Throws InvalidClientError for any other
- * header, and InvalidRequestError if the form has different credentials (RFC 6749 §2.3).
+ * Moves the credentials of an `Authorization: Basic` header into the form. Throws InvalidClientError for any other header, and
+ * InvalidRequestError if the form has different credentials (RFC 6749 §2.3).
  */
 function moveCredentials(req: Request, form: URLSearchParams, registered: RegisteredClient): void {
   const header = req.get('authorization');
@@ -92,8 +92,8 @@ function moveCredentials(req: Request, form: URLSearchParams, registered: Regist
 }
 
 /**
- * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 wants id and secret form-encoded in it, which many clients
- * do not do. The reading that is the registered app's wins.
+ * Parses an HTTP Basic header (RFC 7617 §2). RFC 6749 §2.3.1 wants id and secret form-encoded in it, which many clients do not
+ * do. The reading that is the registered app's wins.
  */
 function parseBasic(header: string, registered: RegisteredClient): RegisteredClient | undefined {
   const encoded = /^Basic +(?<text>[A-Za-z0-9+/]+=*)$/i.exec(header)?.groups?.['text'];

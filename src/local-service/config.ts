@@ -42,8 +42,8 @@ type Values = {
 export type LocalServiceConfig = Readonly<ReturnType<typeof toConfig>>;
 
 /**
- * Reads the `LOCAL_SERVICE_*` variables; an empty one counts as unset. Throws a ConfigError that lists every problem at
- * once, by variable name and without a value.
+ * Reads the `LOCAL_SERVICE_*` variables; an empty one counts as unset. Throws a ConfigError that lists every problem at once,
+ * by variable name and without a value.
  */
 export function loadLocalServiceConfig(env: Env): LocalServiceConfig {
   const { values, problems } = readVariables(localServiceVariables, env, ['LOCAL_SERVICE_CLIENT_SECRET']);
@@ -52,8 +52,8 @@ export function loadLocalServiceConfig(env: Env): LocalServiceConfig {
 }
 
 /**
- * Reads what the local service needs as a process: its configuration, `REDIS_URL` (or `REDIS_URL_FILE`) and
- * `LOG_LEVEL`. Without `redis` it starts a private Redis. Throws a ConfigError with every problem at once.
+ * Reads what the local service needs as a process: its configuration, `REDIS_URL` (or `REDIS_URL_FILE`) and `LOG_LEVEL`.
+ * Without `redis` it starts a private Redis. Throws a ConfigError with every problem at once.
  */
 export function loadProcessSettings(env: Env): {
   readonly config: LocalServiceConfig;

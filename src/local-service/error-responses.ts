@@ -77,8 +77,8 @@ export function refusePath(): RequestHandler {
 }
 
 /**
- * Turns any error into one that this service may show, and passes it to `send`. A failure of Redis is a 503 with
- * `Retry-After`. An unknown error is a 500 that reveals nothing of its cause; the log has the cause.
+ * Turns any error into one that this service may show, and passes it to `send`. A failure of Redis is a 503 with `Retry-After`.
+ * An unknown error is a 500 that reveals nothing of its cause; the log has the cause.
  */
 function errorHandler(
   log: Logger,

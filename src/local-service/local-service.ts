@@ -32,8 +32,8 @@ const STYLESHEET = fileURLToPath(new URL('../../public/local-service.css', impor
 const DRAIN_MS = 2_000;
 
 /**
- * Creates the local service: a strict implementation of the service's whole interface over seed data. All its state is
- * in Redis; while Redis is down, requests that need it get 503. Codes and tokens expire by `now`, in milliseconds.
+ * Creates the local service: a strict implementation of the service's whole interface over seed data. All its state is in
+ * Redis; while Redis is down, requests that need it get 503. Codes and tokens expire by `now`, in milliseconds.
  */
 export function createLocalService(
   config: LocalServiceConfig,

@@ -37,9 +37,9 @@ const NEVER = new Date(8.64e15);
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /**
- * Creates the model of @node-oauth/oauth2-server for one token request. The library runs the steps of the two grants.
- * The model brings the store, and first refuses whatever the library would refuse too late or with another error than
- * the interface's. Rejects with StoreUnavailableError while Redis is down.
+ * Creates the model of @node-oauth/oauth2-server for one token request. The library runs the steps of the two grants. The model
+ * brings the store, and first refuses whatever the library would refuse too late or with another error than the interface's.
+ * Rejects with StoreUnavailableError while Redis is down.
  */
 export function createOAuthModel(
   registered: RegisteredClient,
@@ -57,7 +57,7 @@ export function createOAuthModel(
       throw new InvalidGrantError('It was issued to another client.');
   };
 
-  /** Revokes the grant of a replayed code (RFC 6749 §4.1.2): a code that two parties know may have been stolen. */
+  /** Revokes the grant of a replayed code (RFC 6749 §4.1.2). A code that two parties know may have been stolen. */
   const revokeReplayed = async ({ grantId }: CodeRecord): Promise<Error> => {
     await store.grants.revoke(grantId);
     return new InvalidGrantError('The authorization code was already used; what it gave is revoked.');
@@ -125,8 +125,8 @@ export function createOAuthModel(
       return { accessToken, client, user, ...(refreshToken !== undefined && { refreshToken }) };
     },
 
-    // The library's types require these two. Only its endpoints for authorization and API requests call them, and
-    // this service has its own.
+    // The library's types require these two. Only its endpoints for authorization and API requests call them, and this service
+    // has its own.
     getAccessToken: async () => null,
     saveAuthorizationCode: async () => null,
   };
@@ -135,9 +135,9 @@ export function createOAuthModel(
 const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/; // RFC 7636 §4.1
 
 /**
- * Throws InvalidGrantError for a verifier that does not match the challenge (RFC 7636 §4.6), or if one comes without
- * the other (RFC 9700 §4.8.2). The library checks the verifier only after it has used the code up, but a faulty request
- * must not cost the app its code.
+ * Throws InvalidGrantError for a verifier that does not match the challenge (RFC 7636 §4.6), or if one comes without the other
+ * (RFC 9700 §4.8.2). The library checks the verifier only after it has used the code up, but a faulty request must not cost the
+ * app its code.
  */
 function requireVerifier(challenge: string | undefined, verifier: string | undefined): void {
   if (challenge === undefined) {

@@ -49,8 +49,8 @@ export type OAuthStore = ReturnType<typeof createOAuthStore>;
 type Grants = ReturnType<typeof createGrants>;
 
 /**
- * Keeps grants, authorization codes, access tokens and refresh tokens in Redis, under hashes of the secrets. `now` is
- * the clock in milliseconds. Every method rejects with StoreUnavailableError while Redis is down.
+ * Keeps grants, authorization codes, access tokens and refresh tokens in Redis, under hashes of the secrets. `now` is the clock
+ * in milliseconds. Every method rejects with StoreUnavailableError while Redis is down.
  */
 export function createOAuthStore(
   redis: RedisClient,
@@ -95,7 +95,7 @@ function createAuthorizationCodes(redis: RedisClient, codeSeconds: number, now: 
     async issue(code: Omit<CodeRecord, 'expiresAt'>): Promise<string> {
       const secret = newSecret();
       const record: CodeRecord = { ...code, expiresAt: now() + codeSeconds * 1_000 };
-      // The record outlives the code: a replay within the day must still find the grant that it revokes.
+      // The record outlives the code, because a replay within the day must still find the grant that it revokes.
       const seconds = codeSeconds + REMEMBER_SECONDS;
       await fromStore(redis.set(key(secret), JSON.stringify(record), 'EX', seconds));
       return secret;

@@ -34,7 +34,7 @@ interface Cursor {
   /** Path of the list. */
   readonly list: string;
   readonly userId: string;
-  /** The `limit` of the first request, or null without one: every later request must have the same (rule 4). */
+  /** The `limit` of the first request, or null without one. Every later request must have the same (rule 4). */
   readonly limit: number | null;
   /** Index of the page's first item. */
   readonly offset: number;
@@ -51,8 +51,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Creates the reader of pages. It rejects with 400 `LIMIT_INVALID`, `PAGINATION_INVALID` or `NEXT_TOKEN_EXPIRED`, and
- * with StoreUnavailableError while Redis is down.
+ * Creates the reader of pages. It rejects with 400 `LIMIT_INVALID`, `PAGINATION_INVALID` or `NEXT_TOKEN_EXPIRED`, and with
+ * StoreUnavailableError while Redis is down.
  */
 export function createPageReader(redis: RedisClient, now: () => number): PageReader {
   return async (list, query) => {
@@ -114,7 +114,7 @@ async function cursorKey(redis: RedisClient): Promise<Buffer> {
   return written === 'OK' ? Buffer.from(fresh, 'base64url') : cursorKey(redis);
 }
 
-/** Encrypts with AES-256-GCM: a cursor reveals nothing, and no other party can make or alter one. */
+/** Encrypts with AES-256-GCM, so that a cursor reveals nothing and no other party can make or alter one. */
 function encrypt(text: string, key: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);

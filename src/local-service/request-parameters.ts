@@ -6,8 +6,8 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 export const LARGEST_BODY = '16kb';
 
 /**
- * Reads a form's body as text, for `formFields`. Leaves a body of another type unread. A body over 16 KiB or in an
- * unknown encoding goes to the error handler.
+ * Reads a form's body as text, for `formFields`. Leaves a body of another type unread. A body over 16 KiB or in an unknown
+ * encoding goes to the error handler.
  */
 export function readForm(): RequestHandler {
   return express.text({ type: FORM_TYPE, limit: LARGEST_BODY });

@@ -12,8 +12,8 @@ const { InvalidClientError, InvalidRequestError, OAuthError, ServerError } = OAu
 export const TOKEN_PATH = '/api/public/v1/authorization/oauth2/token';
 
 /**
- * Serves `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Responses have the fields of the interface and
- * no others: no `token_type`, no `scope`. `errors` is a tokenErrorHandler.
+ * Serves `POST …/oauth2/token` (RFC 6749 §3.2, interface 4.2 and 4.3). Responses have the fields of the interface and no
+ * others: no `token_type`, no `scope`. `errors` is a tokenErrorHandler.
  */
 export function tokenEndpoint(
   config: LocalServiceConfig,
@@ -29,9 +29,9 @@ export function tokenEndpoint(
 }
 
 /**
- * Responds with one of the four errors of interface section 7: `invalid_client` with 401, the others with 400. Errors
- * that are not the client's fault are 503 or 500 in the API's shape, without an OAuth error. `takesBasic`: a 401 offers
- * HTTP Basic (RFC 6749 §5.2).
+ * Responds with one of the four errors of interface section 7: `invalid_client` with 401, the others with 400. Errors that are
+ * not the client's fault are 503 or 500 in the API's shape, without an OAuth error. `takesBasic`: a 401 offers HTTP Basic (RFC
+ * 6749 §5.2).
  */
 export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorRequestHandler {
   const handleAsApi = apiErrorHandler(log);
@@ -42,7 +42,7 @@ export function tokenErrorHandler(log: Logger, takesBasic: boolean): ErrorReques
       return;
     }
     const status = error.name === 'invalid_client' ? 401 : 400;
-    // Without compatibility mode there is no WWW-Authenticate: it would offer a method that is refused.
+    // Without compatibility mode there is no WWW-Authenticate, which would offer a method that is refused.
     if (status === 401 && takesBasic) res.set('www-authenticate', 'Basic realm="token endpoint"');
     res.set('pragma', 'no-cache');
     res.status(status).json({ error: error.name, error_description: error.message });

@@ -11,8 +11,8 @@ import type { AuthDeps } from './routes.ts';
 import type { SignInTransaction } from './sign-in-transactions.ts';
 
 /**
- * `GET /auth/callback`: takes the authorization response (RFC 6749 §4.1.2), exchanges its code for tokens (§4.1.3), starts
- * a session under a new id and ends the previous one.
+ * `GET /auth/callback`: takes the authorization response (RFC 6749 §4.1.2) and exchanges its code for tokens (§4.1.3). Starts a
+ * session under a new id and ends the previous one.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
   const { config, signIns, sessionEvents, metrics, render, now } = deps;
@@ -46,8 +46,8 @@ export function createCallback(deps: AuthDeps): RequestHandler {
 }
 
 /**
- * Ends the session that the browser had before. The new session stands, so that an outage of Redis must not fail the
- * sign-in, and the old session must not stay. Resolves after the first try; retries in the background until `giveUpMs`.
+ * Ends the session that the browser had before. The new session stands, so that an outage of Redis must not fail the sign-in,
+ * and the old session must not stay. Resolves after the first try; retries in the background until `giveUpMs`.
  */
 export async function endPreviousSession(
   {

@@ -14,7 +14,7 @@ export type OAuthClient = ReturnType<typeof createOAuthClient>;
 /** The token endpoint responded with an OAuth error (RFC 6749 §5.2). */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
-  /** The error code. Not named `code`: the log would show that, and an unknown one may quote the request. */
+  /** The error code. Not named `code`, because the log would show that, and an unknown one may quote the request. */
   readonly error: string;
 
   constructor(error: string) {
@@ -44,8 +44,8 @@ export class TokenEndpointError extends AppError {
 }
 
 /**
- * The callback's parameters are no authorization response of the service, for example because `iss` names another server
- * (RFC 9207 §2.4). No token request was sent.
+ * The callback's parameters are no authorization response of the service, for example because `iss` names another server (RFC
+ * 9207 §2.4). No token request was sent.
  */
 export class InvalidAuthorizationResponseError extends Error {
   override readonly name = 'InvalidAuthorizationResponseError';
@@ -77,8 +77,8 @@ const STANDARD_ERROR_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A confidential client of the service's authorization server, made with openid-client. It sends the client credentials in
- * the form body, and always uses PKCE S256 and `state`.
+ * A confidential client of the service's authorization server, made with openid-client. It sends the client credentials in the
+ * form body, and always uses PKCE S256 and `state`.
  */
 export function createOAuthClient(options: {
   readonly publicOrigin: string;
@@ -170,8 +170,8 @@ export function createOAuthClient(options: {
     },
 
     /**
-     * Exchanges the authorization code in a callback's query (RFC 6749 §4.1.3). Rejects with OAuthError, TokenEndpointError
-     * or InvalidAuthorizationResponseError.
+     * Exchanges the authorization code in a callback's query (RFC 6749 §4.1.3). Rejects with OAuthError, TokenEndpointError or
+     * InvalidAuthorizationResponseError.
      */
     async exchangeCode(query: URLSearchParams, state: string, verifier: string, trace?: TraceContext | null) {
       return requestToken('authorization_code', trace, async (configuration) =>
@@ -203,10 +203,10 @@ export function createOAuthClient(options: {
 }
 
 /**
- * Returns a function that sends each token request on a connection of its own (docs/decisions/0043), so that a late or
- * doubled response is never taken for that of the next user. It follows no redirect and decodes no content coding. Calls
- * `maySend` once the connection is open, just before the request is written. Rejects with NotSentError, the reason of
- * `signal`, or an error that quotes nothing of the response.
+ * Returns a function that sends each token request on a connection of its own (docs/decisions/0043). A late or doubled response
+ * is then never taken for that of the next user. It follows no redirect and decodes no content coding. Calls `maySend` once the
+ * connection is open, just before the request is written. Rejects with NotSentError, the reason of `signal`, or an error that
+ * quotes nothing of the response.
  */
 export function createTokenRequestSender(timeoutMs: number) {
   const connect = buildConnector({ timeout: timeoutMs });
@@ -241,8 +241,8 @@ export function createTokenRequestSender(timeoutMs: number) {
         headers,
         body: body.toString(),
         signal: signal ?? null,
-        // undici never pauses its parser below this size. When a connection ends beside a paused parser, undici throws
-        // where no caller can catch it (nodejs/undici#5360).
+        // undici never pauses its parser below this size. When a connection ends beside a paused parser, undici throws where no
+        // caller can catch it (nodejs/undici#5360).
         highWaterMark: 2 * MAX_RESPONSE_BYTES,
       });
       const bytes = await readAtMost(response.body, MAX_RESPONSE_BYTES);
@@ -259,7 +259,7 @@ export function isStandardErrorCode(code: string): boolean {
   return STANDARD_ERROR_CODES.has(code);
 }
 
-/** The part of an error code that may be logged: an unknown one may quote the request or any query value. */
+/** The part of an error code that may be logged. An unknown one may quote the request or any query value. */
 export function toLoggableCode(code: string): string {
   return isStandardErrorCode(code) ? code : 'an unknown error';
 }

@@ -3,19 +3,19 @@ import { randomPKCECodeVerifier, randomState } from 'openid-client';
 import { hasManySignIns } from './rate-limit.ts';
 import type { AuthDeps } from './routes.ts';
 
-/** Where sign-in leads without a `return_to`, or with one that leaves the site. */
+/** The page after sign-in without a `return_to`, or with one that leaves the site. */
 export const HOME = '/workspaces';
 
 /**
- * Longest `return_to` in characters (docs/decisions/0032). Each takes memory in Redis for ten minutes, so that a client
- * without a session cookie gets less, and an address with many sign-ins least. A page deep in search results needs much,
- * because a letter of a search text may take nine characters.
+ * Longest `return_to` in characters (docs/decisions/0032). Each takes memory in Redis for ten minutes, so that a client without
+ * a session cookie gets less, and an address with many sign-ins least. A page deep in search results needs much, because a
+ * letter of a search text may take nine characters.
  */
 const MAX_RETURN_PATH = { withCookie: 8_192, withoutCookie: 4_096, manySignIns: 512 } as const;
 
 /**
- * `GET /auth/login`: starts a sign-in transaction and redirects the browser to the service's authorization endpoint
- * (RFC 6749 §4.1.1, with PKCE, RFC 7636 §4.3).
+ * `GET /auth/login`: starts a sign-in transaction and redirects the browser to the service's authorization endpoint (RFC 6749
+ * §4.1.1, with PKCE, RFC 7636 §4.3).
  */
 export function createLogin({ config, oauth, signIns, cookie, metrics }: AuthDeps): RequestHandler {
   return async (req, res) => {
@@ -34,8 +34,8 @@ export function createLogin({ config, oauth, signIns, cookie, metrics }: AuthDep
 }
 
 /**
- * Returns the path on this site that a `return_to` names, with query and fragment. Returns HOME where it is missing,
- * malformed, longer than `longest`, leads off the site or back into sign-in. The result is safe in a `Location` header.
+ * Returns the path on this site that a `return_to` names, with query and fragment. Returns HOME where it is missing, malformed,
+ * longer than `longest`, leads off the site or back into sign-in. The result is safe in a `Location` header.
  */
 export function toReturnPath(
   value: unknown,

@@ -23,8 +23,8 @@ export const REFRESH_TRIGGERS = ['expired', 'expiring', 'unauthorized'] as const
 /** Whether this process sent the token request, used the result of another refresh, or got no token. */
 export const REFRESH_OUTCOMES = ['refreshed', 'joined', 'failed'] as const;
 /**
- * Why a refresh failed. The token endpoint responded `invalid_grant`, refused otherwise, or was unavailable; the session has
- * no refresh token; Redis was away; the refresh of another process did not finish.
+ * Why a refresh failed. `invalid_grant`, `refused` and `token_endpoint` (unavailable) are responses of the token endpoint.
+ * `lock` means that the refresh of another process did not finish.
  */
 export const REFRESH_FAILURES = [
   'invalid_grant',

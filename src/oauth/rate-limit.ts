@@ -17,8 +17,8 @@ const IPV6_PREFIX = 48;
 /** Above this part of its limit, an address counts as one with many sign-ins. */
 const MANY = 1 / 4;
 /**
- * Longest wait (ms) for a count in Redis. The sign-in waits for Redis afterwards too, and both must fit into the two
- * seconds within which an outage gets its 503.
+ * Longest wait (ms) for a count in Redis. The sign-in waits for Redis afterwards too, and both must fit into the two seconds
+ * within which an outage gets its 503.
  */
 const REDIS_TIMEOUT_MS = 200;
 /** 150 bytes each. */
@@ -27,8 +27,8 @@ const MAX_LOCAL_COUNTS = 20_000;
 type CountedRequest = Request & { readonly rateLimit?: RateLimitInfo };
 
 /**
- * Limits the sign-ins that one client address may start in ten minutes, over all processes, to SIGN_INS_PER_ADDRESS. A
- * further one is a 429 (RFC 6585 §4). Each request counts whatever its method, because each would write to Redis. Redis
+ * Limits the sign-ins that one client address may start in ten minutes, over all processes, to SIGN_INS_PER_ADDRESS. Refuses
+ * further ones with a 429 (RFC 6585 §4). Each request counts whatever its method, because each would write to Redis. Redis
  * holds no address, only an HMAC of it under a key derived from the first session key.
  */
 export function createSignInLimit(deps: {
@@ -82,8 +82,8 @@ export function hasManySignIns(req: Request): boolean {
 }
 
 /**
- * Counts by key, over windows that start with the first count. Redis counts for all processes. Each process counts beside
- * it, and uses its own count where Redis does not respond in time. Every key has a time to live.
+ * Counts by key, over windows that start with the first count. Redis counts for all processes. Each process counts beside it,
+ * and uses its own count where Redis does not respond in time. Every key has a time to live.
  */
 export function createSignInCounts(deps: {
   readonly redis: RedisClient;
@@ -93,8 +93,8 @@ export function createSignInCounts(deps: {
 }): Store {
   const { redis, prefix } = deps;
   const local = createLocalCounts(deps);
-  // The store names a script by what SCRIPT LOAD returns. With its text as the name, EVAL sends it each time, and no
-  // Redis needs to know it beforehand.
+  // The store names a script by what SCRIPT LOAD returns. With its text as the name, EVAL sends it each time, and no Redis
+  // needs to know it beforehand.
   const shared = new RedisStore({
     prefix,
     sendCommand: async (command, ...args) => {

@@ -13,8 +13,8 @@ interface Status {
 }
 
 /**
- * `GET /auth/session`: responds whether the browser is signed in, and until when (ISO 8601, UTC). It does not extend the
- * idle time, so that a page may poll it.
+ * `GET /auth/session`: responds whether the browser is signed in, and until when (ISO 8601, UTC). It does not extend the idle
+ * time, so that a page may poll it.
  */
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
   return respondWith(deps, async (id, context) => {
@@ -24,8 +24,8 @@ export function createSessionStatus(deps: AuthDeps): RequestHandler {
 }
 
 /**
- * `POST /auth/session`: extends the idle time, as any use of the session does, and responds like GET. A page sends it when
- * the user asks to stay signed in. It never extends SESSION_MAX_SECONDS. Same-site check as for unsafe API requests.
+ * `POST /auth/session`: extends the idle time, as any use of the session does, and responds like GET. A page sends it when the
+ * user asks to stay signed in. It never extends SESSION_MAX_SECONDS. Same-site check as for unsafe API requests.
  */
 export function createSessionExtension(deps: AuthDeps): RequestHandler {
   const { config, store, now } = deps;

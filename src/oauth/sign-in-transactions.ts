@@ -13,7 +13,7 @@ const transactionSchema = z.object({
   returnTo: z.string(),
   /** Hash of the cookie of the browser that started it. */
   browser: z.string(),
-  /** Session id of the browser at its start: a strict cookie is not sent when the service redirects back. */
+  /** Session id of the browser at its start. A strict cookie is not sent when the service redirects back. */
   previousSession: z.string().optional(),
 });
 
@@ -21,9 +21,9 @@ const transactionSchema = z.object({
 export type SignInTransaction = z.infer<typeof transactionSchema>;
 
 /**
- * Keeps sign-in transactions in Redis under a hash of their `state`, encrypted under the `state` itself. One cookie binds
- * all transactions of a browser to it (RFC 9700 §4.7.1), so that tabs can sign in side by side and cookies don't pile up.
- * Rejects with StoreUnavailableError while Redis is away or full.
+ * Keeps sign-in transactions in Redis under a hash of their `state`, encrypted under the `state` itself. One cookie binds all
+ * transactions of a browser to it (RFC 9700 §4.7.1). So tabs can sign in side by side and cookies don't pile up. Rejects with
+ * StoreUnavailableError while Redis is away or full.
  */
 export function createSignInTransactions(deps: {
   readonly redis: RedisClient;

@@ -5,8 +5,8 @@ import { createGauge } from './prometheus.ts';
 type HealthMetrics = ReturnType<typeof createHealthMetrics>;
 
 /**
- * Registers gauges of the health checks: 1 for yes, 0 for no. With several apps in a process, all of them have to be ready,
- * and draining starts with the first.
+ * Registers gauges of the health checks: 1 for yes, 0 for no. With several apps in a process, all of them have to be ready, and
+ * draining starts with the first.
  */
 export function createHealthMetrics(registry: Registry) {
   return {
@@ -24,9 +24,9 @@ export function createHealthMetrics(registry: Registry) {
 }
 
 /**
- * Serves the health checks. `GET /healthz` is 200 while the process works. `GET /readyz` is 200 while it can serve, or
- * 503 with what is missing, within two seconds. While Redis is full the process is ready but `limited`, because users can't
- * sign in. The responses reveal nothing else. `metrics`, null where metrics are off, report the same.
+ * Serves the health checks. `GET /healthz` is 200 while the process works. `GET /readyz` is 200 while it can serve, or 503 with
+ * what is missing, within two seconds. While Redis is full the process is ready but `limited`, because users can't sign in. The
+ * responses reveal nothing else. `metrics`, null where metrics are off, report the same.
  */
 export function createHealthRouter({
   servesSessions,

@@ -3,8 +3,8 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 export type { Logger };
 
 /**
- * Creates a log of JSON lines on standard output (or `destination`). It reduces errors to type, message, code and stack:
- * their other members may hold requests, responses or tokens.
+ * Creates a log of JSON lines on standard output (or `destination`). It reduces errors to type, message, code and stack: their
+ * other members may hold requests, responses or tokens.
  */
 export function createLog(level: string, destination?: DestinationStream): Logger {
   const options = {
@@ -20,8 +20,8 @@ export function createLog(level: string, destination?: DestinationStream): Logge
 const MAX_BUFFERED_CHARACTERS = 8 * 1024;
 
 /**
- * Writes the lines of one turn of the event loop to standard output (or `output`) at once. A write costs as much as making
- * the line. A process that is killed loses the lines of its last turn.
+ * Writes the lines of one turn of the event loop to standard output (or `output`) at once. A write costs as much as making the
+ * line. A process that is killed loses the lines of its last turn.
  */
 export function createBufferedOutput(output: DestinationStream = pino.destination({ dest: 1, sync: true })) {
   let buffered = '';

@@ -4,15 +4,15 @@ import type { Registry } from 'prom-client';
 /** Closes connections that read nothing for 10 s. */
 const SILENCE_MS = 10_000;
 /**
- * Closes further connections. Node keeps each request that a client pipelines until its connection closes, about 5 MB for
- * one packet of them.
+ * Closes further connections. Node keeps each request that a client pipelines until its connection closes, about 5 MB for one
+ * packet of them.
  */
 const MAX_CONNECTIONS = 16;
 
 /**
- * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a bound port, until it is disposed of. A
- * connection carries one request. Requests that arrive while the metrics are gathered share them, because they are large
- * and a client need not read them.
+ * Serves `GET /metrics` in Prometheus's text format, and nothing else, on a bound port, until it is disposed of. A connection
+ * carries one request. Requests that arrive while the metrics are gathered share them, because they are large and a client need
+ * not read them.
  */
 export async function startMetricsServer(
   registry: Registry,

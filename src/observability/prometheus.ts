@@ -40,7 +40,10 @@ function combinations(values: LabelValues): Readonly<Record<string, string>>[] {
 /** Adds a source to a gauge. */
 export type Watch = (read: () => Promise<number>) => void;
 
-/** Registers a gauge that reads its sources at each scrape. `combine` makes one value of them: a process may hold several apps. */
+/**
+ * Registers a gauge that reads its sources at each scrape. `combine` makes one value of them, because a process may hold
+ * several apps.
+ */
 export function createGauge(
   registry: Registry,
   options: {
@@ -68,8 +71,8 @@ export type DurationSeries = ReturnType<ReturnType<typeof createDurationHistogra
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Registers a histogram that counts in arrays. prom-client's own hashes the labels with each observation, which costs a
- * tenth of a proxied request.
+ * Registers a histogram that counts in arrays. prom-client's own hashes the labels with each observation, which costs a tenth
+ * of a proxied request.
  */
 export function createDurationHistogram(
   registry: Registry,

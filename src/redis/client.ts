@@ -19,8 +19,8 @@ const MAX_RECONNECT_DELAY_MS = 1_000;
 const READY_TIMEOUT_MS = 5_000;
 
 /**
- * Connects to Redis in the background, and again whenever the connection is lost. Commands fail at once while it is
- * lost. The log says once that Redis is lost and once that it is back, never with a URL or password.
+ * Connects to Redis in the background, and again whenever the connection is lost. Commands fail at once while it is lost. The
+ * log says once that Redis is lost and once that it is back, never with a URL or password.
  */
 export function createRedis(target: RedisTarget, log: Logger): RedisClient {
   const client = target.kind === 'cluster' ? connectCluster(target, log) : connect(target);
@@ -39,8 +39,7 @@ export function createRedis(target: RedisTarget, log: Logger): RedisClient {
 }
 
 /**
- * Awaits the reply to a Redis command, for 1.5 s at most. Rejects with StoreUnavailableError, whatever the command
- * fails with.
+ * Awaits the reply to a Redis command, for 1.5 s at most. Rejects with StoreUnavailableError, whatever the command fails with.
  */
 export function fromStore<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -124,9 +123,9 @@ function reconnectDelay(attempt: number): number {
 }
 
 /**
- * Connects to a cluster. A command never waits for a node: it would run after its request has got a response. ioredis
- * follows a key that moved, one command at a time. In a pipeline it follows all keys or none, and passes the redirection
- * on as an error (ioredis issue 2075).
+ * Connects to a cluster. A command never waits for a node, as it would run after its request has got a response. ioredis
+ * follows a key that moved, one command at a time. In a pipeline it follows all keys or none, and passes the redirection on as
+ * an error (ioredis issue 2075).
  */
 function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger): Cluster {
   const nodes = target.nodes.map((node) => ({ ...node }));
@@ -137,7 +136,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
     clusterRetryStrategy: reconnectDelay,
     redisOptions: connectionOptions(target),
   });
-  // Connect to a node before the first command needs it: a command fails while its node connects. But first let the
+  // Connect to a node before the first command needs it, because a command fails while its node connects. But first let the
   // client look at the state of the cluster, for which it takes a node without a connection.
   const connectNode = (node: Redis) => {
     if (client.status === 'ready' && node.status === 'wait') node.connect().catch(() => {}); // see "node error"
@@ -159,7 +158,7 @@ function connectCluster(target: RedisTarget & { kind: 'cluster' }, log: Logger):
   return client;
 }
 
-/** Logs once that a node of a cluster is lost, and once that it is back: the sessions in its slots have an outage. */
+/** Logs once that a node of a cluster is lost, and once that it is back. The sessions in its slots have an outage. */
 function logLostNodes(cluster: Cluster, log: Logger): void {
   const lost = new Set<string>();
   cluster.on('node error', (error: Error, node: string) => {

@@ -26,8 +26,8 @@ const TRIAL_OPTIONS = {
 } as const;
 
 /**
- * The login for Sentinels. They often have the password of their Redis, and a Sentinel without one accepts any. They don't
- * know the users of their Redis.
+ * The login for Sentinels. They often have the password of their Redis, and a Sentinel without one accepts any. They don't know
+ * the users of their Redis.
  */
 export function toSentinelLogin({ username, password }: RedisLogin): RedisLogin {
   return username === undefined && password !== undefined ? { password } : {};
@@ -44,8 +44,8 @@ export function useLogin(options: RedisOptions, login: RedisLogin): void {
 }
 
 /**
- * Signs in with another login over separate connections, and reads as `GET /readyz` does: a user who may sign in may still
- * not read. It tries each server that the client is connected to. `prefix` starts every key. Rejects with a ConfigError
+ * Signs in with another login over separate connections, and reads as `GET /readyz` does, because a user who may sign in may
+ * still not read. It tries each server that the client is connected to. `prefix` starts every key. Rejects with a ConfigError
  * where Redis refuses the login; ignores a Redis that can't be reached.
  */
 export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefix: string): Promise<void> {
@@ -54,9 +54,9 @@ export async function tryLogin(client: Redis | Cluster, login: RedisLogin, prefi
 }
 
 /**
- * Signs in again over every open connection, while commands go on, and over every later one. Rejects with a ConfigError
- * where Redis refuses the login: then all connections keep the old one, also at nodes of a cluster that accepted the new
- * one. A connection that is lost at that time signs in with the new login when it returns.
+ * Signs in again over every open connection, while commands go on, and over every later one. Rejects with a ConfigError where
+ * Redis refuses the login. Then all connections keep the old one, also at nodes of a cluster that accepted the new one. A
+ * connection that is lost at that time signs in with the new login when it returns.
  */
 export async function changeLogin(client: Redis | Cluster, login: RedisLogin): Promise<void> {
   const connected = connectedTo(client);
@@ -121,7 +121,7 @@ function toProblem(message: string, password: string | undefined): string {
   return password === undefined ? 'REDIS_URL has no password, and Redis requires one' : REFUSED;
 }
 
-/** Ignores a connection that is lost meanwhile: it returns with the new login. */
+/** Ignores a connection that is lost meanwhile, which returns with the new login. */
 async function signIn(connection: Redis, { username, password }: RedisLogin): Promise<void> {
   if (password === undefined) return;
   try {

@@ -12,9 +12,9 @@ export type PrivateRedis = Awaited<ReturnType<typeof startPrivateRedis>>;
 const START_WITHIN_MS = 10_000;
 
 /**
- * Supervises Redis from a shell that outlives this process by a moment. When this process ends, even by kill -9, the pipe
- * on the shell's standard input closes. The shell then ends Redis, a paused one too, and removes the folder. It prints the
- * process id of Redis before the output of Redis.
+ * Supervises Redis from a shell that outlives this process by a moment. When this process ends, even by kill -9, the pipe on
+ * the shell's standard input closes. The shell then ends Redis, a paused one too, and removes the folder. It prints the process
+ * id of Redis before the output of Redis.
  */
 const SUPERVISOR = `
   folder=$1
@@ -32,9 +32,9 @@ const SUPERVISOR = `
 export type PrivateRedisMode = 'server' | 'sentinel';
 
 /**
- * Starts a `redis-server` without persistence that ends with this process. Only this user can open its socket. `settings` are lines of its
- * configuration file, of which the last one of a kind counts: `port` and `bind` open it to other users. Rejects with a
- * StartupError that quotes its output, where the program is missing or does not start.
+ * Starts a `redis-server` without persistence that ends with this process. Only this user can open its socket. `settings` are
+ * lines of its configuration file, of which the last one of a kind counts: `port` and `bind` open it to other users. Rejects
+ * with a StartupError that quotes its output, where the program is missing or does not start.
  */
 export async function startPrivateRedis(settings: readonly string[] = [], mode: PrivateRedisMode = 'server') {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-'));

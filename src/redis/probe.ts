@@ -15,8 +15,8 @@ export function probeKeys(redis: Redis | Cluster, prefix: string): string[] {
 }
 
 /**
- * Whether Redis serves sessions, tested by the read that each request makes. A Redis that refuses writes (READONLY,
- * MISCONF, NOREPLICAS) refuses `GETEX` too, although it replies to PING. One master of a cluster is enough: the outage of
+ * Whether Redis serves sessions, tested by the read that each request makes. A Redis that refuses writes (READONLY, MISCONF,
+ * NOREPLICAS) refuses `GETEX` too, although it replies to PING. One master of a cluster is enough, because the outage of
  * another must not take every process out of the load balancer.
  */
 export async function servesSessions(

@@ -46,8 +46,8 @@ export function createRedisMetrics(registry: Registry) {
 }
 
 /**
- * Counts the commands of a client. ioredis 6 has no hook for that but its tracing, which is for all clients of a process;
- * so this replaces `sendCommand` of this client. It leaves out what ioredis itself sends when it connects: an older Redis
+ * Counts the commands of a client. The only hook of ioredis 6 is its tracing, which is for all clients of a process. So this
+ * replaces `sendCommand` of this client. It leaves out what ioredis itself sends when it connects, because an older Redis
  * refuses some of it, which means nothing.
  */
 export function countCommands(client: RedisClient, metrics: RedisMetrics): void {

@@ -29,10 +29,10 @@ export function connectThroughSentinels(
 }
 
 /**
- * Leaves the master as soon as a Sentinel announces another one. Without that the client would notice a master that
- * hangs only at its next command. And a former master that returns takes writes, which are lost, until a Sentinel
- * demotes it. ioredis has `failoverDetector` for this, but that prints the addresses of lost Sentinels, retries them
- * after a minute only, and leaves the new master again for each Sentinel that announces it late.
+ * Leaves the master as soon as a Sentinel announces another one. Without that the client would notice a master that hangs only
+ * at its next command. A former master that returns also takes writes, which are lost, until a Sentinel demotes it. ioredis has
+ * `failoverDetector` for this. But that prints the addresses of lost Sentinels and retries them only after a minute. It also
+ * leaves the new master again for each Sentinel that announces it late.
  */
 function watchSentinels(client: Redis, target: SentinelTarget, options: ConnectionOptions): () => void {
   const onSwitch = (_channel: string, message: string) => {

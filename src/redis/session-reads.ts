@@ -19,8 +19,8 @@ interface Batch {
 const MAX_KEYS = 100;
 
 /**
- * Sends `GETEX` for each key. A value of the wrong type fails only its own read. Any other error (READONLY, MISCONF)
- * concerns all keys and becomes the reply, in which ioredis looks for READONLY.
+ * Sends `GETEX` for each key. A value of the wrong type fails only its own read. Any other error (READONLY, MISCONF) concerns
+ * all keys and becomes the reply, in which ioredis looks for READONLY.
  */
 const READ_SESSIONS = `
   local values = {}
@@ -33,9 +33,9 @@ const READ_SESSIONS = `
 
 /**
  * Reads the sessions of one turn of the event loop with one command, which costs half as much as single commands
- * (docs/decisions/0048). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads
- * take the connection that writes take, so that a session that was ended there is never read elsewhere. In a cluster
- * each read is a command of its own, because the keys are in different slots.
+ * (docs/decisions/0048). It is `EVAL`, which costs no more than `EVALSHA` and needs no further permission. Reads take the
+ * connection that writes take, so that a session that was ended there is never read elsewhere. In a cluster each read is a
+ * command of its own, because the keys are in different slots.
  */
 export function createSessionReads(redis: RedisClient, idleSeconds: number): ReadSession {
   const readOne = async (key: string) => fromStore(redis.getex(key, 'EX', idleSeconds));

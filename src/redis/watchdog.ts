@@ -6,8 +6,8 @@ import type { Redis } from 'ioredis';
  */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**
- * A connection without a reply for this long (ms) is closed, so that it delays no further command. A request that goes on
- * with its next command then fails hardly later than with its first.
+ * A connection without a reply for this long (ms) is closed, so that it delays no further command. A request that goes on with
+ * its next command then fails hardly later than with its first.
  */
 export const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;
 const CHECK_EVERY_MS = 100;
@@ -22,10 +22,10 @@ export class RedisTimeoutError extends Error {
 }
 
 /**
- * Closes each connection of `redis` whose commands were without a reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for
- * this, but that goes by the clock alone. A process that was paused (SIGSTOP, a paused container, a virtual machine that
- * was moved) would discard replies that have arrived. Here a pause counts as one check, and replies in the socket's
- * buffer are read before the last check counts.
+ * Closes each connection of `redis` whose commands were without a reply for 1.7 to 1.8 s. ioredis has `socketTimeout` for this,
+ * but that goes by the clock alone. A process that was paused (SIGSTOP, a paused container, a virtual machine that was moved)
+ * would discard replies that have arrived. Here a pause counts as one check, and replies in the socket's buffer are read before
+ * the last check counts.
  *
  * It relies on ioredis 6: `commandQueue` holds the commands without a reply, and `stream` is set at `connect`.
  */

@@ -69,7 +69,7 @@ export function createSessionCookie(options: {
   };
 }
 
-/** Signing and encryption never share a key. The info string is part of every cookie: another one signs all users out. */
+/** Signing and encryption never share a key. The info string is part of every cookie. Another one signs all users out. */
 function signingSecret(sessionKey: Buffer): string {
   return Buffer.from(hkdfSync('sha256', sessionKey, '', 'cloakroom cookie signature', 32)).toString(
     'base64url',

@@ -8,18 +8,18 @@ const TAG_BYTES = 16;
 export type Encryption = ReturnType<typeof createEncryption>;
 
 /**
- * Encrypts text with AES-256-GCM (NIST SP 800-38D) under HKDF-SHA-256 (RFC 5869) of a session key and a secret. `secret`
- * is what only the rightful reader holds, for example the id in the cookie. `name` is the key in Redis: a value that was
- * copied to another key can't be decrypted.
+ * Encrypts text with AES-256-GCM (NIST SP 800-38D) under HKDF-SHA-256 (RFC 5869) of a session key and a secret. `secret` is
+ * what only the rightful reader holds, for example the id in the cookie. `name` is the key in Redis: a value that was copied to
+ * another key can't be decrypted.
  *
- * An encrypted value reads `version.key-name.base64url(nonce | ciphertext | tag)`. It names its session key, so that after
- * a change of keys decryption tries only one.
+ * An encrypted value reads `version.key-name.base64url(nonce | ciphertext | tag)`. It names its session key, so that after a
+ * change of keys decryption tries only one.
  */
 export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
   const keyring = derive(sessionKeys, toKeyring);
 
   return {
-    /** Changes with the session keys: a cache of decrypted values must not outlive it. */
+    /** Changes with the session keys. A cache of decrypted values must not outlive it. */
     keyring: keyring as Reloadable<unknown>,
     encrypt(text: string, secret: string, name: string): string {
       const { first } = keyring.current;
@@ -30,8 +30,8 @@ export function createEncryption(sessionKeys: Reloadable<readonly Buffer[]>) {
       return `${VERSION}.${first.name}.${Buffer.concat(parts).toString('base64url')}`;
     },
     /**
-     * Null where the value was moved, cut or changed, or its session key is unknown. `usesFirstKey`: whether it was
-     * encrypted under the first session key.
+     * Null where the value was moved, cut or changed, or its session key is unknown. `usesFirstKey`: whether it was encrypted
+     * under the first session key.
      */
     decrypt(
       encrypted: string,
@@ -70,7 +70,7 @@ function decipher(bytes: Buffer, key: Buffer, name: string): string | null {
   }
 }
 
-/** The info string is part of every value in Redis: with another one all sessions would end at an upgrade. */
+/** The info string is part of every value in Redis. With another one all sessions would end at an upgrade. */
 function encryptionKey(sessionKey: Buffer, secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', sessionKey, secret, 'cloakroom sealing', 32));
 }

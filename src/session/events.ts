@@ -5,7 +5,7 @@ import type { RequestContext } from '../http/request-context.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createCounter } from '../observability/prometheus.ts';
 
-/** Why a session ended. A session that expires unused is not counted: only Redis notices. */
+/** Why a session ended. A session that expires unused is not counted, because only Redis notices. */
 export const SESSION_END_REASONS = [
   'signed_out',
   'signed_in_again',
@@ -60,8 +60,8 @@ export function sessionLogFields(id: string, context: RequestContext | undefined
 const logIds = new LRUCache<string, string>({ max: 10_000 });
 
 /**
- * The name of a session in logs, the same in every process and under every session key. It reveals nothing of the id,
- * which has 256 random bits. The session's key in Redis is another hash.
+ * The name of a session in logs, the same in every process and under every session key. It reveals nothing of the id, which has
+ * 256 random bits. The session's key in Redis is another hash.
  */
 export function sessionLogId(id: string): string {
   const cached = logIds.get(id);

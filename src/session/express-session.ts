@@ -20,8 +20,8 @@ declare module 'express-session' {
 }
 
 /**
- * Reads the session of a page's request with express-session. A request without a session cookie costs nothing. Only
- * sign-in writes a session: no page may change one.
+ * Reads the session of a page's request with express-session. A request without a session cookie costs nothing. Only sign-in
+ * writes a session, and no page may change one.
  */
 export function createSessionMiddleware(deps: {
   readonly redis: RedisClient;
@@ -63,8 +63,8 @@ export function currentSession(req: Request): Session | null {
 }
 
 /**
- * Starts a session under a new id and sets its cookie. Rejects with StoreUnavailableError: then the previous session
- * goes on and no cookie is set. The caller ends the previous session afterwards.
+ * Starts a session under a new id and sets its cookie. Rejects with StoreUnavailableError: then the previous session goes on
+ * and no cookie is set. The caller ends the previous session afterwards.
  */
 export async function startSession(req: Request, record: SessionRecord): Promise<void> {
   await settle((done) => expressSessionOf(req).regenerate(done));
@@ -77,7 +77,7 @@ export async function startSession(req: Request, record: SessionRecord): Promise
   }
 }
 
-/** express-session sets no session where its store has emitted `disconnect`: that is an outage, not a sign-out. */
+/** express-session sets no session where its store has emitted `disconnect`. That is an outage, not a sign-out. */
 function expressSessionOf(req: Request): Request['session'] & Partial<SessionData> {
   const { session } = req as { session?: Request['session'] };
   if (session === undefined) throw new StoreUnavailableError(new Error('express-session gave no session'));
@@ -94,7 +94,7 @@ type Done<T> = (error: unknown, result?: T) => void;
 
 /** connect-redis that reads and writes encrypted sessions, through the same SessionStore as the gateway. */
 class EncryptedRedisStore extends RedisStore {
-  /** express-session gives every store this method: it puts a new id and an empty session on the request. */
+  /** express-session gives every store this method. It puts a new id and an empty session on the request. */
   declare generate: (req: Request) => void;
 
   readonly #saved = new WeakSet<SessionData>();
@@ -124,9 +124,9 @@ class EncryptedRedisStore extends RedisStore {
   }
 
   /**
-   * Stores the new session of a sign-in, once. express-session saves a regenerated session again when the response ends,
-   * and delays the response for that. (A second save could not undo a refresh or a sign-out in between: create() leaves
-   * what is stored.)
+   * Stores the new session of a sign-in, once. express-session saves a regenerated session again when the response ends, and
+   * delays the response for that. (A second save could not undo a refresh or a sign-out in between: create() leaves what is
+   * stored.)
    */
   override async set(id: string, session: SessionData, done: Done<void> = ignore): Promise<void> {
     if (this.#saved.has(session)) {
@@ -147,7 +147,7 @@ class EncryptedRedisStore extends RedisStore {
     return Promise.resolve();
   }
 
-  /** Unlike the inherited method this ends no session: the previous one ends once the new one is stored. */
+  /** Unlike the inherited method this ends no session. The previous one ends once the new one is stored. */
   override regenerate(req: Request, done: Done<void>): void {
     this.generate(req);
     done(null);

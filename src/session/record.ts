@@ -58,8 +58,8 @@ export function isNewer(grant: Grant, stale: StaleToken): boolean {
 }
 
 /**
- * When a session reaches its maximum age, in ISO 8601 UTC. It never changes, and so it distinguishes sessions without
- * revealing their ids.
+ * When a session reaches its maximum age, in ISO 8601 UTC. It never changes, and so it distinguishes sessions without revealing
+ * their ids.
  */
 export function sessionEndsAt({ createdAt }: SessionRecord, maxSeconds: number): string {
   return new Date(createdAt + maxSeconds * 1_000).toISOString();

@@ -11,8 +11,7 @@ import { createSessionStore } from './store.ts';
 export type SessionServices = ReturnType<typeof createSessionServices>;
 
 /**
- * Creates what other folders use sessions by, once for a process. `now` is in ms since the epoch; `metrics` are null where
- * metrics are off.
+ * Creates the session services, once for a process. `now` is in ms since the epoch; `metrics` are null where metrics are off.
  */
 export function createSessionServices(deps: {
   readonly config: Config;

@@ -42,8 +42,8 @@ const COMPARE_AND_SET = `
   return 1`;
 
 /**
- * Writes the tombstone, and returns 1 only to the caller that ended the session. A full Redis refuses the tombstone but
- * deletes the key. Then a late compare-and-set finds nothing.
+ * Writes the tombstone, and returns 1 only to the caller that ended the session. A full Redis refuses the tombstone but deletes
+ * the key. Then a late compare-and-set finds nothing.
  */
 const END = `
   local found = redis.call('GET', KEYS[1])
@@ -59,8 +59,8 @@ interface CachedRecord {
 }
 
 /**
- * Stores sessions in Redis, encrypted. Each method rejects with StoreUnavailableError while Redis is unavailable; then
- * the session is unchanged. `context` is that of the request that reads the session, for the log.
+ * Stores sessions in Redis, encrypted. Each method rejects with StoreUnavailableError while Redis is unavailable; then the
+ * session is unchanged. `context` is that of the request that reads the session, for the log.
  */
 export function createSessionStore(options: SessionStoreOptions) {
   const { redis, readSession, encryption, idleSeconds, maxSeconds, log, now } = options;

@@ -48,7 +48,7 @@ export class ConnectionPool extends Dispatcher {
 
   constructor(options: ConnectionPoolOptions) {
     super();
-    const connect = buildConnector({ timeout: options.timeoutMs }); // one for all: it caches TLS sessions
+    const connect = buildConnector({ timeout: options.timeoutMs }); // one for all, because it caches TLS sessions
     this.#options = { connect, ...options };
   }
 
@@ -73,8 +73,8 @@ export class ConnectionPool extends Dispatcher {
   }
 
   /**
-   * Takes a connection that has rested, the one used last first, so that the others may time out. Without one, opens
-   * another or takes the one that has rested longest.
+   * Takes a connection that has rested, the one used last first, so that the others may time out. Without one, opens another or
+   * takes the one that has rested longest.
    */
   #takeConnection(): Connection | undefined {
     const now = performance.now();
@@ -112,7 +112,7 @@ export class ConnectionPool extends Dispatcher {
   }
 }
 
-/** Creates one connection, without pipelining: a slow response delays no other. */
+/** Creates one connection, without pipelining, so that a slow response delays no other. */
 function createClient(
   { origin, timeoutMs, connect }: Required<ConnectionPoolOptions>,
   onServiceClosed: () => void,
@@ -166,8 +166,8 @@ export async function readAtMost(body: AsyncIterable<Buffer>, maxBytes: number):
 }
 
 /**
- * How many of `total` connections or requests one session may hold: half of what the others leave, and at least one.
- * Sessions that hold theirs for long get less and less (docs/decisions/0018).
+ * How many of `total` connections or requests one session may hold: half of what the others leave, and at least one. Sessions
+ * that hold theirs for long get less and less (docs/decisions/0018).
  */
 export function quotaOf(total: number, takenByOthers: number): number {
   return Math.max(1, Math.floor((total - takenByOthers) / 2));

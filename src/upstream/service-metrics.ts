@@ -3,7 +3,7 @@ import { createDurationHistogram, STATUS_CLASSES, statusClassIndex } from '../ob
 
 /**
  * Records how long the service took for one caller. `status` is undefined where the service did not respond, and `aborted`
- * where that is not its fault: the client disconnected, or did not send its whole request.
+ * where the client disconnected or did not send its whole request.
  */
 export type RecordServiceResponse = (status: number | 'aborted' | undefined, ms: number) => void;
 

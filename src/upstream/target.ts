@@ -21,9 +21,9 @@ const AUTHORIZATION = AUTHORIZATION_PATH.split('/')
   .map((name) => new RegExp(`^[\\s+]*${name}[\\s+.]*(?:[;?#]|$)`));
 
 /**
- * Checks a request target (RFC 9112 §3.2) under every reading that a server may give it: percent-decoded until nothing
- * changes, with `\` as `/`, and without `;…` in each segment. The target is forwarded exactly as it came. `apiPaths` end
- * in `/` and contain no `%`, `;` or `\`. Takes linear time.
+ * Checks a request target (RFC 9112 §3.2) under every reading that a server may give it. It is percent-decoded until nothing
+ * changes, with `\` as `/`, and without `;…` in each segment. The target is forwarded exactly as it came. `apiPaths` end in `/`
+ * and contain no `%`, `;` or `\`. Takes linear time.
  */
 export function checkTarget(target: string, apiPaths: readonly string[]): TargetCheck {
   if (PLAIN.test(target) && !NEAR_AUTHORIZATION.test(target))
@@ -52,7 +52,7 @@ function checkPath(path: string, apiPaths: readonly string[]): TargetCheck {
   return isUnder(path, apiPaths) && !mayBeAuthorization(looseSegments) ? 'forward' : 'not-allowed';
 }
 
-/** Compares the path as it came: no reading changes a prefix, and no dot segment leads out of it. */
+/** Compares the path as it came. No reading changes a prefix, and no dot segment leads out of it. */
 function isUnder(path: string, apiPaths: readonly string[]): boolean {
   return apiPaths.some((prefix) => path.startsWith(prefix));
 }
@@ -81,8 +81,8 @@ function untilStable(text: string, round: (text: string) => string): string | nu
 }
 
 /**
- * Replaces letters by those that a server may take them for: compatibility forms (fullwidth, small, ligatures), accents,
- * invisible characters, slashes that NFKC keeps, and either case. Decodes an escape that this yields.
+ * Replaces characters by those that a server may take them for. These are compatibility forms (fullwidth, small, ligatures),
+ * accents, invisible characters, slashes that NFKC keeps, and either case. Decodes an escape that this yields.
  */
 function toLoosestReading(text: string): string {
   // ASCII has no look-alikes. A `%` in it came from one.
@@ -111,7 +111,7 @@ function unescapeOrLeave(escapes: string): string {
 
 /**
  * Whether a server may read this as a path at or under the authorization endpoints. Some remove `;…` up to the next slash
- * before they decode `%2f`: any number of segments may disappear behind one with a `;`.
+ * before they decode `%2f`, so that any number of segments may disappear behind one with a `;`.
  */
 function mayBeAuthorization(segments: readonly string[]): boolean {
   let matched = new Set([0]); // how many of the segments may have matched so far

@@ -76,7 +76,7 @@ const itemSchema = z.object({ value: z.record(z.string(), z.unknown()) });
 export function createApiClient(deps: {
   readonly service: ConnectionPool;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
-  /** For one whole response: a body that trickles in times out as well. */
+  /** For one whole response, so that a body that trickles in times out as well. */
   readonly timeoutSeconds: number;
   /** Null while metrics are off. */
   readonly recordResponse?: RecordServiceResponse | null;
@@ -116,8 +116,8 @@ export function createApiClient(deps: {
   };
 
   /**
-   * Sends the GETs of one operation. After a 401 it refreshes the token and repeats the GET. It does so once:
-   * a service that refuses a second fresh token has another problem.
+   * Sends the GETs of one operation. After a 401 it refreshes the token and repeats the GET. It does so once, because a service
+   * that refuses a second fresh token has another problem.
    */
   const createGet = (request: PageRequest) => {
     let token: string | undefined;
@@ -154,9 +154,8 @@ export function createApiClient(deps: {
     },
 
     /**
-     * Starts to read one item while its page waits for a list. The returned function waits one second more,
-     * and resolves to the item or to null. Never rejects: the interface does not promise this route, and the
-     * page works without it.
+     * Starts to read one item while its page waits for a list. The returned function waits one second more, and resolves to the
+     * item or to null. Never rejects, because the interface does not promise this route, and the page works without it.
      */
     startReadingItem(request: PageRequest): () => Promise<unknown> {
       const expiry = new AbortController();
@@ -179,8 +178,7 @@ export function abortSignalOf(res: ServerResponse): AbortSignal {
 }
 
 /**
- * Rejects at once on abort. undici heeds its signal only when a connection is free, so a queued request would
- * never time out.
+ * Rejects at once on abort. undici heeds its signal only when a connection is free, so a queued request would never time out.
  */
 async function unlessAborted<T extends object>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
   const abort = aborted(signal, pending).then(() => {
@@ -214,7 +212,7 @@ function parseBody(body: Buffer): { readonly text: string; readonly json: unknow
     const text = utf8.decode(body);
     return { text, json: JSON.parse(text) };
   } catch {
-    // No cause: the message of a SyntaxError quotes the user's data.
+    // Without a cause, because the message of a SyntaxError quotes the user's data.
     throw toUnreadableResponse('the response is no JSON');
   }
 }

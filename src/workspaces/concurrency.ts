@@ -8,9 +8,7 @@ import { abortSignalOf } from './api-client.ts';
 export interface PageLimits {
   /** Of one session. */
   readonly perSession: number;
-  /**
-   * Of all sessions. One session gets half of what the others leave, but at least two. Unlimited by default.
-   */
+  /** Of all sessions. One session gets half of what the others leave, but at least two. Unlimited by default. */
   readonly total?: number;
 }
 
@@ -18,9 +16,9 @@ export interface PageLimits {
 const LEAST_PER_SESSION = 2;
 
 /**
- * Counts the requests of each session in flight. Returns a function that ends the request, or null for a
- * request over the limit. Each request takes memory and connections to the service, so no session may take
- * them all.
+ * Counts the requests of each session in flight. Returns a function that ends the request, or null for a request over the
+ * limit. Each request takes memory and connections to the service, so no session may take them all. Unlike the gateway's
+ * limits, it queues nothing.
  */
 export function createConcurrencyLimiter({ perSession, total = Infinity }: PageLimits) {
   const inFlight = new Map<string, number>();
@@ -41,8 +39,8 @@ export function createConcurrencyLimiter({ perSession, total = Infinity }: PageL
 }
 
 /**
- * Refuses pages over the limit with a 429. A page counts until it is sent or the client disconnects: until
- * then it stays in memory, also where the client reads nothing.
+ * Refuses pages over the limit with a 429. A page counts until it is sent or the client disconnects. Until then it stays in
+ * memory, also where the client reads nothing.
  */
 export function limitPages(limits: PageLimits, currentSession: (req: Request) => Session): RequestHandler {
   const begin = createConcurrencyLimiter(limits);

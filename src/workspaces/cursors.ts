@@ -28,15 +28,10 @@ export type Cursors = ReturnType<typeof createCursors>;
 
 /** Lists that one session has cursors of. The least recently used one goes first. */
 const MAX_LISTS = 32;
-/**
- * JSON of one list: about 600 pages with usual cursors, and at least one with the longest. Encrypted it is a
- * third larger.
- */
+/** JSON of one list: about 600 pages with usual cursors, and at least one with the longest. Encrypted it is a third larger. */
 const MAX_BYTES = 98_304;
 
-/**
- * Sets a list's value and makes the list the most recently used one. No key is ever without a time to live.
- */
+/** Sets a list's value and makes the list the most recently used one. No key is ever without a time to live. */
 const WRITE = `
   redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[1])
   redis.call('LREM', KEYS[2], 0, ARGV[3])
@@ -45,9 +40,9 @@ const WRITE = `
   if lists > tonumber(ARGV[4]) then return redis.call('LPOP', KEYS[2]) end`;
 
 /**
- * Keeps the service's cursors by page number between two requests: one Redis key for each list, and one that
- * names a session's lists. The values are encrypted under the session id and bound to their key, and expire
- * with the session. Losing them costs only time, so concurrent requests may overwrite each other's.
+ * Keeps the service's cursors by page number between two requests: one Redis key for each list, and one that names a session's
+ * lists. The values are encrypted under the session id and bound to their key, and expire with the session. Losing them costs
+ * only time, so concurrent requests may overwrite each other's.
  */
 export function createCursors(deps: {
   readonly redis: RedisClient;
@@ -69,10 +64,7 @@ export function createCursors(deps: {
     return opened === null ? [] : (z.array(pageStartSchema).safeParse(JSON.parse(opened.text)).data ?? []);
   };
 
-  /**
-   * Stores the starts of a list. Returns the hash of the least recently used list where the session has too
-   * many.
-   */
+  /** Stores the starts of a list. Returns the hash of the least recently used list where the session has too many. */
   const write = async (list: ListName, starts: readonly PageStart[]): Promise<unknown> => {
     const hash = toHash(list);
     const key = keyOf(list.sessionId, hash);
@@ -83,8 +75,8 @@ export function createCursors(deps: {
 
   return {
     /**
-     * The last known start at or before a page; null where only the first page can be requested. Rejects with
-     * a StoreUnavailableError while Redis is away.
+     * The last known start at or before a page; null where only the first page can be requested. Rejects with a
+     * StoreUnavailableError while Redis is away.
      */
     async nearest(list: ListName, page: number): Promise<PageStart | null> {
       if (page <= 1) return null;

@@ -21,8 +21,8 @@ const TIME_NAME = /(?:On|At|Ends)$/;
 const YEAR_2000 = Date.UTC(2000, 0);
 
 /**
- * The fields of an item that are not shown elsewhere (`shown`). Objects become one detail for each member,
- * and deeper values JSON. `most` limits the characters; `left` counts the fields left out.
+ * The fields of an item that are not shown elsewhere (`shown`). Objects become one detail for each member, and deeper values
+ * JSON. `most` limits the characters; `left` counts the fields left out.
  */
 export function toDetails(
   item: object,
@@ -44,7 +44,7 @@ export function toDetails(
   return { details, left: all - details.length };
 }
 
-/** Lazy: an item may have a million fields, and only the shown ones are worth formatting. */
+/** Yields lazily, because an item may have a million fields, and only the shown ones are worth formatting. */
 function* detailsOf(fields: readonly [string, unknown][]): Generator<Detail> {
   for (const [key, value] of fields) {
     const label = toLabel(key);
@@ -83,8 +83,7 @@ function toText(value: unknown): string {
 }
 
 /**
- * The start of a value as JSON. Stops early: a whole value may be large or nested deeply enough to overflow
- * the stack.
+ * The start of a value as JSON. Stops early, because a whole value may be large or nested deeply enough to overflow the stack.
  */
 function toJson(value: unknown): string {
   let left = MAX_VALUES;

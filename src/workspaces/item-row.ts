@@ -30,8 +30,8 @@ const MAX_DESCRIPTION = 2_000;
 const LONG_DESCRIPTION = 240;
 const MAX_FLAG = 40;
 /**
- * Characters of all texts of a page. HTML may take six times as many bytes, and rendering more would block
- * the event loop. A hundred rows of usual items stay far below.
+ * Characters of all texts of a page. HTML may take six times as many bytes, and rendering more would block the event loop. A
+ * hundred rows of usual items stay far below.
  */
 const MAX_ON_PAGE = 1_000_000;
 
@@ -41,8 +41,8 @@ export function toItemRows(items: readonly unknown[]): ItemRow[] {
 }
 
 /**
- * The service promises nothing about its items. Missing fields and those of another type are left out, and
- * unknown fields become details. `most` limits name, description and details together, in UTF-16 code units.
+ * The service promises nothing about its items. Missing fields and those of another type are left out, and unknown fields
+ * become details. `most` limits name, description and details together, in UTF-16 code units.
  */
 export function toItemRow(item: unknown, most = Infinity): ItemRow {
   const fields = toFields(item);

@@ -28,9 +28,7 @@ export interface ShownList {
 /** A page or a search result of a list, as the template shows it. */
 export interface ListView {
   readonly kind: string;
-  /**
-   * Number of the first item in the whole list, counted from 1; absent where the rows are not consecutive.
-   */
+  /** Number of the first item in the whole list, counted from 1; absent where the rows are not consecutive. */
   readonly firstNumber?: number;
   /** Which part of the list this is, in words; empty for the whole list. */
   readonly place: string;

@@ -40,10 +40,7 @@ export function toWorkspaceSearchView(result: SearchResult, search: SearchParams
   return { title, signedIn: true, section: 'workspaces', list: toSearchView(list, result, search) };
 }
 
-/**
- * One page of items inside a workspace. The returned function adds the workspace as the service describes it,
- * or null.
- */
+/** One page of items inside a workspace. The returned function adds the workspace as the service describes it, or null. */
 export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number) {
   const list = toPageView(toItemList(place), listed, requested);
   const page = listed.page === 1 ? '' : `, page ${listed.page}`;

@@ -19,9 +19,7 @@ export interface PositionedPage {
 /** The page to show: the requested one, the last one, or the furthest one within the limits. */
 export interface ListedPage extends PositionedPage {
   readonly limit: number;
-  /**
-   * `last`: the list ends before the requested page. `furthest`: that page takes more requests than allowed.
-   */
+  /** `last`: the list ends before the requested page. `furthest`: that page takes more requests than allowed. */
   readonly reached: 'requested' | 'last' | 'furthest';
 }
 
@@ -40,9 +38,8 @@ const MAX_REQUESTS = 200;
 const MAX_MS = 10_000;
 
 /**
- * Pages of a list by number, although the service only gives a cursor for the following page. Seeking starts
- * at the nearest page whose cursor the session knows. Rejects as ApiClient does, and with SessionEndedError
- * once the session has ended.
+ * Pages of a list by number, although the service only gives a cursor for the following page. Seeking starts at the nearest
+ * page whose cursor the session knows. Rejects as ApiClient does, and with SessionEndedError once the session has ended.
  */
 export function createPaging(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
@@ -65,10 +62,7 @@ export function createPaging(deps: {
     };
   };
 
-  /**
-   * Reads pages until `isLast`, the end of the list or a limit. Adds the start of each following page to
-   * `found`.
-   */
+  /** Reads pages until `isLast`, the end of the list or a limit. Adds the start of each following page to `found`. */
   const readFrom = async (
     start: PageStart,
     read: ReadPage,
@@ -134,8 +128,8 @@ export function createPaging(deps: {
 }
 
 /**
- * Refuses a cursor that a list has given before, which would repeat its pages for ever. Keeps a digest of
- * each, because cursors may be long.
+ * Refuses a cursor that a list has given before, which would repeat its pages for ever. Keeps a digest of each, because cursors
+ * may be long.
  */
 export function createLoopGuard(): (cursor: string | undefined) => void {
   const seen = new Set<string>();

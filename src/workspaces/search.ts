@@ -18,8 +18,8 @@ const SEARCH_LIMIT = 100;
 const ENOUGH_ITEMS = 100;
 
 /**
- * Searches a list for words by reading its pages, because the service has no search. Starts at page `from`,
- * in pages of 100 items. Ends with enough items or at the limits of `seek`, and rejects as that does.
+ * Searches a list for words by reading its pages, because the service has no search. Starts at page `from`, in pages of 100
+ * items. Ends with enough items or at the limits of `seek`, and rejects as that does.
  */
 export function createSearch({ seek }: Pick<Paging, 'seek'>) {
   return async (request: Omit<ListRequest, 'limit'>, words: string, from: number): Promise<SearchResult> => {
@@ -54,9 +54,7 @@ export function createMatcher(words: string): (row: ItemRow) => boolean {
   };
 }
 
-/**
- * Removes case, accents and differences of Unicode form, as `public/find.js` does with the text of a page.
- */
+/** Removes case, accents and differences of Unicode form, as `public/find.js` does with the text of a page. */
 function foldText(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

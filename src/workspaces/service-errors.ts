@@ -17,8 +17,8 @@ export class ServiceStatusError extends AppError {
 }
 
 /**
- * Whether the service refuses a cursor as expired (`NEXT_TOKEN_EXPIRED`). The interface leaves the status
- * open. Our other parameters are always valid, so a 400 can only mean the cursor.
+ * Whether the service refuses a cursor as expired (`NEXT_TOKEN_EXPIRED`). The interface leaves the status open. Our other
+ * parameters are always valid, so a 400 can only mean the cursor.
  */
 export function isExpiredCursor(error: unknown): boolean {
   return error instanceof ServiceStatusError && error.serviceStatus === 400;

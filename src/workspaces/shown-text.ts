@@ -20,8 +20,8 @@ export function capitalise([first = '', ...rest]: string): string {
 const MAX_IN_TITLE = 30;
 
 /**
- * A text as a part of a page title. Removes direction marks, which would reorder the words around it: a title
- * has no markup.
+ * A text as a part of a page title. Removes direction marks, which would reorder the words around it, because a title has no
+ * markup.
  */
 export function toTitlePart(text: string): string {
   const plain = text.replaceAll(/[\p{Bidi_Control}\p{Cc}]/gu, '');
@@ -41,9 +41,7 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 
 const YEAR_10000 = Date.UTC(10_000, 0);
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
-/**
- * Reads ms since the epoch or ISO 8601; undefined for anything else, and for years before 1970 or after 9999.
- */
+/** Reads ms since the epoch or ISO 8601; undefined for anything else, and for years before 1970 or after 9999. */
 export function toMoment(value: unknown): Moment | undefined {
   const ms = typeof value === 'string' && ISO.test(value) ? Date.parse(value) : value;
   if (typeof ms !== 'number' || !(ms > 0 && ms < YEAR_10000)) return undefined;

@@ -18,8 +18,8 @@ export const WORKSPACES = {
 } as const satisfies ListPaths;
 
 /**
- * Whether an id is safe as one segment of a path, however a server decodes it. Refuses separators, escapes
- * and dot segments, and whatever the gateway refuses. The service promises nothing about its ids.
+ * Whether an id is safe as one segment of a path, however a server decodes it. Refuses separators, escapes and dot segments,
+ * and whatever the gateway refuses. The service promises nothing about its ids.
  */
 export function isPathId(id: string): boolean {
   if (id.length === 0 || id.length > MAX_ID_LENGTH || /[/\\%;?#\p{Cc}\p{Cs}\p{Z}]/u.test(id)) return false;
@@ -66,10 +66,7 @@ const MAX_LIMIT = 100;
 /** Far more pages than any list has. */
 const MAX_PAGE = 1_000_000;
 
-/**
- * Reads `limit` (1 to 100) and `page` (1 to 1,000,000) from a query. Clamps them, and ignores what is no
- * whole number.
- */
+/** Reads `limit` (1 to 100) and `page` (1 to 1,000,000) from a query. Clamps them, and ignores what is no whole number. */
 export function parsePage(query: ParsedQuery, defaultLimit: number): PageParams {
   const limit = parseWholeNumber(query['limit']) ?? defaultLimit;
   const page = parseWholeNumber(query['page']) ?? 1;
@@ -116,10 +113,7 @@ export function searchParams({ words, from, origin }: SearchParams, defaultLimit
   return { find: words, from: from === 1 ? undefined : from, ...pageParams(origin, defaultLimit) };
 }
 
-/**
- * The query of a page or search of workspaces, for the parameter `back` of other URLs; empty for the first
- * page.
- */
+/** The query of a page or search of workspaces, for the parameter `back` of other URLs; empty for the first page. */
 export function toBackQuery(place: PageParams | SearchParams, defaultLimit: number): string {
   const params = 'words' in place ? searchParams(place, defaultLimit) : pageParams(place, defaultLimit);
   return toHref('', params).slice(1);
@@ -131,10 +125,7 @@ export interface BackLink {
   readonly label: string;
 }
 
-/**
- * The link that `back` stands for. Composes it from parsed parameters, so that it leads to no other page or
- * site.
- */
+/** The link that `back` stands for. Composes it from parsed parameters, so that it leads to no other page or site. */
 export function parseBackLink(query: ParsedQuery, defaultLimit: number): BackLink {
   const { back } = query;
   const params = Object.fromEntries(new URLSearchParams(typeof back === 'string' ? back : ''));

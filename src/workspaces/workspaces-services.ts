@@ -35,8 +35,8 @@ export function createWorkspaces(options: WorkspacesOptions) {
 }
 
 /**
- * A page has at most two requests to the service in flight. So one session takes at most a quarter of the
- * connections, and all sessions together take them all. No user loads more than 16 tabs at once.
+ * A page has at most two requests to the service in flight. So one session takes at most a quarter of the connections, and all
+ * sessions together take them all. No user loads more than 16 tabs at once.
  */
 function toPageLimits(connections: number): PageLimits {
   return {

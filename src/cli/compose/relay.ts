@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream';
 //   relay.js 4000 local-service:4000
 
 const CHECK_EVERY_MS = 250;
-/** Docker restarts the relay once, and fails while the app has no network: by then the app runs again. */
+/** Docker restarts the relay once, and fails while the app has no network. After this time the app runs again. */
 const APP_STARTS_WITHIN_MS = 5_000;
 
 const [port = '', target = ''] = process.argv.slice(2);
@@ -17,8 +17,8 @@ createServer((client) => {
   pipeline(client, connect(Number(targetPort), hostname), client, () => {});
 }).listen(Number(port), '127.0.0.1', () => console.log(`${port} leads to ${target}`));
 
-// The relay shares the network of the app's container. When that container restarts it gets a new network, and the relay is left with
-// the loopback interface alone. It exits, so that Docker restarts it in the new network.
+// The relay shares the network of the app's container. When that container restarts it gets a new network, and the relay is
+// left with the loopback interface alone. It exits, so that Docker restarts it in the new network.
 if (hasNetwork()) {
   const timer = setInterval(() => {
     if (hasNetwork()) return;

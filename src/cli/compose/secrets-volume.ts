@@ -5,9 +5,9 @@ import { variables, DEMO_CLIENT } from '../../config/schema.ts';
 import { ConfigError, readVariables, type Env } from '../../config/env.ts';
 import { exitCodeOf } from '../../process.ts';
 
-// For docker-compose.yml: writes each secret into a file of a shared folder that only the container that needs it can read. A secret
-// in CLIENT_SECRET or SESSION_KEYS, or in the file that CLIENT_SECRET_FILE or SESSION_KEYS_FILE names, replaces the one in the folder.
-// A secret that is in neither is created.
+// For docker-compose.yml: writes each secret into a file of a shared folder that only the container that needs it can read. A
+// secret in CLIENT_SECRET or SESSION_KEYS, or in the file that CLIENT_SECRET_FILE or SESSION_KEYS_FILE names, replaces the one
+// in the folder. A secret that is in neither is created.
 //   secrets-volume.js FOLDER
 
 /** The user of the image, and that of the local service in docker-compose.yml: neither can read a file of the other. */
@@ -81,8 +81,9 @@ function redisUrl(user: string, password: string): string {
 }
 
 /**
- * The ACL file of Redis. Any user may read it, because the passwords are too random to be found by their hashes. The app may do everything
- * except administer Redis (INFO shows whether it is full), the local service the same with keys of its own, and `health` may only PING.
+ * The ACL file of Redis. Any user may read it, because the passwords are too random to be found by their hashes. The app may do
+ * everything except administer Redis, and INFO shows it whether Redis is full. The local service may do the same with keys of
+ * its own. `health` may only PING.
  */
 function redisUsers(appPassword: string, localServicePassword: string): string {
   const hash = (password: string) => createHash('sha256').update(password).digest('hex');

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-// For deploy/compose.scaled.yml: waits until every process is ready, so that the load balancer starts with all of them. After the
-// timeout it exits all the same: the load balancer can start with the processes that are ready.
+// For deploy/compose.scaled.yml: waits until every process is ready, so that the load balancer starts with all of them. After
+// the timeout it exits all the same, because the load balancer can start with the processes that are ready.
 //   until-ready.js SECONDS HOST:PORT …
 
 const POLL_EVERY_MS = 250;

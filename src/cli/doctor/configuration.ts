@@ -50,7 +50,10 @@ export function readSettings(env: Env): Settings {
   return { env, values, problems, publicOrigin: isDefault ? localOrigin : values.PUBLIC_URL };
 }
 
-/** Checks the variables, by themselves and beside each other. `ignoresDotEnv`: production does not read the `.env` of this folder. */
+/**
+ * Checks the variables, by themselves and beside each other. `ignoresDotEnv`: production does not read the `.env` of this
+ * folder.
+ */
 export function checkConfiguration(settings: Settings, ignoresDotEnv: boolean): Finding[] {
   return [...checkVariables(settings, ignoresDotEnv), ...runAll(configurationChecks, settings)];
 }
@@ -120,7 +123,7 @@ function weaknessOf(bytes: readonly number[]): string | undefined {
 /** Others may read or write it, or its group may write it. Platforms hand a file to a user by a group that may read it. */
 const TOO_OPEN = 0o027;
 
-/** Never prints a path: a secret may stand in its place. */
+/** Never prints a path, because a secret may stand in its place. */
 function checkFileModes(env: Env): Result {
   const names = fileVariables.map((name) => `${name}_FILE`).filter((name) => env[name]);
   if (names.length === 0) return ok('No secret comes from a file.');

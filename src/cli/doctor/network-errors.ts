@@ -92,10 +92,11 @@ const LOOK_UP =
   'require("node:dns").lookup(process.argv[1], (error) => process.stdout.write(error?.code ?? ""))';
 
 /**
- * Looks up a host name or address, for 4 s at most. Throws a ConnectionError where DNS does not know the name or does not respond.
+ * Looks up a host name or address, for 4 s at most. Throws a ConnectionError where DNS does not know the name or does not
+ * respond.
  *
- * It starts a process for that. Node looks up two names at a time, can't cancel a look-up, and does not exit before it is over. So
- * a name without a response would hold up the other checks and the end of the doctor.
+ * It starts a process for that. Node looks up two names at a time, can't cancel a look-up, and does not exit before it is over.
+ * So a name without a response would hold up the other checks and the end of the doctor.
  */
 export async function requireHostName(host: string): Promise<void> {
   if (host === 'localhost' || isIP(host.replaceAll(/[[\]]/g, '')) !== 0) return;

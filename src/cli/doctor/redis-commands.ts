@@ -7,7 +7,7 @@ export type Refusal = readonly [command: string, message: string];
 
 /** The key expires by itself where the doctor is killed. */
 const KEY_SECONDS = 30;
-/** A master of a cluster serves some of the slots: the doctor tries names until one belongs to it. */
+/** A master of a cluster serves some of the slots. The doctor tries names until one belongs to it. */
 const MAX_NAMES = 2_048;
 
 /** What Cloakroom sends and what its scripts run: arguments after the key. */
@@ -30,8 +30,8 @@ const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[
 const CREATES_KEY = new Set(['INCR', 'RPUSH']);
 
 /**
- * Tries every command that Cloakroom uses, and gives those that Redis refuses. A user may not read the ACL that restricts it, so that
- * trying is the only way.
+ * Tries every command that Cloakroom uses, and gives those that Redis refuses. A user may not read the ACL that restricts it,
+ * so that trying is the only way.
  *
  * All work on one string under `prefix` with a time to live, which the last one deletes. Commands for lists fail with
  * WRONGTYPE, after Redis has checked the right to run them. So no key without a time to live can be left behind.

@@ -6,7 +6,7 @@ const LABELS: Readonly<Record<Status, string>> = {
   warning: 'warning  ',
   problem: 'PROBLEM  ',
 };
-/** Control and format characters: a terminal obeys them or hides them, and a server may have sent them. */
+/** Control and format characters. A terminal obeys or hides them, and a server may have sent them. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
 
 /** The report for people. */

@@ -36,7 +36,7 @@ const publicUrlChecks: readonly Check<Result>[] = [
   { id: 'public-url', title: 'PUBLIC_URL', run: (result) => result },
 ];
 
-/** Turns a check that takes too long, or has a defect, into a finding: the others still count. */
+/** Turns a check that takes too long, or has a defect, into a finding, so that the others still count. */
 async function inTime<Subject>(
   checks: readonly Check<Subject>[],
   findings: Promise<Finding[]>,

@@ -63,7 +63,7 @@ export async function checkService(settings: Settings): Promise<Finding[]> {
   }
 }
 
-/** Checks what responds where browsers will go: nothing is fine as long as Cloakroom does not run, another server is not. */
+/** Checks what responds at PUBLIC_URL. No response is fine as long as Cloakroom does not run. Another server is not. */
 export async function checkPublicUrl({ publicOrigin }: Settings): Promise<Result> {
   if (publicOrigin === undefined) return skipped('PUBLIC_URL, or PORT, must be valid first.');
   try {

@@ -31,8 +31,8 @@ interface StoredFault {
 const FAULT_SECONDS = 86_400;
 
 /**
- * Counts a request off, unless the fault was replaced since it was read. Deletes the fault with its last request. A
- * fault without a number of requests starts at 0 and so never gets back to 0.
+ * Counts a request off, unless the fault was replaced since it was read. Deletes the fault with its last request. A fault
+ * without a number of requests starts at 0 and so never gets back to 0.
  */
 const COUNT_OFF = `
   if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
@@ -40,8 +40,8 @@ const COUNT_OFF = `
   return 1`;
 
 /**
- * Keeps the faults in Redis, so that over any number of processes exactly the given number of requests meet one. Every
- * method rejects with StoreUnavailableError while Redis is down.
+ * Keeps the faults in Redis, so that over any number of processes exactly the given number of requests meet one. Every method
+ * rejects with StoreUnavailableError while Redis is down.
  */
 export function createFaultStore(redis: RedisClient) {
   const key = (route: FaultTarget) => storeKey('fault', route);
@@ -81,8 +81,8 @@ export function createFaultStore(redis: RedisClient) {
         .map(({ fault, left }) => (fault.calls === undefined ? { fault } : { fault, callsLeft: left }));
     },
     /**
-     * Takes the fault that a request of this route meets: the route's own before that of `any`. A request to which the
-     * fault does not apply leaves its number as it is.
+     * Takes the fault that a request of this route meets: the route's own before that of `any`. A request to which the fault
+     * does not apply leaves its number as it is.
      */
     take: async (route: FaultRoute, appliesTo: AppliesTo): Promise<Fault | undefined> =>
       (await takeFrom(route, appliesTo)) ?? takeFrom('any', appliesTo),

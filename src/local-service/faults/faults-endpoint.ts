@@ -17,8 +17,8 @@ import { createFaultsPage, type FaultsPage } from './faults-page.ts';
 const FAULTS_PATH = '/_faults';
 
 /**
- * Serves `/_faults` to clients on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them.
- * A browser gets a page with a form, every other client JSON.
+ * Serves `/_faults` to clients on this machine: POST sets or clears a fault, DELETE clears one or all, GET shows them. A
+ * browser gets a page with a form, every other client JSON.
  */
 export function faultsEndpoint(faults: FaultStore, render: Render, errors: ErrorHandlers): Router {
   const page = createFaultsPage(render);
@@ -37,7 +37,7 @@ export function faultsEndpoint(faults: FaultStore, render: Render, errors: Error
   return router;
 }
 
-/** Stands at `/_faults` while faults are off, and says how to switch them on. */
+/** Serves `/_faults` while faults are off, with a 404 that says how to switch them on. */
 export function faultsSwitchedOff(errors: ErrorHandlers): Router {
   const router = Router({ strict: true, caseSensitive: true });
   router.all(FAULTS_PATH, () => {
@@ -67,7 +67,7 @@ const PROXY_HEADER = /^(?:via|cdn-loop)$|forwarded|(?:client|real|connecting)-ip
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 /**
- * Refuses every request that does not come from this machine itself: one from another host, through a proxy that says
+ * Refuses every request that does not come from this machine itself. It may come from another host, through a proxy that says
  * so, or from a page that reaches this service under a name of its own (DNS rebinding).
  */
 const requireLoopback: RequestHandler = (req, _res, next) => {

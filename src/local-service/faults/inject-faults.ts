@@ -88,8 +88,8 @@ async function readFormNow(req: Request, res: Response): Promise<void> {
 /** Waits; resolves to false if the client disconnected. */
 async function waitFor(ms: number, { socket }: Request): Promise<boolean> {
   if (ms === 0) return true;
-  // The client may have disconnected during the look-up. Watch the socket: of pipelined responses, Node emits
-  // `close` only for the active one.
+  // The client may have disconnected during the look-up. Watch the socket, because of pipelined responses Node emits `close`
+  // only for the active one.
   if (socket.destroyed) return false;
   const disconnected = new AbortController();
   const abort = () => disconnected.abort();
@@ -136,7 +136,7 @@ async function applyFault(
       await store.grants.revoke((await findGrant(req, store)) ?? '');
       return true;
     case 'next-expired':
-      // Replace only a page: the endpoint reports any other error of the request before an expired cursor.
+      // Replace only a page, because the endpoint reports any other error of the request before an expired cursor.
       replaceResponse(res, (body) => {
         if (res.statusCode === 200) sendApiError(res, expiredCursor());
         else res.end(body);
@@ -195,8 +195,8 @@ function rateLimitError(retryAfter: number, now: number): ServiceError {
 }
 
 /**
- * Calls `replace` with the whole body instead of sending it. Status and headers can still be changed. Works for
- * responses that are sent at once (`res.json`, `res.send`, `res.end` without a callback); throws if one has begun.
+ * Calls `replace` with the whole body instead of sending it. Status and headers can still be changed. Works for responses that
+ * are sent at once (`res.json`, `res.send`, `res.end` without a callback); throws if one has begun.
  */
 function replaceResponse(res: Response, replace: (body: Buffer) => void): void {
   const end = res.end.bind(res);

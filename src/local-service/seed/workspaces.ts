@@ -73,8 +73,8 @@ function toId(index: number): string {
 }
 
 /**
- * Makes a number below `bound` that looks random but follows from `seed` and `purpose` alone (FNV-1a, then the final
- * mix of MurmurHash3). The same workspace so has the same rooms in every process and after every restart.
+ * Makes a number below `bound` that looks random but follows from `seed` and `purpose` alone (FNV-1a, then the final mix of
+ * MurmurHash3). The same workspace so has the same rooms in every process and after every restart.
  */
 export function mix(seed: number | string, purpose: string, bound: number): number {
   let hash = 0x811c9dc5;

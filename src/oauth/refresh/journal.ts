@@ -16,8 +16,9 @@ const entrySchema = z.object({
   /** Hash of the grant that the refresh started with. */
   grant: z.string(),
   /**
-   * `open`: the outcome is not known. The process waits for the token endpoint or for Redis, or was killed.
-   * `interrupted`: the next refresh found it open, and failed itself. `failed`: its own process got no tokens.
+   * - `open`: the outcome is not known. The process waits for the token endpoint or for Redis, or was killed.
+   * - `interrupted`: the next refresh found it open, and failed itself.
+   * - `failed`: its own process got no tokens.
    */
   state: z.enum(['open', 'interrupted', 'failed']),
   /** Milliseconds since the epoch. */
@@ -40,7 +41,7 @@ export interface OwnEntry {
 
 export type RefreshJournal = ReturnType<typeof createRefreshJournal>;
 
-/** The first word of an entry names its refresh: that of another is left alone. */
+/** The first word of an entry names its refresh. That of another is left alone. */
 const IF_OWN = (then: string) => `
   local found = redis.call('GET', KEYS[1])
   if found and string.sub(found, 1, #ARGV[1]) == ARGV[1] then ${then} end
@@ -49,9 +50,9 @@ const REPLACE_OWN = IF_OWN(`redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')`);
 const DELETE_OWN = IF_OWN(`redis.call('DEL', KEYS[1])`);
 
 /**
- * Records in Redis which refreshes have started. A process that is killed during a refresh can't tell whether the service
- * has used up the refresh token; the next refresh learns it from the service's response (docs/decisions/0014). There is one
- * entry for a session, beside its lock. It names the grant, so that it counts only while that stands. Rejects with
+ * Records in Redis which refreshes have started. A process that is killed during a refresh can't tell whether the service has
+ * used up the refresh token. The next refresh learns it from the service's response (docs/decisions/0014). There is one entry
+ * for a session, beside its lock. It names the grant, so that it counts only while that stands. Rejects with
  * StoreUnavailableError.
  */
 export function createRefreshJournal(deps: {
@@ -89,8 +90,8 @@ export function createRefreshJournal(deps: {
     },
 
     /**
-     * Records that a token request is about to be sent, and starts the heartbeat. Resolves with null where the lock is
-     * lost, because another process may have made its own entry since.
+     * Records that a token request is about to be sent, and starts the heartbeat. Resolves with null where the lock is lost,
+     * because another process may have made its own entry since.
      */
     async open(session: Session, lock: HeldLock): Promise<OwnEntry | null> {
       const refreshId = randomUUID();
@@ -121,8 +122,8 @@ export function createRefreshJournal(deps: {
 
 /**
  * Returns the log fields about an earlier refresh. They distinguish two causes of its interruption. Where the next refresh
- * succeeds, the service had not processed it, or its refresh tokens can be used again. Where the next one gets
- * `invalid_grant`, the service had processed it, and no process got the tokens.
+ * succeeds, the service had not processed it, or its refresh tokens can be used again. Where the next one gets `invalid_grant`,
+ * the service had processed it, and no process got the tokens.
  */
 export function attemptFields(earlier: JournalEntry | null) {
   if (earlier === null) return {};

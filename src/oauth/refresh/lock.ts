@@ -6,13 +6,13 @@ import { keyBesideSession } from '../../session/store.ts';
 /** The lock of one session, held by one process at a time. Rejects with StoreUnavailableError. */
 export interface HeldLock {
   /**
-   * Writes a value beside the lock for `seconds` and extends the lock, in one step with the check that the lock is still
-   * held. Resolves with false, and writes nothing, where it is not.
+   * Writes a value beside the lock for `seconds` and extends the lock, in one step with the check that the lock is still held.
+   * Resolves with false, and writes nothing, where it is not.
    */
   readonly setIfHeld: (key: string, value: string, seconds: number) => Promise<boolean>;
   /**
-   * Whether Redis confirmed the lock within half of its lifetime. A process that was stopped since can't tell otherwise
-   * that another process holds it.
+   * Whether Redis confirmed the lock within half of its lifetime. A process that was stopped since can't tell otherwise that
+   * another process holds it.
    */
   readonly isFresh: () => boolean;
   /** Deletes the lock. */
@@ -51,7 +51,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
     const known = lateGrants.get(key);
     const owners = known ?? new Map<string, number>();
     owners.set(owner, performance.now() + 2 * LOCK_MS);
-    if (known !== undefined) return; // an outage brings many: one loop for a key
+    if (known !== undefined) return; // one loop for a key, although an outage brings many owners
     lateGrants.set(key, owners);
     while (owners.size > 0) {
       await delay(RETRY_RELEASE_MS, undefined, { ref: false });

@@ -22,8 +22,8 @@ interface PendingWrite {
 }
 
 /**
- * Stores refreshed grants in their session records. Once the token endpoint has responded, they must not be lost: the old
- * refresh token may be used up. A write that Redis does not take is retried for as long as an unused session lives.
+ * Stores refreshed grants in their session records. Once the token endpoint has responded, they must not be lost, because the
+ * old refresh token may be used up. A write that Redis does not take is retried for as long as an unused session lives.
  */
 export class PendingWrites {
   readonly #options: PendingWritesOptions;
@@ -35,8 +35,8 @@ export class PendingWrites {
   }
 
   /**
-   * Replaces the record that `before` read, and resolves with the grant that stands now. Rejects with SessionEndedError,
-   * and the late tokens are dropped; or with StoreUnavailableError, and then retries in the background.
+   * Replaces the record that `before` read, and resolves with the grant that stands now. Rejects with SessionEndedError, and
+   * the late tokens are dropped; or with StoreUnavailableError, and then retries in the background.
    */
   async write(before: Session, record: SessionRecord): Promise<Grant> {
     try {

@@ -46,7 +46,7 @@ interface LockedRefresh {
 
 /** A session is refreshed at most once within this time. */
 export const MIN_INTERVAL_MS = 1_000;
-/** Beyond TOKEN_TIMEOUT_SECONDS, a refresh waits this long: for a process that holds the lock and crashes, for example. */
+/** Beyond TOKEN_TIMEOUT_SECONDS, a refresh waits this long, for example for a process that holds the lock and crashes. */
 export const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 
 /** Most refreshes at a time in one process. After an outage all sessions are refreshed at once. */
@@ -75,8 +75,8 @@ export class TokenRefresh {
   }
 
   /**
-   * Resolves with an unexpired grant that is newer than the stale token. `context` is the request that asks first. Rejects
-   * with SessionEndedError, TokenEndpointError or StoreUnavailableError.
+   * Resolves with an unexpired grant that is newer than the stale token. `context` is that of the request that starts the
+   * refresh. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError.
    */
   async refresh(id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult> {
     const { metrics, tokenTimeoutSeconds } = this.#options;
@@ -112,7 +112,7 @@ export class TokenRefresh {
     await Promise.allSettled(this.#cleanUps);
   }
 
-  /** Null where another process holds the lock, or ours was lost: the refresh is to be tried again. */
+  /** Null where another process holds the lock, or ours was lost. Then the caller tries again. */
   async #tryOnce(id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult | null> {
     const pending = await this.#pendingWrites.retry(id);
     if (pending !== null && this.#isUsable(pending, stale)) return { grant: pending, isRequested: false };
@@ -137,7 +137,7 @@ export class TokenRefresh {
       if (error instanceof SessionEndedError || error instanceof ShuttingDownError) this.#finish(locked);
       else if (error instanceof TokenEndpointError) this.#cleanUp(locked.lock.coolDown);
       else if (stored === null) this.#abandon(locked);
-      // Until Redis has the new grant, no process may use its old refresh token: the lock stays.
+      // Until Redis has the new grant, no process may use its old refresh token. So the lock stays.
       else void stored.then((isStored) => (isStored ? this.#finish(locked) : this.#abandon(locked)));
       throw error;
     }
@@ -182,7 +182,7 @@ export class TokenRefresh {
     const maySend = () => lock.isFresh() && this.#maySend();
     let grant: Grant;
     try {
-      // A process that is stopped from here on may lose its lock, and another may use the refresh token: so `maySend`.
+      // A process that is stopped from here on may lose its lock, and another may use the refresh token. `maySend` checks that.
       grant = await oauth.refresh(session.record.grant, refreshToken, context?.trace, maySend);
     } catch (error) {
       if (error instanceof NotSentError) return null;
@@ -270,7 +270,7 @@ export class TokenRefresh {
     return new TokenEndpointError(new Error('another refresh does not finish'));
   }
 
-  /** Deletes first the journal entry, then the lock: the next refresh finds no entry. */
+  /** Deletes first the journal entry, then the lock, so that the next refresh finds no entry. */
   #finish({ lock, entry }: LockedRefresh): void {
     this.#cleanUp(...(entry === null ? [] : [entry.close]), lock.release);
   }

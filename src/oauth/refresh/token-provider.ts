@@ -25,13 +25,17 @@ interface TokenProviderOptions extends RefreshOptions {
 export type TokenProvider = ReturnType<typeof createTokenProvider>;
 
 /**
- * What became of the session's token with a request: it was unexpired; unexpired, and refreshed in the background; expired,
- * and the request waited for a refresh; refused by the service (401), and the request was `replayed` with a new one or was
- * not; or no token could be had.
+ * What became of the session's token with a request:
+ *
+ * - `unexpired`, or `refreshed_ahead` where the background refresh of an unexpired token began.
+ * - `refreshed`: the token had expired, and the request waited for a refresh.
+ * - `replayed`: the service refused the token (401), and the request was repeated with a new one.
+ * - `refused`: the service refused the token, and the request was not repeated.
+ * - `failed`: no token could be had.
  */
 type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused' | 'failed';
 
-/** The service may respond 401 to every token: that costs at most one token request in this time for each session. */
+/** The service may respond 401 to every token. That costs each session at most one token request in this time. */
 const MIN_AGE_OF_REFUSED_MS = 30_000;
 
 /** Adds to a request's context what became of the token, for the access log. */
@@ -93,11 +97,13 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return grant.expiresAt - now() <= aheadMs && now() - refreshedAt >= MIN_INTERVAL_MS;
   };
 
-  /** The clock of the process that refreshed the token may be ahead of ours: so the absolute value. */
+  /** The clock of the process that refreshed the token may be ahead of ours, hence the absolute value. */
   const isYoung = ({ grant, createdAt, refreshedAt = createdAt }: SessionRecord) =>
     Math.abs(now() - refreshedAt) < MIN_AGE_OF_REFUSED_MS && grant.expiresAt > now();
 
-  /** The access token where it has not expired, without waiting; otherwise null. Refreshes an expiring one in the background. */
+  /**
+   * The access token where it has not expired, without waiting; otherwise null. Refreshes an expiring one in the background.
+   */
   const unexpiredToken = ({ id, record }: Session, context?: RequestContext): string | null => {
     const { grant } = record;
     if (grant.expiresAt <= now()) return null;
@@ -131,8 +137,8 @@ export function createTokenProvider(options: TokenProviderOptions) {
 
     /**
      * A token in place of one to which the service has just responded 401. The grant is refreshed once for all requests with
-     * the same token. Null where the refused token is younger than 30 s: a new one would be refused as well. Rejects like
-     * `accessToken`.
+     * the same token. Null where the refused token is younger than 30 s, because a new one would be refused as well. Rejects
+     * like `accessToken`.
      */
     async tokenAfterUnauthorized(
       session: Session,

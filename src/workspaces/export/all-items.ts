@@ -7,8 +7,8 @@ import { isExpiredCursor, toUnreadableResponse } from '../service-errors.ts';
 import { elementsOf, isNumber, isObject, isString, membersOf, toOneLine } from './json.ts';
 
 /**
- * All items of a list, page by page, each item as JSON text on one line. Requests a page once the consumer
- * has taken the page before. Throws an AppError or the signal's reason; after that the items are incomplete.
+ * All items of a list, page by page, each item as JSON text on one line. Requests a page once the consumer has taken the page
+ * before. Throws an AppError or the signal's reason; after that the items are incomplete.
  */
 export type ReadAllItems = (request: PageRequest) => AsyncGenerator<readonly string[], void>;
 
@@ -34,8 +34,8 @@ export function createReadAllItems(deps: {
   const { api, sessions, wait } = deps;
 
   /**
-   * Reads each page with the session as it is then: a sign-out ends the export, and the token may be
-   * refreshed any number of times. Null where the cursor has expired.
+   * Reads each page with the session as it is then. A sign-out ends the export, and the token may be refreshed any number of
+   * times. Null where the cursor has expired.
    */
   const createReadPage = (request: PageRequest) => {
     const list = { ...request, limit: LIMIT };
@@ -52,7 +52,7 @@ export function createReadAllItems(deps: {
     };
     return async (cursor: string | undefined): Promise<ServicePage | null> => {
       requests += 1;
-      // The first page is never retried: until it arrives, a failure can still become an error page.
+      // The first page is never retried. Until it arrives, a failure can still become an error page.
       if (requests === 1) return api.createReadPage(list)(cursor);
       if (requests > MAX_REQUESTS) throw toUnreadableResponse('the list does not end');
       return withRetries(async () => readLaterPage(cursor), wait, request.signal);
@@ -75,8 +75,8 @@ export function createReadAllItems(deps: {
 type ItemTracker = ReturnType<typeof createItemTracker>;
 
 /**
- * Reads the list from its first page, and yields the items after those that are sent. The items before must
- * be the same as in earlier passes, or an item would be missing or sent twice.
+ * Reads the list from its first page, and yields the items after those that are sent. The items before must be the same as in
+ * earlier passes, or an item would be missing or sent twice.
  */
 async function* readUnsent(
   readPage: (cursor: string | undefined) => Promise<ServicePage | null>,
@@ -104,8 +104,8 @@ async function* readUnsent(
 }
 
 /**
- * Counts items and digests them in their order, in constant memory. Items are equal where their `id` is, or
- * their text where they have none.
+ * Counts items and digests them in their order, in constant memory. Items are equal where their `id` is, or their text where
+ * they have none.
  */
 export function createItemTracker() {
   const hash = createHash('sha256');
@@ -130,8 +130,8 @@ function toChangedList(): Error {
 }
 
 /**
- * Repeats a task after a temporary failure: a rate limit, the token endpoint or Redis away. Waits as long as
- * `Retry-After` says. Gives up after ten tries or 100 s of waiting.
+ * Repeats a task after a temporary failure: a rate limit, the token endpoint or Redis away. Waits as long as `Retry-After`
+ * says. Gives up after ten tries or 100 s of waiting.
  */
 async function withRetries<T>(task: () => Promise<T>, wait: Wait, signal: AbortSignal): Promise<T> {
   for (let tries = 1, waitedMs = 0; ; tries += 1) {

@@ -11,8 +11,8 @@ const MAX_COLUMNS = 16_384;
 const CELLS_AT_A_TIME = 20_000;
 
 /**
- * CSV (RFC 4180) in UTF-8. It has no byte order mark, which programs would take for a part of the first name.
- * The fields of the first items are the columns; later fields are left out (docs/decisions/0024).
+ * CSV (RFC 4180) in UTF-8. It has no byte order mark, which programs would take for a part of the first name. The fields of the
+ * first items are the columns; later fields are left out (docs/decisions/0024).
  */
 export const CSV: ExportFormat = {
   extension: 'csv',
@@ -65,7 +65,7 @@ function toFields(item: string): ReadonlyMap<string, string> {
   throw notTabular('an item has no fields');
 }
 
-/** Leaves numbers as they are: a minus sign begins no formula there. */
+/** Leaves numbers as they are, because a minus sign begins no formula there. */
 function toCell(value: string | undefined): string {
   if (value === undefined || isNumber(value)) return value ?? '';
   return neutraliseFormulas(isString(value) ? readString(value) : value);
@@ -78,16 +78,12 @@ function notTabular(reason: string): AppError {
 
 /** Blanks and invisible characters, which a spreadsheet ignores at the start of a cell. */
 const LEADING_BLANKS = /^[\s\p{C}\p{Z}]*/u;
-/**
- * Where a cell or row starts for a reader with another separator, and what it ignores there. Quotes belong to
- * that cell.
- */
+/** Where a cell or row starts for a reader with another separator, and what it ignores there. Quotes belong to that cell. */
 const OTHER_STARTS = /[;\t\r\n]["\s\p{C}\p{Z}]*/gu;
 
 /**
- * Puts an apostrophe before every place where a spreadsheet would start a formula (CWE-1236): at the start of
- * the cell and behind other separators. Excel splits at semicolons where Windows has a decimal comma, and
- * ignores our quotes then.
+ * Puts an apostrophe before every place where a spreadsheet would start a formula (CWE-1236): at the start of the cell and
+ * behind other separators. Excel splits at semicolons where Windows has a decimal comma, and ignores our quotes then.
  */
 export function neutraliseFormulas(text: string): string {
   const leading = LEADING_BLANKS.exec(text)?.[0].length ?? 0;
@@ -98,9 +94,7 @@ export function neutraliseFormulas(text: string): string {
   return isFormula ? `'${inside}` : inside;
 }
 
-/**
- * Whether a character that starts a formula stands there, or a compatible one such as its full-width form.
- */
+/** Whether a character that starts a formula stands there, or a compatible one such as its full-width form. */
 function startsFormula(text: string, at: number): boolean {
   return /^[=+\-@]$/.test(text.charAt(at).normalize('NFKC'));
 }

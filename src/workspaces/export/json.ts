@@ -10,17 +10,16 @@ export const NDJSON: ExportFormat = {
   }),
 };
 
-// The functions below cut JSON text without parsing its values, so that an export keeps large numbers, repeated names and escapes
-// (docs/decisions/0050-exports-cut-json-text.md). They expect text that JSON.parse() has accepted.
+// The functions below cut JSON text without parsing its values, so that an export keeps large numbers, repeated names and
+// escapes (docs/decisions/0050-exports-cut-json-text.md). They expect text that JSON.parse() has accepted.
 
-/** The elements of an array, each as it is written. */
+/** Returns the elements of an array, each as it is written. */
 export function elementsOf(array: string): string[] {
   return partsOf(array);
 }
 
 /**
- * The members of an object by name, each value as it is written. The last one of a repeated name counts, as
- * in JSON.parse().
+ * The members of an object by name, each value as it is written. The last one of a repeated name counts, as in JSON.parse().
  */
 export function membersOf(object: string): Map<string, string> {
   const members = new Map<string, string>();

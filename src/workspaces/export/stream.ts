@@ -17,8 +17,8 @@ export interface ExportFormat {
   /** Starts one export. */
   createWriter(): {
     /**
-     * A page of items, each as JSON text on one line, in pieces that are sent one by one. Throws an AppError
-     * for an item that the format can't hold.
+     * A page of items, each as JSON text on one line, in pieces that are sent one by one. Throws an AppError for an item that
+     * the format can't hold.
      */
     write(items: readonly string[]): Iterable<string>;
     /** The rest, after all items. */
@@ -37,8 +37,8 @@ interface ExportRequest {
 }
 
 /**
- * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. After
- * that it logs the failure and resets the connection: a partial export never looks complete.
+ * Streams an export no faster than the client reads it. Rejects on a failure before the first byte. After that it logs the
+ * failure and resets the connection, so that a partial export never looks complete.
  */
 export async function streamExport(
   res: ServerResponse,
@@ -64,7 +64,7 @@ export async function streamExport(
   }
 }
 
-/** Without `Content-Length`: the length of an export is unknown. */
+/** Writes no `Content-Length`, because the length of an export is unknown. */
 export function writeExportHead(res: ServerResponse, format: ExportFormat, fileName: string): void {
   res.writeHead(200, {
     'content-type': format.contentType,
