@@ -86,7 +86,6 @@ export class Timing {
 /** Up to 100 ms, ready-made: formatting a fraction costs as much as the rest of the header. */
 const TENTHS = Array.from({ length: 1_001 }, (_, at) => String(at / 10));
 
-/** Formats milliseconds with one decimal place. */
 function tenths(ms: number): string {
   const at = Math.round(ms * 10);
   return TENTHS[at] ?? String(at / 10);

@@ -18,16 +18,7 @@ export class BodyTooLargeError extends AppError {
 }
 
 /** A request body on its way to the service. */
-export interface RequestBody {
-  /** Fails with `body_too_large`, or with RequestAbortedError when the client stops sending. */
-  readonly stream: Readable;
-  /** Bytes that have arrived. */
-  readonly bytes: number;
-  /** Resolves once the first 64 KiB, or all of it, has arrived. Rejects like the stream. */
-  startReceived(): Promise<void>;
-  /** Returns the whole body, or null where it is larger than 64 KiB or has not arrived yet. */
-  whole(): Buffer | null;
-}
+export type RequestBody = ReturnType<typeof createRequestBody>;
 
 /** Whether a request has a body (RFC 9112 §6.3). */
 export function hasBody(req: IncomingMessage): boolean {
@@ -45,7 +36,7 @@ export function createRequestBody(
   maxBytes: number,
   silenceMs: number,
   pace = MIN_PACE,
-): RequestBody {
+) {
   const { 'content-length': length = KEPT_BYTES } = req.headers;
   /** One buffer: as chunks of one byte each, the start would take more than a hundred times the memory. */
   let start = Buffer.allocUnsafe(Math.min(Number(length), KEPT_BYTES));
@@ -120,11 +111,15 @@ export function createRequestBody(
   startReceived.promise.catch(() => {}); // a request that has ended does not wait for it
   req.pipe(stream);
   return {
-    stream,
+    /** Fails with `body_too_large`, or with RequestAbortedError when the client stops sending. */
+    stream: stream as Readable,
+    /** Bytes that have arrived. */
     get bytes() {
       return bytes;
     },
+    /** Resolves once the first 64 KiB, or all of it, has arrived. Rejects like the stream. */
     startReceived: async () => startReceived.promise,
-    whole: () => (isWhole && bytes <= KEPT_BYTES ? start : null),
+    /** Returns the whole body, or null where it is larger than 64 KiB or has not arrived yet. */
+    whole: (): Buffer | null => (isWhole && bytes <= KEPT_BYTES ? start : null),
   };
 }

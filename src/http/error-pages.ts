@@ -5,7 +5,6 @@ import { sendProblem } from './problem.ts';
 import { requestId } from './request-context.ts';
 import type { Render } from './templates.ts';
 
-/** A link that a page offers. */
 interface Link {
   /** A path on this site. */
   readonly href: string;

@@ -1,10 +1,10 @@
 import { Router, type Request } from 'express';
 import { ServiceError, refuseMethod, refusePath } from './error-responses.ts';
 import type { Grant, OAuthStore } from './oauth-store.ts';
-import type { PageReader } from './pagination.ts';
+import type { Items, PageReader } from './pagination.ts';
 import { queryParameters } from './request-parameters.ts';
 import { muralsIn, roomsIn } from './seed/items.ts';
-import type { SeedWorkspaces } from './seed/workspaces.ts';
+import type { SeedWorkspaces, Workspace } from './seed/workspaces.ts';
 
 /** The version is part of every path (interface, section 9). */
 export const API_PATH = '/api/public/v1';
@@ -19,6 +19,8 @@ const WORKSPACE_SCOPES = ['workspace:read', 'workspaces:read', ...MURAL_SCOPES];
 
 const DEFAULT_WORKSPACES = 25;
 const DEFAULT_ITEMS = 50;
+
+type ItemsIn = (workspace: Workspace) => Items<unknown>;
 
 /** Serves the lists of interface 4.4 and 4.5 below `/api/public/v1`; everything else there is 404 or 405. */
 export function apiRoutes(
@@ -51,21 +53,16 @@ export function apiRoutes(
     res.json({ value: requireWorkspace(userId, req) });
   });
 
-  router.get('/workspaces/:id/rooms', async (req, res) => {
-    const { userId } = await requireGrant(accessTokens, req, ROOM_SCOPES);
-    const workspace = requireWorkspace(userId, req);
-    const path = `/workspaces/${workspace.id}/rooms`;
-    const list = { path, userId, items: roomsIn(workspace), defaultLimit: DEFAULT_ITEMS };
-    res.json(await readPage(list, queryParameters(req)));
-  });
-
-  router.get('/workspaces/:id/murals', async (req, res) => {
-    const { userId } = await requireGrant(accessTokens, req, MURAL_SCOPES);
-    const workspace = requireWorkspace(userId, req);
-    const path = `/workspaces/${workspace.id}/murals`;
-    const list = { path, userId, items: muralsIn(workspace), defaultLimit: DEFAULT_ITEMS };
-    res.json(await readPage(list, queryParameters(req)));
-  });
+  const serveItems = (kind: 'rooms' | 'murals', scopes: readonly string[], itemsIn: ItemsIn) =>
+    router.get(`/workspaces/:id/${kind}`, async (req, res) => {
+      const { userId } = await requireGrant(accessTokens, req, scopes);
+      const workspace = requireWorkspace(userId, req);
+      const path = `/workspaces/${workspace.id}/${kind}`;
+      const list = { path, userId, items: itemsIn(workspace), defaultLimit: DEFAULT_ITEMS };
+      res.json(await readPage(list, queryParameters(req)));
+    });
+  serveItems('rooms', ROOM_SCOPES, roomsIn);
+  serveItems('murals', MURAL_SCOPES, muralsIn);
 
   const paths = ['/workspaces', '/workspaces/:id', '/workspaces/:id/rooms', '/workspaces/:id/murals'];
   router.all(paths, refuseMethod('GET, HEAD'));

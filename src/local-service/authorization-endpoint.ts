@@ -20,7 +20,6 @@ import { formFields, hasRepeatedName, rawQuery, readForm } from './request-param
 /** The trailing slash belongs to it (interface 4.1). */
 export const AUTHORIZATION_PATH = '/api/public/v1/authorization/oauth2/';
 
-/** What the authorization endpoint works with. */
 interface AuthorizationParts {
   readonly registration: Registration;
   readonly store: OAuthStore;

@@ -43,7 +43,6 @@ export function apiErrorHandler(log: Logger): ErrorRequestHandler {
   return errorHandler(log, (error, _req, res) => sendApiError(res, error));
 }
 
-/** Responds with errors as pages, for browsers. */
 export function pageErrorHandler(log: Logger, pages: Pages): ErrorRequestHandler {
   return errorHandler(log, (error, req, res) => {
     // While Redis is down, the same address may work again in a moment.
@@ -55,7 +54,6 @@ export function pageErrorHandler(log: Logger, pages: Pages): ErrorRequestHandler
   });
 }
 
-/** Responds with the error in the API's shape. */
 export function sendApiError(res: Response, { status, headers, code, detail }: ServiceError): void {
   res.status(status).set(headers).json({ code, message: detail, details: [] });
 }

@@ -14,7 +14,6 @@ import { createSignInLimit } from './rate-limit.ts';
 import type { OAuthServices } from './services.ts';
 import { createSessionExtension, createSessionStatus } from './session-status.ts';
 
-/** What the `/auth/*` endpoints work with. */
 export interface AuthDeps extends SessionServices, Pick<OAuthServices, 'oauth' | 'signIns'> {
   readonly config: Config;
   readonly secrets: Reloadable<Secrets>;

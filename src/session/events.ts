@@ -18,7 +18,6 @@ type SessionEndReason = (typeof SESSION_END_REASONS)[number];
 export type SessionMetrics = ReturnType<typeof createSessionMetrics>;
 export type SessionEvents = ReturnType<typeof createSessionEvents>;
 
-/** Counts sessions. */
 export function createSessionMetrics(registry: Registry) {
   const started = createCounter(registry, {
     name: 'cloakroom_sessions_started_total',

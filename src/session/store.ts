@@ -22,7 +22,6 @@ export interface SessionStoreOptions {
   /** Receives the sessions that end at their maximum age. */
   readonly sessionEvents?: SessionEvents;
   readonly log: Logger;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -174,7 +173,6 @@ export function hashId(id: string): string {
   return createHash('sha256').update(id).digest('base64url');
 }
 
-/** The key of a session in Redis. */
 export function sessionKey(prefix: string, id: string): string {
   return `${prefix}session:${hashId(id)}`;
 }

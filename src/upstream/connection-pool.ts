@@ -7,11 +7,9 @@ const MOST_RESTING = 8;
 
 export interface ConnectionPoolOptions {
   readonly origin: string;
-  /** Most connections at a time. */
   readonly connections: number;
   /** Longest time to connect, to wait for the response headers, and between two chunks of a body, in ms. */
   readonly timeoutMs: number;
-  /** Opens a connection. */
   readonly connect?: buildConnector.connector;
 }
 

@@ -80,7 +80,6 @@ export function createApiClient(deps: {
   readonly timeoutSeconds: number;
   /** Null while metrics are off. */
   readonly recordResponse?: RecordServiceResponse | null;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }) {
   const { service, tokens, recordResponse = null, now } = deps;

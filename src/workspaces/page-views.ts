@@ -33,7 +33,6 @@ export function toWorkspacesView(listed: ListedPage, requested: number, defaultL
   return { title, signedIn: true, section: 'workspaces', list: toPageView(list, listed, requested) };
 }
 
-/** The workspaces that a search found. */
 export function toWorkspaceSearchView(result: SearchResult, search: SearchParams, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(search, defaultLimit), defaultLimit);
   const title = `Workspaces that match “${toTitlePart(search.words)}”`;

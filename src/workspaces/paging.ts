@@ -45,7 +45,6 @@ export function createPaging(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
   readonly sessions: Pick<SessionStore, 'read'>;
   readonly cursors: Cursors;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }) {
   const { api, sessions, cursors, now } = deps;

@@ -80,7 +80,6 @@ function parseWholeNumber(value: unknown): number | undefined {
   return typeof value === 'string' && /^[+-]?\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** A search in a list. */
 export interface SearchParams {
   readonly words: string;
   /** Page at which the search starts, counted from 1 in pages of a search. */
@@ -108,7 +107,6 @@ export function pageParams({ limit, page }: PageParams, defaultLimit: number): Q
   return page === 1 && limit === defaultLimit ? {} : { limit, page };
 }
 
-/** The parameters of a search. */
 export function searchParams({ words, from, origin }: SearchParams, defaultLimit: number): QueryParams {
   return { find: words, from: from === 1 ? undefined : from, ...pageParams(origin, defaultLimit) };
 }
@@ -119,7 +117,6 @@ export function toBackQuery(place: PageParams | SearchParams, defaultLimit: numb
   return toHref('', params).slice(1);
 }
 
-/** A link back to a list. */
 export interface BackLink {
   readonly href: string;
   readonly label: string;

@@ -9,7 +9,6 @@ const LABELS: Readonly<Record<Status, string>> = {
 /** Control and format characters. A terminal obeys or hides them, and a server may have sent them. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
 
-/** The report for people. */
 export function toText(findings: readonly Finding[]): string {
   return `${findings.flatMap(toLines).join('\n')}\n\n${toSummary(findings)}\n`;
 }

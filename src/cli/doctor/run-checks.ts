@@ -9,7 +9,6 @@ export interface Circumstances {
   readonly env: Env;
   /** Whether production does not read the `.env` of this folder. */
   readonly ignoresDotEnv: boolean;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Takes the description of a defect in a check; it holds no secret. */
   readonly reportDefect: (description: string) => void;

@@ -18,7 +18,6 @@ export interface ActiveFault {
 
 export type FaultStore = ReturnType<typeof createFaultStore>;
 
-/** Whether a fault means anything to a request. */
 type AppliesTo = (fault: Fault) => Promise<boolean>;
 
 interface StoredFault {

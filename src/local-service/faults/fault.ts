@@ -22,34 +22,8 @@ const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-interface BaseFault {
-  readonly route: FaultTarget;
-  /** How many requests meet the fault; undefined means all, until it is cleared. */
-  readonly calls?: number;
-  /** Milliseconds that pass before anything else. */
-  readonly latencyMs: number;
-}
-
-/** A response in place of the endpoint's. */
-interface StatusFault extends BaseFault {
-  readonly kind: 'status';
-  readonly status: number;
-  readonly body?: string;
-  readonly contentType?: string;
-}
-
-interface RateLimitFault extends BaseFault {
-  readonly kind: 'rate-limit';
-  /** Seconds. */
-  readonly retryAfter: number;
-}
-
-interface PlainFault extends BaseFault {
-  readonly kind: Exclude<FaultKind, 'status' | 'rate-limit'>;
-}
-
 /** What goes wrong with the requests of a route. */
-export type Fault = StatusFault | RateLimitFault | PlainFault;
+export type Fault = Readonly<ReturnType<typeof toFault>>;
 
 /** The fields of a form or a JSON object that set or clear a fault, by name. */
 export type FaultFields = Readonly<Record<string, string>>;
@@ -95,11 +69,14 @@ const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; *charset=[\w-]+)?$/; // RFC 9110 §8
 const FIELDS = z.strictObject({
   route: oneOf(FAULT_TARGETS).optional(),
   fault: oneOf([...FAULT_KINDS, 'none']),
+  /** How many requests meet the fault; undefined means all, until it is cleared. */
   calls: integer(1, 1_000_000).optional(),
+  /** The time that passes before anything else. */
   latencyMs: integer(0, 120_000).optional(),
   status: integer(200, 599).optional(),
   body: z.string().optional(),
   contentType: z.string().regex(MEDIA_TYPE, 'must be a media type such as text/html').optional(),
+  /** Seconds. */
   retryAfter: integer(0, 86_400).optional(),
 });
 
@@ -154,7 +131,7 @@ function* findMisfits(fields: FaultFields): Generator<FaultProblem> {
 }
 
 /** The required fields are there, so that only optional ones fall back to a default. */
-function toFault(kind: FaultKind, fields: z.output<typeof FIELDS>): Fault {
+function toFault(kind: FaultKind, fields: z.output<typeof FIELDS>) {
   const { route = 'any', calls, latencyMs = 0, status = 500, body, contentType, retryAfter = 1 } = fields;
   const fault = { route, latencyMs, ...(calls !== undefined && { calls }) };
   if (kind === 'rate-limit') return { ...fault, kind, retryAfter };

@@ -15,7 +15,6 @@ export interface HeldLock {
    * another process holds it.
    */
   readonly isFresh: () => boolean;
-  /** Deletes the lock. */
   readonly release: () => Promise<void>;
   /** Keeps the lock for 1 to 1.5 s after a failed refresh, so that no herd of requests meets a service that is down. */
   readonly coolDown: () => Promise<void>;

@@ -40,7 +40,6 @@ export function isNumber(value: string): boolean {
   return /^[-\d]/.test(value);
 }
 
-/** Parses the text of a string. */
 export function readString(text: string): string {
   return JSON.parse(text) as string;
 }

@@ -27,7 +27,6 @@ export function createExportsRouter(deps: {
   /** The kinds of item inside a workspace. */
   readonly kinds: readonly string[];
   readonly log: Logger;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }): Router {
   const { signedIn, currentSession, kinds, now } = deps;

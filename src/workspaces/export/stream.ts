@@ -26,7 +26,6 @@ export interface ExportFormat {
   };
 }
 
-/** One export. */
 interface ExportRequest {
   readonly session: Session;
   /** Path on the service, percent-encoded where needed, without a query. */
