@@ -7,8 +7,8 @@ const TIB = 1_099_511_627_776;
 const MAX_SESSION_KEYS = 8;
 
 /**
- * Every variable: what it may hold, and its default. `Config` (load.ts) takes its fields from here. The order is that of
- * `.env.example`, which explains each of them.
+ * Every variable with its type and default. `Config` (load.ts) takes its fields from here. The order is that of `.env.example`,
+ * which explains each of them.
  */
 export const variables = {
   PUBLIC_URL: origin().optional(),

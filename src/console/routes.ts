@@ -4,9 +4,7 @@ import { z } from 'zod';
 import { GATEWAY_PROBLEMS } from '../errors.ts';
 import type { Render } from '../http/templates.ts';
 
-/**
- * The first request that the console suggests: a list that every service has (docs/local-service.md, 4.4).
- */
+/** The first request that the console suggests: a list that every service has (docs/local-service.md, 4.4). */
 const PATH = '/api/public/v1/workspaces';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 

@@ -34,9 +34,9 @@ export interface GatewayDeps {
 }
 
 /**
- * The gateway (docs/api.md): forwards `/api/*` to the service with the session's access token in place of the
- * cookie. A plain listener, for http.Server and for `app.use('/api', …)` alike. `isDraining` tells whether a request comes
- * too late to be served by this process.
+ * Creates the gateway (docs/api.md). It forwards `/api/*` to the service with the session's access token in place of the
+ * cookie. It is a plain listener, for http.Server and for `app.use('/api', …)` alike. `isDraining` returns whether a request
+ * comes too late to be served by this process.
  */
 export function createGateway(
   deps: GatewayDeps,

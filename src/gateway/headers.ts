@@ -100,9 +100,9 @@ export interface OwnHeaders {
 }
 
 /**
- * Returns the headers of a response to the client: the service's, except cookies, hop-by-hop headers and those that act
- * on more than the response. No shared cache may store it (docs/decisions/0042). A response that is opened as a page runs
- * nothing, since that page would have our origin.
+ * Returns the headers of a response to the client: the service's, except cookies, hop-by-hop headers and those that act on more
+ * than the response. No shared cache may store it (docs/decisions/0042). A response that is opened as a page runs nothing,
+ * since that page would have our origin.
  */
 export function toResponseHeaders(raw: RawHeaders, own: OwnHeaders): string[] {
   const named = namedByConnection(raw);

@@ -7,8 +7,8 @@ const NAVIGATING = new Set(['GET', 'HEAD']);
 const SAFE = new Set([...NAVIGATING, 'OPTIONS']);
 
 /**
- * Whether a request may come from one of our pages, by Fetch Metadata and `Origin` (docs/api.md). The browser sets
- * both, and no page can change them. A client that sends neither must set a header that another site's form cannot set.
+ * Whether a request may come from one of our pages, by Fetch Metadata and `Origin` (docs/api.md). The browser sets both, and no
+ * page can change them. A client that sends neither must set a header that another site's form cannot set.
  */
 export function isSameOrigin(method: string, headers: IncomingHttpHeaders, publicOrigin: string): boolean {
   const { origin, 'sec-fetch-site': fetchSite } = headers;

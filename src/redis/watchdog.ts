@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 
 /**
- * A command may take this long (ms). While Redis is down clients get a 503 within 2 s, and nothing waits for
- * a lost connection. So even the slowest failure leaves time to send the response.
+ * A command may take this long (ms). While Redis is down clients get a 503 within 2 s, and nothing waits for a lost connection.
+ * So even the slowest failure leaves time to send the response.
  */
 export const COMMAND_TIMEOUT_MS = 1_500;
 /**

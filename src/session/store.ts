@@ -64,7 +64,7 @@ interface CachedRecord {
 export function createSessionStore(options: SessionStoreOptions) {
   const { redis, readSession, encryption, idleSeconds, maxSeconds, log, now } = options;
 
-  // Only the decryption is cached, never whether a session exists: read() asks Redis each time. Decryption costs as much CPU
+  // Only the decryption is cached, never whether a session exists: read() reads Redis each time. Decryption costs as much CPU
   // as the rest of a proxied request, and hashing the id for the key's name a fair part of that. An entry counts only for the
   // same id and the same bytes. A value that was copied to another session's key is decrypted anew, and refused. A change of
   // session keys drops all entries, because a removed key must decrypt nothing any more.
@@ -143,8 +143,8 @@ export function createSessionStore(options: SessionStoreOptions) {
       return compareAndSet(session, TOMBSTONE, TOMBSTONE_SECONDS);
     },
     /**
-     * Reads a session and restarts its idle time, in one command; null where it has ended or never existed. Every request
-     * reads it from Redis, not from memory: so a sign-out is final at once in every process (docs/decisions/0003, 0048).
+     * Reads a session and restarts its idle time, in one command; null where it has ended or never existed. Every request reads
+     * it from Redis, not from memory: so a sign-out is final at once in every process (docs/decisions/0003, 0048).
      */
     async read(id: string, context?: RequestContext): Promise<Session | null> {
       return toSession(id, await readSession(keyOf(id)), context);

@@ -22,7 +22,7 @@ export interface PageRequest {
 
 /** A list of the service. */
 export interface ListRequest extends PageRequest {
-  /** Page size. Every request of a list sends the same one: the service binds its cursors to it. */
+  /** Page size. Every request of a list sends the same one, because the service binds its cursors to it. */
   readonly limit: number;
 }
 
@@ -70,8 +70,8 @@ const pageSchema = z.object({
 const itemSchema = z.object({ value: z.record(z.string(), z.unknown()) });
 
 /**
- * Reads lists and items of the service (docs/local-service.md, 4.4 and 4.5). Rejects with an AppError
- * that error pages can show, with the errors of the token provider, or with the reason of an aborted signal.
+ * Reads lists and items of the service (docs/local-service.md, 4.4 and 4.5). Rejects with an AppError that error pages can
+ * show, with the errors of the token provider, or with the reason of an aborted signal.
  */
 export function createApiClient(deps: {
   readonly service: ConnectionPool;

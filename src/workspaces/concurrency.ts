@@ -4,7 +4,7 @@ import type { Session } from '../session/record.ts';
 import { quotaOf } from '../upstream/connection-pool.ts';
 import { abortSignalOf } from './api-client.ts';
 
-/** How many requests of one kind may be in flight in this process. */
+/** Most requests of one kind that may be in flight in this process. */
 export interface PageLimits {
   /** Of one session. */
   readonly perSession: number;
@@ -18,7 +18,7 @@ const LEAST_PER_SESSION = 2;
 /**
  * Counts the requests of each session in flight. Returns a function that ends the request, or null for a request over the
  * limit. Each request takes memory and connections to the service, so no session may take them all. Unlike the gateway's
- * limits, it queues nothing.
+ * limits, it queues nothing. Unlike the gateway's limits, it queues nothing.
  */
 export function createConcurrencyLimiter({ perSession, total = Infinity }: PageLimits) {
   const inFlight = new Map<string, number>();

@@ -115,7 +115,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
       );
     }
     if (isRefreshDue) recordTokenUse(context, 'refreshed_ahead');
-    // Where one page sends several requests to the service, an earlier use tells more.
+    // One page may send several upstream requests. Then an earlier use is worth more in the log.
     else if (context?.token === undefined) recordTokenUse(context, 'unexpired');
     return grant.accessToken;
   };
