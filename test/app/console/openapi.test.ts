@@ -59,15 +59,11 @@ test('openapi.json has the version of the package', () => {
 });
 
 describe('over the wire', () => {
-  let testApp: TestApp;
+  const testApp = useTestApp();
   let cookie: string;
-  beforeAll(async () => {
-    testApp = await startTestApp();
-  });
   beforeEach(async () => {
     ({ cookie } = await testApp.createSession());
   });
-  afterAll(async () => testApp[Symbol.asyncDispose]());
 
   test('/openapi.json is the file, for everyone, and may be kept for a while', async () => {
     const response = await request(testApp.origin).get('/openapi.json').expect(200);

@@ -5,17 +5,12 @@ import request from 'supertest';
 import { ADVICE } from '../../../public/console/problem-advice.js';
 import { GATEWAY_PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
-import { startTestApp } from '../../support/test-app.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { htmlFaults } from '../../support/e2e/page-checks.ts';
 
 const GUIDE = ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
 
-let testApp: TestApp;
-beforeAll(async () => {
-  testApp = await startTestApp();
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useTestApp();
 
 const page = async (path: string) => {
   const { cookie } = await testApp.createSession();

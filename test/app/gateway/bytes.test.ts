@@ -6,11 +6,7 @@ import { valuesOf, without } from '../../support/raw-message.ts';
 
 // What comes to the service, byte by byte.
 
-let raw: RawApp;
-beforeAll(async () => {
-  raw = await startRawApp({ MAX_BODY_BYTES: '10000000' });
-});
-afterAll(async () => raw[Symbol.asyncDispose]());
+const raw = useFixture(async () => startRawApp({ MAX_BODY_BYTES: '10000000' }));
 beforeEach(() => {
   raw.service.requests.length = 0;
 });

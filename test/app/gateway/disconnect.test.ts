@@ -9,11 +9,7 @@ import { startRawApp, type RawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
 
-let raw: RawApp;
-beforeAll(async () => {
-  raw = await startRawApp({ SERVICE_CONNECTIONS: '1' });
-});
-afterAll(async () => raw[Symbol.asyncDispose]());
+const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
 beforeEach(() => {
   for (const socket of raw.service.sockets) socket.destroy(); // those that a test has taken
   raw.service.answer = () => ok('next');

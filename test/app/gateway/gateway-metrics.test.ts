@@ -4,11 +4,7 @@ import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH } from '../../support/constants.ts';
 import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
 
-let metrics: MetricsApp;
-beforeAll(async () => {
-  metrics = await startMetricsApp();
-});
-afterAll(async () => metrics[Symbol.asyncDispose]());
+const metrics = useFixture(async () => startMetricsApp());
 afterEach(() => {
   metrics.testApp.intercept = () => false;
 });

@@ -141,11 +141,7 @@ test('a response after the whole upload keeps the connection', async () => {
 
 describe('a client that goes on sending', () => {
   /** An app of its own: on a busy machine, an upload takes a second. */
-  let impatient: TestApp;
-  beforeAll(async () => {
-    impatient = await startTestApp({ CLIENT_LINGER_SECONDS: '1' });
-  });
-  afterAll(async () => impatient[Symbol.asyncDispose]());
+  const impatient = useTestApp({ CLIENT_LINGER_SECONDS: '1' });
 
   test.each([
     ['a large body', LENGTH],

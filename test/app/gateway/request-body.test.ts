@@ -7,11 +7,7 @@ import { startRawApp, type RawApp } from '../../support/raw-app.ts';
 import { bodyOf, readMessage, valuesOf, without } from '../../support/raw-message.ts';
 import { last, ok } from '../../support/raw-service.ts';
 
-let raw: RawApp;
-beforeAll(async () => {
-  raw = await startRawApp();
-});
-afterAll(async () => raw[Symbol.asyncDispose]());
+const raw = useFixture(async () => startRawApp());
 beforeEach(() => {
   raw.service.requests.length = 0;
 });

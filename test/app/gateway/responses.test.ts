@@ -7,11 +7,7 @@ import { last, ok } from '../../support/raw-service.ts';
 
 // What comes back to the client, byte by byte, and when.
 
-let raw: RawApp;
-beforeAll(async () => {
-  raw = await startRawApp();
-});
-afterAll(async () => raw[Symbol.asyncDispose]());
+const raw = useFixture(async () => startRawApp());
 beforeEach(() => {
   raw.service.requests.length = 0;
 });

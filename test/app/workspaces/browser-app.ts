@@ -135,14 +135,10 @@ export async function startOwnRedis(): Promise<OwnRedis> {
  * front of it.
  */
 export function withEmptyRedis() {
-  let own: OwnRedis;
-  beforeAll(async () => {
-    own = await startOwnRedis();
-  });
+  const own = useFixture(async () => startOwnRedis());
   beforeEach(async () => {
     await own.redis.flushall();
   });
-  afterAll(async () => own[Symbol.asyncDispose]());
   return async (
     items: readonly unknown[],
     intercept?: Interception,

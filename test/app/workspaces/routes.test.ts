@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { WORKSPACES_PATH } from '../../support/constants.ts';
-import { sendJson, startTestApp } from '../../support/test-app.ts';
-import type { TestApp, Interceptor } from '../../support/test-app.ts';
+import { sendJson, startTestApp, type TestApp, type Interceptor } from '../../support/test-app.ts';
 import type { Browser } from '../../support/browser.ts';
 
 let testApp: TestApp;

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { json, startRawService } from '../../support/raw-service.ts';
-import type { RawService } from '../../support/raw-service.ts';
+import { json, startRawService, type RawService } from '../../support/raw-service.ts';
 
 interface ServiceRequest {
   readonly limit: string | null;

@@ -1,38 +1,47 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 
-test('a request that undici finds invalid costs no connection', async () => {
-  const server = createServer((_req, res) => res.end('{}')).listen(0, '127.0.0.1');
+/** A pool of one connection to a service that responds like this. */
+async function startPool(respond: RequestListener) {
+  const server = createServer(respond).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const pool = new ConnectionPool({ origin, connections: 1, timeoutMs: 60_000 });
-  const ask = async (headers: string[]) => {
-    const { statusCode, body } = await pool.request({ path: '/', method: 'GET', headers });
+  return {
+    server,
+    pool,
+    async [Symbol.asyncDispose]() {
+      await pool.destroy();
+      server.close();
+    },
+  };
+}
+
+test('a request that undici finds invalid costs no connection', async () => {
+  await using started = await startPool((_req, res) => res.end('{}'));
+  const statusOf = async (headers: string[]) => {
+    const { statusCode, body } = await started.pool.request({ path: '/', method: 'GET', headers });
     await body.dump();
     return statusCode;
   };
-  await expect(ask(['no name', 'x'])).rejects.toThrow('invalid header key');
-  expect(await ask(['name', 'x'])).toBe(200);
-  await pool.destroy();
-  server.close();
+  await expect(statusOf(['no name', 'x'])).rejects.toThrow('invalid header key');
+  expect(await statusOf(['name', 'x'])).toBe(200);
 });
 
-test('a call that is forgotten while it waits is never sent', async () => {
-  const asked: string[] = [];
+test('a request that is cancelled while it waits is never sent', async () => {
+  const received: string[] = [];
   const held: ServerResponse[] = [];
-  const server = createServer((req, res) => {
-    asked.push(req.url ?? '');
+  await using started = await startPool((req, res) => {
+    received.push(req.url ?? '');
     held.push(res);
-    server.emit('asked');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const pool = new ConnectionPool({ origin, connections: 1, timeoutMs: 60_000 });
-  const ask = (path: string) => {
+    started.server.emit('held');
+  });
+  const { server, pool } = started;
+  const [first, cancelled, last] = ['/first', '/cancelled', '/last'].map((path) => {
     const { promise, resolve } = createDeferred<void>();
     const handler = {
       onRequestStart: () => {},
@@ -41,16 +50,13 @@ test('a call that is forgotten while it waits is never sent', async () => {
     };
     pool.dispatch({ path, method: 'GET' }, handler);
     return { handler, promise };
-  };
-  const [first, forgotten, last] = ['/first', '/forgotten', '/last'].map(ask);
-  if (held.length === 0) await once(server, 'asked');
-  if (forgotten !== undefined) pool.cancel(forgotten.handler);
+  });
+  if (held.length === 0) await once(server, 'held');
+  if (cancelled !== undefined) pool.cancel(cancelled.handler);
   held[0]?.end('{}');
   await first?.promise;
-  if (held.length < 2) await once(server, 'asked');
+  if (held.length < 2) await once(server, 'held');
   held[1]?.end('{}');
   await last?.promise;
-  expect(asked).toEqual(['/first', '/last']);
-  await pool.destroy();
-  server.close();
+  expect(received).toEqual(['/first', '/last']);
 });

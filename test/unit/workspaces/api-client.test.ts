@@ -7,8 +7,7 @@ import { createDeferred } from '../../../src/promises.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import type { Session } from '../../../src/session/record.ts';
 import { abortSignalOf, createApiClient } from '../../../src/workspaces/api-client.ts';
-import { ok, startRawService } from '../../support/raw-service.ts';
-import type { RawService } from '../../support/raw-service.ts';
+import { ok, startRawService, type RawService } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
 
 // A request holds the only connection to the service until a test releases it.

@@ -1,15 +1,11 @@
 import type { Wait } from '../../../../src/workspaces/export/all-items.ts';
 import { TOKEN_PATH } from '../../../support/constants.ts';
-import { startTestApp } from '../../../support/test-app.ts';
-import type { TestApp } from '../../../support/test-app.ts';
-import { openConnection } from '../../../support/raw-client.ts';
-import type { RawEnd } from '../../../support/raw-client.ts';
-import { dechunk, readMessage, valuesOf } from '../../../support/raw-message.ts';
-import type { RawMessage } from '../../../support/raw-message.ts';
+import { startTestApp, type TestApp } from '../../../support/test-app.ts';
+import { openConnection, type RawEnd } from '../../../support/raw-client.ts';
+import { dechunk, readMessage, valuesOf, type RawMessage } from '../../../support/raw-message.ts';
 import { json } from '../../../support/raw-service.ts';
 import { exchangeBytes } from '../../../support/raw.ts';
-import { startSmallService } from '../small-service.ts';
-import type { Interception, SmallService } from '../small-service.ts';
+import { startSmallService, type Interception, type SmallService } from '../small-service.ts';
 
 /** A response as received. */
 interface ExportResponse {

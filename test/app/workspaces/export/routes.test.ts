@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
 import { json, response } from '../../../support/raw-service.ts';
 import { workspaces } from '../small-service.ts';
-import { fieldOf, startExportApp, toLines } from './export-app.ts';
-import type { ExportApp } from './export-app.ts';
+import { fieldOf, startExportApp, toLines, type ExportApp } from './export-app.ts';
 
 let exporter: ExportApp;
 beforeAll(async () => {

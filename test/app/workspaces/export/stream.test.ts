@@ -11,13 +11,7 @@ import { startExportApp, toLines, type ExportApp } from './export-app.ts';
 
 // Failures after the first page, when the head of the response is sent.
 
-let exporter: ExportApp;
-beforeAll(async () => {
-  exporter = await startExportApp();
-});
-afterAll(async () => {
-  await exporter[Symbol.asyncDispose]();
-});
+const exporter = useFixture(async () => startExportApp());
 
 const ITEMS = workspaces(537);
 const waitInReality: ExportApp['wait'] = async (ms, signal) => delay(ms, undefined, { signal });
