@@ -1,19 +1,24 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { METHODS } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { API_PATH as PATH } from '../../support/constants.ts';
-import { startRawApp, type RawApp } from '../../support/raw-app.ts';
-import { valuesOf, without } from '../../support/raw-message.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { startRawApp } from '../../support/raw-app.ts';
+import { openConnection, type RawEnd } from '../../support/raw-client.ts';
+import { bodyOf, readMessage, valuesOf, without } from '../../support/raw-message.ts';
+import { last, ok } from '../../support/raw-service.ts';
 
-// What comes to the service, byte by byte.
+// The bytes that the service receives.
 
-const raw = useFixture(async () => startRawApp({ MAX_BODY_BYTES: '10000000' }));
+const raw = useFixture(async () => startRawApp());
 beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** What the gateway and the connection to the service bring; all else is the browser's. */
+/** Fields of the gateway and of the connection to the service. All others are the client's. */
 const OURS = ['host', 'connection', 'authorization', 'x-request-id', 'via', 'content-length'];
-/** What the gateway itself reads of the calls here, and passes on. */
+/** The field of these requests that the gateway reads and forwards. */
 const SENT = ['Sec-Fetch-Site', 'same-origin'] as const;
 const FORWARDED = METHODS.filter((method) => method !== 'TRACE' && method !== 'CONNECT');
 const bytesFrom = (first: number, last: number) =>
@@ -23,14 +28,14 @@ describe('a request', () => {
   test.each(FORWARDED)(
     '%s arrives with its line and the client’s fields, and none but the gateway’s',
     async (method) => {
-      const answer = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
+      const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
       const request = raw.came();
       expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
       expect(without(request, OURS)).toEqual([SENT, ['X-One', '1']]);
       expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
       expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
       expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-living-token']);
-      expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(answer, 'x-request-id'));
+      expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
       expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
       // Where a method expects a body, saying that there is none means the same as not saying it (RFC 9110 §8.6).
       expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
@@ -46,7 +51,7 @@ describe('a request', () => {
     expect(request.rest.toString()).toBe('hello');
   });
 
-  test('keeps the order, the case and the repetitions of its fields, and what is in them', async () => {
+  test('keeps the order, the case, the repetitions and the values of its fields', async () => {
     const fields = [
       ['b-Lower', 'b'],
       ['ACCEPT', '*/*'],
@@ -84,25 +89,25 @@ describe('a query', () => {
     expect(raw.came().start).toBe(`GET ${target} HTTP/1.1`);
   });
 
-  test('keeps what it spells in percent, of every byte and in either case', async () => {
-    const spelt = bytesFrom(0, 0xff).map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
-    const target = `${PATH}?${spelt.join('')}&${spelt.join('').toUpperCase()}&%zz%2&+`;
+  test('keeps the percent-encoding of every byte, in either case', async () => {
+    const encoded = bytesFrom(0, 0xff).map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
+    const target = `${PATH}?${encoded.join('')}&${encoded.join('').toUpperCase()}&%zz%2&+`;
     await raw.send(`GET ${target}`);
     expect(raw.came().start).toBe(`GET ${target} HTTP/1.1`);
   });
 
-  test.each(['?', '??', '?a?b', '?a=/../b//c;d', '?=&&=', '?x='])('comes as it is: %s', async (query) => {
+  test.each(['?', '??', '?a?b', '?a=/../b//c;d', '?=&&=', '?x='])('arrives unchanged: %s', async (query) => {
     await raw.send(`GET ${PATH}${query}`);
     expect(raw.came().start).toBe(`GET ${PATH}${query} HTTP/1.1`);
   });
 
   test.each([...bytesFrom(0x00, 0x20), 0x23, ...bytesFrom(0x7f, 0xff)])(
-    'with byte %i, that may not stand in one, is refused or comes as it is',
+    'with byte %i, which no query may hold, is refused or arrives unchanged',
     async (byte) => {
       const target = `${PATH}?a${String.fromCharCode(byte)}b`;
       const { start } = await raw.send(`GET ${target}`);
-      const came = raw.service.requests.map((request) => request.start);
-      expect([start.slice(9, 12), ...came]).toEqual(
+      const received = raw.service.requests.map((request) => request.start);
+      expect([start.slice(9, 12), ...received]).toEqual(
         start.startsWith('HTTP/1.1 200 ') && byte >= 0x80 ? ['200', `GET ${target} HTTP/1.1`] : ['400'],
       );
     },
@@ -119,4 +124,133 @@ test('a path keeps its encodings, its marks and its slash at the end', async () 
   const target = `${PATH}/a%2Fb;c=d/%e2%82%AC/%41~!$&'()*+,=:@|^"<>{}\`[]/`;
   await raw.send(`GET ${target}`);
   expect(raw.came().start).toBe(`GET ${target} HTTP/1.1`);
+});
+
+const LAST_CHUNK = '0\r\n\r\n';
+const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
+/** The service gets a longer body once this much has arrived. */
+const START = 'a'.repeat(64 * 1024);
+const EVERY_BYTE = Buffer.from(bytesFrom(0x00, 0xff));
+const FRAMING = ['content-length', 'transfer-encoding'];
+
+describe('a body', () => {
+  test.each(['POST', 'PUT', 'PATCH'])('of no bytes keeps its Content-Length with %s', async (method) => {
+    await raw.send(`${method} ${PATH}`, ['Content-Length: 0']);
+    const request = raw.came();
+    expect(valuesOf(request, 'content-length')).toEqual(['0']);
+    expect(valuesOf(request, 'transfer-encoding')).toEqual([]);
+    expect(request.rest).toHaveLength(0);
+  });
+
+  test.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST'])(
+    'of no chunks arrives empty with %s',
+    async (method) => {
+      await raw.send(`${method} ${PATH}`, [CHUNKED], LAST_CHUNK);
+      const request = raw.came();
+      expect(request.body).toHaveLength(0);
+      await raw.send(`GET ${PATH}`); // nothing of it is left to be read as a request
+      expect(raw.came().start).toBe(`GET ${PATH} HTTP/1.1`);
+    },
+  );
+
+  test.each(['GET', 'DELETE', 'OPTIONS', 'PROPFIND', 'POST'])(
+    'in chunks arrives with its bytes, but without extensions and trailers, with %s',
+    async (method) => {
+      const fields = [CHUNKED, 'Trailer: X-Trail'];
+      const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0;last\r\nX-Trail: 1\r\nHost: other.test\r\n\r\n';
+      await raw.send(`${method} ${PATH}`, fields, body);
+      const request = raw.came();
+      expect(request.body.toString()).toBe('onetwo');
+      expect(without(request, FRAMING).join()).not.toMatch(/trail|other\.test/i);
+      expect(request.rest.toString('latin1')).not.toMatch(/name|last|Trail|other\.test/);
+      expect(FRAMING.flatMap((name) => valuesOf(request, name))).toHaveLength(1);
+    },
+  );
+
+  test('without its end yet is forwarded in chunks', async () => {
+    const taken = raw.service.takeNext();
+    const browser = await openConnection(raw.testApp.config.port);
+    browser.socket.write(raw.head(`POST ${PATH}`, [CHUNKED]));
+    browser.socket.write(chunk(START) + chunk('one'));
+    const service = await taken;
+    const head = readMessage(Buffer.from(await service.until('one'), 'latin1'));
+    expect(head && valuesOf(head, 'transfer-encoding')).toEqual(['chunked']);
+    expect(head && valuesOf(head, 'content-length')).toEqual([]);
+    browser.socket.write(chunk('two') + LAST_CHUNK);
+    const whole = readMessage(Buffer.from(await service.until(LAST_CHUNK), 'latin1'));
+    expect(whole && bodyOf(whole)?.toString()).toBe(`${START}onetwo`);
+    service.socket.end(last('thanks'));
+    await browser.until('thanks');
+    browser.socket.destroy();
+  });
+
+  test('that arrives byte by byte is forwarded byte by byte', async () => {
+    const taken = raw.service.takeNext();
+    const browser = await openConnection(raw.testApp.config.port);
+    browser.socket.write(raw.head(`PUT ${PATH}`, [`Content-Length: ${START.length + 26}`]));
+    browser.socket.write(START);
+    const service = await taken;
+    await service.until(START);
+    for (const letter of 'abcdefghijklmnopqrstuvwxyz') {
+      browser.socket.write(letter);
+      await service.until(new RegExp(`${letter}$`));
+    }
+    const { rest, fields } = readMessage(Buffer.from(service.text(), 'latin1')) ?? { rest: '', fields: [] };
+    expect(rest.toString()).toBe(`${START}abcdefghijklmnopqrstuvwxyz`);
+    expect(valuesOf({ fields }, 'content-length')).toEqual([`${START.length + 26}`]);
+    service.socket.end(last('thanks'));
+    await browser.until('thanks');
+    browser.socket.destroy();
+  });
+
+  test.each([
+    ['with its length', (body: Buffer) => `Content-Length: ${body.length}`, (body: string) => body],
+    ['in chunks', () => CHUNKED, (body: string) => chunk(body) + LAST_CHUNK],
+  ])('of every byte, and one of 5 MB, arrives unchanged %s', async (_how, field, frame) => {
+    for (const body of [EVERY_BYTE, randomBytes(5_000_000)]) {
+      const framed = Buffer.from(frame(body.toString('latin1')), 'latin1');
+      await raw.send(`POST ${PATH}`, [field(body), 'Content-Encoding: gzip'], framed);
+      const request = raw.came();
+      expect(request.body.equals(body)).toBe(true);
+      expect(without(request, FRAMING)).toContainEqual(['Content-Encoding', 'gzip']);
+    }
+  });
+});
+
+const UPLOAD_BYTES = 20 * MIB;
+
+/** Sends as fast as the other side reads, until all is sent or the connection is over. */
+async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
+  const part = Buffer.alloc(MIB);
+  for (let sent = 0; sent < bytes && socket.writable; sent += part.length) {
+    if (!socket.write(part)) await Promise.race([over, once(socket, 'drain').catch(() => {})]);
+  }
+}
+
+describe.each([
+  ['responds at once, and reads on', (service: RawEnd) => service.socket.write(ok('early response'))],
+  ['responds at once, and closes', (service: RawEnd) => service.socket.end(last('early response'))],
+])('a service that %s', (_how, respond) => {
+  test('reaches a client that is still sending, and the connection ends in order', async () => {
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
+    const sent = sendAll(browser, UPLOAD_BYTES - START.length);
+    service.socket.pause();
+    respond(service);
+    const head = await browser.until('early response');
+    expect(head).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(head).toMatch(/\r\nConnection: close\r\n/i);
+    await sent;
+    expect(await browser.over).toBe('end');
+    service.socket.destroy();
+  });
+
+  test('leaves a gateway that serves the next request', async () => {
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
+    respond(service);
+    await browser.until('early response');
+    raw.service.answer = () => ok('next');
+    expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
+    browser.socket.destroy();
+    service.socket.destroy();
+  });
 });
