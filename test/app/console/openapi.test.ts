@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createConfig, lint } from '@redocly/openapi-core';
 import request from 'supertest';
 import { ADVICE } from '../../../public/console/problem-advice.js';
 import { GATEWAY_PROBLEMS, PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
-import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { documentedProblems, openapi, routes } from '../../unit/console/openapi-document.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
 /** `status code` of each. */
 function toLines(problems: Readonly<Record<string, { status: number }>>): string[] {

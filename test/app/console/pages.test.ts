@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { ADVICE } from '../../../public/console/problem-advice.js';
 import { GATEWAY_PROBLEMS } from '../../../src/errors.ts';
 import { ROOT } from '../../support/constants.ts';
-import { startTestApp, type TestApp } from '../../support/test-app.ts';
+import { startTestApp } from '../../support/test-app.ts';
 import { htmlFaults } from '../../support/e2e/page-checks.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
 const GUIDE = ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
 

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection, type RawEnd } from '../../support/raw-client.ts';
-import { startRawApp, type RawApp } from '../../support/raw-app.ts';
+import { startRawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
 beforeEach(() => {

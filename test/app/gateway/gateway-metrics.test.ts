@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH } from '../../support/constants.ts';
-import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
+import { startMetricsApp } from '../../support/metrics-app.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
 const metrics = useFixture(async () => startMetricsApp());
 afterEach(() => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
 const HIDDEN = '/api/public/v1/hidden';
 const UPLOAD_BYTES = 16 * MIB;

@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startRawApp, type RawApp } from '../../support/raw-app.ts';
+import { startRawApp } from '../../support/raw-app.ts';
 import { dechunk, valuesOf, without, type RawMessage } from '../../support/raw-message.ts';
 import { last, ok } from '../../support/raw-service.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
 // What comes back to the client, byte by byte, and when.
 

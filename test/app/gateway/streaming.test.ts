@@ -3,29 +3,22 @@ import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH, HOUR_MS, MIB } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { requestsInFlight } from '../../support/metrics-app.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
-let patient: TestApp;
+const patient = useTestApp({ SERVICE_CONNECTIONS: '1' });
 /** For timeouts only: on a busy machine a second is short. */
-let impatient: TestApp;
+const impatient = useTestApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
 /** The app that the test sends its requests to. */
 let testApp: TestApp;
 let cookie: string;
 let agent: Agent;
 
-beforeAll(async () => {
-  patient = await startTestApp({ SERVICE_CONNECTIONS: '1' });
-  impatient = await startTestApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' });
-});
-afterAll(async () => {
-  await patient[Symbol.asyncDispose]();
-  await impatient[Symbol.asyncDispose]();
-});
 beforeEach(async () => {
   agent = new Agent({ keepAlive: true, maxSockets: 1 });
   await goTo(patient);
@@ -48,44 +41,29 @@ function begin(method: string, headers: Record<string, string> = {}): ClientRequ
   });
 }
 
-async function answerTo(req: ClientRequest): Promise<{ status: number | undefined; body: string }> {
+async function responseTo(req: ClientRequest): Promise<{ status: number | undefined; body: string }> {
   const [res] = (await once(req, 'response')) as [IncomingMessage];
   return { status: res.statusCode, body: await text(res) };
 }
 
 describe('an upload', () => {
-  test.each([
-    ['responds early', 200, 'early'],
-    ['breaks the connection', 502, expect.stringContaining('service_unreachable')],
-  ])('whose service %s leaves a connection that serves the next request', async (how, status, body) => {
-    testApp.intercept = (req, res) =>
-      Boolean(how === 'responds early' ? res.end('early') : req.socket.destroy());
-    const upload = begin('POST', { 'content-length': String(20 * MIB) });
-    upload.end(Buffer.alloc(20 * MIB));
-    expect(await answerTo(upload)).toEqual({ status, body });
-    if (!upload.writableFinished) await once(upload, 'finish');
-
-    testApp.intercept = (_req, res) => Boolean(res.end('next'));
-    expect(await answerTo(begin('GET').end())).toEqual({ status: 200, body: 'next' });
-  });
-
   test('that waits too long for a connection gets a 504, and is not cut off', async () => {
     await goTo(impatient);
-    // The only connection is busy until the upload has been answered.
-    const answered = createDeferred<void>();
+    // The only connection is busy until the upload has its response.
+    const uploadEnded = createDeferred<void>();
     testApp.intercept = (req, res) => {
       if (req.method !== 'GET') return Boolean(res.end('taken'));
       res.write('drip');
       const more = setInterval(() => res.write('drip'), 200);
-      void answered.promise.then(() => res.end('done'));
+      void uploadEnded.promise.then(() => res.end('done'));
       return Boolean(res.once('close', () => clearInterval(more)));
     };
     const slow = httpRequest(testApp.origin + PATH, { headers: { cookie } }).end();
-    const [slowAnswer] = (await once(slow, 'response')) as [IncomingMessage];
-    const upload = await answerTo(begin('POST', { 'content-length': '3' }).end('tea'));
+    const [slowResponse] = (await once(slow, 'response')) as [IncomingMessage];
+    const upload = await responseTo(begin('POST', { 'content-length': '3' }).end('tea'));
     expect(upload).toEqual({ status: 504, body: expect.stringContaining('service_timeout') });
-    answered.resolve();
-    expect(await text(slowAnswer)).toMatch(/^(?:drip)+done$/);
+    uploadEnded.resolve();
+    expect(await text(slowResponse)).toMatch(/^(?:drip)+done$/);
   });
 
   test('that stops before its first 64 KiB is cut off, and the service receives no request', async () => {
@@ -103,7 +81,7 @@ describe('an upload', () => {
     const upload = begin('POST', { 'transfer-encoding': 'chunked' });
     upload.on('error', () => {}); // the connection may close under what is still being sent
     upload.end(Buffer.alloc(2_000));
-    expect(await answerTo(upload)).toMatchObject({ status: 413 });
+    expect(await responseTo(upload)).toMatchObject({ status: 413 });
     expect(small.serviceRequests).toEqual([]);
     agent.destroy();
   });
@@ -118,7 +96,7 @@ describe('an upload', () => {
     const upload = begin('POST', { 'content-length': String(20 * MIB) });
     upload.on('error', () => {}); // the connection ends under what is still being sent
     upload.end(Buffer.alloc(20 * MIB));
-    expect(await answerTo(upload)).toEqual({
+    expect(await responseTo(upload)).toEqual({
       status: 504,
       body: expect.stringContaining('service_timeout'),
     });
@@ -134,7 +112,7 @@ describe('an upload', () => {
     };
     const upload = begin('POST', { 'transfer-encoding': 'chunked' });
     upload.end(Buffer.alloc(8 * MIB));
-    expect(await answerTo(upload)).toEqual({ status: 200, body: String(8 * MIB) });
+    expect(await responseTo(upload)).toEqual({ status: 200, body: String(8 * MIB) });
   });
 });
 
@@ -168,35 +146,13 @@ describe('a download', () => {
     res.pause().on('error', () => {});
     await freed;
     expect(taken).toBeLessThan(64);
-    testApp.intercept = (_req, answer) => Boolean(answer.end('next'));
-    expect(await answerTo(httpRequest(testApp.origin + PATH, { headers: { cookie } }).end())).toEqual({
+    testApp.intercept = (_req, next) => Boolean(next.end('next'));
+    expect(await responseTo(httpRequest(testApp.origin + PATH, { headers: { cookie } }).end())).toEqual({
       status: 200,
       body: 'next',
     });
     res.destroy();
   });
-
-  test('that the client aborts frees its connection to the service', async () => {
-    testApp.intercept = (_req, res) => Boolean(res.end(Buffer.alloc(8 * MIB)));
-    const [res] = (await once(begin('GET').end(), 'response')) as [IncomingMessage];
-    res.destroy();
-    testApp.intercept = (_req, res2) => Boolean(res2.end('next'));
-    expect(await answerTo(httpRequest(testApp.origin + PATH, { headers: { cookie } }).end())).toEqual({
-      status: 200,
-      body: 'next',
-    });
-  });
-});
-
-test('a refused request whose body never arrives ends with its response', async () => {
-  const socket = connect(testApp.config.port, '127.0.0.1').setEncoding('latin1');
-  let received = '';
-  socket.on('data', (part: string) => (received += part));
-  socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Length: 10\r\n\r\n`);
-  await once(socket, 'data');
-  expect(received).toContain('sign_in_required');
-  socket.end('0123456789');
-  await once(socket, 'close');
 });
 
 /** An app that counts requests in flight, before a service that takes uploads and gives out tokens. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { beforeEach } from '@jest/globals';
 import express, { type ErrorRequestHandler } from 'express';
 import request from 'supertest';
 import { signInAgain } from '../../../src/oauth/require-session.ts';
@@ -18,6 +18,7 @@ import { createWorkspacesRouter } from '../../../src/workspaces/routes.ts';
 import { createWorkspaces } from '../../../src/workspaces/workspaces-services.ts';
 import { render } from '../../support/render.ts';
 import { startSmallService, type Interception } from './small-service.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
 export const IDLE_SECONDS = 600;
 

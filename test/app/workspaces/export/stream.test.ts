@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { eventually } from '../../../support/eventually.ts';
 import { json, response } from '../../../support/raw-service.ts';
 import { dechunk, readMessage } from '../../../support/raw-message.ts';
@@ -8,6 +8,7 @@ import { exchangeBytes } from '../../../support/raw.ts';
 import { eventLoopTurns } from '../../../support/event-loop.ts';
 import { workspaces, type Interception } from '../small-service.ts';
 import { startExportApp, toLines, type ExportApp } from './export-app.ts';
+import { useFixture } from '../../../support/fixtures.ts';
 
 // Failures after the first page, when the head of the response is sent.
 
