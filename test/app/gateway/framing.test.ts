@@ -189,8 +189,8 @@ const REFUSED_BY_CLOAKROOM: Fault[] = [
 type Refusal = [...fault: Fault, status: number, form: Form];
 
 const HEADS: Refusal[] = [
-  ...REFUSED_BY_NODE.map((fault): Refusal => [...fault, 400, 'bare']),
-  ...REFUSED_BY_CLOAKROOM.map((fault): Refusal => [...fault, 400, 'problem']),
+  ...REFUSED_BY_NODE.map(([what, text]): Refusal => [what, text, 400, 'bare']),
+  ...REFUSED_BY_CLOAKROOM.map(([what, text]): Refusal => [what, text, 400, 'problem']),
   ['HTTP/1.2', () => head('GET {path} HTTP/1.2', 'Host: x'), 505, 'bare'],
   ['HTTP/2.0', () => head('GET {path} HTTP/2.0', 'Host: x'), 505, 'problem'],
   ['the preface of HTTP/2', () => `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, 505, 'bare'],

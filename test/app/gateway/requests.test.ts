@@ -21,8 +21,7 @@ const OURS = ['host', 'connection', 'authorization', 'x-request-id', 'via', 'con
 /** The field of these requests that the gateway reads and forwards. */
 const SENT = ['Sec-Fetch-Site', 'same-origin'] as const;
 const FORWARDED = METHODS.filter((method) => method !== 'TRACE' && method !== 'CONNECT');
-const bytesFrom = (first: number, last: number) =>
-  Array.from({ length: last - first + 1 }, (_, at) => first + at);
+const bytesFrom = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('a request', () => {
   test.each(FORWARDED)(
