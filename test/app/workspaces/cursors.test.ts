@@ -116,22 +116,6 @@ test('an error of the service stays the same where Redis goes away meanwhile', a
   expect(page.text).toContain('Cloakroom has no access to this list');
 });
 
-test('of endless cursors, a list keeps those nearest to its last page that fit into 128 KiB', async () => {
-  await using app = await startWithService(redis, [], ({ next }) => {
-    const nth = Number(next ?? 0) + 1;
-    return json(200, { value: [{ name: `Workspace ${nth}` }], next: `${nth}`.padStart(8_000, '0') });
-  });
-  await app.get('/workspaces?page=30', 200);
-  const [key = ''] = await redis.keys('test:cursors:*');
-  expect(await redis.strlen(key)).toBeLessThan(MAX_BYTES);
-  app.service.requests.length = 0;
-  for (const nth of [31, 21]) {
-    const page = await app.get(`/workspaces?page=${nth}`, 200);
-    expect(page.text).toContain(`Workspace ${nth}<`);
-  }
-  expect(app.service.requests).toHaveLength(2);
-});
-
 const MAX_BYTES = 131_072 + 200;
 const list = (path: string) => ({ sessionId: 'a-session', path, limit: 25 });
 const startOf = (page: number, cursor = `to ${page}`) => ({ page, cursor, before: 25 });

@@ -1,32 +1,31 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { WORKSPACES_PATH } from '../../support/constants.ts';
-import { sendJson, startTestApp, type TestApp, type Interceptor } from '../../support/test-app.ts';
+import { sendJson, startTestApp, type Interceptor } from '../../support/test-app.ts';
 import type { Browser } from '../../support/browser.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
-let testApp: TestApp;
+const testApp = useTestApp();
 let browser: Browser;
 
 beforeAll(async () => {
-  testApp = await startTestApp();
   ({ browser } = await testApp.signIn());
 });
 beforeEach(() => {
   testApp.intercept = () => false;
   testApp.serviceRequests.length = 0;
 });
-afterAll(async () => testApp?.[Symbol.asyncDispose]());
 
 const SPECIAL = /[.*+?^${}()|[\]\\/]/g;
 
-/** Answers one path of the service; all others are the local service's. */
-function answering(
+/** Responds to requests for one path. The local service responds to all others. */
+function respondingAt(
   path: string,
-  answer: (res: Parameters<Interceptor>[1], query: URLSearchParams) => void,
+  respond: (res: Parameters<Interceptor>[1], query: URLSearchParams) => void,
 ): Interceptor {
   const wanted = new RegExp(`^${path.replaceAll(SPECIAL, String.raw`\$&`)}(?:\\?|$)`);
   return (req, res) => {
     if (!wanted.test(req.url ?? '')) return false;
-    answer(res, new URL(req.url ?? '', 'http://service').searchParams);
+    respond(res, new URL(req.url ?? '', 'http://service').searchParams);
     return true;
   };
 }
@@ -35,7 +34,7 @@ const rooms = (count: number) => Array.from({ length: count }, (_, index) => ({ 
 
 /** A workspace `w1` with so many rooms, served page by page. */
 function withRooms(count: number): Interceptor {
-  return answering(`${WORKSPACES_PATH}/w1/rooms`, (res, query) => {
+  return respondingAt(`${WORKSPACES_PATH}/w1/rooms`, (res, query) => {
     const limit = Number(query.get('limit'));
     const from = Number(query.get('next') ?? 0);
     const value = rooms(count).slice(from, from + limit);
@@ -43,7 +42,7 @@ function withRooms(count: number): Interceptor {
   });
 }
 
-describe('Inside a workspace', () => {
+describe('inside a workspace', () => {
   test('its kinds of item are tabs, and the bare address shows the first', async () => {
     testApp.intercept = withRooms(2);
     const page = await browser.open(`${testApp.origin}/workspaces/w1`);
@@ -78,7 +77,7 @@ describe('Inside a workspace', () => {
     expect(page.text).toContain('href="/workspaces/w1/rooms">Show all rooms</a>');
   });
 
-  test('the workspace is called by its name, and shows what is known of it', async () => {
+  test('the page shows the name and the details of the workspace', async () => {
     const { text } = await browser.open(`${testApp.origin}/workspaces`);
     const [, id = '', name = ''] = /href="\/workspaces\/(workspace\d+)"[^>]*>([^<]+)</.exec(text) ?? [];
     const page = await browser.open(`${testApp.origin}/workspaces/${id}`);
@@ -88,17 +87,15 @@ describe('Inside a workspace', () => {
   });
 
   test.each([
-    ['has no such call', (res) => sendJson(res, 404, { code: 'PATH_NOT_FOUND' })],
-    ['fails', (res) => sendJson(res, 500, {})],
-    ['does not let us', (res) => sendJson(res, 403, {})],
-    ['says nothing readable', (res) => res.end('<html>')],
-    ['gives another shape', (res) => sendJson(res, 200, { value: ['x'] })],
+    ['responds 404', (res) => sendJson(res, 404, { code: 'PATH_NOT_FOUND' })],
+    ['sends no JSON', (res) => res.end('<html>')],
+    ['sends another shape', (res) => sendJson(res, 200, { value: ['x'] })],
     ['breaks off', (res) => res.destroy()],
-    ['never answers', () => {}],
+    ['never responds', () => {}],
   ] satisfies [string, (res: Parameters<Interceptor>[1]) => void][])(
-    'a service that %s for a single workspace spoils nothing',
-    async (_what, answer) => {
-      const single = answering(`${WORKSPACES_PATH}/w1`, answer);
+    'a service that %s for a single workspace leaves the list as it is',
+    async (_what, respond) => {
+      const single = respondingAt(`${WORKSPACES_PATH}/w1`, respond);
       const list = withRooms(2);
       testApp.intercept = (req, res) => single(req, res) || list(req, res);
       const page = await browser.open(`${testApp.origin}/workspaces/w1`);
@@ -133,9 +130,8 @@ describe('Inside a workspace', () => {
     [404, 404, 'There is nothing here'],
     [500, 502, 'The service could not load this page'],
     [429, 503, 'The service asks for a short pause'],
-  ])('an error page (%d of the service) keeps the way back to where somebody came from', async (...each) => {
-    const [answered, status, words] = each;
-    testApp.intercept = answering(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, answered, {}));
+  ])('an error page (the service responds %d) keeps the way back', async (sent, status, words) => {
+    testApp.intercept = respondingAt(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, sent, {}));
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     expect(page.status).toBe(status);
     expect(page.text).toContain(words);
@@ -145,7 +141,7 @@ describe('Inside a workspace', () => {
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
   });
 
-  test('so does the one that says that the sessions are out of reach', async () => {
+  test('the error page of a Redis outage keeps the way back', async () => {
     await testApp.redis.acl('SETUSER', 'default', '-getex');
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     await testApp.redis.acl('SETUSER', 'default', '+getex');
@@ -154,7 +150,7 @@ describe('Inside a workspace', () => {
   });
 
   test('an error page of the workspaces themselves has no way back, but stands among them', async () => {
-    testApp.intercept = answering(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
+    testApp.intercept = respondingAt(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
     const page = await browser.open(`${testApp.origin}/workspaces?page=2`);
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
     expect(page.text).not.toContain('class="way-back"');
@@ -165,7 +161,7 @@ describe('Inside a workspace', () => {
     '/workspaces/w1/ROOMS',
     '/workspaces/w1/rooms/more',
     '/workspaces/w1/',
-  ])('there is no page at %s but for known kinds', async (path) => {
+  ])('only known kinds of item have a page: %s', async (path) => {
     testApp.intercept = withRooms(1);
     const page = await browser.open(testApp.origin + path);
     expect([page.status, testApp.serviceRequests.length > 0]).toEqual(
@@ -190,14 +186,17 @@ describe('Inside a workspace', () => {
     '%EF%BC%852e%EF%BC%852e',
     '%EF%BC%8E%EF%BC%8E%EF%BC%8Fauthorization%EF%BC%8Foauth2',
     'x'.repeat(257),
-  ])('an id that could lead elsewhere on the service is refused before anything is asked: %s', async (id) => {
-    const page = await browser.fetch(`${testApp.origin}/workspaces/${id}/rooms`);
-    expect(page.status).toBe(404);
-    expect(testApp.serviceRequests).toEqual([]);
-  });
+  ])(
+    'an id that could lead elsewhere on the service is refused before any request to the service: %s',
+    async (id) => {
+      const page = await browser.fetch(`${testApp.origin}/workspaces/${id}/rooms`);
+      expect(page.status).toBe(404);
+      expect(testApp.serviceRequests).toEqual([]);
+    },
+  );
 
   test('an id with marks goes to the service as one segment', async () => {
-    testApp.intercept = answering(`${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`, (res) =>
+    testApp.intercept = respondingAt(`${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`, (res) =>
       sendJson(res, 200, { value: [] }),
     );
     const page = await browser.open(`${testApp.origin}/workspaces/a&ä.b/rooms`);
@@ -210,17 +209,17 @@ describe('Inside a workspace', () => {
     '/workspaces/w1.csv',
     '/workspaces/w1.ndjson?limit=10',
     '/workspaces/w1.csv/rooms',
-  ])('nobody looks in without a session, and comes back to the very address: %s', async (path) => {
-    const answer = await fetch(testApp.origin + path, { redirect: 'manual' });
-    expect(answer.status).toBe(303);
-    expect(answer.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
+  ])('a client without a session signs in and comes back to the same address: %s', async (path) => {
+    const response = await fetch(testApp.origin + path, { redirect: 'manual' });
+    expect(response.status).toBe(303);
+    expect(response.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
   });
 });
 
 test('WORKSPACE_ITEMS says which kinds there are, and in which order', async () => {
   await using other = await startTestApp({ WORKSPACE_ITEMS: 'whiteboard-notes,rooms' });
   const { browser: visitor } = await other.signIn();
-  other.intercept = answering(`${WORKSPACES_PATH}/w1/whiteboard-notes`, (res) =>
+  other.intercept = respondingAt(`${WORKSPACES_PATH}/w1/whiteboard-notes`, (res) =>
     sendJson(res, 200, { value: [] }),
   );
   const page = await visitor.open(`${other.origin}/workspaces/w1`);

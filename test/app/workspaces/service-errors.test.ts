@@ -35,20 +35,17 @@ function causeOf(failure: unknown): unknown {
   return failure instanceof Error && failure.cause instanceof Error ? failure.cause.message : undefined;
 }
 
-/** A token provider that gives `first`, and `second` after a 401. */
+/** A token provider that gives `first`, and `second` after a 401. It keeps which tokens were refused. */
 function scriptedTokens() {
-  const asked: (string | undefined)[] = [];
+  const refused: string[] = [];
   const tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'> = {
-    async accessToken() {
-      asked.push(undefined);
-      return 'first';
-    },
-    async tokenAfterUnauthorized(_session, refused) {
-      asked.push(refused);
+    accessToken: async () => 'first',
+    async tokenAfterUnauthorized(_session, token) {
+      refused.push(token);
       return 'second';
     },
   };
-  return { tokens, asked };
+  return { tokens, refused };
 }
 
 test('a request says what it accepts, and carries the token and the request id', async () => {
@@ -62,29 +59,29 @@ test('a request says what it accepts, and carries the token and the request id',
 });
 
 test('a refused token is refreshed once, and the request repeated', async () => {
-  const { tokens, asked } = scriptedTokens();
+  const { tokens, refused } = scriptedTokens();
   const { page, requests } = await responseWith(
     ({ headers }) => headers['authorization'] !== 'Bearer second' && json(401, { code: 'TOKEN_EXPIRED' }),
     { tokens },
   );
   expect(page.status).toBe(200);
-  expect(asked).toEqual([undefined, 'first']);
+  expect(refused).toEqual(['first']);
   expect(requests).toHaveLength(2);
 });
 
 test('a second 401 is a page about the service, not a sign-out', async () => {
-  const { tokens, asked } = scriptedTokens();
+  const { tokens, refused } = scriptedTokens();
   const { page, requests } = await responseWith(always(401), { tokens });
   expect(page.status).toBe(502);
   expect(page.text).toContain('The service no longer accepts your sign-in');
   expect(page.text).toContain('href="/auth/login?return_to=%2Fworkspaces">Sign in again</a>');
   expect(page.headers['set-cookie']).toBeUndefined();
-  expect(asked).toEqual([undefined, 'first']);
+  expect(refused).toEqual(['first']);
   expect(requests).toHaveLength(2);
 });
 
 test('a list refreshes its token once: a service that refuses token after token gets no more requests', async () => {
-  const { tokens, asked } = scriptedTokens();
+  const { tokens, refused } = scriptedTokens();
   await using app = await start(
     workspaces(137),
     ({ next, headers }) => {
@@ -94,7 +91,7 @@ test('a list refreshes its token once: a service that refuses token after token 
     { tokens },
   );
   await app.get('/workspaces?page=2', 502);
-  expect(asked).toEqual([undefined, 'first']);
+  expect(refused).toEqual(['first']);
 });
 
 test('an ended session leads to sign-in and back to the same page', async () => {
@@ -123,8 +120,7 @@ test('a missing permission is a 403 page', async () => {
 });
 
 test('a list that the service does not have is a 404 page', async () => {
-  const { page } = await responseWith(always(404));
-  expect(page.status).toBe(404);
+  expect((await responseWith(always(404))).page.status).toBe(404);
 });
 
 test.each([
@@ -163,7 +159,7 @@ test.each([
   ['null', 'null'],
   ['no value', '{"items":[]}'],
   ['a value that is no array', '{"value":{"0":"a"}}'],
-  ['more items than anybody asks for', JSON.stringify({ value: Array.from({ length: 10_001 }, () => 0) })],
+  ['more items than any page has', JSON.stringify({ value: Array.from({ length: 10_001 }, () => 0) })],
   ['a next that is a number', '{"value":[],"next":2}'],
   ['an empty next', '{"value":[],"next":""}'],
   ['a next that fits into no address', JSON.stringify({ value: [], next: 'x'.repeat(8_193) })],
@@ -193,16 +189,13 @@ test('a response that is cut off is a 502 page', async () => {
   expect(page.text).toContain('The service can’t be reached');
 });
 
-test('a service that does not respond is a 504 page', async () => {
-  const { page } = await responseWith(() => null, { timeoutSeconds: 0.05 });
-  expect(page.status).toBe(504);
-  expect(page.text).toContain('The service did not respond in time');
-});
-
-test('a response that falls silent is a 504 page', async () => {
-  const begun = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":[';
+test.each([
+  ['a service that does not respond', null],
+  ['a response that falls silent', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":['],
+])('%s is a 504 page', async (_what, begun) => {
   const { page } = await responseWith(() => begun, { timeoutSeconds: 0.05 });
   expect(page.status).toBe(504);
+  expect(page.text).toContain('The service did not respond in time');
 });
 
 test('a response that comes a byte at a time is a 504 page after the timeout', async () => {
