@@ -9,19 +9,19 @@ import { prepareTests, selectTests } from './test-selection.mjs';
 /**
  * @typedef {object} Row What test/support/fleet/report.ts writes.
  * @property {string} fault
- * @property {number} calls
- * @property {Record<string, number>} answers
+ * @property {number} requests
+ * @property {Record<string, number>} responses
  * @property {number} sessionsLost
  * @property {number} slowestMs
  * @property {number} [recoveredInMs]
  */
 
 const LEGEND = `
-Lost: sessions that could not be used afterwards, though nobody had signed out. Slowest: of all answers, the service's own time
-included. Recovered: from the end of the fault until the first call went through. An answer without a code is a page's, or
+Lost: sessions that could not be used afterwards, though nobody had signed out. Slowest: of all responses, the service's own time
+included. Recovered: from the end of the fault until the first request succeeded. A response without a code is a page's, or
 the service's own; "broken off" is a connection that ended without one. Rotation: each refresh token works once.`;
 
-const HEAD = ['fault, and the answers by status', 'calls', 'lost', 'slowest', 'recovered'];
+const HEAD = ['fault, and the responses by status', 'requests', 'lost', 'slowest', 'recovered'];
 
 await launch(async () => {
   await ensurePackages();
@@ -54,13 +54,13 @@ function toTable(lines) {
       .map((cell, at) => (at === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join('  ');
   const line = widths.map((width) => '-'.repeat(width)).join('  ');
-  const body = rows.map((row, at) => `${toLine(cells[at] ?? [])}\n    ${toAnswers(row)}`);
+  const body = rows.map((row, at) => `${toLine(cells[at] ?? [])}\n    ${toResponses(row)}`);
   return [toLine(HEAD), line, ...body, LEGEND].join('\n');
 }
 
 /** @param {Row} row */
-function toCells({ fault, calls, sessionsLost, slowestMs, recoveredInMs }) {
-  return [fault, String(calls), String(sessionsLost), toSeconds(slowestMs), toSeconds(recoveredInMs)];
+function toCells({ fault, requests, sessionsLost, slowestMs, recoveredInMs }) {
+  return [fault, String(requests), String(sessionsLost), toSeconds(slowestMs), toSeconds(recoveredInMs)];
 }
 
 /** @param {number | undefined} ms */
@@ -69,8 +69,8 @@ function toSeconds(ms) {
 }
 
 /** @param {Row} row */
-function toAnswers({ answers }) {
-  return Object.entries(answers)
+function toResponses({ responses }) {
+  return Object.entries(responses)
     .toSorted(([, a], [, b]) => b - a)
     .map(([kind, count]) => `${count} × ${kind === '0' ? 'broken off' : kind}`)
     .join(', ');

@@ -51,7 +51,7 @@ const failing = (how: 'throw' | 'Promise.reject') =>
     ${how}(error);
   });`)}`;
 
-/** A call that the service has and does not answer. */
+/** A call that the service has and does not response. */
 async function slowCall(program: Program): Promise<{ answered: Promise<unknown> }> {
   const url = await readyUrl(program);
   const arrived = new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@ import { expectProblem, type ExpectedProblem } from '../../support/problem-respo
 import { createCertificate, type Certificate } from '../../support/certificate.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { startUnresponsivePort } from '../../support/unresponsive-port.ts';
-import { call, closeCalls, type Answer } from '../../support/fleet/calls.ts';
+import { send, closeConnections, type FleetResponse } from '../../support/fleet/requests.ts';
 import { startFleet, type Fleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { startRawService } from '../../support/raw-service.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 
 const UNREACHABLE = { status: 502, code: 'service_unreachable' };
@@ -30,7 +30,9 @@ const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 /** Sends one request through a process in front of a service at this address. */
 async function callAt(serviceUrl: string, env: Readonly<Record<string, string>> = {}) {
   const cloakroom = await fleet.add({ SERVICE_URL: serviceUrl, ALLOW_INSECURE_SERVICE: 'true', ...env });
-  const answer: Answer = await call(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
+  const answer: FleetResponse = await send(cloakroom.url, (await fleet.createSession()).cookie, {
+    path: PATH,
+  });
   const lines = () => cloakroom.logged().map((line) => JSON.stringify(line));
   return { answer, lines, cloakroom };
 }
@@ -109,7 +111,7 @@ describe('service_unreachable is', () => {
     await using trusted = await trust(certificate);
     await using service = await startTlsService(certificate);
     const { cloakroom } = await callAt(service.url, { ...trusted.env, SERVICE_CONNECTIONS: '1' });
-    const again = await call(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
+    const again = await send(cloakroom.url, (await fleet.createSession()).cookie, { path: PATH });
     expect(again).toMatchObject(UNREACHABLE);
     await cloakroom.kill();
   });

@@ -6,22 +6,22 @@ import { createLocalCounts, createSignInCounts } from '../../../src/oauth/rate-l
 import { createLog } from '../../../src/observability/logger.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { ACCEPT_HTML as HTML } from '../../support/constants.ts';
-import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { ready } from '../../support/fleet/ready.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
-import { startSlowLine } from '../../support/fleet/slow-line.ts';
+import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startCluster } from '../../support/redis/cluster.ts';
 
 const SIGN_IN = { path: '/auth/login', headers: HTML };
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 /** Begins a sign-in, which claims the client address `from`. */
 const signIn = async ({ origin }: Pick<TestApp, 'origin'>, from?: string) =>
-  call(origin, '', {
+  send(origin, '', {
     ...SIGN_IN,
     headers: { ...HTML, ...(from !== undefined && { 'x-forwarded-for': from }) },
   });
@@ -147,11 +147,11 @@ test('processes count together', async () => {
   await using fleet = await startFleet({ processes: 2, env: { SIGN_INS_PER_ADDRESS: '4' } });
   const [one, other] = [fleet.at(0).url, fleet.at(1).url];
   const here = [];
-  for (let at = 0; at < 4; at += 1) here.push(await call(one, '', SIGN_IN));
+  for (let at = 0; at < 4; at += 1) here.push(await send(one, '', SIGN_IN));
   expect(tally(here)).toEqual({ 302: 4 });
   // The other process would let them all pass by its own count, as it may while Redis is slow.
   const there = [];
-  for (let at = 0; at < 4; at += 1) there.push((await call(other, '', SIGN_IN)).status);
+  for (let at = 0; at < 4; at += 1) there.push((await send(other, '', SIGN_IN)).status);
   expect(there).toContain(429);
 });
 
@@ -161,7 +161,7 @@ test('while Redis is down or hangs the process counts by itself, and responds wi
   const { url } = fleet.at(0);
   const three = async () => {
     const responses = [];
-    for (let at = 0; at < 3; at += 1) responses.push(await call(url, '', SIGN_IN));
+    for (let at = 0; at < 3; at += 1) responses.push(await send(url, '', SIGN_IN));
     for (const { ms } of responses) expect(ms).toBeLessThan(2_000);
     return responses.map(({ status }) => status);
   };
@@ -183,10 +183,10 @@ test('while Redis is down or hangs the process counts by itself, and responds wi
 
 test('a sign-in does not wait for a slow count: its next command is sent to Redis meanwhile', async () => {
   await using server = await startRedisServer();
-  await using line = await startSlowLine(server.port);
+  await using line = await startRedisProxy(server.port);
   await using fleet = await startFleet({ redisUrl: server.url, env: { REDIS_URL: line.url } });
   line.freezeAt = /sign-in-counts:/;
-  const begun = call(fleet.at(0).url, '', SIGN_IN);
+  const begun = send(fleet.at(0).url, '', SIGN_IN);
   await eventually(async () => line.held().includes('cloakroom:signin:'));
   expect(line.held()).toContain('cloakroom:sign-in-counts:');
   line.thaw();
@@ -196,17 +196,17 @@ test('a sign-in does not wait for a slow count: its next command is sent to Redi
 test('another site can’t use up the sign-ins of a visitor’s address: its requests are refused and not counted', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   const picture = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
-  const load = async () => (await call(testApp.origin, '', { path: '/auth/login', headers: picture })).status;
+  const load = async () => (await send(testApp.origin, '', { path: '/auth/login', headers: picture })).status;
   expect([await load(), await load()]).toEqual([403, 403]);
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-  expect((await call(testApp.origin, '', { path: '/auth/login', headers: link })).status).toBe(302);
+  expect((await send(testApp.origin, '', { path: '/auth/login', headers: link })).status).toBe(302);
 });
 
 test('a sign-in without a session takes little memory in Redis, however long its return_to', async () => {
   await using testApp = await startTestApp();
   const memoryOf = async (search: string, headers: Readonly<Record<string, string>> = {}) => {
     await testApp.redis.flushall();
-    await call(testApp.origin, '', { path: `/auth/login?return_to=${encodeURIComponent(search)}`, headers });
+    await send(testApp.origin, '', { path: `/auth/login?return_to=${encodeURIComponent(search)}`, headers });
     const [key = ''] = await testApp.redis.keys('cloakroom:signin:*');
     return testApp.redis.strlen(key);
   };
@@ -223,7 +223,7 @@ test('only the first quarter of the sign-ins of an address may have a long retur
   const begin = async (length: number) => {
     await testApp.redis.del(...(await testApp.redis.keys('cloakroom:signin:*')), 'none');
     const path = `/auth/login?return_to=${encodeURIComponent('/workspaces?find='.padEnd(length, 'a'))}`;
-    expect((await call(testApp.origin, '', { path, headers: HTML })).status).toBe(302);
+    expect((await send(testApp.origin, '', { path, headers: HTML })).status).toBe(302);
     const [key = ''] = await testApp.redis.keys('cloakroom:signin:*');
     return testApp.redis.strlen(key);
   };

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Browser } from '../../support/browser.ts';
 import type { Page } from '../../support/browser.ts';
 import { passSignIn } from '../../support/test-app.ts';
-import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
-import { startBalancedFleet } from '../../support/fleet/balancer.ts';
-import type { BalancedFleet } from '../../support/fleet/balancer.ts';
+import { startBalancedFleet } from '../../support/fleet/load-balancer.ts';
+import type { BalancedFleet } from '../../support/fleet/load-balancer.ts';
 import { ME_PATH } from '../../support/fleet/service.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
   fleet = await startBalancedFleet({}, SERVICE);
 });
 afterAll(async () => {
-  await closeCalls();
+  await closeConnections();
   await fleet[Symbol.asyncDispose]();
 });
 
@@ -66,7 +66,7 @@ async function expectMainWay(given: BalancedFleet): Promise<void> {
   expect(linkOf(out, 'Sign in').pathname).toBe('/auth/login');
   for (const each of given.processes) {
     expect(each.logged().filter(isVisit).length).toBeGreaterThan(0);
-    expect(await call(each.url, cookie, { path: LIST })).toMatchObject({ status: 401 });
+    expect(await send(each.url, cookie, { path: LIST })).toMatchObject({ status: 401 });
   }
   expect(given.balancer.logged()).toMatch(/GET \/auth\/callback/);
   expect(given.balancer.logged()).not.toMatch(/code=|state=/);
@@ -83,7 +83,7 @@ test('with three processes in turn a person whose cookie is SameSite=strict sign
 
 test('what a browser claims of its address is not believed', async () => {
   const path = '/claimed-address';
-  await call(fleet.url, '', { path, headers: { 'x-forwarded-for': '203.0.113.9' } });
+  await send(fleet.url, '', { path, headers: { 'x-forwarded-for': '203.0.113.9' } });
   const lines = () =>
     fleet.processes.flatMap((each) => each.logged()).filter((line) => line['path'] === path);
   await eventually(async () => lines().length > 0);
@@ -94,10 +94,10 @@ test('an expiring token is renewed once for all of them', async () => {
   const { cookie } = await fleet.createSession();
   const { refreshes } = fleet.service;
   refreshes.length = 0;
-  const load = startLoad(6, async () => call(fleet.url, cookie));
+  const load = startLoad(6, async () => send(fleet.url, cookie));
   await eventually(async () => refreshes.length >= 2);
-  const answers = await load.stop();
-  expect(tally(answers)).toEqual({ 200: answers.length });
+  const responses = await load.stop();
+  expect(tally(responses)).toEqual({ 200: responses.length });
   const presented = refreshes.map(({ refreshToken }) => refreshToken);
   expect(new Set(presented).size).toBe(presented.length);
 });
@@ -109,7 +109,7 @@ test('while Redis is away it is Cloakroom that says so, not the balancer', async
   process.kill(own.redisPid, 'SIGSTOP');
   try {
     await eventually(async () => {
-      const { code } = await call(own.url, cookie);
+      const { code } = await send(own.url, cookie);
       expect(code).toBe('session_store_unavailable');
       return own.balancer.logged().includes(' unready/');
     });
@@ -117,6 +117,6 @@ test('while Redis is away it is Cloakroom that says so, not the balancer', async
     process.kill(own.redisPid, 'SIGCONT');
   }
   for (const url of [...own.processes.map((each) => each.url), own.url]) {
-    await eventually(async () => (await call(url, cookie)).status === 200);
+    await eventually(async () => (await send(url, cookie)).status === 200);
   }
 });

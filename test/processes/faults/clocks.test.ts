@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashId } from '../../../src/session/store.ts';
 import { eventually } from '../../support/eventually.ts';
-import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
+import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 
 const FIVE_MINUTES_MS = 300_000;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   fleet = await startFleet({ processes: 2, env, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
 });
 afterAll(async () => {
-  await closeCalls();
+  await closeConnections();
   await fleet[Symbol.asyncDispose]();
 });
 afterEach(async () => {
@@ -26,14 +26,14 @@ afterEach(async () => {
 
 const setClocks = async (...skews: number[]) =>
   Promise.all(skews.map(async (skewMs, at) => fleet.at(at).setClock(skewMs)));
-const callTimes = async (times: number, { cookie }: Entered) => {
-  const answers = [];
-  for (let count = 0; count < times; count += 1) answers.push(await call(fleet.at(count).url, cookie));
-  return answers;
+const callTimes = async (times: number, { cookie }: TestSession) => {
+  const responses = [];
+  for (let count = 0; count < times; count += 1) responses.push(await send(fleet.at(count).url, cookie));
+  return responses;
 };
-const keyOf = ({ id }: Entered) => `cloakroom:session:${hashId(id)}`;
-const sessionStatus = async ({ cookie }: Entered) =>
-  JSON.parse((await call(fleet.at(0).url, cookie, { path: '/auth/session' })).body) as Record<
+const keyOf = ({ id }: TestSession) => `cloakroom:session:${hashId(id)}`;
+const sessionStatus = async ({ cookie }: TestSession) =>
+  JSON.parse((await send(fleet.at(0).url, cookie, { path: '/auth/session' })).body) as Record<
     string,
     unknown
   >;
@@ -45,9 +45,9 @@ describe.each([
   test('a token that is renewed is used for its whole life', async () => {
     await setClocks(skewMs, skewMs);
     const session = await fleet.createSession('demo', { expiresAt: 0 });
-    const answers = await callTimes(40, session);
-    reportFault({ fault: `clock ${words} the service’s`, answers, sessionsLost: 0 });
-    expect(tally(answers)).toEqual({ 200: 40 });
+    const responses = await callTimes(40, session);
+    reportFault({ fault: `clock ${words} the service’s`, responses, sessionsLost: 0 });
+    expect(tally(responses)).toEqual({ 200: 40 });
     expect(fleet.service.refreshes).toHaveLength(1);
   });
 
@@ -67,7 +67,7 @@ test('two processes ten minutes apart do not renew each other’s tokens', async
   const stored = await fleet.store.peek(session.id);
   await fleet.service.revokeAccess(stored?.session.record.grant.accessToken ?? '');
   // This time the other one renews.
-  await call(fleet.at(1).url, session.cookie);
+  await send(fleet.at(1).url, session.cookie);
   expect(tally(await callTimes(20, session))).toEqual({ 200: 20 });
   expect(fleet.service.refreshes).toHaveLength(2);
 });
@@ -76,9 +76,9 @@ describe('the absolute age', () => {
   test('ends a session however much it is used, and for good', async () => {
     const session = await fleet.createSession();
     await setClocks(MAX_SECONDS * 1_000 - FIVE_MINUTES_MS);
-    expect((await call(fleet.at(0).url, session.cookie)).status).toBe(200);
+    expect((await send(fleet.at(0).url, session.cookie)).status).toBe(200);
     await setClocks(MAX_SECONDS * 1_000);
-    expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({
+    expect(await send(fleet.at(0).url, session.cookie)).toMatchObject({
       status: 401,
       code: 'session_expired',
     });
@@ -101,7 +101,7 @@ describe('the idle age', () => {
     for (const path of ['/api/public/v1/me', '/']) {
       await fleet.redis.expire(keyOf(session), 100);
       await fleet.redis.config('RESETSTAT');
-      await call(fleet.at(0).url, session.cookie, { path });
+      await send(fleet.at(0).url, session.cookie, { path });
       const commands = [
         ...(await fleet.redis.info('commandstats')).matchAll(/cmdstat_([\w|]+):calls=(\d+)/g),
       ];
@@ -128,7 +128,7 @@ describe('the idle age', () => {
     const session = await fleet.createSession();
     await fleet.redis.pexpire(keyOf(session), 20);
     await eventually(async () => (await fleet.redis.exists(keyOf(session))) === 0);
-    expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({
+    expect(await send(fleet.at(0).url, session.cookie)).toMatchObject({
       status: 401,
       code: 'session_expired',
     });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashId } from '../../../src/session/store.ts';
-import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
-import type { Answer } from '../../support/fleet/calls.ts';
+import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
+import type { FleetResponse } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
-import type { Entered } from '../../support/fleet/fleet.ts';
+import type { TestSession } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startCluster } from '../../support/redis/cluster.ts';
@@ -16,7 +16,7 @@ import {
   untilServed,
 } from '../../support/redis/failover.ts';
 import type { Outcome } from '../../support/redis/failover.ts';
-import { testMainWay } from '../../support/redis/main-way.ts';
+import { testUserJourney } from '../../support/redis/main-way.ts';
 import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
 import { startTwoProcesses } from '../../support/redis/two-processes.ts';
 import type { TwoProcesses } from '../../support/redis/two-processes.ts';
@@ -34,15 +34,18 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await topology[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 
 /** New sessions: those that a shard keeps, and the others. */
-async function enterBoth({ master, replica }: Shard): Promise<{ kept: Entered[]; others: Entered[] }> {
+async function enterBoth({
+  master,
+  replica,
+}: Shard): Promise<{ kept: TestSession[]; others: TestSession[] }> {
   const sessions = await enterMany(fleet, SESSIONS);
   const serving = (await isReplica(master)) ? replica : master;
   const keys = new Set((await serving.ask('KEYS', 'cloakroom:session:*')) as string[]);
-  const isKept = ({ id }: Entered) => keys.has(`cloakroom:session:${hashId(id)}`);
+  const isKept = ({ id }: TestSession) => keys.has(`cloakroom:session:${hashId(id)}`);
   const kept = sessions.filter(isKept);
   const others = sessions.filter((session) => !isKept(session));
   expect(kept.length).toBeGreaterThan(0);
@@ -55,34 +58,34 @@ const MOST_REFUSED = 0.25;
 
 /**
  * Expects that every request was served, but for a few that Redis itself refused: while one of three masters is away, the others
- * answer CLUSTERDOWN for as long as one of them takes the other for silent, too. The log line of the request says so.
+ * reply CLUSTERDOWN for as long as one of them takes the other for silent, too. The log line of the request says so.
  */
-async function expectServed(answers: readonly Answer[]): Promise<void> {
+async function expectServed(responses: readonly FleetResponse[]): Promise<void> {
   const isDown = (line: LogLine) => JSON.stringify(line['err'] ?? '').includes('Redis replied CLUSTERDOWN');
-  const failed = answers.filter(({ status }) => status !== 200);
+  const failed = responses.filter(({ status }) => status !== 200);
   const unexplained = () => {
     const lines = fleet.processes.flatMap((each) => each.logged()).filter(isDown);
-    const isRefused = ({ status, code, headers: { 'x-request-id': id } }: Answer) =>
+    const isRefused = ({ status, code, headers: { 'x-request-id': id } }: FleetResponse) =>
       status === 503 &&
       code === 'session_store_unavailable' &&
       id !== undefined &&
       lines.some(({ requestId }) => requestId === id);
-    return failed.filter((answer) => !isRefused(answer));
+    return failed.filter((response) => !isRefused(response));
   };
   // The log line may come after the response.
   await eventually(async () => unexplained().length === 0, 5_000).catch(() => {});
   expect(tally(unexplained())).toEqual({});
-  expect(failed.length / answers.length).toBeLessThan(MOST_REFUSED);
+  expect(failed.length / responses.length).toBeLessThan(MOST_REFUSED);
 }
 
-testMainWay(() => fleet);
+testUserJourney(() => fleet);
 
 describe.each([
   ['is killed', 0],
   ['hangs', 1],
 ] as const)('when one of three masters %s under load', (how, at) => {
-  let answers: Answer[];
-  let beside: Answer[];
+  let responses: FleetResponse[];
+  let beside: FleetResponse[];
   let outcome: Outcome;
   let logged: string[];
   beforeAll(async () => {
@@ -98,17 +101,17 @@ describe.each([
       shard.master.resume();
       await eventually(async () => isReplica(shard.master));
     }
-    answers = await load.stop();
+    responses = await load.stop();
     beside = await loadBeside.stop();
-    reportFault({ fault: `Cluster: one of three masters ${how}`, answers, ...outcome });
+    reportFault({ fault: `Cluster: one of three masters ${how}`, responses, ...outcome });
     logged = fleet.processes
       .flatMap((process) => process.logged().map((line) => JSON.stringify(line)))
       .filter((line) => line.includes(`"127.0.0.1:${shard.master.port}"`));
   });
 
   test('its sessions get 503s for a while, each within two seconds, and nothing else', () => {
-    expect(tally(answers)).toHaveProperty(['503 session_store_unavailable']);
-    expectOnlyDelays(answers);
+    expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
+    expectOnlyDelays(responses);
   });
 
   test('the sessions of the others go on', async () => {
@@ -127,10 +130,10 @@ describe.each([
 });
 
 describe('while a third of the cluster is away, replica and all', () => {
-  let answers: Answer[];
-  let beside: Answer[];
+  let responses: FleetResponse[];
+  let beside: FleetResponse[];
   let outcome: Outcome;
-  let newcomer: Answer[];
+  let newcomer: FleetResponse[];
   beforeAll(async () => {
     const [, , shard] = topology.shards;
     const { kept, others } = await enterBoth(shard);
@@ -142,19 +145,19 @@ describe('while a third of the cluster is away, replica and all', () => {
     const late = await fleet.add();
     fleet.processes.pop(); // the load goes on as it was
     await untilReadiness({ ...fleet, processes: [late] }, 200);
-    newcomer = await Promise.all(others.map(async ({ cookie }) => call(late.url, cookie)));
+    newcomer = await Promise.all(others.map(async ({ cookie }) => send(late.url, cookie)));
     await load.next(503);
     await untilReadiness(fleet, 200);
     for (const node of [shard.master, shard.replica]) node.resume();
     outcome = await untilServed(fleet, kept);
-    answers = await load.stop();
+    responses = await load.stop();
     beside = await loadBeside.stop();
-    reportFault({ fault: 'Cluster: a master and its replica hang', answers, ...outcome });
+    reportFault({ fault: 'Cluster: a master and its replica hang', responses, ...outcome });
   });
 
   test('its sessions get 503s, each within two seconds, and are served when it is back', () => {
-    expect(tally(answers)).toHaveProperty(['503 session_store_unavailable']);
-    expectOnlyDelays(answers);
+    expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
+    expectOnlyDelays(responses);
     expect(outcome.sessionsLost).toBe(0);
   });
 

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
-import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
-import type { Answer } from '../../support/fleet/calls.ts';
+import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
+import type { FleetResponse } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
+import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 
-/** A lock lives five seconds past its holder, and the next one gives an answer that may be on its way three and a half more. */
+/** A lock lives five seconds past its holder, and the next one gives a response that may be on its way three and a half more. */
 const RECOVERS_WITHIN_MS = 12_000;
 const WAITING = 20;
 const MADE_GOOD = 'token refreshed by a later attempt';
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 /** A session whose renewal was broken off, and what its user's calls at the surviving process got. */
 interface BrokenOff {
-  readonly session: Entered;
-  answers: Answer[];
+  readonly session: TestSession;
+  responses: FleetResponse[];
 }
 
 interface Killed {
@@ -32,8 +32,11 @@ interface Killed {
 /** `kill -9` of a process that renews two sessions, and then many calls of both at the other one. */
 async function killHolder(rotate: 'true' | 'false'): Promise<Killed> {
   const fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
-  const unheard: BrokenOff = { session: await fleet.createSession('unheard', { expiresAt: 0 }), answers: [] };
-  const unread: BrokenOff = { session: await fleet.createSession('unread', { expiresAt: 0 }), answers: [] };
+  const unheard: BrokenOff = {
+    session: await fleet.createSession('unheard', { expiresAt: 0 }),
+    responses: [],
+  };
+  const unread: BrokenOff = { session: await fleet.createSession('unread', { expiresAt: 0 }), responses: [] };
   const holder = fleet.at(0);
 
   const asked = createDeferred<void>();
@@ -44,19 +47,19 @@ async function killHolder(rotate: 'true' | 'false'): Promise<Killed> {
       return true; // never
     }
     await asked.promise;
-    process.kill(holder.pid, 'SIGSTOP'); // so that it can't read what the service answers now
+    process.kill(holder.pid, 'SIGSTOP'); // so that it can’t read the response of the service
     res.once('finish', answered.resolve);
     return false;
   };
-  for (const { session } of [unheard, unread]) void call(holder.url, session.cookie);
+  for (const { session } of [unheard, unread]) void send(holder.url, session.cookie);
   await answered.promise;
   await holder.kill();
   fleet.service.intercept = () => false;
   await Promise.all(
     [unheard, unread].map(async (broken) => {
       const { cookie } = broken.session;
-      const calls = Array.from({ length: WAITING }, async () => call(fleet.at(1).url, cookie));
-      broken.answers = await Promise.all(calls);
+      const calls = Array.from({ length: WAITING }, async () => send(fleet.at(1).url, cookie));
+      broken.responses = await Promise.all(calls);
     }),
   );
   return { fleet, unheard, unread };
@@ -77,7 +80,7 @@ let unheard: BrokenOff;
 let unread: BrokenOff;
 const survivor = () => fleet.at(1);
 
-const slowest = (answers: readonly Answer[]) => Math.max(...answers.map(({ ms }) => ms));
+const slowest = (responses: readonly FleetResponse[]) => Math.max(...responses.map(({ ms }) => ms));
 const timesAsked = ({ session }: BrokenOff) =>
   fleet.service.refreshes.filter(({ refreshToken }) => refreshToken === session.grant.refreshToken).length;
 /** All lines of this kind, once there are so many. */
@@ -90,8 +93,8 @@ async function logged(msg: string, many: number): Promise<LogLine[]> {
   return lines();
 }
 
-function report(fault: string, { answers }: BrokenOff, sessionsLost: number): void {
-  reportFault({ fault, answers, sessionsLost });
+function report(fault: string, { responses }: BrokenOff, sessionsLost: number): void {
+  reportFault({ fault, responses, sessionsLost });
 }
 
 describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', (rotation) => {
@@ -99,10 +102,10 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
     ({ fleet, unheard, unread } = rotation === 'on' ? withRotation : withoutRotation);
   });
 
-  test('before the service answered costs nothing: who waited gets an answer from one more token call', async () => {
-    report(`kill -9 of the renewing process before the answer, rotation ${rotation}`, unheard, 0);
-    expect(tally(unheard.answers)).toEqual({ 200: WAITING });
-    expect(slowest(unheard.answers)).toBeLessThan(RECOVERS_WITHIN_MS);
+  test('before the service answered costs nothing: who waited gets a response from one more token call', async () => {
+    report(`kill -9 of the renewing process before the response, rotation ${rotation}`, unheard, 0);
+    expect(tally(unheard.responses)).toEqual({ 200: WAITING });
+    expect(slowest(unheard.responses)).toBeLessThan(RECOVERS_WITHIN_MS);
     expect(timesAsked(unheard)).toBe(2);
     expect(await logged(MADE_GOOD, 1)).toContainEqual(
       expect.objectContaining({ attemptBefore: 'interrupted' }),
@@ -111,17 +114,17 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
 
   if (rotation === 'off') {
     test('after the service answered costs nothing, since the refresh token can be used again', () => {
-      report('kill -9 of the renewing process after the answer, rotation off', unread, 0);
-      expect(tally(unread.answers)).toEqual({ 200: WAITING });
+      report('kill -9 of the renewing process after the response, rotation off', unread, 0);
+      expect(tally(unread.responses)).toEqual({ 200: WAITING });
     });
     return;
   }
 
   test('after the service answered ends the session in bounded time, and the caller is told why', () => {
-    report('kill -9 of the renewing process after the answer, rotation on', unread, 1);
-    expect(tally(unread.answers)).toEqual({ '401 session_expired': WAITING });
-    expect(slowest(unread.answers)).toBeLessThan(RECOVERS_WITHIN_MS);
-    const explained = unread.answers.filter(({ body }) => body.includes('no longer takes the access'));
+    report('kill -9 of the renewing process after the response, rotation on', unread, 1);
+    expect(tally(unread.responses)).toEqual({ '401 session_expired': WAITING });
+    expect(slowest(unread.responses)).toBeLessThan(RECOVERS_WITHIN_MS);
+    const explained = unread.responses.filter(({ body }) => body.includes('no longer takes the access'));
     expect(explained.length).toBeGreaterThan(0);
     expect(JSON.parse(explained[0]?.body ?? '')).toMatchObject({
       detail: 'The service no longer takes the access that you gave. Sign in again to go on.',
@@ -135,7 +138,7 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
     ]);
     const revoked = await fleet.createSession('revoked', { expiresAt: 0 });
     await fleet.service.revokeGrant(revoked.grant.accessToken);
-    expect(await call(survivor().url, revoked.cookie)).toMatchObject({ code: 'session_expired' });
+    expect(await send(survivor().url, revoked.cookie)).toMatchObject({ code: 'session_expired' });
     const [, line] = await logged('session ended', 2);
     expect(line).toMatchObject({ reason: 'invalid_grant' });
     expect(line).not.toHaveProperty('attemptBefore');
@@ -144,7 +147,7 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
   test('an ended session leads its pages to sign in, and asks the token endpoint no more', async () => {
     const before = timesAsked(unread);
     for (let count = 0; count < 3; count += 1) {
-      const page = await call(survivor().url, unread.session.cookie, { path: '/workspaces' });
+      const page = await send(survivor().url, unread.session.cookie, { path: '/workspaces' });
       expect([page.status, page.headers['location']]).toEqual([303, '/auth/login?return_to=%2Fworkspaces']);
     }
     expect(timesAsked(unread)).toBe(before);

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { closeCalls } from '../../support/fleet/calls.ts';
+import { closeConnections } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startSlowLine } from '../../support/fleet/slow-line.ts';
-import type { SlowLine } from '../../support/fleet/slow-line.ts';
+import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
+import type { RedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { fc, times } from '../../support/properties.ts';
 import { COMMANDS, GOES_ON, standStillAt } from './interleavings/commands.ts';
 import { enter } from './interleavings/actions.ts';
@@ -29,29 +29,29 @@ const MAKES_SMALLER_FOR_MS = 30_000;
 /** So that a slow machine still says which sequence failed. */
 const RUNS_FOR_AT_MOST_MS = times(240_000);
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 describe.each([
   { rotation: 'on', numRuns: RUNS },
   { rotation: 'off', numRuns: Math.ceil(RUNS / 3) },
 ])('with rotation $rotation', ({ rotation, numRuns }) => {
   const rotates = rotation === 'on';
-  const history: History = { runs: 0, answers: [], lost: new Set(), takenOver: [] };
+  const history: History = { runs: 0, responses: [], lost: new Set(), takenOver: [] };
   let redis: RedisServer;
-  let line: SlowLine;
+  let line: RedisProxy;
   let fleet: Fleet;
 
   beforeAll(async () => {
     const env = { TOKEN_TIMEOUT_SECONDS: '600', SERVICE_TIMEOUT_SECONDS: '120' };
     const service = { LOCAL_SERVICE_ROTATE_REFRESH: String(rotates) };
     redis = await startRedisServer();
-    line = await startSlowLine(redis.port);
+    line = await startRedisProxy(redis.port);
     fleet = await startFleet({ processes: 2, redisUrl: line.url, env, service });
   });
   afterAll(async () => {
     reportFault({
       fault: `${history.runs} random interleavings, rotation ${rotation}`,
-      answers: history.answers,
+      responses: history.responses,
       sessionsLost: history.lost.size,
     });
     await fleet[Symbol.asyncDispose]();
@@ -88,7 +88,7 @@ describe.each([
     expect(history.runs - before).toBe(numRuns);
   };
 
-  test.each(['lock reply', 'token question', 'token answer'] as const)(
+  test.each(['lock reply', 'token question', 'token response'] as const)(
     'a process that stands still at its %s while another one refreshes harms no session',
     async (where) => {
       history.takenOver.length = 0;

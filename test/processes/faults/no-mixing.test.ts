@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await closeCalls();
+  await closeConnections();
   await fleet[Symbol.asyncDispose]();
 });
 
@@ -32,11 +32,11 @@ test('100 users with 20 requests at once over three processes get only responses
     }),
   );
   const asked = sessions.flatMap((session) => Array.from({ length: CALLS_EACH }, () => session));
-  const answers = await Promise.all(asked.map(async ({ cookie }, at) => call(fleet.at(at).url, cookie)));
-  reportFault({ fault: '100 users × 20 calls over three processes', answers, sessionsLost: 0 });
+  const responses = await Promise.all(asked.map(async ({ cookie }, at) => send(fleet.at(at).url, cookie)));
+  reportFault({ fault: '100 users × 20 calls over three processes', responses, sessionsLost: 0 });
 
-  expect(tally(answers)).toEqual({ 200: USERS * CALLS_EACH });
-  const mixed = answers.filter(({ body }, at) => body !== JSON.stringify({ user: asked[at]?.user }));
+  expect(tally(responses)).toEqual({ 200: USERS * CALLS_EACH });
+  const mixed = responses.filter(({ body }, at) => body !== JSON.stringify({ user: asked[at]?.user }));
   expect(mixed).toEqual([]);
   const refreshed = sessions.filter((_, at) => at % 3 !== 2);
   expect(fleet.service.refreshes).toHaveLength(refreshed.length);

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { TOKEN_AGE_MS, TOKEN_PATH } from '../../support/constants.ts';
-import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
-import { createGate } from '../../support/fleet/gates.ts';
+import { createBarrier } from '../../support/fleet/barrier.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 
 const CALLS = 200;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   fleet = await startFleet({ processes: 4, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
 });
 afterAll(async () => {
-  await closeCalls();
+  await closeConnections();
   await fleet[Symbol.asyncDispose]();
 });
 afterEach(() => {
@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 const callAll = async (cookie: string, calls: number, given = fleet) =>
-  Promise.all(Array.from({ length: calls }, async (_, at) => call(given.at(at).url, cookie)));
+  Promise.all(Array.from({ length: calls }, async (_, at) => send(given.at(at).url, cookie)));
 const slowToken = (ms: number) => {
   fleet.service.intercept = async ({ url }) => {
     if (url === TOKEN_PATH) await delay(ms);
@@ -41,27 +41,27 @@ const slowToken = (ms: number) => {
 test('200 requests of one session at its expiry cause one token request, and are all served soon after it', async () => {
   slowToken(TOKEN_LATENCY_MS);
   const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-  const answers = await callAll(cookie, CALLS);
+  const responses = await callAll(cookie, CALLS);
   reportFault({
     fault: '200 calls at once at an expiry, rotation on',
-    answers,
+    responses,
     sessionsLost: (await fleet.store.peek(id)) === null ? 1 : 0,
   });
-  expect(tally(answers)).toEqual({ 200: CALLS });
+  expect(tally(responses)).toEqual({ 200: CALLS });
   expect(fleet.service.refreshes).toHaveLength(1);
-  expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(TOKEN_LATENCY_MS + BOUNDED_WAIT_MS);
+  expect(Math.max(...responses.map(({ ms }) => ms))).toBeLessThan(TOKEN_LATENCY_MS + BOUNDED_WAIT_MS);
 });
 
 test('200 requests that are refused the same token cause one token request', async () => {
   const { cookie, grant } = await fleet.createSession();
   await fleet.service.revokeAccess(grant.accessToken);
-  const answers = await callAll(cookie, CALLS);
+  const responses = await callAll(cookie, CALLS);
   reportFault({
     fault: '200 calls at once with a refused token, rotation on',
-    answers,
+    responses,
     sessionsLost: 0,
   });
-  expect(tally(answers)).toEqual({ 200: CALLS });
+  expect(tally(responses)).toEqual({ 200: CALLS });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
@@ -95,13 +95,13 @@ test('a refresh token that is not rotated is presented once for each expiry', as
 test('a token endpoint slower than the lifetime of a lock gets one request, because the holder extends the lock', async () => {
   slowToken(LONGER_THAN_A_LOCK_MS);
   const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-  const answers = await callAll(cookie, 40);
+  const responses = await callAll(cookie, 40);
   reportFault({
     fault: 'token endpoint slower than a lock lives, rotation on',
-    answers,
+    responses,
     sessionsLost: 0,
   });
-  expect(tally(answers)).toEqual({ 200: 40 });
+  expect(tally(responses)).toEqual({ 200: 40 });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
@@ -119,7 +119,7 @@ test('requests that waited for a refresh use its token, never the one that they 
 });
 
 test('requests shortly before an expiry don’t wait for the refresh in the background', async () => {
-  const endpoint = createGate();
+  const endpoint = createBarrier();
   endpoint.hold();
   fleet.service.intercept = async ({ url }) => {
     if (url === TOKEN_PATH) await endpoint.pass();

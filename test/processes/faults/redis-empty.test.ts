@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Browser } from '../../support/browser.ts';
 import type { Page } from '../../support/browser.ts';
-import { call, closeCalls } from '../../support/fleet/calls.ts';
+import { send, closeConnections } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await redis[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 
 /** Keeps the addresses that it has come to. */
@@ -78,14 +78,14 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   expect(ours).toEqual(['/workspaces', '/auth/login', '/auth/callback', '/workspaces']);
   const calls = await browser.fetch(`${origin}/api/public/v1/workspaces`);
   expect(calls.status).toBe(200);
-  expect(await call(origin, '', { path: '/readyz' })).toMatchObject({ status: 200 });
+  expect(await send(origin, '', { path: '/readyz' })).toMatchObject({ status: 200 });
 
   reportFault({
     fault: 'Redis is killed and started empty',
-    answers: load.visits.map(({ answer }) => answer),
+    responses: load.visits.map(({ response }) => response),
     sessionsLost: 2,
     recoveredInMs,
   });
-  const broken = load.visits.filter(({ answer }) => answer.status === 0 || answer.status === 500);
+  const broken = load.visits.filter(({ response }) => response.status === 0 || response.status === 500);
   expect(broken).toEqual([]);
 });

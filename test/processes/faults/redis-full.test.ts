@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { closeCalls, tally } from '../../support/fleet/calls.ts';
+import { closeConnections, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
-import { sufferFault } from '../../support/fleet/redis-fault.ts';
-import type { SeenFault } from '../../support/fleet/redis-fault.ts';
+import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
+import { observeFault } from '../../support/fleet/redis-fault.ts';
+import type { ObservedFault } from '../../support/fleet/redis-fault.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
@@ -11,9 +11,9 @@ import { startPollingUser } from '../../support/fleet/polling-users.ts';
 
 let redis: RedisServer;
 let fleet: Fleet;
-let seen: SeenFault;
+let seen: ObservedFault;
 /** Its token lives on, inside REFRESH_AHEAD, for longer than all this takes. */
-let ahead: Entered;
+let ahead: TestSession;
 let refreshesDuring: readonly string[];
 let answersAhead: readonly number[];
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   fleet = await startFleet({ processes: 2, redisUrl: redis.url, env, service });
   ahead = await fleet.createSession('ahead', { expiresAt: Date.now() + 290_000 });
   let late: ReturnType<typeof startPollingUser>;
-  seen = await sufferFault(fleet, {
+  seen = await observeFault(fleet, {
     async begin() {
       await redis.fill();
       late = startPollingUser(fleet, ahead, ['api']);
@@ -32,7 +32,7 @@ beforeAll(async () => {
     async end() {
       refreshesDuring = fleet.service.refreshes.map(({ refreshToken }) => refreshToken);
       await late.stop();
-      answersAhead = late.visits.map(({ answer }) => answer.status);
+      answersAhead = late.visits.map(({ response }) => response.status);
       await redis.makeRoom();
     },
   });
@@ -40,12 +40,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await redis[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 
 test('with Redis full, calls, pages and /auth/session work', () => {
   const { api, page, status } = seen.during;
-  expect([api, page, status].map((answers) => Object.keys(tally(answers)))).toEqual([
+  expect([api, page, status].map((responses) => Object.keys(tally(responses)))).toEqual([
     ['200'],
     ['200'],
     ['200'],
@@ -83,24 +83,26 @@ test('with Redis full, every process is ready, and tells', () => {
   }
 });
 
-test('with Redis full, every answer is there within two seconds', () => {
-  const slowest = Math.max(...Object.values(seen.during).flatMap((answers) => answers.map(({ ms }) => ms)));
+test('with Redis full, every response is there within two seconds', () => {
+  const slowest = Math.max(
+    ...Object.values(seen.during).flatMap((responses) => responses.map(({ ms }) => ms)),
+  );
   expect(slowest).toBeLessThan(2_000);
 });
 
 test('with room again, renewals and sign-in go on by themselves, and nobody is signed out', async () => {
-  const { sessions, answers, recoveredInMs } = seen;
+  const { sessions, responses, recoveredInMs } = seen;
   const kept = await Promise.all(
     [sessions.living, sessions.spent, ahead].map(async ({ id }) => fleet.store.peek(id)),
   );
   reportFault({
     fault: 'Redis is full (noeviction)',
-    answers,
+    responses,
     sessionsLost: kept.filter((found) => found === null).length,
     recoveredInMs: Math.max(recoveredInMs.spent, recoveredInMs.login),
   });
   expect(kept).not.toContain(null);
-  expect(tally(answers)).not.toHaveProperty('401 session_expired');
+  expect(tally(responses)).not.toHaveProperty('401 session_expired');
   const renewals = fleet.service.refreshes.filter(
     ({ refreshToken }) => refreshToken === sessions.spent.grant.refreshToken,
   );

@@ -1,34 +1,34 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { closeCalls, tally } from '../../support/fleet/calls.ts';
+import { closeConnections, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
-import { sufferFault } from '../../support/fleet/redis-fault.ts';
-import type { RedisFault, SeenFault } from '../../support/fleet/redis-fault.ts';
+import { observeFault } from '../../support/fleet/redis-fault.ts';
+import type { RedisFault, ObservedFault } from '../../support/fleet/redis-fault.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startSlowLine } from '../../support/fleet/slow-line.ts';
-import type { SlowLine } from '../../support/fleet/slow-line.ts';
+import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
+import type { RedisProxy } from '../../support/fleet/redis-proxy.ts';
 
-/** The contract's bound on every answer while Redis is away. */
+/** The contract's bound on every response while Redis is away. */
 const ANSWERS_WITHIN_MS = 2_000;
 /** Reconnecting takes up to 1.25 s; the rest is for a busy machine. */
 const RECOVERS_WITHIN_MS = 4_000;
 
 let redis: RedisServer;
-let line: SlowLine;
+let line: RedisProxy;
 let fleet: Fleet;
 
 beforeAll(async () => {
   redis = await startRedisServer();
-  line = await startSlowLine(redis.port);
+  line = await startRedisProxy(redis.port);
   fleet = await startFleet({ processes: 2, redisUrl: redis.url, env: { REDIS_URL: line.url } });
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await line[Symbol.asyncDispose]();
   await redis[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 
 const FAULTS: Readonly<Record<string, RedisFault>> = {
@@ -37,7 +37,7 @@ const FAULTS: Readonly<Record<string, RedisFault>> = {
     end: async () => redis.restart('whole'),
   },
   'is paused': { begin: () => redis.pause(), end: () => redis.resume() },
-  'answers three seconds late': {
+  'replies three seconds late': {
     begin: () => void (line.delayMs = 3_000),
     end: () => void (line.delayMs = 0),
   },
@@ -45,9 +45,9 @@ const FAULTS: Readonly<Record<string, RedisFault>> = {
 };
 
 describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
-  let seen: SeenFault;
+  let seen: ObservedFault;
   beforeAll(async () => {
-    seen = await sufferFault(fleet, fault);
+    seen = await observeFault(fleet, fault);
   });
 
   test.each(['api', 'spent'] as const)('%s calls are a 503 problem that keeps the cookie', (errand) => {
@@ -55,9 +55,9 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
   });
 
   test.each(['page', 'login', 'callback'] as const)('%s is a 503 page with a way on', (errand) => {
-    const answers = seen.during[errand];
-    expect(Object.keys(tally(answers))).toEqual(['503']);
-    for (const { headers, body } of answers) {
+    const responses = seen.during[errand];
+    expect(Object.keys(tally(responses))).toEqual(['503']);
+    for (const { headers, body } of responses) {
       expect(headers['content-type']).toMatch(/^text\/html/);
       expect(body).toContain('Try again');
     }
@@ -82,17 +82,17 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     }
   });
 
-  test('every refusal says when to come again, and no answer touches the cookie', () => {
+  test('every refusal says when to come again, and no response touches the cookie', () => {
     const { api, spent, page, status, login, callback, logout } = seen.during;
-    const answers = [api, spent, page, status, login, callback, logout].flat();
-    const refusals = answers.filter((answer) => answer.status === 503);
+    const responses = [api, spent, page, status, login, callback, logout].flat();
+    const refusals = responses.filter((response) => response.status === 503);
     for (const { headers } of refusals) expect(headers['retry-after']).toMatch(/^\d+$/);
-    for (const { headers } of answers) expect(headers['set-cookie']).toBeUndefined();
+    for (const { headers } of responses) expect(headers['set-cookie']).toBeUndefined();
   });
 
-  test('every answer is there within two seconds', () => {
+  test('every response is there within two seconds', () => {
     const slowest = Object.entries(seen.during).map(
-      ([asked, answers]) => [asked, Math.max(...answers.map(({ ms }) => ms))] as const,
+      ([asked, responses]) => [asked, Math.max(...responses.map(({ ms }) => ms))] as const,
     );
     expect(slowest.filter(([, ms]) => !(ms < ANSWERS_WITHIN_MS))).toEqual([]);
   });
@@ -105,19 +105,19 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
   });
 
   test('and when it is back, all goes on by itself, and nobody is signed out', async () => {
-    const { sessions, answers, recoveredInMs } = seen;
+    const { sessions, responses, recoveredInMs } = seen;
     const kept = await Promise.all(
       [sessions.living, sessions.spent].map(async ({ id }) => fleet.store.peek(id)),
     );
     reportFault({
       fault: `Redis ${how}`,
-      answers,
+      responses,
       sessionsLost: kept.filter((found) => found === null).length,
       recoveredInMs: recoveredInMs.api,
     });
     expect(kept).not.toContain(null);
-    expect(tally(answers)).not.toHaveProperty('401 session_expired');
-    expect(answers.filter(({ status }) => ![200, 302, 303, 503].includes(status))).toEqual([]);
+    expect(tally(responses)).not.toHaveProperty('401 session_expired');
+    expect(responses.filter(({ status }) => ![200, 302, 303, 503].includes(status))).toEqual([]);
     const tooLate = Object.entries(recoveredInMs).filter(([, ms]) => ms > RECOVERS_WITHIN_MS);
     expect(tooLate).toEqual([]);
   });

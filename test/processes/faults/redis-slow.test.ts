@@ -1,31 +1,31 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
-import type { Answer } from '../../support/fleet/calls.ts';
+import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
+import type { FleetResponse } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
-import { sufferFault } from '../../support/fleet/redis-fault.ts';
-import type { SeenFault } from '../../support/fleet/redis-fault.ts';
+import { observeFault } from '../../support/fleet/redis-fault.ts';
+import type { ObservedFault } from '../../support/fleet/redis-fault.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startSlowLine } from '../../support/fleet/slow-line.ts';
-import type { SlowLine } from '../../support/fleet/slow-line.ts';
+import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
+import type { RedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 let redis: RedisServer;
-let line: SlowLine;
+let line: RedisProxy;
 let fleet: Fleet;
 
 beforeAll(async () => {
   redis = await startRedisServer();
-  line = await startSlowLine(redis.port);
+  line = await startRedisProxy(redis.port);
   fleet = await startFleet({ processes: 2, redisUrl: redis.url, env: { REDIS_URL: line.url } });
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await line[Symbol.asyncDispose]();
   await redis[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 afterEach(() => {
   line.delayMs = 0;
@@ -33,31 +33,31 @@ afterEach(() => {
 });
 
 /** All but what the machine itself may have held up for the second and a half that a command has. */
-function expectNearlyAll(answers: readonly Answer[], kind: string): void {
-  const { [kind]: asEver = 0, ...others } = tally(answers);
-  expect(asEver).toBeGreaterThan(answers.length / 2);
+function expectNearlyAll(responses: readonly FleetResponse[], kind: string): void {
+  const { [kind]: asEver = 0, ...others } = tally(responses);
+  expect(asEver).toBeGreaterThan(responses.length / 2);
   expect(['503', '503 session_store_unavailable']).toEqual(expect.arrayContaining(Object.keys(others)));
 }
 
-describe('while Redis answers 300 ms late', () => {
-  let seen: SeenFault;
+describe('while Redis replies 300 ms late', () => {
+  let seen: ObservedFault;
   beforeAll(async () => {
-    seen = await sufferFault(fleet, {
+    seen = await observeFault(fleet, {
       begin: () => void (line.delayMs = 300),
       end: () => void (line.delayMs = 0),
     });
     const { living, spent } = seen.sessions;
     const kept = await Promise.all([living, spent].map(async ({ id }) => fleet.store.peek(id)));
     reportFault({
-      fault: 'Redis answers 300 ms late',
-      answers: seen.answers,
+      fault: 'Redis replies 300 ms late',
+      responses: seen.responses,
       sessionsLost: kept.filter((found) => found === null).length,
     });
   });
 
   test('everything works', () => {
     const { api, spent, page, status, login, callback, logout } = seen.during;
-    for (const answers of [api, spent, page, status]) expectNearlyAll(answers, '200');
+    for (const responses of [api, spent, page, status]) expectNearlyAll(responses, '200');
     expectNearlyAll(login, '302');
     expectNearlyAll([...callback, ...logout], '303');
   });
@@ -71,15 +71,15 @@ test('a lock that Redis granted too late to be of use keeps nobody waiting', asy
   const { cookie, id } = await fleet.createSession('demo', { expiresAt: 0 });
   Object.assign(line, { onlyAfter: ':refresh-lock:', delayMs: 2_000 });
   const [url = ''] = fleet.processes.map((each) => each.url);
-  expect(await call(url, cookie)).toMatchObject({ status: 503, code: 'session_store_unavailable' });
+  expect(await send(url, cookie)).toMatchObject({ status: 503, code: 'session_store_unavailable' });
   line.delayMs = 0;
   using over = startStopwatch();
-  const load = startLoad(1, async () => call(url, cookie));
+  const load = startLoad(1, async () => send(url, cookie));
   await load.next(200);
   const recoveredInMs = over.ms();
   reportFault({
     fault: 'Redis grants a renewal lock too late',
-    answers: await load.stop(),
+    responses: await load.stop(),
     sessionsLost: (await fleet.store.peek(id)) === null ? 1 : 0,
     recoveredInMs,
   });

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { call, closeCalls } from '../../support/fleet/calls.ts';
+import { send, closeConnections } from '../../support/fleet/requests.ts';
 import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
-import { createGate, holdAnswer } from '../../support/fleet/gates.ts';
-import type { Gate } from '../../support/fleet/gates.ts';
+import { createBarrier, holdResponse } from '../../support/fleet/barrier.ts';
+import type { Barrier } from '../../support/fleet/barrier.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   fleet = await startFleet({ service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
 });
 afterAll(async () => {
-  await closeCalls();
+  await closeConnections();
   await fleet[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
@@ -32,18 +32,18 @@ beforeEach(async () => {
 
 const isDraining = async () => leaving.logged().some(({ msg }) => msg === 'draining');
 
-function holdTokenResponses(): Gate {
-  const gate = createGate();
+function holdTokenResponses(): Barrier {
+  const gate = createBarrier();
   gate.hold();
   fleet.service.intercept = ({ url }, res) => {
-    if (url === TOKEN_PATH) holdAnswer(res, gate);
+    if (url === TOKEN_PATH) holdResponse(res, gate);
     return false;
   };
   return gate;
 }
 
 /** The time is the service's part of the test, not a wait for anything. */
-async function releaseAfter(ms: number, gate: Gate): Promise<void> {
+async function releaseAfter(ms: number, gate: Barrier): Promise<void> {
   using watch = startStopwatch();
   await eventually(async () => watch.ms() > ms);
   gate.release();
@@ -52,7 +52,7 @@ async function releaseAfter(ms: number, gate: Gate): Promise<void> {
 test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
   const gate = holdTokenResponses();
   const session = await fleet.createSession('demo', { expiresAt: 0 });
-  const cutOff = call(leaving.url, session.cookie).catch(() => null);
+  const cutOff = send(leaving.url, session.cookie).catch(() => null);
   await gate.reached();
   const exitCode = leaving.stop();
   await releaseAfter(PAST_SHUTDOWN_MS + 2_000, gate); // refreshes once had two seconds more
@@ -60,14 +60,14 @@ test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', 
   await cutOff;
   const stored = await fleet.store.peek(session.id);
   expect(stored?.session.record.grant.accessToken).not.toBe(session.grant.accessToken);
-  expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
+  expect(await send(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
 test('a process that exits after SHUTDOWN_SECONDS because of a background refresh exits with 1', async () => {
   const gate = holdTokenResponses();
   const session = await fleet.createSession('demo', { expiresAt: Date.now() + 20_000 });
-  expect(await call(leaving.url, session.cookie)).toMatchObject({ status: 200 });
+  expect(await send(leaving.url, session.cookie)).toMatchObject({ status: 200 });
   await gate.reached();
   const exitCode = leaving.stop();
   await releaseAfter(PAST_SHUTDOWN_MS, gate);
@@ -87,7 +87,7 @@ test('a draining process starts no refresh that its end could cut off', async ()
   upload.write('x');
   const refused = new Promise<IncomingMessage>((resolve) => upload.once('response', resolve));
   await eventually(async () => upload.socket?.bytesWritten !== undefined && upload.socket.bytesWritten > 0);
-  await call(leaving.url, '', { path: '/healthz' }); // the upload came before it
+  await send(leaving.url, '', { path: '/healthz' }); // the upload came before it
   const exitCode = leaving.stop();
   await eventually(isDraining);
   upload.end('x');
@@ -98,5 +98,5 @@ test('a draining process starts no refresh that its end could cut off', async ()
   ]);
   expect(await exitCode).toBe(0);
   expect(fleet.service.refreshes).toEqual([]);
-  expect(await call(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
+  expect(await send(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
 });

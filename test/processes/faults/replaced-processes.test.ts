@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
-import type { Answer } from '../../support/fleet/calls.ts';
+import { closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
+import type { FleetResponse } from '../../support/fleet/requests.ts';
 import type { Cloakroom, LogLine } from '../../support/fleet/cloakroom.ts';
-import { startBalancedFleet } from '../../support/fleet/balancer.ts';
-import type { BalancedFleet } from '../../support/fleet/balancer.ts';
-import type { Entered } from '../../support/fleet/fleet.ts';
-import { createGate } from '../../support/fleet/gates.ts';
+import { startBalancedFleet } from '../../support/fleet/load-balancer.ts';
+import type { BalancedFleet } from '../../support/fleet/load-balancer.ts';
+import type { TestSession } from '../../support/fleet/fleet.ts';
+import { createBarrier } from '../../support/fleet/barrier.ts';
 import { createMixedCalls } from '../../support/fleet/mixed-calls.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -14,19 +14,19 @@ import { eventually } from '../../support/eventually.ts';
 const USERS = ['ada', 'ben', 'cai', 'dora'];
 const PAUSE_MS = 25;
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 const isCheck = (line: LogLine) => line['path'] === '/readyz';
 const isCall = (line: LogLine) => String(line['path']).startsWith('/api/');
 
 /** Callers who ask one thing after another, never two at once. */
-const startCallers = (callers: number, kinds: readonly (() => Promise<Answer>)[]) =>
+const startCallers = (callers: number, kinds: readonly (() => Promise<FleetResponse>)[]) =>
   startLoad(callers, async (count) => {
     await delay(PAUSE_MS);
-    return (kinds[count % kinds.length] as () => Promise<Answer>)();
+    return (kinds[count % kinds.length] as () => Promise<FleetResponse>)();
   });
 
-async function lostSessions({ store }: BalancedFleet, entered: readonly Entered[]): Promise<number> {
+async function lostSessions({ store }: BalancedFleet, entered: readonly TestSession[]): Promise<number> {
   const found = await Promise.all(entered.map(async ({ id }) => store.peek(id)));
   return found.filter((record) => record === null).length;
 }
@@ -47,12 +47,16 @@ test('no call fails while one process after another is replaced', async () => {
     await fleet.replace(old, { PORT: new URL(old.url).port });
   }
   await eventually(async () => fleet.at(2).logged().some(isCall));
-  const answers = [...(await quick.stop()), ...(await slow.stop())];
+  const responses = [...(await quick.stop()), ...(await slow.stop())];
 
   const sessionsLost = await lostSessions(fleet, entered);
-  reportFault({ fault: 'three processes replaced one after another behind HAProxy', answers, sessionsLost });
-  expect(tally(answers)).toEqual({ 200: answers.length });
-  expect(answers.length).toBeGreaterThan(200);
+  reportFault({
+    fault: 'three processes replaced one after another behind HAProxy',
+    responses,
+    sessionsLost,
+  });
+  expect(tally(responses)).toEqual({ 200: responses.length });
+  expect(responses.length).toBeGreaterThan(200);
   expect(exitCodes).toEqual([0, 0, 0]);
   expect([...calls.posts.values()].filter((times) => times !== 1)).toEqual([]);
   expect(sessionsLost).toBe(0);
@@ -62,7 +66,7 @@ test('of the calls that a killed process had, every read is answered by another,
   await using fleet = await startBalancedFleet();
   const entered = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
   const calls = createMixedCalls(fleet, entered);
-  const gate = createGate();
+  const gate = createBarrier();
   const { intercept } = fleet.service;
   let atGate = 0;
   fleet.service.intercept = async (...call) => {
@@ -71,7 +75,7 @@ test('of the calls that a killed process had, every read is answered by another,
     return intercept(...call);
   };
 
-  // All answers are due and none has begun when the process goes: what has begun can't be asked for again.
+  // All responses are due and none has begun when the process goes: what has begun can't be asked for again.
   gate.hold();
   const reads = startCallers(9, [calls.read, calls.page]);
   const writes = Array.from({ length: 6 }, calls.write);
@@ -81,11 +85,11 @@ test('of the calls that a killed process had, every read is answered by another,
   gate.release();
   await fleet.replace(killed, { PORT: new URL(killed.url).port });
   await eventually(async () => fleet.at(2).logged().some(isCall));
-  const answers = await reads.stop();
+  const responses = await reads.stop();
 
   const sessionsLost = await lostSessions(fleet, entered);
-  reportFault({ fault: 'one of three processes killed behind HAProxy: reads', answers, sessionsLost });
-  expect(tally(answers)).toEqual({ 200: answers.length });
+  reportFault({ fault: 'one of three processes killed behind HAProxy: reads', responses, sessionsLost });
+  expect(tally(responses)).toEqual({ 200: responses.length });
   expect(sessionsLost).toBe(0);
   const { 200: taken = 0, 502: unknown = 0 } = tally(await Promise.all(writes));
   expect(unknown).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { closeCalls, tally } from '../../support/fleet/calls.ts';
-import type { Answer } from '../../support/fleet/calls.ts';
+import { closeConnections, tally } from '../../support/fleet/requests.ts';
+import type { FleetResponse } from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
@@ -11,7 +11,7 @@ import {
   untilServed,
 } from '../../support/redis/failover.ts';
 import type { Outcome } from '../../support/redis/failover.ts';
-import { testMainWay } from '../../support/redis/main-way.ts';
+import { testUserJourney } from '../../support/redis/main-way.ts';
 import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
 import { startSentinels } from '../../support/redis/sentinels.ts';
 import type { SentinelTopology } from '../../support/redis/sentinels.ts';
@@ -31,13 +31,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await topology[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 
-testMainWay(() => fleet);
+testUserJourney(() => fleet);
 
 describe('when the master is killed under load', () => {
-  let answers: Answer[];
+  let responses: FleetResponse[];
   let outcome: Outcome;
   let logged: string[];
   beforeAll(async () => {
@@ -53,8 +53,8 @@ describe('when the master is killed under load', () => {
     await untilReadiness(fleet, 200);
     const { sessionsLost } = await untilServed(fleet, sessions);
     outcome = { sessionsLost, recoveredInMs: watch.ms() };
-    answers = await load.stop();
-    reportFault({ fault: 'Sentinel: the master is killed', answers, ...outcome });
+    responses = await load.stop();
+    reportFault({ fault: 'Sentinel: the master is killed', responses, ...outcome });
     logged = fleet.processes.flatMap((process, at) =>
       process
         .logged()
@@ -64,8 +64,8 @@ describe('when the master is killed under load', () => {
   });
 
   test('there are 503s for a while, each within two seconds, and nothing else', () => {
-    expect(tally(answers)).toHaveProperty(['503 session_store_unavailable']);
-    expectOnlyDelays(answers);
+    expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
+    expectOnlyDelays(responses);
   });
 
   test('no session is lost', () => {
@@ -81,8 +81,8 @@ describe('when the master is killed under load', () => {
 });
 
 describe('when the master hangs under load, and comes back to find another in its place', () => {
-  let answers: Answer[];
-  let afterReturn: Answer[];
+  let responses: FleetResponse[];
+  let afterReturn: FleetResponse[];
   let outcome: Outcome;
   let leaver: { readonly code: number | null; readonly ms: number };
   beforeAll(async () => {
@@ -99,18 +99,18 @@ describe('when the master hangs under load, and comes back to find another in it
     leaver = { code: await leaving.stop(), ms: watch.ms() };
     const { sessionsLost } = await untilServed(fleet, sessions);
     outcome = { sessionsLost, recoveredInMs: watch.ms() };
-    const answered = load.answers.length;
+    const answered = load.responses.length;
 
     master.resume();
     await eventually(async () => isReplica(master));
-    answers = await load.stop();
-    afterReturn = answers.slice(answered);
-    reportFault({ fault: 'Sentinel: the master hangs, and comes back stale', answers, ...outcome });
+    responses = await load.stop();
+    afterReturn = responses.slice(answered);
+    reportFault({ fault: 'Sentinel: the master hangs, and comes back stale', responses, ...outcome });
   });
 
   test('there are 503s for a while, each within two seconds, and nothing else', () => {
-    expect(tally(answers)).toHaveProperty(['503 session_store_unavailable']);
-    expectOnlyDelays(answers);
+    expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
+    expectOnlyDelays(responses);
   });
 
   test('no session is lost', () => {

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashId } from '../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { call, closeCalls, signOut, tally } from '../../support/fleet/calls.ts';
-import type { Answer, CallOptions } from '../../support/fleet/calls.ts';
+import { send, closeConnections, signOut, tally } from '../../support/fleet/requests.ts';
+import type { FleetResponse, RequestOptions } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
-import { createGate, holdAnswer } from '../../support/fleet/gates.ts';
-import type { Gate } from '../../support/fleet/gates.ts';
+import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
+import { createBarrier, holdResponse } from '../../support/fleet/barrier.ts';
+import type { Barrier } from '../../support/fleet/barrier.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -16,25 +16,25 @@ const SIGN_IN_AND_COME_BACK = '/auth/login?return_to=%2Fworkspaces';
 /** Within REFRESH_AHEAD_SECONDS of its end, and far from it. */
 const SOON_MS = 30_000;
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s', (rotate) => {
   let fleet: Fleet;
   /** Where a request of Cloakroom's to the service stands before the service hears of it. */
-  let question: Gate;
-  /** Where an answer of the token endpoint stands: the service has done what it was asked. */
-  let tokenAnswer: Gate;
+  let question: Barrier;
+  /** Where a response of the token endpoint stands: the service has done what it was asked. */
+  let tokenAnswer: Barrier;
   /** Where a stream stands in its middle. */
-  let stream: Gate;
+  let stream: Barrier;
 
   beforeAll(async () => {
     fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
-    question = createGate();
-    tokenAnswer = createGate();
-    stream = createGate();
+    question = createBarrier();
+    tokenAnswer = createBarrier();
+    stream = createBarrier();
     fleet.service.intercept = async (req, res) => {
       await question.pass();
-      if (req.url === TOKEN_PATH) holdAnswer(res, tokenAnswer);
+      if (req.url === TOKEN_PATH) holdResponse(res, tokenAnswer);
       if (req.url !== STREAM_PATH) return false;
       res.write('one,');
       await stream.pass();
@@ -49,25 +49,25 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 
   const urlOf = (at: number) => fleet.at(at).url;
-  const sessionKey = ({ id }: Entered) => `cloakroom:session:${hashId(id)}`;
+  const sessionKey = ({ id }: TestSession) => `cloakroom:session:${hashId(id)}`;
   /** But for the `next` tokens that a page in flight may still leave: encrypted under the dead id, they open to nobody. */
-  const keysOf = async ({ id }: Entered) => fleet.redis.keys(`cloakroom:[sar]*${hashId(id)}*`);
+  const keysOf = async ({ id }: TestSession) => fleet.redis.keys(`cloakroom:[sar]*${hashId(id)}*`);
   /** How often a session was read for a call or a page. */
   const sessionReads = async () =>
     Number(/^cmdstat_getex:calls=(\d+)/m.exec(await fleet.redis.info('commandstats'))?.[1] ?? 0);
 
-  const expectSignedOut = async ({ cookie }: Entered) => {
+  const expectSignedOut = async ({ cookie }: TestSession) => {
     expect((await signOut(fleet.at(1).url, cookie)).status).toBe(303);
   };
 
-  /** Brings a call at one process to the gate, signs out at the other one, lets the call go on; gives its answer. */
+  /** Brings a call at one process to the gate, signs out at the other one, lets the call go on; gives its response. */
   const signOutAmid = async (
-    session: Entered,
-    gate: Gate,
-    { meanwhile, ...options }: CallOptions & { meanwhile?: () => Promise<void> } = {},
+    session: TestSession,
+    gate: Barrier,
+    { meanwhile, ...options }: RequestOptions & { meanwhile?: () => Promise<void> } = {},
   ) => {
     gate.hold();
-    const inFlight = call(urlOf(0), session.cookie, options);
+    const inFlight = send(urlOf(0), session.cookie, options);
     await gate.reached();
     await expectSignedOut(session);
     await meanwhile?.();
@@ -76,31 +76,31 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   };
 
   /** The session is gone for both processes, and stays so; nothing of what came late is used or kept. */
-  const expectDead = async (session: Entered) => {
+  const expectDead = async (session: TestSession) => {
     const { apiCalls, refreshes } = fleet.service;
     const refreshesBefore = refreshes.length;
-    const answers: Answer[] = [];
+    const responses: FleetResponse[] = [];
     for (const at of [0, 1] as const) {
-      const api = await call(urlOf(at), session.cookie);
+      const api = await send(urlOf(at), session.cookie);
       expect(api).toMatchObject({ status: 401, code: 'session_expired' });
-      const status = await call(urlOf(at), session.cookie, { path: '/auth/session' });
+      const status = await send(urlOf(at), session.cookie, { path: '/auth/session' });
       expect(JSON.parse(status.body)).toEqual({ signedIn: false });
-      const page = await call(urlOf(at), session.cookie, PAGE);
+      const page = await send(urlOf(at), session.cookie, PAGE);
       expect(page).toMatchObject({ status: 303, headers: { location: SIGN_IN_AND_COME_BACK } });
-      answers.push(api, status, page);
+      responses.push(api, status, page);
     }
-    expect(answers.filter(setsCookie)).toEqual([]);
+    expect(responses.filter(setsCookie)).toEqual([]);
     expect(fleet.service).toMatchObject({ apiCalls, refreshes: { length: refreshesBefore } });
     expect(await keysOf(session)).toEqual([sessionKey(session)]);
     expect(await fleet.redis.get(sessionKey(session))).toBe('ended');
     expect(await fleet.redis.ttl(sessionKey(session))).toBeGreaterThan(0);
-    return answers;
+    return responses;
   };
 
-  const report = (what: string, answers: readonly Answer[]) =>
+  const report = (what: string, responses: readonly FleetResponse[]) =>
     reportFault({
       fault: `sign-out while ${what}, rotation ${rotate === 'true' ? 'on' : 'off'}`,
-      answers,
+      responses,
       sessionsLost: 0,
     });
 
@@ -119,7 +119,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     const session = await fleet.createSession('demo', { expiresAt: 0 });
     tokenAnswer.hold();
     const readBefore = await sessionReads();
-    const waiting = [0, 1, 0, 1].map(async (at) => call(urlOf(at), session.cookie));
+    const waiting = [0, 1, 0, 1].map(async (at) => send(urlOf(at), session.cookie));
     await tokenAnswer.reached();
     await eventually(async () => (await sessionReads()) === readBefore + waiting.length);
     await expectSignedOut(session);
@@ -134,7 +134,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     const session = await fleet.createSession('demo', { expiresAt: Date.now() + SOON_MS });
     tokenAnswer.hold();
     // It is answered with the living token, while the renewal goes on beside it.
-    expect(await call(urlOf(0), session.cookie)).toMatchObject({ status: 200 });
+    expect(await send(urlOf(0), session.cookie)).toMatchObject({ status: 200 });
     await tokenAnswer.reached();
     await expectSignedOut(session);
     tokenAnswer.release();
@@ -186,6 +186,6 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   });
 });
 
-function setsCookie({ headers }: Answer): boolean {
+function setsCookie({ headers }: FleetResponse): boolean {
   return headers['set-cookie'] !== undefined;
 }

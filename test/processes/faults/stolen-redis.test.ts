@@ -3,26 +3,26 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import { hashId } from '../../../src/session/store.ts';
 import { SESSION_KEY } from '../../support/constants.ts';
-import { call, closeCalls, signOut } from '../../support/fleet/calls.ts';
+import { send, closeConnections, signOut } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
+import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
 import { eventually } from '../../support/eventually.ts';
 
 let fleet: Fleet;
-let victim: Entered;
-let other: Entered;
+let victim: TestSession;
+let other: TestSession;
 
 beforeAll(async () => {
   fleet = await startFleet({ processes: 2 });
 });
 afterAll(async () => {
-  await closeCalls();
+  await closeConnections();
   await fleet[Symbol.asyncDispose]();
 });
 
-const keyOf = ({ id }: Entered) => `cloakroom:session:${hashId(id)}`;
-const valueOf = async (session: Entered) => (await fleet.redis.get(keyOf(session))) ?? '';
+const keyOf = ({ id }: TestSession) => `cloakroom:session:${hashId(id)}`;
+const valueOf = async (session: TestSession) => (await fleet.redis.get(keyOf(session))) ?? '';
 const PAGES = [1, 2, 3, 4, 5];
 const encryption = createEncryption({ current: [Buffer.from(SESSION_KEY, 'base64url')] });
 
@@ -35,9 +35,9 @@ describe('a thief', () => {
     // A life with all that leaves something in Redis: a renewal, pages of a list, a sign-in under way, one that ended.
     const ended = await fleet.createSession();
     for (const { cookie } of [victim, other, ended]) {
-      await call(fleet.at(0).url, cookie);
-      await call(fleet.at(0).url, cookie, { path: '/workspaces?limit=5&page=3' });
-      await call(fleet.at(0).url, cookie, { path: '/auth/login' });
+      await send(fleet.at(0).url, cookie);
+      await send(fleet.at(0).url, cookie, { path: '/workspaces?limit=5&page=3' });
+      await send(fleet.at(0).url, cookie, { path: '/auth/login' });
     }
     await signOut(fleet.at(0).url, ended.cookie);
 
@@ -119,13 +119,13 @@ describe('an encrypted value that was', () => {
     ['replaced by what was never encrypted', () => JSON.stringify({ grant: { accessToken: 'mine' } })],
   ])('%s counts as no session, and the log says so without showing it', async (_how, change) => {
     const session = await fleet.createSession();
-    expect((await call(fleet.at(0).url, session.cookie)).status).toBe(200);
+    expect((await send(fleet.at(0).url, session.cookie)).status).toBe(200);
     const changed = await change(await valueOf(session));
     await fleet.redis.set(keyOf(session), changed, 'KEEPTTL');
 
     for (const at of [0, 1]) {
-      const answer = await call(fleet.at(at).url, session.cookie);
-      expect(answer).toMatchObject({ status: 401, code: 'session_expired' });
+      const response = await send(fleet.at(at).url, session.cookie);
+      expect(response).toMatchObject({ status: 401, code: 'session_expired' });
       const refused = (line: LogLine) =>
         line.msg === 'session value refused' && line['key'] === keyOf(session);
       await eventually(async () => fleet.at(at).logged().some(refused));
@@ -134,7 +134,7 @@ describe('an encrypted value that was', () => {
         expect(lines).not.toContain(secret);
       }
     }
-    const status = await call(fleet.at(0).url, session.cookie, { path: '/auth/session' });
+    const status = await send(fleet.at(0).url, session.cookie, { path: '/auth/session' });
     expect(JSON.parse(status.body)).toEqual({ signedIn: false });
   });
 });
@@ -148,15 +148,15 @@ describe('session keys that change from A to B,A to B', () => {
       fleet.add({ SESSION_KEYS: `${B},${SESSION_KEY}` }),
       fleet.add({ SESSION_KEYS: B }),
     ]);
-    const between = await call(both.url, used.cookie);
+    const between = await send(both.url, used.cookie);
     expect(between.status).toBe(200);
     const [cookie = ''] = String(between.headers['set-cookie']).split(';', 1);
     expect(cookie).toMatch(/^cloakroom=/);
-    expect((await call(onlyB.url, cookie)).status).toBe(200);
-    expect(JSON.parse((await call(onlyB.url, cookie)).body)).toEqual({ user: 'used' });
-    expect(await call(onlyB.url, unused.cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
+    expect((await send(onlyB.url, cookie)).status).toBe(200);
+    expect(JSON.parse((await send(onlyB.url, cookie)).body)).toEqual({ user: 'used' });
+    expect(await send(onlyB.url, unused.cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
     // While A is still known, nothing is lost by waiting.
-    expect((await call(both.url, unused.cookie)).status).toBe(200);
+    expect((await send(both.url, unused.cookie)).status).toBe(200);
   });
 });
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { TOKEN_AGE_MS } from '../../support/constants.ts';
-import { call, closeCalls } from '../../support/fleet/calls.ts';
+import { send, closeConnections } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import type { RedisServer } from '../../support/fleet/redis-server.ts';
-import { startSlowLine } from '../../support/fleet/slow-line.ts';
+import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const FIVE_MINUTES_MS = 300_000;
@@ -19,7 +19,7 @@ beforeAll(async () => {
   fleet = await startFleet({ processes: 2, redisUrl: redis.url, service });
 });
 afterAll(async () => {
-  await closeCalls();
+  await closeConnections();
   await fleet[Symbol.asyncDispose]();
   await redis[Symbol.asyncDispose]();
 });
@@ -28,7 +28,7 @@ test('a process that is stopped while it holds the lock sends no token request o
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   const before = fleet.service.refreshes.length;
-  await call(holder.url, session.cookie);
+  await send(holder.url, session.cookie);
   await other.setClock(TOKEN_AGE_MS);
   // The next refresh takes the lock and waits a whole second, the shortest interval between two: by the clock of its process
   // the previous one is in the future.
@@ -37,10 +37,10 @@ test('a process that is stopped while it holds the lock sends no token request o
   await fleet.service.revokeAccess(stored?.session.record.grant.accessToken ?? '');
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
   await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first refresh
-  const stopped = call(holder.url, session.cookie);
+  const stopped = send(holder.url, session.cookie);
   await eventually(async () => (await fleet.redis.exists(lock)) === 1);
   process.kill(holder.pid, 'SIGSTOP');
-  const refreshed = await call(other.url, session.cookie);
+  const refreshed = await send(other.url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
   expect([refreshed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
   await Promise.all([holder.setClock(0), other.setClock(0)]);
@@ -56,22 +56,22 @@ const REPLY_DELAY_MS = 1_000;
 const LOCK_IS_FRESH_MS = 2_600;
 
 test('a process that is stopped after the check of its lock presents no refresh token that another has used', async () => {
-  await using line = await startSlowLine(redis.port);
+  await using line = await startRedisProxy(redis.port);
   const holder = await fleet.add({ REDIS_URL: line.url });
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const before = fleet.service.refreshes.length;
   Object.assign(line, { delayMs: REPLY_DELAY_MS, onlyAfter: '"state":"open"' });
-  const stopped = call(holder.url, session.cookie);
+  const stopped = send(holder.url, session.cookie);
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
   const entry = keyBesideSession('cloakroom:', 'refresh-journal', session.id);
   await eventually(async () => (await fleet.redis.exists(entry)) === 1);
   process.kill(holder.pid, 'SIGSTOP');
   await fleet.redis.pexpire(lock, LOCK_IS_FRESH_MS); // it would expire in five seconds
-  const refreshed = await call(fleet.at(1).url, session.cookie);
+  const refreshed = await send(fleet.at(1).url, session.cookie);
   process.kill(holder.pid, 'SIGCONT');
 
   expect([refreshed, await stopped]).toMatchObject([{ status: 200 }, { status: 200 }]);
-  expect(await call(fleet.at(1).url, session.cookie)).toMatchObject({ status: 200 });
+  expect(await send(fleet.at(1).url, session.cookie)).toMatchObject({ status: 200 });
   const presented = fleet.service.refreshes.slice(before).map(({ refreshToken }) => refreshToken);
   expect(presented).toHaveLength(1);
 });

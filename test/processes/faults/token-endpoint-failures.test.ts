@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startFleet, type Entered, type Fleet } from '../../support/fleet/fleet.ts';
+import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 afterEach(() => {
   fleet.service.intercept = () => false;
@@ -41,15 +41,15 @@ test.each([200, 400, 401, 500, 503])(
       url === TOKEN_PATH && Boolean(res.writeHead(status).end('{"error":"invalid_grant"}'));
     const { id, cookie, grant } = await fleet.createSession('demo', { expiresAt: 0 });
     const [here = '', there = ''] = fleet.processes.map(({ url }) => url);
-    expect(await call(here, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
+    expect(await send(here, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
     expect(await fleet.store.peek(id)).toBeNull();
-    expect(await call(there, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
-    const page = await call(there, cookie, { path: '/workspaces', headers: { accept: 'text/html' } });
+    expect(await send(there, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
+    const page = await send(there, cookie, { path: '/workspaces', headers: { accept: 'text/html' } });
     expect(page).toMatchObject({
       status: 303,
       headers: { location: expect.stringMatching(/^\/auth\/login\?return_to=/) },
     });
-    expect((await call(there, cookie, { path: '/auth/session' })).body).toBe('{"signedIn":false}');
+    expect((await send(there, cookie, { path: '/auth/session' })).body).toBe('{"signedIn":false}');
     const asked = fleet.service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken);
     expect(asked).toHaveLength(1);
   },
@@ -58,7 +58,7 @@ test.each([200, 400, 401, 500, 503])(
 test('a grant that the user revoked at the service ends the session at its next refresh', async () => {
   const { id, cookie, grant } = await fleet.createSession('demo', { expiresAt: 0 });
   await fleet.service.revokeGrant(grant.accessToken);
-  expect(await call(fleet.processes[0]?.url ?? '', cookie)).toMatchObject({ code: 'session_expired' });
+  expect(await send(fleet.processes[0]?.url ?? '', cookie)).toMatchObject({ code: 'session_expired' });
   expect(await fleet.store.peek(id)).toBeNull();
 });
 
@@ -68,24 +68,24 @@ test('a service that refuses connections ends no session, and all are served onc
   await fleet.service.goAway();
   const load = startLoad(4, async (count) => {
     await delay(20);
-    return call(fleet.at(count).url, (count % 4 < 2 ? expired : unexpired).cookie);
+    return send(fleet.at(count).url, (count % 4 < 2 ? expired : unexpired).cookie);
   });
   await Promise.all([load.next(502), load.next(503)]);
   const [page, status] = await Promise.all([
-    call(fleet.at(0).url, expired.cookie, { path: '/workspaces', headers: { accept: 'text/html' } }),
-    call(fleet.at(1).url, expired.cookie, { path: '/auth/session' }),
+    send(fleet.at(0).url, expired.cookie, { path: '/workspaces', headers: { accept: 'text/html' } }),
+    send(fleet.at(1).url, expired.cookie, { path: '/auth/session' }),
   ]);
-  const during = tally(load.answers);
+  const during = tally(load.responses);
 
   await fleet.service.comeBack();
   using over = startStopwatch();
   await load.next(200);
   const recoveredInMs = over.ms();
-  const answers = await load.stop();
+  const responses = await load.stop();
   const kept = await Promise.all([expired, unexpired].map(async ({ id }) => fleet.store.peek(id)));
   reportFault({
     fault: 'service refuses connections',
-    answers,
+    responses,
     sessionsLost: kept.filter((found) => found === null).length,
     recoveredInMs,
   });
@@ -96,7 +96,7 @@ test('a service that refuses connections ends no session, and all are served onc
   ]);
   expect(page).toMatchObject({ status: 503, body: expect.stringContaining('Try again') });
   expect(JSON.parse(status.body)).toMatchObject({ signedIn: true });
-  expect(answers.filter(({ headers }) => headers['set-cookie'] !== undefined)).toEqual([]);
+  expect(responses.filter(({ headers }) => headers['set-cookie'] !== undefined)).toEqual([]);
   expect(kept).not.toContain(null);
   expect(recoveredInMs).toBeLessThan(RECOVERS_WITHIN_MS);
 });
@@ -108,14 +108,14 @@ test('a token endpoint that is slow within its timeout fails no request', async 
   };
   const before = fleet.service.refreshes.length;
   const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-  const calls = Array.from({ length: 20 }, async (_, at) => call(fleet.at(at).url, cookie));
-  const answers = await Promise.all(calls);
+  const calls = Array.from({ length: 20 }, async (_, at) => send(fleet.at(at).url, cookie));
+  const responses = await Promise.all(calls);
   reportFault({
     fault: 'token endpoint takes 600 ms',
-    answers,
+    responses,
     sessionsLost: (await fleet.store.peek(id)) === null ? 1 : 0,
   });
-  expect(tally(answers)).toEqual({ 200: 20 });
+  expect(tally(responses)).toEqual({ 200: 20 });
   expect(fleet.service.refreshes).toHaveLength(before + 1);
 });
 
@@ -128,7 +128,7 @@ test('sessions whose refreshes failed at the same moment are refreshed one after
   const loads = sessions.map(({ cookie }) =>
     startLoad(1, async (count) => {
       if (count > 0) await delay(ASK_EVERY_MS);
-      return call(fleet.at(count).url, cookie);
+      return send(fleet.at(count).url, cookie);
     }),
   );
   const waits = await Promise.all(
@@ -143,11 +143,11 @@ test('sessions whose refreshes failed at the same moment are refreshed one after
   await Promise.race(loads.map(async (load) => load.next(200)));
   const recoveredInMs = performance.now() - over;
   await Promise.all(loads.map(async (load) => load.next(200)));
-  const answers = (await Promise.all(loads.map(async (load) => load.stop()))).flat();
+  const responses = (await Promise.all(loads.map(async (load) => load.stop()))).flat();
   const kept = await Promise.all(sessions.map(async ({ id }) => fleet.store.peek(id)));
   reportFault({
     fault: `token endpoint away for ${SESSIONS} sessions at once`,
-    answers,
+    responses,
     sessionsLost: kept.filter((found) => found === null).length,
     recoveredInMs,
   });
@@ -157,7 +157,7 @@ test('sessions whose refreshes failed at the same moment are refreshed one after
 });
 
 /** Milliseconds from the last failed refresh of a session until its lock expires. */
-async function coolsDownFor({ id, grant }: Entered): Promise<number> {
+async function coolsDownFor({ id, grant }: TestSession): Promise<number> {
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
   let leftMs = 0;
   // The response does not wait for the clean-up. Where it came late, another refresh may have started.

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sessionLogId } from '../../../src/session/events.ts';
-import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
-import type { Answer, Load } from '../../support/fleet/calls.ts';
+import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
+import type { FleetResponse, Load } from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
+import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
 import { eventually } from '../../support/eventually.ts';
 import { OUTAGES, breakTokenEndpoint } from '../../support/fleet/token-endpoint-outages.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
@@ -24,9 +24,9 @@ const TIMER_SLACK_MS = 100;
 
 /** A session that is called with, over both processes in turn, during an outage and until it is over. */
 interface Watched {
-  readonly session: Entered;
+  readonly session: TestSession;
   readonly load: Load;
-  during: readonly Answer[];
+  during: readonly FleetResponse[];
   /**
    * When its renewals failed, in ms, as the processes' logs have it: when the token endpoint heard of them hangs on how much its
    * process had to do.
@@ -39,8 +39,8 @@ interface Seen {
   readonly spent: Watched;
   /** Its token lives on, inside REFRESH_AHEAD. */
   readonly living: Watched;
-  page: Answer;
-  status: Answer;
+  page: FleetResponse;
+  status: FleetResponse;
   recoveredInMs: number;
 }
 
@@ -77,7 +77,7 @@ beforeAll(async () => {
   await Promise.all(
     watches.map(async ({ how, spent, living }) => {
       const [page, status] = await lookAround(spent.session);
-      for (const watched of [spent, living]) watched.during = [...watched.load.answers];
+      for (const watched of [spent, living]) watched.during = [...watched.load.responses];
       seen.set(how, { spent, living, page, status, recoveredInMs: NaN });
     }),
   );
@@ -98,13 +98,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 
-function watch(session: Entered, callers: number): Watched {
+function watch(session: TestSession, callers: number): Watched {
   const load = startLoad(callers, async (count) => {
     await delay(ASK_EVERY_MS);
-    return call(processUrl(count), session.cookie);
+    return send(processUrl(count), session.cookie);
   });
   return { session, load, during: [], failedAt: [] };
 }
@@ -113,15 +113,15 @@ function processUrl(count: number): string {
   return fleet.processes[count % fleet.processes.length]?.url ?? '';
 }
 
-async function lookAround({ cookie }: Entered): Promise<[page: Answer, status: Answer]> {
+async function lookAround({ cookie }: TestSession): Promise<[page: FleetResponse, status: FleetResponse]> {
   return Promise.all([
-    call(processUrl(0), cookie, { path: '/workspaces', headers: { accept: 'text/html' } }),
-    call(processUrl(1), cookie, { path: '/auth/session' }),
+    send(processUrl(0), cookie, { path: '/workspaces', headers: { accept: 'text/html' } }),
+    send(processUrl(1), cookie, { path: '/auth/session' }),
   ]);
 }
 
 /** How often the token endpoint was asked to renew a session. */
-function triesFor({ grant }: Entered): number {
+function triesFor({ grant }: TestSession): number {
   return fleet.service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken).length;
 }
 
@@ -184,12 +184,12 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
     const kept = await Promise.all([spent, living].map(async ({ session }) => fleet.store.peek(session.id)));
     reportFault({
       fault: `token endpoint ${how}`,
-      answers: [...spent.load.answers, ...living.load.answers],
+      responses: [...spent.load.responses, ...living.load.responses],
       sessionsLost: kept.filter((found) => found === null).length,
       recoveredInMs,
     });
     expect(kept).not.toContain(null);
     expect(recoveredInMs).toBeLessThan(RECOVERS_WITHIN_MS);
-    expect(spent.load.answers.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
+    expect(spent.load.responses.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
   });
 });

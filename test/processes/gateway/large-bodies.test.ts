@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { MIB } from '../../support/constants.ts';
-import { closeCalls } from '../../support/fleet/calls.ts';
+import { closeConnections } from '../../support/fleet/requests.ts';
 import { startFleet, type Fleet } from '../../support/fleet/fleet.ts';
 import { download, startLargeService, upload, type LargeService } from '../../support/fleet/large-bodies.ts';
 import { residentBytes, watchPeak } from '../../support/fleet/memory.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
-  await closeCalls();
+  await closeConnections();
 });
 beforeEach(() => {
   service.goOn = Promise.resolve();

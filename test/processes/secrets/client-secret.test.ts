@@ -1,11 +1,11 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { CLIENT_SECRET } from '../../support/constants.ts';
-import { call, closeCalls, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 test('a changed client secret is used at once, and in the gap before that nobody is signed out', async () => {
   await using folder = await createSecretFolder({ CLIENT_SECRET });
@@ -16,7 +16,7 @@ test('a changed client secret is used at once, and in the gap before that nobody
   );
   const callAll = async () =>
     Promise.all(
-      fleet.processes.flatMap(({ url }) => [living, ...spent].map(async ({ cookie }) => call(url, cookie))),
+      fleet.processes.flatMap(({ url }) => [living, ...spent].map(async ({ cookie }) => send(url, cookie))),
     );
 
   fleet.service.changeClientSecret('another-secret');

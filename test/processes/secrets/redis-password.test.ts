@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, expect, test } from '@jest/globals';
 import { CLIENT_SECRET } from '../../support/constants.ts';
-import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 const PAUSE_MS = 5;
 const SIGN_IN = { path: '/auth/login', headers: { accept: 'text/html' } };
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 test('the password at Redis goes from one to another in two processes under load, and no call fails', async () => {
   await using server = await startRedisServer();
@@ -33,7 +33,7 @@ test('the password at Redis goes from one to another in two processes under load
   const before = await connections();
   const load = startLoad(4, async (count) => {
     await delay(PAUSE_MS);
-    return call(fleet.at(count).url, entered.cookie, count % 5 === 0 ? SIGN_IN : {});
+    return send(fleet.at(count).url, entered.cookie, count % 5 === 0 ? SIGN_IN : {});
   });
 
   await setUser('>two');
@@ -43,8 +43,8 @@ test('the password at Redis goes from one to another in two processes under load
   await setUser('<one');
   await load.next(200);
   await load.next(302);
-  const answers = await load.stop();
-  expect(Object.keys(tally(answers)).toSorted()).toEqual(['200', '302']);
+  const responses = await load.stop();
+  expect(Object.keys(tally(responses)).toSorted()).toEqual(['200', '302']);
   expect(await connections()).toEqual(before);
 
   // And whatever connects again.
@@ -54,7 +54,7 @@ test('the password at Redis goes from one to another in two processes under load
     return now.length === 2 && !now.some((one) => before.includes(one));
   });
   for (const { url } of fleet.processes)
-    await eventually(async () => (await call(url, entered.cookie)).status === 200);
+    await eventually(async () => (await send(url, entered.cookie)).status === 200);
 });
 
 test('a password that Redis refuses changes nothing, and one line says so', async () => {
@@ -77,7 +77,7 @@ test('a password that Redis refuses changes nothing, and one line says so', asyn
   });
   expect(JSON.stringify(fleet.at(0).logged())).not.toContain('guessed');
   // Renewed with the client secret from before: it is all or nothing.
-  expect((await call(fleet.at(0).url, spent.cookie)).status).toBe(200);
+  expect((await send(fleet.at(0).url, spent.cookie)).status).toBe(200);
 });
 
 test.each([
@@ -106,9 +106,9 @@ test.each([
 
     await folder.write('REDIS_URL', urlWith(login));
     expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems: [problem] });
-    expect((await call(url, cookie)).status).toBe(200);
+    expect((await send(url, cookie)).status).toBe(200);
     await admin.call('CLIENT', 'KILL', 'USER', 'app');
-    await eventually(async () => (await call(url, cookie)).status === 200);
+    await eventually(async () => (await send(url, cookie)).status === 200);
   },
 );
 
@@ -123,5 +123,5 @@ test('another host, database or kind of Redis needs a restart', async () => {
     const { problems } = await fleet.at(0).rereadSecrets();
     expect(problems).toEqual([expect.stringMatching(/^REDIS_URL .* needs a restart$/)]);
   }
-  expect((await call(fleet.at(0).url, entered.cookie)).status).toBe(200);
+  expect((await send(fleet.at(0).url, entered.cookie)).status).toBe(200);
 });

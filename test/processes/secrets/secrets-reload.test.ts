@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CLIENT_SECRET, SESSION_KEY } from '../../support/constants.ts';
-import { call, closeCalls } from '../../support/fleet/calls.ts';
+import { send, closeConnections } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import type { Fleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
@@ -12,7 +12,7 @@ import type { SecretFolder } from '../../support/fleet/secret-folder.ts';
 
 const newKey = () => randomBytes(32).toString('base64url');
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 describe('a broken file', () => {
   let folder: SecretFolder;
@@ -47,7 +47,7 @@ describe('a broken file', () => {
       const line = await fleet.at(0).rereadSecrets();
       expect(line).toMatchObject({ level: 'error', problems: [expect.stringContaining(problem)] });
       expect(JSON.stringify(line)).not.toContain(text || 'nothing');
-      expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+      expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
     },
   );
 });
@@ -62,15 +62,15 @@ test('a file that is gone changes nothing; once it is back it is read', async ()
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({
     problems: ["SESSION_KEYS_FILE names a file that can't be read (ENOENT)"],
   });
-  expect((await call(url, cookie)).status).toBe(200);
+  expect((await send(url, cookie)).status).toBe(200);
 
   await folder.write('SESSION_KEYS', newKey());
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({ changed: ['SESSION_KEYS'] });
-  expect((await call(url, cookie)).status).toBe(401);
+  expect((await send(url, cookie)).status).toBe(401);
   const unchanged = await fleet.at(0).rereadSecrets();
   expect(unchanged).toMatchObject({ level: 'info', msg: 'secrets unchanged' });
   expect(unchanged).not.toHaveProperty('changed');
-  const metrics = (await call(`http://127.0.0.1:${metricsPort}`, '', { path: '/metrics' })).body;
+  const metrics = (await send(`http://127.0.0.1:${metricsPort}`, '', { path: '/metrics' })).body;
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="done"} 2');
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="failed"} 1');
 });
@@ -84,10 +84,10 @@ test('a pipe in the place of a file holds nothing up', async () => {
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({
     problems: ["SESSION_KEYS_FILE names a file that can't be read (it is no regular file)"],
   });
-  expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+  expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
 });
 
-test('an answer that is under way goes on, whatever secrets change', async () => {
+test('a response that is under way goes on, whatever secrets change', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
   await using fleet = await startFleet({ env: folder.env });
   const { cookie } = await fleet.createSession();
@@ -97,12 +97,12 @@ test('an answer that is under way goes on, whatever secrets change', async () =>
     finish = () => res.end('and the second');
     return true;
   };
-  const answer = await request(`${fleet.at(0).url}/api/public/v1/slow`, { headers: { cookie } });
+  const response = await request(`${fleet.at(0).url}/api/public/v1/slow`, { headers: { cookie } });
   await folder.write('SESSION_KEYS', newKey());
   await folder.write('CLIENT_SECRET', 'another-secret');
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({ changed: ['CLIENT_SECRET', 'SESSION_KEYS'] });
   finish();
-  expect(await answer.body.text()).toBe('the first half, and the second');
+  expect(await response.body.text()).toBe('the first half, and the second');
 });
 
 test('without a file SIGHUP changes nothing, and the process goes on', async () => {
@@ -112,5 +112,5 @@ test('without a file SIGHUP changes nothing, and the process goes on', async () 
     level: 'info',
     msg: 'no secrets to reload: none comes from a file',
   });
-  expect((await call(fleet.at(0).url, cookie)).status).toBe(200);
+  expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
 });

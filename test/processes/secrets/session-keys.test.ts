@@ -4,9 +4,9 @@ import { createEncryption } from '../../../src/session/encryption.ts';
 import { sessionKey } from '../../../src/session/store.ts';
 import { createSessionCookie } from '../../../src/session/cookie.ts';
 import { SESSION_KEY } from '../../support/constants.ts';
-import { call, closeCalls, startLoad, tally } from '../../support/fleet/calls.ts';
+import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Entered, Fleet } from '../../support/fleet/fleet.ts';
+import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
 import type { SecretFolder } from '../../support/fleet/secret-folder.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -17,10 +17,10 @@ const onlyB = { current: [Buffer.from(B, 'base64url')] };
 const USERS = ['ada', 'ben', 'cai', 'dora'];
 const PAGE = { path: '/workspaces', headers: { accept: 'text/html' } };
 
-afterAll(closeCalls);
+afterAll(closeConnections);
 
 /** Whether a session stands in Redis under key B. */
-async function isSealedUnderB({ redis }: Fleet, { id }: Entered): Promise<boolean> {
+async function isSealedUnderB({ redis }: Fleet, { id }: TestSession): Promise<boolean> {
   const key = sessionKey('cloakroom:', id);
   return createEncryption(onlyB).decrypt((await redis.get(key)) ?? '', id, key) !== null;
 }
@@ -34,14 +34,14 @@ test('session keys go from A to B in two processes under load, and nobody is sig
   /** As a browser does: what is set anew is sent from then on. */
   const load = startLoad(1, async (count) => {
     const at = count % people.length;
-    const answer = await call(
+    const response = await send(
       fleet.at(Math.floor(count / 4)).url,
       jar[at] ?? '',
       count % 3 === 0 ? PAGE : {},
     );
-    const [set] = [answer.headers['set-cookie'] ?? []].flat();
+    const [set] = [response.headers['set-cookie'] ?? []].flat();
     if (set !== undefined) jar[at] = set.split(';', 1)[0] ?? '';
-    return answer;
+    return response;
   });
 
   for (const keys of [`${A},${B}`, `${B},${A}`]) {
@@ -55,11 +55,11 @@ test('session keys go from A to B in two processes under load, and nobody is sig
   });
   await folder.write('SESSION_KEYS', B);
   for (const each of fleet.processes) await each.rereadSecrets();
-  const before = load.answers.length;
-  await eventually(async () => load.answers.length > before + 4 * people.length);
+  const before = load.responses.length;
+  await eventually(async () => load.responses.length > before + 4 * people.length);
 
-  const answers = await load.stop();
-  expect(tally(answers)).toEqual({ 200: answers.length });
+  const responses = await load.stop();
+  expect(tally(responses)).toEqual({ 200: responses.length });
 });
 
 describe('the log', () => {
@@ -103,11 +103,11 @@ test('a key that was taken away opens nothing any more, not even what was rememb
   const { url } = fleet.at(0);
   const { cookie, id } = await fleet.createSession();
   const signedByB = createSessionCookie({ https: false, sameSite: 'lax', sessionKeys: onlyB }).write(id);
-  for (const sent of [cookie, signedByB]) expect((await call(url, sent)).status).toBe(200);
+  for (const sent of [cookie, signedByB]) expect((await send(url, sent)).status).toBe(200);
 
   await folder.write('SESSION_KEYS', B);
   await fleet.at(0).rereadSecrets();
-  expect(await call(url, cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
+  expect(await send(url, cookie)).toMatchObject({ status: 401, code: 'sign_in_required' });
   // The cookie is one of ours, but the session is encrypted under A.
-  expect(await call(url, signedByB)).toMatchObject({ status: 401, code: 'session_expired' });
+  expect(await send(url, signedByB)).toMatchObject({ status: 401, code: 'session_expired' });
 });

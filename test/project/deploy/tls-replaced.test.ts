@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Agent, request } from 'undici';
-import { startLoad, tally } from '../../support/fleet/calls.ts';
-import type { Answer } from '../../support/fleet/calls.ts';
+import { startLoad, tally } from '../../support/fleet/requests.ts';
+import type { FleetResponse } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { ME_PATH } from '../../support/fleet/service.ts';
 import { startCaddy } from '../../support/fronts/caddy.ts';
@@ -33,7 +33,7 @@ test.each([
 
   // Without keep-alive: a connection of the client itself could close just as it is used.
   const agent = new Agent({ connect: { ca: place.certificate.cert }, pipelining: 0 });
-  const call = async (count: number): Promise<Answer> => {
+  const call = async (count: number): Promise<FleetResponse> => {
     const method = METHODS[count % METHODS.length] ?? 'GET';
     const body = method === 'POST' || method === 'PUT' ? 'once' : null;
     const headers = { cookie, 'x-requested-with': 'test' };

@@ -21,7 +21,7 @@ import type { TestService } from './service.ts';
 type Env = Readonly<Record<string, string>>;
 
 /** A session that was put into Redis as sign-in would have. */
-export interface Entered {
+export interface TestSession {
   /** The id in the cookie. */
   readonly id: string;
   /** The `Cookie` header. */
@@ -49,7 +49,7 @@ export interface Fleet extends AsyncDisposable {
   /** One more process in the place of one that has ended. */
   replace(old: Cloakroom, env?: Env): Promise<Cloakroom>;
   /** A session of this user's, with living tokens but for what is given. */
-  createSession(user?: string, grant?: Partial<Grant>): Promise<Entered>;
+  createSession(user?: string, grant?: Partial<Grant>): Promise<TestSession>;
 }
 
 export interface FleetOptions {

@@ -11,7 +11,7 @@ const PIECE = 256 * 1024;
 const ONCE = randomBytes(PERIOD);
 /** The bytes of every body here, over and over. */
 const PATTERN = Buffer.concat(Array.from({ length: Math.ceil(PIECE / PERIOD) + 1 }, () => ONCE));
-/** What the service answers to an upload that has come whole. */
+/** the response to an upload that has come whole. */
 const THANKS = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nwhole';
 
 /** How far the last body has got: what its sender could give away. */
@@ -123,13 +123,13 @@ export async function upload(
   progress: Progress = { sent: 0 },
 ): Promise<void> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1');
-  let answer = '';
-  socket.on('data', (text: string) => (answer += text));
+  let response = '';
+  socket.on('data', (text: string) => (response += text));
   const over = once(socket, 'close');
   const fields = `Cookie: ${cookie}\r\nSec-Fetch-Site: same-origin\r\nConnection: close\r\n`;
   socket.write(`PUT ${PATH} HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: ${bytes}\r\n\r\n`);
   await Promise.all([pour(socket, bytes, progress), over]);
-  if (!answer.startsWith('HTTP/1.1 200 ') || !answer.endsWith('whole')) throw new Error(answer);
+  if (!response.startsWith('HTTP/1.1 200 ') || !response.endsWith('whole')) throw new Error(response);
 }
 
 const PATH = '/api/public/v1/large';

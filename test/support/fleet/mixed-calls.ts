@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { call } from './calls.ts';
-import type { Answer, CallOptions } from './calls.ts';
-import type { BalancedFleet } from './balancer.ts';
-import type { Entered } from './fleet.ts';
+import { send } from './requests.ts';
+import type { FleetResponse, RequestOptions } from './requests.ts';
+import type { BalancedFleet } from './load-balancer.ts';
+import type { TestSession } from './fleet.ts';
 import { ME_PATH } from './service.ts';
 
 const SLOW = '/api/public/v1/slow';
@@ -13,9 +13,9 @@ const SLOW_MS = 1_500;
 const CHUNKS = 15;
 const LARGE = 'x'.repeat(200_000);
 
-type Ask = () => Promise<Answer>;
+type Ask = () => Promise<FleetResponse>;
 
-/** What front ends and their users do at once, each by a user in turn. An answer that is not whole has status 0. */
+/** What front ends and their users do at once, each by a user in turn. An response that is not whole has status 0. */
 interface MixedCalls {
   /** How often the service has got each POST, by the number that it was given. */
   readonly posts: ReadonlyMap<string, number>;
@@ -23,14 +23,14 @@ interface MixedCalls {
   readonly page: Ask;
   readonly write: Ask;
   readonly upload: Ask;
-  /** Each of these takes 1.5 s: two until the answer begins, one from there on. */
+  /** Each of these takes 1.5 s: two until the response begins, one from there on. */
   readonly slowRead: Ask;
   readonly slowWrite: Ask;
   readonly download: Ask;
 }
 
 /** Calls through the balancer; takes the service's place for what it does not know. */
-export function createMixedCalls({ url, service }: BalancedFleet, users: readonly Entered[]): MixedCalls {
+export function createMixedCalls({ url, service }: BalancedFleet, users: readonly TestSession[]): MixedCalls {
   const posts = new Map<string, number>();
   service.intercept = async (req, res) => {
     if (req.url?.startsWith(SLOW) === true) await delay(SLOW_MS);
@@ -42,9 +42,9 @@ export function createMixedCalls({ url, service }: BalancedFleet, users: readonl
   };
 
   let count = 0;
-  const ask = async (options: CallOptions, end: string): Promise<Answer> => {
-    const answer = await call(url, users[(count += 1) % users.length]?.cookie ?? '', options);
-    return answer.status !== 200 || answer.body.endsWith(end) ? answer : { ...answer, status: 0 };
+  const ask = async (options: RequestOptions, end: string): Promise<FleetResponse> => {
+    const response = await send(url, users[(count += 1) % users.length]?.cookie ?? '', options);
+    return response.status !== 200 || response.body.endsWith(end) ? response : { ...response, status: 0 };
   };
   const post = async (path: string, body: string) => {
     const headers = { origin: url, 'x-post': `${count}` };

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ACCEPT_HTML } from '../constants.ts';
-import { call, startLoad } from './calls.ts';
-import type { Answer, CallOptions } from './calls.ts';
-import type { Entered, Fleet } from './fleet.ts';
+import { send, startLoad } from './requests.ts';
+import type { FleetResponse, RequestOptions } from './requests.ts';
+import type { TestSession, Fleet } from './fleet.ts';
 
 /** Every request that needs Redis, except sign-out, which succeeds only once. */
 const REQUESTS = {
@@ -11,7 +11,7 @@ const REQUESTS = {
   status: { path: '/auth/session' },
   login: { path: '/auth/login', headers: ACCEPT_HTML },
   callback: { path: '/auth/callback?state=unknown&code=unknown', headers: ACCEPT_HTML },
-} satisfies Record<string, CallOptions>;
+} satisfies Record<string, RequestOptions>;
 
 export type UserRequest = keyof typeof REQUESTS;
 
@@ -21,7 +21,7 @@ interface Visit {
   readonly request: UserRequest;
   /** By performance.now(). */
   readonly began: number;
-  readonly answer: Answer;
+  readonly response: FleetResponse;
 }
 
 /** A user who sends requests to every process again and again while a test injects faults. */
@@ -29,7 +29,7 @@ export interface PollingUser {
   /** The requests that have a response so far. */
   readonly visits: Visit[];
   /** Resolves with the first response, of this status if given, to a request that begins from now on. */
-  next(request: UserRequest, status?: number): Promise<Answer>;
+  next(request: UserRequest, status?: number): Promise<FleetResponse>;
   /** Lets requests in progress finish. */
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface PollingUser {
 /** Starts to send these requests, each ten times a second at most. */
 export function startPollingUser(
   fleet: Fleet,
-  { cookie }: Entered,
+  { cookie }: TestSession,
   requests: readonly UserRequest[] = USER_REQUESTS,
 ): PollingUser {
   const visits: Visit[] = [];
@@ -48,11 +48,11 @@ export function startPollingUser(
       await delay(100);
       const began = performance.now();
       const { url = '' } = processes[count % processes.length] ?? {};
-      const answer = await call(url, `${cookie}; ${ATTEMPT_COOKIE}`, REQUESTS[request]);
-      const visit = { request, began, answer };
+      const response = await send(url, `${cookie}; ${ATTEMPT_COOKIE}`, REQUESTS[request]);
+      const visit = { request, began, response };
       visits.push(visit);
       for (const look of waiting) look(visit);
-      return answer;
+      return response;
     }),
   );
 
@@ -63,9 +63,9 @@ export function startPollingUser(
       return new Promise((resolve) => {
         const look = (visit: Visit) => {
           if (visit.request !== request || visit.began < from) return;
-          if (status !== undefined && visit.answer.status !== status) return;
+          if (status !== undefined && visit.response.status !== status) return;
           waiting.delete(look);
-          resolve(visit.answer);
+          resolve(visit.response);
         };
         waiting.add(look);
       });

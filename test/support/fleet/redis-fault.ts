@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../eventually.ts';
 import { startStopwatch } from '../stopwatch.ts';
-import { call, signOut } from './calls.ts';
-import type { Answer } from './calls.ts';
-import type { Entered, Fleet } from './fleet.ts';
+import { send, signOut } from './requests.ts';
+import type { FleetResponse } from './requests.ts';
+import type { TestSession, Fleet } from './fleet.ts';
 import { USER_REQUESTS, startPollingUser } from './polling-users.ts';
 import type { UserRequest, PollingUser } from './polling-users.ts';
 
@@ -17,14 +17,14 @@ export interface RedisFault {
 type Asked = UserRequest | 'spent' | 'logout' | 'readyz' | 'healthz';
 
 /** What was seen of a fault by people who came to every process before, during and after it. */
-export interface SeenFault {
+export interface ObservedFault {
   /** Answers to what began after the fault and was over before its end. */
-  readonly during: Readonly<Record<Asked, readonly Answer[]>>;
+  readonly during: Readonly<Record<Asked, readonly FleetResponse[]>>;
   /** All responses to requests from before the fault until after it. */
-  readonly answers: readonly Answer[];
+  readonly responses: readonly FleetResponse[];
   /** The users who sent them; the last one signed out. */
-  readonly sessions: Readonly<Record<'living' | 'spent' | 'leaving', Entered>>;
-  /** From the end of the fault to the first answer, begun after it, that is as if nothing had been; ms. */
+  readonly sessions: Readonly<Record<'living' | 'spent' | 'leaving', TestSession>>;
+  /** From the end of the fault to the first response, begun after it, that is as if nothing had been; ms. */
   readonly recoveredInMs: Readonly<Record<UserRequest | 'spent' | 'readyz', number>>;
 }
 
@@ -39,15 +39,15 @@ async function isThere({ redis }: Fleet): Promise<boolean> {
 }
 
 /** Lets it happen to a fleet under load. Where nothing works afterwards, only the test's time-out ends this. */
-export async function sufferFault(fleet: Fleet, { begin, end }: RedisFault): Promise<SeenFault> {
+export async function observeFault(fleet: Fleet, { begin, end }: RedisFault): Promise<ObservedFault> {
   const sessions = {
     living: await fleet.createSession('living'),
     spent: await fleet.createSession('spent', { expiresAt: 0 }),
     leaving: await fleet.createSession('leaving'),
   };
-  const askAll = async (ask: (url: string) => Promise<Answer>) =>
+  const askAll = async (ask: (url: string) => Promise<FleetResponse>) =>
     Promise.all(fleet.processes.map(async ({ url }) => ask(url)));
-  const askReadyz = async () => askAll(async (url) => call(url, '', { path: '/readyz' }));
+  const askReadyz = async () => askAll(async (url) => send(url, '', { path: '/readyz' }));
 
   const before = startPollingUser(fleet, sessions.living);
   await before.next('api', 200);
@@ -57,13 +57,13 @@ export async function sufferFault(fleet: Fleet, { begin, end }: RedisFault): Pro
   const [logout, readyz, healthz] = await Promise.all([
     askAll(async (url) => signOut(url, sessions.leaving.cookie, { accept: 'text/html' })),
     askReadyz(),
-    askAll(async (url) => call(url, '', { path: '/healthz' })),
+    askAll(async (url) => send(url, '', { path: '/healthz' })),
     delay(LASTS_MS),
     renewing.next('api'),
     ...USER_REQUESTS.map(async (request) => visitor.next(request)),
   ]);
   const answersTo = (request: UserRequest, { visits }: PollingUser = visitor) =>
-    visits.filter((visit) => visit.request === request).map(({ answer }) => answer);
+    visits.filter((visit) => visit.request === request).map(({ response }) => response);
   const during = {
     api: answersTo('api'),
     page: answersTo('page'),
@@ -95,7 +95,7 @@ export async function sufferFault(fleet: Fleet, { begin, end }: RedisFault): Pro
   return {
     during,
     sessions,
-    answers: all.flatMap(({ visits }) => visits.map(({ answer }) => answer)),
+    responses: all.flatMap(({ visits }) => visits.map(({ response }) => response)),
     recoveredInMs: { api, page, status, login, callback, spent, readyz: ready },
   };
 }

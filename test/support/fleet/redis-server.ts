@@ -26,7 +26,7 @@ export interface RedisServer extends AsyncDisposable {
   makeRoom(): Promise<void>;
 }
 
-/** Starts it, with each write on disk before its answer. */
+/** Starts it, with each write on disk before its response. */
 export async function startRedisServer(): Promise<RedisServer> {
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-data-'));

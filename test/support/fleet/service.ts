@@ -33,7 +33,7 @@ type Intercept = (
 
 /**
  * The local service, with a Redis of its own so that what happens to Cloakroom's leaves it alone, and in front of it
- * somebody who counts, and who may answer in its place.
+ * somebody who counts, and who may response in its place.
  *
  * It does not build on raw-service.ts: it passes requests on to the local service, which takes them from `node:http`.
  */
@@ -67,7 +67,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
   let local: RequestListener = createLocalService(config, redis, createLog('silent'));
   const { grants, accessTokens, refreshTokens } = createOAuthStore(redis, config, Date.now);
 
-  const answerMe = async (req: IncomingMessage, res: ServerResponse) => {
+  const respondWithUser = async (req: IncomingMessage, res: ServerResponse) => {
     const check = await accessTokens.check((req.headers.authorization ?? '').replace(/^Bearer /, ''));
     if (check.state === 'valid') res.setHeader('content-type', 'application/json');
     else res.statusCode = 401;
@@ -86,7 +86,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     const refreshToken = req.url === TOKEN_PATH ? await record(req, service.refreshes) : null;
     if (req.url !== TOKEN_PATH) service.apiCalls += 1;
     if (await service.intercept(req, res, refreshToken)) return;
-    if (req.url?.startsWith(ME_PATH) === true) await answerMe(req, res);
+    if (req.url?.startsWith(ME_PATH) === true) await respondWithUser(req, res);
     else local(req, res);
   };
 

@@ -12,7 +12,7 @@ import type { Front, Place } from './front.ts';
 /** The very file that operators are given. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/Caddyfile', import.meta.url));
 
-/** Caddy with that file as it is. It finds the processes at `hosts` (`127.0.0.1:port`); resolves once it answers. */
+/** Caddy with that file as it is. It finds the processes at `hosts` (`127.0.0.1:port`); resolves once it responses. */
 export async function startCaddy(place: Place, hosts: readonly string[]): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-caddy-'));
   const at = (name: string) => join(folder, name);

@@ -59,7 +59,7 @@ export async function openTls({ httpsPort, certificate }: Place): Promise<RawEnd
   return end;
 }
 
-/** Whether a place answers over TLS: what started it has loaded its configuration. */
+/** Whether a place responses over TLS: what started it has loaded its configuration. */
 export async function isUp(place: Place): Promise<boolean> {
   try {
     const end = await openTls(place);

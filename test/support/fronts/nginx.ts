@@ -9,7 +9,7 @@ import { writeNginxConf } from './nginx-conf.mjs';
 
 /**
  * nginx with that file, as its own configuration includes it on Debian: logs and compression are on there. It finds the
- * processes at `hosts` (`127.0.0.1:port`); resolves once it answers.
+ * processes at `hosts` (`127.0.0.1:port`); resolves once it responses.
  */
 export async function startNginx(place: Place, hosts: readonly string[]): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-nginx-'));

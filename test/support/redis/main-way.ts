@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Browser } from '../browser.ts';
-import { call, signOut, tally } from '../fleet/calls.ts';
+import { send, signOut, tally } from '../fleet/requests.ts';
 import { passSignIn } from '../test-app.ts';
 import type { TwoProcesses } from './two-processes.ts';
 
@@ -8,7 +8,7 @@ import type { TwoProcesses } from './two-processes.ts';
 const SESSIONS = 30;
 
 /** Tests that whatever Cloakroom does with Redis works with the Redis of this fleet. */
-export function testMainWay(given: () => TwoProcesses): void {
+export function testUserJourney(given: () => TwoProcesses): void {
   test('a person signs in, looks through the pages and signs out, for good', async () => {
     const { origin, processes } = given();
     const browser = new Browser();
@@ -24,7 +24,7 @@ export function testMainWay(given: () => TwoProcesses): void {
     const cookie = await browser.jar.getCookieString(origin);
     const left = await browser.press(first, 'Sign out');
     expect(left.status).toBe(303);
-    const after = await Promise.all(processes.map(async ({ url }) => call(url, cookie)));
+    const after = await Promise.all(processes.map(async ({ url }) => send(url, cookie)));
     expect(tally(after)).toEqual({ '401 session_expired': processes.length });
   });
 
@@ -36,7 +36,7 @@ export function testMainWay(given: () => TwoProcesses): void {
     );
     const old = new Set(sessions.map(({ grant }) => grant.refreshToken));
     const callAll = async () =>
-      Promise.all(sessions.flatMap(({ cookie }) => processes.map(async ({ url }) => call(url, cookie))));
+      Promise.all(sessions.flatMap(({ cookie }) => processes.map(async ({ url }) => send(url, cookie))));
 
     expect(tally(await callAll())).toEqual({ 200: SESSIONS * processes.length });
     expect(service.refreshes.filter(({ refreshToken }) => old.has(refreshToken))).toHaveLength(SESSIONS);

@@ -6,7 +6,7 @@ import { freePort } from '../fleet/free-port.ts';
 /** One `redis-server` of several that work together, on a loopback port of its own, and what may befall it. */
 export interface RedisNode extends AsyncDisposable {
   readonly port: number;
-  /** The answer to a command. Rejects where none comes within five seconds. */
+  /** The response to a command. Rejects where none comes within five seconds. */
   ask(...command: readonly string[]): Promise<unknown>;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;

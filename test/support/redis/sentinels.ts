@@ -8,7 +8,7 @@ export interface SentinelTopology extends AsyncDisposable {
   readonly url: string;
   readonly nodes: readonly RedisNode[];
   readonly sentinels: readonly RedisNode[];
-  /** Who is the master, by what the first Sentinel says that answers. */
+  /** Who is the master, by what the first Sentinel says that responds. */
   master(): Promise<RedisNode>;
   /** Resolves when a failover would succeed, after another one. */
   settled(): Promise<void>;
@@ -104,8 +104,8 @@ async function knowsAll(sentinel: RedisNode): Promise<boolean> {
   return master.get('num-slaves') === '2' && master.get('num-other-sentinels') === '2' && areInSync;
 }
 
-function toRecord(answer: unknown): Map<string, string> {
-  const fields = answer as string[];
+function toRecord(response: unknown): Map<string, string> {
+  const fields = response as string[];
   return new Map(
     fields.flatMap((field, at) => (at % 2 === 0 ? [[field, fields[at + 1] ?? ''] as const] : [])),
   );

@@ -1,6 +1,6 @@
 import { TOKEN_AGE_MS } from '../../../support/constants.ts';
-import { call as ask, signOut as askToSignOut } from '../../../support/fleet/calls.ts';
-import type { Answer } from '../../../support/fleet/calls.ts';
+import { send, signOut as sendSignOut } from '../../../support/fleet/requests.ts';
+import type { FleetResponse } from '../../../support/fleet/requests.ts';
 import { processAt, traceOf } from './test-app.ts';
 import type { TestApp } from './test-app.ts';
 import { QUESTIONS, judge } from './judge.ts';
@@ -22,13 +22,13 @@ export async function enter({ fleet, model, ledger }: TestApp, livesForMs: numbe
   if (livesForMs === 0) markDue(model, session);
 }
 
-/** Calls one of the processes; the answer is judged when it comes. */
+/** Calls one of the processes; the response is judged when it comes. */
 export async function call(
   testApp: TestApp,
   session: SessionModel,
   slot: number,
   question: Question,
-): Promise<Answer> {
+): Promise<FleetResponse> {
   const { model, killed, standstills, ledger, underWay } = testApp;
   const cloakroom = processAt(testApp, slot);
   const startedAt = performance.now();
@@ -43,17 +43,17 @@ export async function call(
     sawFailure: () => ledger.failedAt(session) > startedAt - FAILURE_STANDS_MS,
   };
   const { path, headers } = QUESTIONS[question];
-  const called = ask(cloakroom.url, session.entered.cookie, {
+  const called = send(cloakroom.url, session.entered.cookie, {
     path,
     headers: { ...headers, traceparent: traceOf(cloakroom) },
   });
   underWay.add(called);
-  const answer = await called;
+  const response = await called;
   underWay.delete(called);
-  testApp.history.answers.push(answer);
-  const complaint = judge(model, made, answer);
+  testApp.history.responses.push(response);
+  const complaint = judge(model, made, response);
   if (complaint !== null) testApp.complaints.push(complaint);
-  return answer;
+  return response;
 }
 
 /** Holds everyone who comes to a gate. */
@@ -84,12 +84,12 @@ export async function expire(testApp: TestApp, ms: number): Promise<void> {
   markAllDue();
 }
 
-/** Signs out at one of the processes: what begins after the answer must be refused. */
+/** Signs out at one of the processes: what begins after the response must be refused. */
 export async function signOut(testApp: TestApp, session: SessionModel, slot: number): Promise<void> {
   markUnsure(session);
   const { url } = processAt(testApp, slot);
-  const answer = await askToSignOut(url, session.entered.cookie);
-  if (answer.status !== 303) testApp.complaints.push(`sign-out is answered with ${answer.status}`);
+  const response = await sendSignOut(url, session.entered.cookie);
+  if (response.status !== 303) testApp.complaints.push(`sign-out is answered with ${response.status}`);
   markEnded(testApp.model, session);
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Gate } from '../../../support/fleet/gates.ts';
+import type { Barrier } from '../../../support/fleet/barrier.ts';
 import { fc } from '../../../support/properties.ts';
 import { call, enter, expire, hold, release, revokeAccess, revokeGrant, signOut } from './actions.ts';
 import { look } from './ending.ts';
@@ -76,7 +76,7 @@ const CALL = fc.tuple(SESSION, SLOT, QUESTION, fc.boolean()).map(([number, slot,
  */
 async function callTo(
   testApp: TestApp,
-  gate: Gate,
+  gate: Barrier,
   [session, slot, why]: readonly [SessionModel, number, string],
   withinMs = OUT_OF_SIGHT_MS,
 ): Promise<boolean> {
@@ -148,14 +148,14 @@ const FAIL_OR_MEND = fc.constantFrom(true, false).map((fails) =>
 const CRASH = SLOT.map((slot) =>
   command(
     `crash(${slot})`,
-    ({ held }) => held.has('token question') || held.has('token answer'),
+    ({ held }) => held.has('token question') || held.has('token response'),
     async (testApp) => crash(testApp, slot),
   ),
 );
 
 /**
  * A process stands still with the lock in its hand: before it has read Redis's word that it has the lock, with its token request at the
- * service, or with the answer on its way. The other process takes over.
+ * service, or with the response on its way. The other process takes over.
  */
 export function standStillAt(where: GateName | 'lock reply', number: number, slot: number, why: string) {
   return command(
@@ -176,7 +176,7 @@ export function standStillAt(where: GateName | 'lock reply', number: number, slo
 }
 const STAND_STILL = fc
   .tuple(
-    fc.constantFrom<GateName | 'lock reply'>('lock reply', 'token question', 'token answer'),
+    fc.constantFrom<GateName | 'lock reply'>('lock reply', 'token question', 'token response'),
     SESSION,
     SLOT,
     fc.constantFrom('spent', 'revoked'),
@@ -194,7 +194,7 @@ const LOSE_LOCK = fc
   .tuple(
     SESSION,
     SLOT,
-    fc.constantFrom<GateName>('token question', 'token answer'),
+    fc.constantFrom<GateName>('token question', 'token response'),
     fc.constantFrom('spent', 'revoked'),
   )
   .map(([number, slot, gate, why]) =>

@@ -64,7 +64,7 @@ export async function useAll(testApp: TestApp): Promise<void> {
   }
 }
 
-/** Calls until an answer tells what has become of the session: a renewal may have failed just before. */
+/** Calls until a response shows what has become of the session: a renewal may have failed just before. */
 async function useUp(testApp: TestApp, session: SessionModel, slot: number): Promise<void> {
   using watch = startStopwatch();
   for (;;) {

@@ -1,4 +1,4 @@
-import type { Answer, CallOptions } from '../../../support/fleet/calls.ts';
+import type { FleetResponse, RequestOptions } from '../../../support/fleet/requests.ts';
 import { ME_PATH } from '../../../support/fleet/service.ts';
 import { markEnded } from './model.ts';
 import type { Model, SessionModel } from './model.ts';
@@ -8,7 +8,7 @@ export const QUESTIONS = {
   api: { path: ME_PATH, headers: {} },
   page: { path: '/workspaces', headers: { accept: 'application/json' } },
   status: { path: '/auth/session', headers: {} },
-} as const satisfies Record<string, CallOptions>;
+} as const satisfies Record<string, RequestOptions>;
 export type Question = keyof typeof QUESTIONS;
 
 /** One call, and what was known when it began. */
@@ -25,19 +25,19 @@ export interface CallMade {
   readonly sawFailure: () => boolean;
 }
 
-/** Moves the model on by what the answer shows; gives a complaint where that is not allowed. */
-export function judge(model: Model, call: CallMade, answer: Answer): string | null {
+/** Moves the model on by what the response shows; gives a complaint where that is not allowed. */
+export function judge(model: Model, call: CallMade, response: FleetResponse): string | null {
   const { session } = call;
-  const outcome = toOutcome(call.question, answer);
+  const outcome = toOutcome(call.question, response);
   const complaint = (why: string) => `${session.user}'s ${call.question} call: ${outcome}, ${why}`;
-  if (answer.headers['set-cookie'] !== undefined) return complaint('and sets a cookie');
+  if (response.headers['set-cookie'] !== undefined) return complaint('and sets a cookie');
   if (outcome === 'broken off') return call.isKilled() ? null : complaint('but its process lives');
   if (session.endedAt < call.began) {
     return outcome === 'refused' ? null : complaint('though it began after the session’s end');
   }
   switch (outcome) {
     case 'served':
-      return isOwn(call, answer) ? null : complaint(`but with the answer of another: ${answer.body}`);
+      return isOwn(call, response) ? null : complaint(`but with the response of another: ${response.body}`);
     case 'refused':
       if (session.fate === 'alive') return complaint('though nobody has ended the session');
       markEnded(model, session);
@@ -59,7 +59,7 @@ export function judge(model: Model, call: CallMade, answer: Answer): string | nu
   }
 }
 
-function toOutcome(question: Question, { status, code, body, headers }: Answer): string {
+function toOutcome(question: Question, { status, code, body, headers }: FleetResponse): string {
   if (status === 0) return 'broken off';
   if (status === 401 && code === 'session_expired') return 'refused';
   if (status === 303 && String(headers['location']).startsWith('/auth/login')) return 'refused';
@@ -71,6 +71,6 @@ function toOutcome(question: Question, { status, code, body, headers }: Answer):
 }
 
 /** Every session here is of another user. */
-function isOwn({ session, question }: CallMade, { body }: Answer): boolean {
+function isOwn({ session, question }: CallMade, { body }: FleetResponse): boolean {
   return question !== 'api' || JSON.parse(body).user === session.user;
 }

@@ -1,18 +1,18 @@
-import type { Entered } from '../../../support/fleet/fleet.ts';
+import type { TestSession } from '../../../support/fleet/fleet.ts';
 
 /** Access tokens of the service live this long. */
 export const LIFETIME_MS = 900_000;
 
-/** Where a request stands: before the service hears of it, or with its answer made. */
-export const GATES = ['token question', 'token answer', 'api question', 'api answer'] as const;
+/** Where a request stands: before the service hears of it, or with its response made. */
+export const GATES = ['token question', 'token response', 'api question', 'api response'] as const;
 export type GateName = (typeof GATES)[number];
 
 /** What may be said of one session. */
 export interface SessionModel {
   readonly user: string;
-  readonly entered: Entered;
+  readonly entered: TestSession;
   /**
-   * `alive`: nobody has ended it, and no answer may say otherwise. `unsure`: something has happened after which its
+   * `alive`: nobody has ended it, and no response may say otherwise. `unsure`: something has happened after which its
    * next use may end it. `ended`: it is over for every call that begins after `endedAt`.
    */
   fate: 'alive' | 'unsure' | 'ended';
@@ -50,7 +50,7 @@ export function createModel(): Model {
   };
 }
 
-export function toSessionModel(user: string, entered: Entered): SessionModel {
+export function toSessionModel(user: string, entered: TestSession): SessionModel {
   return {
     user,
     entered,

@@ -1,11 +1,11 @@
 import { keyBesideSession, sessionKey as keyOfSession } from '../../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../../support/constants.ts';
-import type { Answer } from '../../../support/fleet/calls.ts';
+import type { FleetResponse } from '../../../support/fleet/requests.ts';
 import type { Cloakroom } from '../../../support/fleet/cloakroom.ts';
 import type { Fleet } from '../../../support/fleet/fleet.ts';
-import { createGate, holdAnswer } from '../../../support/fleet/gates.ts';
-import type { Gate } from '../../../support/fleet/gates.ts';
-import type { SlowLine } from '../../../support/fleet/slow-line.ts';
+import { createBarrier, holdResponse } from '../../../support/fleet/barrier.ts';
+import type { Barrier } from '../../../support/fleet/barrier.ts';
+import type { RedisProxy } from '../../../support/fleet/redis-proxy.ts';
 import { GATES } from './model.ts';
 import type { GateName, Model, SessionModel } from './model.ts';
 import { createTokenLedger } from './token-ledger.ts';
@@ -17,7 +17,7 @@ const NOTES_UNDER_LOCK = /refresh-lock:[^]*"state":"open"/;
 /** What has come of all runs. */
 export interface History {
   runs: number;
-  readonly answers: Answer[];
+  readonly responses: FleetResponse[];
   /** Sessions that are gone though nobody has ended them. */
   readonly lost: Set<SessionModel>;
   /** Where a holder stood still while another process sent the token request. */
@@ -30,12 +30,12 @@ export interface TestApp {
   readonly model: Model;
   /** Whether the service gives a new refresh token for each that it takes. */
   readonly rotates: boolean;
-  readonly gates: Readonly<Record<GateName, Gate>>;
+  readonly gates: Readonly<Record<GateName, Barrier>>;
   /** Where Redis’s word stands that a holder has the lock and may send its token request. */
-  readonly lockReply: Gate;
+  readonly lockReply: Barrier;
   readonly ledger: TokenLedger;
   /** Calls that are not answered yet. */
-  readonly underWay: Set<Promise<Answer>>;
+  readonly underWay: Set<Promise<FleetResponse>>;
   readonly killed: Set<Cloakroom>;
   /** Process ids, one for each time that a process has stood still. */
   readonly standstills: number[];
@@ -47,12 +47,12 @@ export interface TestApp {
 /** A testApp for one run, which adds to the history; `line` is the fleet's way to Redis. */
 export function openApp(
   fleet: Fleet,
-  line: SlowLine,
+  line: RedisProxy,
   model: Model,
   rotates: boolean,
   history: History,
 ): TestApp {
-  const lockReply = createGate();
+  const lockReply = createBarrier();
   line.replies = { to: NOTES_UNDER_LOCK, gate: lockReply };
   const complaints: string[] = [];
   const killed = new Set<Cloakroom>();
@@ -66,7 +66,7 @@ export function openApp(
     lockReply,
     standstills: [],
     underWay: new Set(),
-    gates: Object.fromEntries(GATES.map((name) => [name, createGate()])) as Record<GateName, Gate>,
+    gates: Object.fromEntries(GATES.map((name) => [name, createBarrier()])) as Record<GateName, Barrier>,
     ledger: createTokenLedger({
       model,
       rotates,
@@ -87,13 +87,13 @@ function standBeforeService({ fleet, model, gates, ledger }: TestApp): void {
     if (req.url !== TOKEN_PATH) {
       ledger.use((req.headers.authorization ?? '').replace(/^Bearer /, ''));
       await gates['api question'].pass();
-      holdAnswer(res, gates['api answer']);
+      holdResponse(res, gates['api response']);
       return false;
     }
     const presentation = ledger.present(refreshToken ?? '', res, pidOf(req.headers['traceparent']));
     await ledger.judgeNeed(presentation);
     await gates['token question'].pass();
-    holdAnswer(res, gates['token answer'], (status, body) => ledger.answer(presentation, status, body));
+    holdResponse(res, gates['token response'], (status, body) => ledger.response(presentation, status, body));
     if (!model.tokenEndpointFails) return false;
     res.statusCode = 500;
     res.end('it fails');

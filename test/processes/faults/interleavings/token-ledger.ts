@@ -10,11 +10,11 @@ interface Presentation {
   readonly by: number;
   readonly refreshToken: string;
   readonly began: number;
-  /** `given up`: whoever asked had gone before the answer left. */
+  /** `given up`: whoever asked had gone before the response left. */
   outcome: 'asking' | 'renewed' | 'refused' | 'failed' | 'given up';
   /** The access token that came of it. */
   brought: string | undefined;
-  /** Its process was killed or stood still before it could store the answer: the next one can't but present the token again. */
+  /** Its process was killed or stood still before it could store the response: the next one can't but present the token again. */
   isExcused: boolean;
 }
 
@@ -33,13 +33,13 @@ export interface TokenLedger {
   judgeStanding(session: SessionModel): Promise<void>;
   /** Judges whether there is any need for it, while what it shall replace still stands. */
   judgeNeed(presentation: Presentation): Promise<void>;
-  /** The token endpoint's answer leaves. */
-  answer(presentation: Presentation, status: number, body: string): void;
+  /** The token endpoint's response leaves. */
+  response(presentation: Presentation, status: number, body: string): void;
   /** An access token has come with a call. */
   use(accessToken: string): void;
   /** The last presentation of a session. */
   latest(session: SessionModel): Presentation | undefined;
-  /** Whether any refresh waits for its answer. */
+  /** Whether any refresh waits for its response. */
   isBusy(): boolean;
   /** When the token endpoint last failed for a session, by performance.now(). */
   failedAt(session: SessionModel): number;
@@ -142,7 +142,7 @@ export function createTokenLedger(options: {
       const grant = await options.standing(session);
       if (grant !== null && !hasRunOut(grant)) complain(`${session.user}'s grant is renewed without need`);
     },
-    answer(presentation, status, body) {
+    response(presentation, status, body) {
       const { session, outcome } = presentation;
       if (outcome === 'given up') return;
       if (status === 200) {

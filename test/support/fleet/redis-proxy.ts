@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createDeferred } from '../../../src/promises.ts';
 import type { Deferred } from '../../../src/promises.ts';
 import { startTcpServer } from '../tcp-server.ts';
-import type { Gate } from './gates.ts';
+import type { Barrier } from './barrier.ts';
 
-/** A TCP proxy before a Redis whose answers arrive late. */
-export interface SlowLine extends AsyncDisposable {
+/** A TCP proxy before a Redis whose responses arrive late. */
+export interface RedisProxy extends AsyncDisposable {
   /** For `REDIS_URL`. */
   readonly url: string;
   /** From now on, what Redis says arrives this much later (ms). */
@@ -17,19 +17,19 @@ export interface SlowLine extends AsyncDisposable {
   freezeAt: RegExp | null;
   isFrozen(): boolean;
   /** What Redis says to a command that looks like this passes the gate, as does all that it says later on that connection. */
-  replies: { readonly to: RegExp; readonly gate: Gate } | null;
+  replies: { readonly to: RegExp; readonly gate: Barrier } | null;
   /** What waits at the line. */
   held(): string;
   thaw(): void;
 }
 
 /** Starts it before a port of the loopback interface; at first it delays nothing. */
-export async function startSlowLine(port: number): Promise<SlowLine> {
+export async function startRedisProxy(port: number): Promise<RedisProxy> {
   const line = {
     delayMs: 0,
     onlyAfter: '',
     freezeAt: null as RegExp | null,
-    replies: null as SlowLine['replies'],
+    replies: null as RedisProxy['replies'],
   };
   let ice: Deferred<void> | null = null;
   let held = '';
