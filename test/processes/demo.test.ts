@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { startPrivateRedis } from '../../src/redis/private-redis.ts';
 import { eventually } from '../support/eventually.ts';
-import { startProgram } from '../support/programs.ts';
-import type { Program } from '../support/programs.ts';
+import { startProgram, type Program } from '../support/programs.ts';
 
 const FREE_PORTS = { PORT: '0', LOCAL_SERVICE_PORT: '0' };
 const npmDemo = async () => startProgram('npm', ['run', '--silent', 'demo'], FREE_PORTS);

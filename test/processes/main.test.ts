@@ -4,8 +4,7 @@ import { CLIENT_ID } from '../support/constants.ts';
 import { createDotEnvFolder } from '../support/dot-env-folder.ts';
 import { freePort } from '../support/fleet/free-port.ts';
 import { eventually } from '../support/eventually.ts';
-import { startProgram } from '../support/programs.ts';
-import type { Program } from '../support/programs.ts';
+import { startProgram, type Program } from '../support/programs.ts';
 import { exchangeBytes } from '../support/raw.ts';
 import { useTestApp } from '../support/fixtures.ts';
 

@@ -8,14 +8,16 @@ export function useTestApp(...options: Parameters<typeof startTestApp>): TestApp
 
 /**
  * Starts a fixture before the tests of a file, or of a `describe`, and disposes of it after them. The result stands for the
- * fixture: use it in tests and hooks, not before they run.
+ * fixture: use it in tests and hooks, and in the start of later fixtures.
  */
 export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise<Fixture>): Fixture {
   let started: Fixture | undefined;
   beforeAll(async () => {
+    const index = running.push(undefined) - 1;
     started = await start();
+    running[index] = started;
   });
-  afterAll(async () => started?.[Symbol.asyncDispose]());
+  afterAll(async () => running.pop()?.[Symbol.asyncDispose]());
   const fixture = () => {
     if (started === undefined) throw new Error('The fixture has not started yet.');
     return started;
@@ -25,3 +27,6 @@ export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise
     set: (_, key, value) => Reflect.set(fixture(), key, value),
   });
 }
+
+/** The latest comes last. Jest runs `afterAll` in the order of definition, but a fixture may need the one before it to the end. */
+const running: (AsyncDisposable | undefined)[] = [];

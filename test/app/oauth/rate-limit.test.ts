@@ -8,7 +8,7 @@ import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../
 import { ACCEPT_HTML as HTML } from '../../support/constants.ts';
 import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import { ready } from '../../support/fleet/ready.ts';
+import { untilReady } from '../../support/fleet/cloakroom.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
@@ -172,7 +172,7 @@ test('while Redis is down or hangs the process counts by itself, and responds wi
   expect(await three()).toEqual([429, 429, 429]);
   // Empty and without the script, Redis counts from the start.
   await server.restart('empty');
-  await ready(fleet.at(0));
+  await untilReady(fleet.at(0));
   await eventually(async () => {
     const isCountedAnew = String(await three()) === '302,302,429';
     // While Redis is slow to count, the count of the process decides.

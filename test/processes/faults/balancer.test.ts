@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Browser } from '../../support/browser.ts';
-import type { Page } from '../../support/browser.ts';
+import { expect, test } from '@jest/globals';
+import { Browser, type Page } from '../../support/browser.ts';
 import { passSignIn } from '../../support/test-app.ts';
-import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
+import { send, startLoad, tally } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
-import { startBalancedFleet } from '../../support/fleet/load-balancer.ts';
-import type { BalancedFleet } from '../../support/fleet/load-balancer.ts';
+import { startBalancedFleet, type BalancedFleet } from '../../support/fleet/load-balancer.ts';
 import { ME_PATH } from '../../support/fleet/service.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
 const LIST = '/api/public/v1/workspaces?limit=2';
 
-/** A request of the person's, not one of the balancer's nor of another test's. */
-const isVisit = ({ msg, path }: LogLine) =>
+/** A request of the user, not one of HAProxy or of another test. */
+const isOfUser = ({ msg, path }: LogLine) =>
   msg === 'request' && !['/readyz', '/healthz', ME_PATH].includes(String(path));
 
-/** Where a link of a page leads, by its `rel` or its words. */
+/** The URL of a link, by its `rel` or its text. */
 function linkOf(page: Page, mark: string): URL {
   const link = [...page.text.matchAll(/<a\b[^>]*href="([^"]+)"[^>]*>[^<]*/g)].find(([tag]) =>
     tag.includes(mark),
@@ -24,7 +23,7 @@ function linkOf(page: Page, mark: string): URL {
   return new URL(link[1].replaceAll('&amp;', '&'), page.url);
 }
 
-/** From the first page to the workspaces, as somebody goes who was never here. */
+/** Opens the first page and signs in as a new user. */
 async function signIn(browser: Browser, url: string): Promise<Page> {
   const landing = await browser.open(url);
   const consent = await passSignIn(browser, await browser.open(linkOf(landing, 'Sign in')));
@@ -35,17 +34,9 @@ async function signIn(browser: Browser, url: string): Promise<Page> {
 
 const SERVICE = { LOCAL_SERVICE_ROTATE_REFRESH: 'true', LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' };
 
-let fleet: BalancedFleet;
-beforeAll(async () => {
-  fleet = await startBalancedFleet({}, SERVICE);
-});
-afterAll(async () => {
-  await closeConnections();
-  await fleet[Symbol.asyncDispose]();
-});
+const fleet = useFixture(async () => startBalancedFleet({}, SERVICE));
 
-/** A person signs in, looks through the workspaces, calls the API and signs out. */
-async function expectMainWay(given: BalancedFleet): Promise<void> {
+async function signInBrowseAndSignOut(given: BalancedFleet): Promise<void> {
   const { url } = given;
   const browser = new Browser();
   const first = await signIn(browser, url);
@@ -65,23 +56,23 @@ async function expectMainWay(given: BalancedFleet): Promise<void> {
   const out = await browser.follow(await browser.press(again, 'Sign out'));
   expect(linkOf(out, 'Sign in').pathname).toBe('/auth/login');
   for (const each of given.processes) {
-    expect(each.logged().filter(isVisit).length).toBeGreaterThan(0);
+    expect(each.logged().filter(isOfUser).length).toBeGreaterThan(0);
     expect(await send(each.url, cookie, { path: LIST })).toMatchObject({ status: 401 });
   }
   expect(given.balancer.logged()).toMatch(/GET \/auth\/callback/);
   expect(given.balancer.logged()).not.toMatch(/code=|state=/);
 }
 
-test('with three processes in turn a person signs in, looks through the workspaces, calls the API and signs out', async () => {
-  await expectMainWay(fleet);
+test('behind a load balancer with three processes, a user signs in, reads workspaces, uses the API and signs out', async () => {
+  await signInBrowseAndSignOut(fleet);
 });
 
-test('with three processes in turn a person whose cookie is SameSite=strict signs in, too', async () => {
+test('a user with a SameSite=strict cookie does so, too', async () => {
   await using strict = await startBalancedFleet({ COOKIE_SAMESITE: 'strict' }, SERVICE);
-  await expectMainWay(strict);
+  await signInBrowseAndSignOut(strict);
 });
 
-test('what a browser claims of its address is not believed', async () => {
+test('Cloakroom does not trust an X-Forwarded-For of the browser', async () => {
   const path = '/claimed-address';
   await send(fleet.url, '', { path, headers: { 'x-forwarded-for': '203.0.113.9' } });
   const lines = () =>
@@ -90,7 +81,7 @@ test('what a browser claims of its address is not believed', async () => {
   expect(lines()).toMatchObject([{ client: '127.0.0.1' }]);
 });
 
-test('an expiring token is renewed once for all of them', async () => {
+test('an expiring token is refreshed once for all processes', async () => {
   const { cookie } = await fleet.createSession();
   const { refreshes } = fleet.service;
   refreshes.length = 0;
@@ -102,7 +93,7 @@ test('an expiring token is renewed once for all of them', async () => {
   expect(new Set(presented).size).toBe(presented.length);
 });
 
-test('while Redis is away it is Cloakroom that says so, not the balancer', async () => {
+test('while Redis is down, the 503 comes from Cloakroom, not from the load balancer', async () => {
   // A separate fleet: afterwards, the load balancer takes a while to see that its processes are ready again.
   await using own = await startBalancedFleet({}, SERVICE);
   const { cookie } = await own.createSession();

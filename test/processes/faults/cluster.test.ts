@@ -1,48 +1,36 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { hashId } from '../../../src/session/store.ts';
-import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
-import type { FleetResponse } from '../../support/fleet/requests.ts';
+import { send, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
 import type { TestSession } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startCluster } from '../../support/redis/cluster.ts';
-import type { ClusterTopology, Shard } from '../../support/redis/cluster.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { startCluster, type Shard } from '../../support/redis/cluster.ts';
 import {
-  enterMany,
+  createSessions,
   expectOnlyDelays,
-  startCalls,
+  startRequests,
+  startTwoProcesses,
+  testUserJourney,
   untilReadiness,
   untilServed,
-} from '../../support/redis/failover.ts';
-import type { Outcome } from '../../support/redis/failover.ts';
-import { testUserJourney } from '../../support/redis/main-way.ts';
+  type Outcome,
+} from '../../support/redis/failover-tests.ts';
 import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
-import { startTwoProcesses } from '../../support/redis/two-processes.ts';
-import type { TwoProcesses } from '../../support/redis/two-processes.ts';
 
 /** So many that each master has some. */
 const SESSIONS = 30;
 
-let topology: ClusterTopology;
-let fleet: TwoProcesses;
-
-beforeAll(async () => {
-  topology = await startCluster('forOutages');
-  fleet = await startTwoProcesses(topology.url);
-});
-afterAll(async () => {
-  await fleet[Symbol.asyncDispose]();
-  await topology[Symbol.asyncDispose]();
-  await closeConnections();
-});
+const topology = useFixture(async () => startCluster('forOutages'));
+const fleet = useFixture(async () => startTwoProcesses(topology.url));
 
 /** New sessions: those that a shard keeps, and the others. */
-async function enterBoth({
+async function createBoth({
   master,
   replica,
 }: Shard): Promise<{ kept: TestSession[]; others: TestSession[] }> {
-  const sessions = await enterMany(fleet, SESSIONS);
+  const sessions = await createSessions(fleet, SESSIONS);
   const serving = (await isReplica(master)) ? replica : master;
   const keys = new Set((await serving.ask('KEYS', 'cloakroom:session:*')) as string[]);
   const isKept = ({ id }: TestSession) => keys.has(`cloakroom:session:${hashId(id)}`);
@@ -78,7 +66,7 @@ async function expectServed(responses: readonly FleetResponse[]): Promise<void> 
   expect(failed.length / responses.length).toBeLessThan(MOST_REFUSED);
 }
 
-testUserJourney(() => fleet);
+testUserJourney(fleet);
 
 describe.each([
   ['is killed', 0],
@@ -90,9 +78,9 @@ describe.each([
   let logged: string[];
   beforeAll(async () => {
     const shard = topology.shards[at];
-    const { kept, others } = await enterBoth(shard);
-    await using load = startCalls(fleet, kept);
-    await using loadBeside = startCalls(fleet, others);
+    const { kept, others } = await createBoth(shard);
+    await using load = startRequests(fleet, kept);
+    await using loadBeside = startRequests(fleet, others);
     await Promise.all([load.next(200), loadBeside.next(200)]);
     if (how === 'hangs') shard.master.pause();
     else await shard.master.kill();
@@ -109,12 +97,12 @@ describe.each([
       .filter((line) => line.includes(`"127.0.0.1:${shard.master.port}"`));
   });
 
-  test('its sessions get 503s for a while, each within two seconds, and nothing else', () => {
+  test('requests of its sessions get 503s for a while, each within two seconds, and nothing else', () => {
     expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
     expectOnlyDelays(responses);
   });
 
-  test('the sessions of the others go on', async () => {
+  test('the other masters serve their sessions', async () => {
     expect(tally(beside)).toHaveProperty(['200']);
     await expectServed(beside);
   });
@@ -136,15 +124,15 @@ describe('while a third of the cluster is away, replica and all', () => {
   let newcomer: FleetResponse[];
   beforeAll(async () => {
     const [, , shard] = topology.shards;
-    const { kept, others } = await enterBoth(shard);
+    const { kept, others } = await createBoth(shard);
     shard.master.pause();
     shard.replica.pause();
-    await using load = startCalls(fleet, kept);
-    await using loadBeside = startCalls(fleet, others);
+    await using load = startRequests(fleet, kept);
+    await using loadBeside = startRequests(fleet, others);
     await load.next(503);
     const late = await fleet.add();
     fleet.processes.pop(); // the load goes on as it was
-    await untilReadiness({ ...fleet, processes: [late] }, 200);
+    await untilReadiness({ processes: [late] }, 200);
     newcomer = await Promise.all(others.map(async ({ cookie }) => send(late.url, cookie)));
     await load.next(503);
     await untilReadiness(fleet, 200);
@@ -155,18 +143,18 @@ describe('while a third of the cluster is away, replica and all', () => {
     reportFault({ fault: 'Cluster: a master and its replica hang', responses, ...outcome });
   });
 
-  test('its sessions get 503s, each within two seconds, and are served when it is back', () => {
+  test('requests of its sessions get 503s, each within two seconds, until it is back', () => {
     expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
     expectOnlyDelays(responses);
     expect(outcome.sessionsLost).toBe(0);
   });
 
-  test('the sessions of the others go on', async () => {
+  test('the other masters serve their sessions', async () => {
     expect(tally(beside)).toHaveProperty(['200']);
     await expectServed(beside);
   });
 
-  test('a new process serves the others', () => {
+  test('a new process serves the sessions of the other masters', () => {
     expect(Object.keys(tally(newcomer))).toEqual(['200']);
   });
 });

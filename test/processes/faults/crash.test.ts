@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
-import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
-import type { FleetResponse } from '../../support/fleet/requests.ts';
+import { send, closeConnections, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
+import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 

@@ -1,21 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { closeConnections } from '../../support/fleet/requests.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
-import { startRedisServer } from '../../support/fleet/redis-server.ts';
-import type { RedisServer } from '../../support/fleet/redis-server.ts';
+import { startFleet, type Fleet } from '../../support/fleet/fleet.ts';
+import { startRedisServer, type RedisServer } from '../../support/fleet/redis-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
-import type { RedisProxy } from '../../support/fleet/redis-proxy.ts';
+import { startRedisProxy, type RedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { fc, times } from '../../support/properties.ts';
 import { COMMANDS, GOES_ON, standStillAt } from './interleavings/commands.ts';
 import { enter } from './interleavings/actions.ts';
 import { cleanUp, look, settle, useAll } from './interleavings/ending.ts';
-import { openApp } from './interleavings/test-app.ts';
-import type { History, TestApp } from './interleavings/test-app.ts';
-import { LIFETIME_MS, createModel } from './interleavings/model.ts';
-import type { Model } from './interleavings/model.ts';
+import { openApp, type History, type TestApp } from './interleavings/test-app.ts';
+import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
 
 /**
  * How many runs there are with rotation, the hard case; without it there are a third of that.

@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
+import { expect, test } from '@jest/globals';
+import { send, tally } from '../../support/fleet/requests.ts';
+import { useFleet } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 
 const USERS = 100;
-const CALLS_EACH = 20;
+const REQUESTS_EACH = 20;
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await startFleet({
-    processes: 3,
-    // On a loaded machine 2,000 requests at once take longer than the default. A token request that times out is another
-    // fault.
-    env: { TOKEN_TIMEOUT_SECONDS: '120', SERVICE_TIMEOUT_SECONDS: '120' },
-    service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
-  });
-});
-afterAll(async () => {
-  await closeConnections();
-  await fleet[Symbol.asyncDispose]();
+const fleet = useFleet({
+  processes: 3,
+  // On a loaded machine 2,000 requests at once take longer than the default. A token request that times out is another fault.
+  env: { TOKEN_TIMEOUT_SECONDS: '120', SERVICE_TIMEOUT_SECONDS: '120' },
+  service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
 });
 
 test('100 users with 20 requests at once over three processes get only responses of their own', async () => {
@@ -31,12 +22,12 @@ test('100 users with 20 requests at once over three processes get only responses
       return { user: `user-${at}`, ...entered };
     }),
   );
-  const asked = sessions.flatMap((session) => Array.from({ length: CALLS_EACH }, () => session));
-  const responses = await Promise.all(asked.map(async ({ cookie }, at) => send(fleet.at(at).url, cookie)));
-  reportFault({ fault: '100 users × 20 calls over three processes', responses, sessionsLost: 0 });
+  const senders = sessions.flatMap((session) => Array.from({ length: REQUESTS_EACH }, () => session));
+  const responses = await Promise.all(senders.map(async ({ cookie }, at) => send(fleet.at(at).url, cookie)));
+  reportFault({ fault: '100 users × 20 requests over three processes', responses, sessionsLost: 0 });
 
-  expect(tally(responses)).toEqual({ 200: USERS * CALLS_EACH });
-  const mixed = responses.filter(({ body }, at) => body !== JSON.stringify({ user: asked[at]?.user }));
+  expect(tally(responses)).toEqual({ 200: USERS * REQUESTS_EACH });
+  const mixed = responses.filter(({ body }, at) => body !== JSON.stringify({ user: senders[at]?.user }));
   expect(mixed).toEqual([]);
   const refreshed = sessions.filter((_, at) => at % 3 !== 2);
   expect(fleet.service.refreshes).toHaveLength(refreshed.length);

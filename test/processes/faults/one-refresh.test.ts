@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { TOKEN_AGE_MS, TOKEN_PATH } from '../../support/constants.ts';
-import { send, closeConnections, tally } from '../../support/fleet/requests.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
-import { createBarrier } from '../../support/fleet/barrier.ts';
+import { startFleet, useFleet, type Fleet } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
+import { send, tally } from '../../support/fleet/requests.ts';
 
-const CALLS = 200;
+const REQUESTS = 200;
 const TOKEN_LATENCY_MS = 400;
 /** For all responses on a busy machine, and for polling the result of another process. */
 const BOUNDED_WAIT_MS = 5_000;
@@ -16,21 +14,11 @@ const LONGER_THAN_A_LOCK_MS = 6_500;
 
 // Four processes before a service that rotates its refresh tokens: a second refresh of an expiry would end the session.
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await startFleet({ processes: 4, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
-});
-afterAll(async () => {
-  await closeConnections();
-  await fleet[Symbol.asyncDispose]();
-});
-afterEach(() => {
-  fleet.service.refreshes.length = 0;
-  fleet.service.intercept = () => false;
-});
+const fleet = useFleet({ processes: 4, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
+afterEach(() => fleet.service.reset());
 
-const callAll = async (cookie: string, calls: number, given = fleet) =>
-  Promise.all(Array.from({ length: calls }, async (_, at) => send(given.at(at).url, cookie)));
+const sendAll = async (cookie: string, requests: number, given = fleet) =>
+  Promise.all(Array.from({ length: requests }, async (_, at) => send(given.at(at).url, cookie)));
 const slowToken = (ms: number) => {
   fleet.service.intercept = async ({ url }) => {
     if (url === TOKEN_PATH) await delay(ms);
@@ -40,14 +28,14 @@ const slowToken = (ms: number) => {
 
 test('200 requests of one session at its expiry cause one token request, and are all served soon after it', async () => {
   slowToken(TOKEN_LATENCY_MS);
-  const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-  const responses = await callAll(cookie, CALLS);
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
+  const responses = await sendAll(session.cookie, REQUESTS);
   reportFault({
-    fault: '200 calls at once at an expiry, rotation on',
+    fault: '200 requests at once at an expiry, rotation on',
     responses,
-    sessionsLost: (await fleet.store.peek(id)) === null ? 1 : 0,
+    sessionsLost: await fleet.countLost([session]),
   });
-  expect(tally(responses)).toEqual({ 200: CALLS });
+  expect(tally(responses)).toEqual({ 200: REQUESTS });
   expect(fleet.service.refreshes).toHaveLength(1);
   expect(Math.max(...responses.map(({ ms }) => ms))).toBeLessThan(TOKEN_LATENCY_MS + BOUNDED_WAIT_MS);
 });
@@ -55,23 +43,23 @@ test('200 requests of one session at its expiry cause one token request, and are
 test('200 requests that are refused the same token cause one token request', async () => {
   const { cookie, grant } = await fleet.createSession();
   await fleet.service.revokeAccess(grant.accessToken);
-  const responses = await callAll(cookie, CALLS);
+  const responses = await sendAll(cookie, REQUESTS);
   reportFault({
-    fault: '200 calls at once with a refused token, rotation on',
+    fault: '200 requests at once with a refused token, rotation on',
     responses,
     sessionsLost: 0,
   });
-  expect(tally(responses)).toEqual({ 200: CALLS });
+  expect(tally(responses)).toEqual({ 200: REQUESTS });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
 /** The refresh tokens that were presented at three expiries, one after the other. */
 async function refreshThrice(given: Fleet): Promise<string[]> {
-  const { id, cookie } = await given.createSession('demo', { expiresAt: 0 });
+  const session = await given.createSession('demo', { expiresAt: 0 });
   for (let round = 0; round < 3; round += 1) {
-    expect(tally(await callAll(cookie, 40, given))).toEqual({ 200: 40 });
-    const stored = await given.store.peek(id);
-    await given.service.revokeAccess(stored?.session.record.grant.accessToken ?? '');
+    expect(tally(await sendAll(session.cookie, 40, given))).toEqual({ 200: 40 });
+    const stored = await given.storedGrant(session);
+    await given.service.revokeAccess(stored?.accessToken ?? '');
     const aheadMs = (round + 1) * TOKEN_AGE_MS;
     await Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(aheadMs)));
   }
@@ -95,9 +83,9 @@ test('a refresh token that is not rotated is presented once for each expiry', as
 test('a token endpoint slower than the lifetime of a lock gets one request, because the holder extends the lock', async () => {
   slowToken(LONGER_THAN_A_LOCK_MS);
   const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-  const responses = await callAll(cookie, 40);
+  const responses = await sendAll(cookie, 40);
   reportFault({
-    fault: 'token endpoint slower than a lock lives, rotation on',
+    fault: 'token endpoint slower than the lifetime of a lock, rotation on',
     responses,
     sessionsLost: 0,
   });
@@ -113,23 +101,18 @@ test('requests that waited for a refresh use its token, never the one that they 
     else used.add(headers.authorization);
     return false;
   };
-  await callAll(cookie, 40);
+  await sendAll(cookie, 40);
   expect(used.size).toBe(1);
   expect([...used]).not.toContain(`Bearer ${grant.accessToken}`);
 });
 
 test('requests shortly before an expiry don’t wait for the refresh in the background', async () => {
-  const endpoint = createBarrier();
-  endpoint.hold();
-  fleet.service.intercept = async ({ url }) => {
-    if (url === TOKEN_PATH) await endpoint.pass();
-    return false;
-  };
-  const { id, cookie, grant } = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
-  expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
+  const endpoint = fleet.service.holdTokenRequests();
+  const session = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
+  expect(tally(await sendAll(session.cookie, 40))).toEqual({ 200: 40 });
   await endpoint.reached();
-  expect((await fleet.store.peek(id))?.session.record.grant).toEqual(grant);
+  expect(await fleet.storedGrant(session)).toEqual(session.grant);
   endpoint.release();
-  expect(tally(await callAll(cookie, 40))).toEqual({ 200: 40 });
+  expect(tally(await sendAll(session.cookie, 40))).toEqual({ 200: 40 });
   expect(fleet.service.refreshes).toHaveLength(1);
 });

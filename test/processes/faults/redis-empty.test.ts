@@ -1,39 +1,28 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Browser } from '../../support/browser.ts';
-import type { Page } from '../../support/browser.ts';
-import { send, closeConnections } from '../../support/fleet/requests.ts';
+import { expect, test } from '@jest/globals';
+import { Browser, type Page } from '../../support/browser.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
-import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
-import type { RedisServer } from '../../support/fleet/redis-server.ts';
+import { startPollingUser } from '../../support/fleet/redis-fault.ts';
+import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startPollingUser } from '../../support/fleet/polling-users.ts';
-import { passSignIn } from '../../support/test-app.ts';
+import { send } from '../../support/fleet/requests.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
+import { passSignIn } from '../../support/test-app.ts';
 
-let redis: RedisServer;
-let fleet: Fleet;
+const redis = useFixture(startRedisServer);
 let origin: string;
-
-beforeAll(async () => {
-  redis = await startRedisServer();
+const fleet = useFixture(async () => {
   const port = await freePort();
   origin = `http://127.0.0.1:${port}`;
-  fleet = await startFleet({
-    processes: 0,
+  return startFleet({
     redisUrl: redis.url,
+    env: { PORT: String(port), PUBLIC_URL: origin },
     service: { LOCAL_SERVICE_REDIRECT_URIS: `${origin}/auth/callback` },
   });
-  await fleet.add({ PORT: String(port), PUBLIC_URL: origin });
-});
-afterAll(async () => {
-  await fleet[Symbol.asyncDispose]();
-  await redis[Symbol.asyncDispose]();
-  await closeConnections();
 });
 
-/** Keeps the addresses that it has come to. */
+/** Records the paths of its requests. */
 class WatchedBrowser extends Browser {
   readonly visited: string[] = [];
 
@@ -49,17 +38,17 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   const signedIn = await browser.follow(await browser.press(consent, 'Allow'));
   expect([signedIn.status, signedIn.url.pathname]).toEqual([200, '/workspaces']);
 
-  const load = startPollingUser(fleet, await fleet.createSession());
-  await load.next('api', 200);
+  const user = startPollingUser(fleet, await fleet.createSession());
+  await user.next('api', 200);
   await redis.kill();
-  await load.next('api', 503);
+  await user.next('api', 503);
   const away = await browser.open(`${origin}/workspaces`);
   expect([away.status, away.url.pathname]).toEqual([503, '/workspaces']);
   await redis.restart('empty');
   using over = startStopwatch();
-  await load.next('api', 401);
+  await user.next('api', 401);
   const recoveredInMs = over.ms();
-  await load.stop();
+  await user.stop();
 
   const api = await browser.fetch(`${origin}/api/public/v1/workspaces`);
   expect([api.status, JSON.parse(api.text)]).toMatchObject([401, { code: 'session_expired' }]);
@@ -76,16 +65,15 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   expect([back.status, back.url.pathname, back.url.search]).toEqual([200, '/workspaces', '?page=2']);
   const ours = browser.visited.filter((path) => !path.startsWith('/api/public/v1/authorization/'));
   expect(ours).toEqual(['/workspaces', '/auth/login', '/auth/callback', '/workspaces']);
-  const calls = await browser.fetch(`${origin}/api/public/v1/workspaces`);
-  expect(calls.status).toBe(200);
+  expect((await browser.fetch(`${origin}/api/public/v1/workspaces`)).status).toBe(200);
   expect(await send(origin, '', { path: '/readyz' })).toMatchObject({ status: 200 });
 
   reportFault({
     fault: 'Redis is killed and started empty',
-    responses: load.visits.map(({ response }) => response),
+    responses: user.exchanges.map(({ response }) => response),
     sessionsLost: 2,
     recoveredInMs,
   });
-  const broken = load.visits.filter(({ response }) => response.status === 0 || response.status === 500);
+  const broken = user.exchanges.filter(({ response }) => response.status === 0 || response.status === 500);
   expect(broken).toEqual([]);
 });

@@ -1,15 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { ACCEPT_HTML as HTML, TOKEN_PATH } from '../../support/constants.ts';
-import { send, closeConnections } from '../../support/fleet/requests.ts';
-import type { FleetResponse } from '../../support/fleet/requests.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
+import { send, type FleetResponse } from '../../support/fleet/requests.ts';
+import { useFleet } from '../../support/fleet/fleet.ts';
 import { startRedisServer } from '../../support/fleet/redis-server.ts';
-import type { RedisServer } from '../../support/fleet/redis-server.ts';
 import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
-import type { RedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
 /** Matches the clean-up of this session's refresh only. That of an earlier test may still be in flight. */
 const removesNote = (id: string) => {
@@ -17,26 +14,14 @@ const removesNote = (id: string) => {
   return new RegExp(`string\\.sub[^]*'DEL'[^]*${key.replaceAll(/[{}]/g, '\\$&')}`);
 };
 
-let redis: RedisServer;
-let line: RedisProxy;
-let fleet: Fleet;
-
-beforeAll(async () => {
-  redis = await startRedisServer();
-  line = await startRedisProxy(redis.port);
-  // The test's own connection goes round the line.
-  fleet = await startFleet({ redisUrl: redis.url, env: { REDIS_URL: line.url } });
-});
-afterAll(async () => {
-  await closeConnections();
-  await fleet[Symbol.asyncDispose]();
-  await line[Symbol.asyncDispose]();
-  await redis[Symbol.asyncDispose]();
-});
+const redis = useFixture(startRedisServer);
+const proxy = useFixture(async () => startRedisProxy(redis.port));
+// The test's own connection does not use the proxy.
+const fleet = useFleet(() => ({ redisUrl: redis.url, env: { REDIS_URL: proxy.url } }));
 afterEach(async () => {
-  line.thaw();
+  proxy.thaw();
   fleet.service.intercept = () => false;
-  // Over both connections: what is sent behind all that was frozen has its response.
+  // On both connections, everything that was held has its reply.
   await eventually(async () => (await send(fleet.at(0).url, '', { path: '/readyz' })).status === 200);
   await eventually(async () => {
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
@@ -45,34 +30,34 @@ afterEach(async () => {
 });
 
 function expectInTime(response: FleetResponse, status: number): void {
-  expect(line.isFrozen()).toBe(true);
+  expect(proxy.isFrozen()).toBe(true);
   expect(response.status).toBe(status);
   expect(response.ms).toBeLessThan(2_000);
 }
 
-describe('Redis freezes in the middle of a renewal', () => {
+describe('Redis freezes in the middle of a refresh', () => {
   test.each([
     ['when the lock is asked for', /refresh-lock:/],
     ['when the session is read under it', /\$3\r\nget\r\n\$\d+\r\ncloakroom:session/],
     ['when the attempt is noted', /"state":"open"/],
     ['when the new tokens are stored', /KEEPTTL/],
-  ])('%s: the response is a 503 in time, and the next one is right', async (_when, command) => {
+  ])('%s: the response is a 503 in time, and a later request succeeds', async (_when, command) => {
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-    line.freezeAt = command;
+    proxy.freezeAt = command;
     expectInTime(await send(fleet.at(0).url, cookie), 503);
-    line.thaw();
+    proxy.thaw();
     await eventually(async () => (await send(fleet.at(0).url, cookie)).status === 200);
   });
 
-  test('when all is stored: the response waits for no clean-up', async () => {
+  test('when all is stored: the response does not wait for the clean-up', async () => {
     const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-    line.freezeAt = removesNote(id);
+    proxy.freezeAt = removesNote(id);
     const response = await send(fleet.at(0).url, cookie);
-    await eventually(async () => line.isFrozen());
+    await eventually(async () => proxy.isFrozen());
     expectInTime(response, 200);
   });
 
-  test('and what should have been cleaned up can’t be: the lock runs out all the same', async () => {
+  test('when the clean-up fails: the lock expires', async () => {
     const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
     const leftBehind = () =>
       fleet
@@ -80,27 +65,27 @@ describe('Redis freezes in the middle of a renewal', () => {
         .logged()
         .filter(({ msg }) => msg === 'refresh cleanup failed; keys expire by themselves').length;
     const before = leftBehind();
-    line.freezeAt = removesNote(id);
+    proxy.freezeAt = removesNote(id);
     expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
     await eventually(async () => leftBehind() >= before + 2);
-    line.thaw();
+    proxy.thaw();
     const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
     await eventually(async () => (await fleet.redis.exists(lock)) === 0);
   });
 
-  test('when the token endpoint has failed: the response waits for no clean-up', async () => {
+  test('when the token endpoint has failed: the response does not wait for the clean-up', async () => {
     fleet.service.intercept = ({ url }, res) => url === TOKEN_PATH && Boolean(res.writeHead(500).end());
     const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-    line.freezeAt = /"state":"failed"/;
+    proxy.freezeAt = /"state":"failed"/;
     const response = await send(fleet.at(0).url, cookie);
-    await eventually(async () => line.isFrozen());
+    await eventually(async () => proxy.isFrozen());
     expectInTime(response, 503);
   });
 });
 
 describe('Redis freezes at the end of a sign-in', () => {
-  /** As far as the callback, with a code that the token endpoint takes; gives the callback's response. */
-  const comeBack = async (cookie: string, command: RegExp): Promise<FleetResponse> => {
+  /** Signs in up to the callback, and resolves with its response. */
+  const signInUntilCallback = async (cookie: string, command: RegExp): Promise<FleetResponse> => {
     const { url } = fleet.at(0);
     const begun = await send(url, cookie, { path: '/auth/login', headers: HTML });
     const [binding] = String(begun.headers['set-cookie']).split(';');
@@ -109,28 +94,28 @@ describe('Redis freezes at the end of a sign-in', () => {
     const tokens = { access_token: accessToken, refresh_token: refreshToken, expires_in: 900 };
     fleet.service.intercept = (req, res) =>
       req.url === TOKEN_PATH && Boolean(res.end(JSON.stringify(tokens)));
-    line.freezeAt = command;
+    proxy.freezeAt = command;
     return send(url, `${cookie}; ${binding}`, {
       path: `/auth/callback?code=c&state=${state}`,
       headers: HTML,
     });
   };
 
-  test('before the new session is stored: a 503 page, and the old session goes on', async () => {
+  test('before the new session is stored: a 503 page, and the old session stays', async () => {
     const old = await fleet.createSession();
-    const response = await comeBack(old.cookie, /\$2\r\nNX\r\n/);
+    const response = await signInUntilCallback(old.cookie, /\$2\r\nNX\r\n/);
     expectInTime(response, 503);
     expect(String(response.headers['set-cookie'])).not.toContain('cloakroom=');
-    line.thaw();
+    proxy.thaw();
     await eventually(async () => (await send(fleet.at(0).url, old.cookie)).status === 200);
   });
 
-  test('after it was stored: a sign-in like any other, and the old session is ended as soon as can be', async () => {
+  test('after it was stored: the sign-in succeeds, and the old session ends once Redis replies', async () => {
     const old = await fleet.createSession();
-    const response = await comeBack(old.cookie, /ended/);
+    const response = await signInUntilCallback(old.cookie, /ended/);
     expectInTime(response, 303);
     const fresh = /cloakroom=[^;]+/.exec(String(response.headers['set-cookie']))?.[0] ?? '';
-    line.thaw();
+    proxy.thaw();
     await eventually(async () => (await send(fleet.at(0).url, fresh)).status === 200);
     await eventually(async () => (await send(fleet.at(0).url, old.cookie)).status === 401);
   });

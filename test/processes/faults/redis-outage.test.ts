@@ -1,46 +1,38 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { closeConnections, tally } from '../../support/fleet/requests.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
-import { observeFault } from '../../support/fleet/redis-fault.ts';
-import type { RedisFault, ObservedFault } from '../../support/fleet/redis-fault.ts';
-import { startRedisServer } from '../../support/fleet/redis-server.ts';
-import type { RedisServer } from '../../support/fleet/redis-server.ts';
-import { reportFault } from '../../support/fleet/report.ts';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { useFixture } from '../../support/fixtures.ts';
+import { useFleet } from '../../support/fleet/fleet.ts';
+import { observeFault, type ObservedFault, type RedisFault } from '../../support/fleet/redis-fault.ts';
 import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
-import type { RedisProxy } from '../../support/fleet/redis-proxy.ts';
+import { startRedisServer } from '../../support/fleet/redis-server.ts';
+import { reportFault } from '../../support/fleet/report.ts';
+import { send, startLoad, tally, type FleetResponse } from '../../support/fleet/requests.ts';
+import { startStopwatch } from '../../support/stopwatch.ts';
 
-/** The contract's bound on every response while Redis is away. */
-const ANSWERS_WITHIN_MS = 2_000;
+/** The contract's bound on every response while Redis is down. */
+const RESPONDS_WITHIN_MS = 2_000;
 /** Reconnecting takes up to 1.25 s; the rest is for a busy machine. */
 const RECOVERS_WITHIN_MS = 4_000;
 
-let redis: RedisServer;
-let line: RedisProxy;
-let fleet: Fleet;
-
-beforeAll(async () => {
-  redis = await startRedisServer();
-  line = await startRedisProxy(redis.port);
-  fleet = await startFleet({ processes: 2, redisUrl: redis.url, env: { REDIS_URL: line.url } });
+const redis = useFixture(startRedisServer);
+const proxy = useFixture(async () => startRedisProxy(redis.port));
+const fleet = useFleet(() => ({ processes: 2, redisUrl: redis.url, env: { REDIS_URL: proxy.url } }));
+afterEach(() => {
+  proxy.delayMs = 0;
+  proxy.onlyAfter = '';
 });
-afterAll(async () => {
-  await fleet[Symbol.asyncDispose]();
-  await line[Symbol.asyncDispose]();
-  await redis[Symbol.asyncDispose]();
-  await closeConnections();
+
+const delayReplies = (ms: number): RedisFault => ({
+  begin: () => void (proxy.delayMs = ms),
+  end: () => void (proxy.delayMs = 0),
 });
 
 const FAULTS: Readonly<Record<string, RedisFault>> = {
-  'is killed, and later started with what it had': {
+  'is killed, and later started with its data': {
     begin: async () => redis.kill(),
-    end: async () => redis.restart('whole'),
+    end: async () => redis.restart('with its data'),
   },
   'is paused': { begin: () => redis.pause(), end: () => redis.resume() },
-  'replies three seconds late': {
-    begin: () => void (line.delayMs = 3_000),
-    end: () => void (line.delayMs = 0),
-  },
+  'replies three seconds late': delayReplies(3_000),
   'takes no writes': { begin: async () => redis.makeReadOnly(), end: async () => redis.makeWritable() },
 };
 
@@ -50,30 +42,33 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     seen = await observeFault(fleet, fault);
   });
 
-  test.each(['api', 'spent'] as const)('%s calls are a 503 problem that keeps the cookie', (errand) => {
-    expect(Object.keys(tally(seen.during[errand]))).toEqual(['503 session_store_unavailable']);
+  test.each(['api', 'expired'] as const)('%s requests get a 503 problem', (request) => {
+    expect(Object.keys(tally(seen.during[request]))).toEqual(['503 session_store_unavailable']);
   });
 
-  test.each(['page', 'login', 'callback'] as const)('%s is a 503 page with a way on', (errand) => {
-    const responses = seen.during[errand];
-    expect(Object.keys(tally(responses))).toEqual(['503']);
-    for (const { headers, body } of responses) {
-      expect(headers['content-type']).toMatch(/^text\/html/);
-      expect(body).toContain('Try again');
-    }
-  });
+  test.each(['page', 'login', 'callback'] as const)(
+    '%s is a 503 page that offers to try again',
+    (request) => {
+      const responses = seen.during[request];
+      expect(Object.keys(tally(responses))).toEqual(['503']);
+      for (const { headers, body } of responses) {
+        expect(headers['content-type']).toMatch(/^text\/html/);
+        expect(body).toContain('Try again');
+      }
+    },
+  );
 
-  test('/auth/session never says that anybody is signed out', () => {
-    const said = seen.during.status.map(({ body }) => {
+  test('/auth/session never says that a user is signed out', () => {
+    const found = seen.during.status.map(({ body }) => {
       const { signedIn, code } = JSON.parse(body) as { signedIn?: boolean; code?: string };
       return signedIn ?? code;
     });
-    expect(said.length).toBeGreaterThan(0);
-    // One that takes no writes can still be asked who is signed in.
-    expect([true, 'session_store_unavailable']).toEqual(expect.arrayContaining(said));
+    expect(found.length).toBeGreaterThan(0);
+    // A Redis without writes can still be read.
+    expect([true, 'session_store_unavailable']).toEqual(expect.arrayContaining(found));
   });
 
-  test('signing out is a 503 that says it is not done', () => {
+  test('sign-out is a 503 that says it is not done', () => {
     for (const { status, body } of seen.during.logout) {
       expect({ status, body }).toEqual({
         status: 503,
@@ -82,43 +77,74 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
     }
   });
 
-  test('every refusal says when to come again, and no response touches the cookie', () => {
-    const { api, spent, page, status, login, callback, logout } = seen.during;
-    const responses = [api, spent, page, status, login, callback, logout].flat();
-    const refusals = responses.filter((response) => response.status === 503);
-    for (const { headers } of refusals) expect(headers['retry-after']).toMatch(/^\d+$/);
+  test('every 503 has Retry-After, and no response sets a cookie', () => {
+    const { api, expired, page, status, login, callback, logout } = seen.during;
+    const responses = [api, expired, page, status, login, callback, logout].flat();
+    const unavailable = responses.filter((response) => response.status === 503);
+    for (const { headers } of unavailable) expect(headers['retry-after']).toMatch(/^\d+$/);
     for (const { headers } of responses) expect(headers['set-cookie']).toBeUndefined();
   });
 
-  test('every response is there within two seconds', () => {
+  test('every response comes within two seconds', () => {
     const slowest = Object.entries(seen.during).map(
-      ([asked, responses]) => [asked, Math.max(...responses.map(({ ms }) => ms))] as const,
+      ([request, responses]) => [request, Math.max(...responses.map(({ ms }) => ms))] as const,
     );
-    expect(slowest.filter(([, ms]) => !(ms < ANSWERS_WITHIN_MS))).toEqual([]);
+    expect(slowest.filter(([, ms]) => !(ms < RESPONDS_WITHIN_MS))).toEqual([]);
   });
 
-  test('every process is well, but not ready', () => {
+  test('every process is healthy, but not ready', () => {
     expect(seen.during.healthz.map(({ status }) => status)).toEqual([200, 200]);
     for (const { status, body } of seen.during.readyz) {
       expect([status, JSON.parse(body)]).toEqual([503, { status: 'not ready', missing: ['redis'] }]);
     }
   });
 
-  test('and when it is back, all goes on by itself, and nobody is signed out', async () => {
+  test('no session is lost, and all requests succeed again soon after it', async () => {
     const { sessions, responses, recoveredInMs } = seen;
-    const kept = await Promise.all(
-      [sessions.living, sessions.spent].map(async ({ id }) => fleet.store.peek(id)),
-    );
-    reportFault({
-      fault: `Redis ${how}`,
-      responses,
-      sessionsLost: kept.filter((found) => found === null).length,
-      recoveredInMs: recoveredInMs.api,
-    });
-    expect(kept).not.toContain(null);
+    const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired]);
+    reportFault({ fault: `Redis ${how}`, responses, sessionsLost, recoveredInMs: recoveredInMs.api });
+    expect(sessionsLost).toBe(0);
     expect(tally(responses)).not.toHaveProperty('401 session_expired');
     expect(responses.filter(({ status }) => ![200, 302, 303, 503].includes(status))).toEqual([]);
     const tooLate = Object.entries(recoveredInMs).filter(([, ms]) => ms > RECOVERS_WITHIN_MS);
     expect(tooLate).toEqual([]);
   });
+});
+
+test('while Redis replies 300 ms late, all requests succeed and every process is ready', async () => {
+  const { during, responses, sessions } = await observeFault(fleet, delayReplies(300));
+  const { api, expired, page, status, login, callback, logout, readyz } = during;
+  for (const each of [api, expired, page, status]) expectNearlyAll(each, '200');
+  expectNearlyAll(login, '302');
+  expectNearlyAll([...callback, ...logout], '303');
+  for (const { body } of readyz) expect(JSON.parse(body)).toEqual({ status: 'ready' });
+  const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired]);
+  reportFault({ fault: 'Redis replies 300 ms late', responses, sessionsLost });
+});
+
+/** On a busy machine, a few commands take longer than the second and a half that they have. */
+function expectNearlyAll(responses: readonly FleetResponse[], kind: string): void {
+  const { [kind]: succeeded = 0, ...others } = tally(responses);
+  expect(succeeded).toBeGreaterThan(responses.length / 2);
+  expect(['503', '503 session_store_unavailable']).toEqual(expect.arrayContaining(Object.keys(others)));
+}
+
+test('a lock that Redis granted too late to be of use delays no later request', async () => {
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
+  const { url } = fleet.at(0);
+  Object.assign(proxy, { onlyAfter: ':refresh-lock:', delayMs: 2_000 });
+  expect(await send(url, session.cookie)).toMatchObject({ status: 503, code: 'session_store_unavailable' });
+  proxy.delayMs = 0;
+  using over = startStopwatch();
+  const load = startLoad(1, async () => send(url, session.cookie));
+  await load.next(200);
+  const recoveredInMs = over.ms();
+  reportFault({
+    fault: 'Redis grants a refresh lock too late',
+    responses: await load.stop(),
+    sessionsLost: await fleet.countLost([session]),
+    recoveredInMs,
+  });
+  // A lock that its holder does not know of would expire after five seconds, 3.5 from here.
+  expect(recoveredInMs).toBeLessThan(2_000);
 });

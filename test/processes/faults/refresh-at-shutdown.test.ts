@@ -1,80 +1,73 @@
-import { request as httpRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { send, closeConnections } from '../../support/fleet/requests.ts';
+import { send } from '../../support/fleet/requests.ts';
 import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
-import { createBarrier, holdResponse } from '../../support/fleet/barrier.ts';
-import type { Barrier } from '../../support/fleet/barrier.ts';
+import { useFleet, type TestSession } from '../../support/fleet/fleet.ts';
+import { createBarrier, holdResponse, type Barrier } from '../../support/fleet/barrier.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const SHUTDOWN_SECONDS = 2;
 const PAST_SHUTDOWN_MS = 1_000 * SHUTDOWN_SECONDS + 500;
 
-let fleet: Fleet;
+const fleet = useFleet({ service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
 let leaving: Cloakroom;
-beforeAll(async () => {
-  fleet = await startFleet({ service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
-});
-afterAll(async () => {
-  await closeConnections();
-  await fleet[Symbol.asyncDispose]();
-});
 beforeEach(async () => {
-  fleet.service.refreshes.length = 0;
-  fleet.service.intercept = () => false;
+  fleet.service.reset();
   leaving = await fleet.add({ SHUTDOWN_SECONDS: String(SHUTDOWN_SECONDS) });
 });
 
 const isDraining = async () => leaving.logged().some(({ msg }) => msg === 'draining');
 
 function holdTokenResponses(): Barrier {
-  const gate = createBarrier();
-  gate.hold();
+  const barrier = createBarrier();
+  barrier.hold();
   fleet.service.intercept = ({ url }, res) => {
-    if (url === TOKEN_PATH) holdResponse(res, gate);
+    if (url === TOKEN_PATH) holdResponse(res, barrier);
     return false;
   };
-  return gate;
+  return barrier;
 }
 
-/** The time is the service's part of the test, not a wait for anything. */
-async function releaseAfter(ms: number, gate: Barrier): Promise<void> {
+/** Releases a barrier after this time: the latency of the service. */
+async function releaseAfter(ms: number, barrier: Barrier): Promise<void> {
   using watch = startStopwatch();
   await eventually(async () => watch.ms() > ms);
-  gate.release();
+  barrier.release();
 }
 
-test('a refresh that is under way at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
-  const gate = holdTokenResponses();
+async function expectRefreshed(session: TestSession): Promise<void> {
+  const stored = await fleet.storedGrant(session);
+  expect(stored).not.toBeNull();
+  expect(stored?.accessToken).not.toBe(session.grant.accessToken);
+}
+
+test('a refresh in progress at SIGTERM has all of TOKEN_TIMEOUT_SECONDS', async () => {
+  const barrier = holdTokenResponses();
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const cutOff = send(leaving.url, session.cookie).catch(() => null);
-  await gate.reached();
+  await barrier.reached();
   const exitCode = leaving.stop();
-  await releaseAfter(PAST_SHUTDOWN_MS + 2_000, gate); // refreshes once had two seconds more
+  await releaseAfter(PAST_SHUTDOWN_MS + 2_000, barrier); // refreshes once had two seconds more
   expect(await exitCode).toBe(1); // the request took longer than the drain
   await cutOff;
-  const stored = await fleet.store.peek(session.id);
-  expect(stored?.session.record.grant.accessToken).not.toBe(session.grant.accessToken);
+  await expectRefreshed(session);
   expect(await send(fleet.at(0).url, session.cookie)).toMatchObject({ status: 200 });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
 test('a process that exits after SHUTDOWN_SECONDS because of a background refresh exits with 1', async () => {
-  const gate = holdTokenResponses();
+  const barrier = holdTokenResponses();
   const session = await fleet.createSession('demo', { expiresAt: Date.now() + 20_000 });
   expect(await send(leaving.url, session.cookie)).toMatchObject({ status: 200 });
-  await gate.reached();
+  await barrier.reached();
   const exitCode = leaving.stop();
-  await releaseAfter(PAST_SHUTDOWN_MS, gate);
+  await releaseAfter(PAST_SHUTDOWN_MS, barrier);
   expect(await exitCode).toBe(1);
   expect(leaving.logged().at(-1)).toMatchObject({ msg: 'stopped', inTime: false });
-  const stored = await fleet.store.peek(session.id);
-  expect(stored?.session.record.grant.accessToken).not.toBe(session.grant.accessToken);
+  await expectRefreshed(session);
 });
 
 test('a draining process starts no refresh that its end could cut off', async () => {

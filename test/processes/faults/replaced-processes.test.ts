@@ -1,10 +1,8 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
-import type { FleetResponse } from '../../support/fleet/requests.ts';
+import { closeConnections, startLoad, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import type { Cloakroom, LogLine } from '../../support/fleet/cloakroom.ts';
-import { startBalancedFleet } from '../../support/fleet/load-balancer.ts';
-import type { BalancedFleet } from '../../support/fleet/load-balancer.ts';
+import { startBalancedFleet, type BalancedFleet } from '../../support/fleet/load-balancer.ts';
 import type { TestSession } from '../../support/fleet/fleet.ts';
 import { createBarrier } from '../../support/fleet/barrier.ts';
 import { createMixedCalls } from '../../support/fleet/mixed-calls.ts';

@@ -1,40 +1,28 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { closeConnections, tally } from '../../support/fleet/requests.ts';
-import type { FleetResponse } from '../../support/fleet/requests.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import {
-  enterMany,
+  createSessions,
   expectOnlyDelays,
-  startCalls,
+  startRequests,
+  startTwoProcesses,
+  testUserJourney,
   untilReadiness,
   untilServed,
-} from '../../support/redis/failover.ts';
-import type { Outcome } from '../../support/redis/failover.ts';
-import { testUserJourney } from '../../support/redis/main-way.ts';
+  type Outcome,
+} from '../../support/redis/failover-tests.ts';
 import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
 import { startSentinels } from '../../support/redis/sentinels.ts';
-import type { SentinelTopology } from '../../support/redis/sentinels.ts';
-import { startTwoProcesses } from '../../support/redis/two-processes.ts';
-import type { TwoProcesses } from '../../support/redis/two-processes.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const SESSIONS = 12;
 
-let topology: SentinelTopology;
-let fleet: TwoProcesses;
+const topology = useFixture(startSentinels);
+const fleet = useFixture(async () => startTwoProcesses(topology.url));
 
-beforeAll(async () => {
-  topology = await startSentinels();
-  fleet = await startTwoProcesses(topology.url);
-});
-afterAll(async () => {
-  await fleet[Symbol.asyncDispose]();
-  await topology[Symbol.asyncDispose]();
-  await closeConnections();
-});
-
-testUserJourney(() => fleet);
+testUserJourney(fleet);
 
 describe('when the master is killed under load', () => {
   let responses: FleetResponse[];
@@ -43,8 +31,8 @@ describe('when the master is killed under load', () => {
   beforeAll(async () => {
     await topology.settled();
     const loggedBefore = fleet.processes.map((process) => process.logged().length);
-    const sessions = await enterMany(fleet, SESSIONS);
-    await using load = startCalls(fleet, sessions);
+    const sessions = await createSessions(fleet, SESSIONS);
+    await using load = startRequests(fleet, sessions);
     await load.next(200);
     const master = await topology.master();
     using watch = startStopwatch();
@@ -63,7 +51,7 @@ describe('when the master is killed under load', () => {
     );
   });
 
-  test('there are 503s for a while, each within two seconds, and nothing else', () => {
+  test('requests get 503s for a while, each within two seconds, and nothing else', () => {
     expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
     expectOnlyDelays(responses);
   });
@@ -89,9 +77,9 @@ describe('when the master hangs under load, and comes back to find another in it
     await topology.settled();
     const leaving = await fleet.add();
     await untilReadiness(fleet, 200);
-    fleet.processes.pop(); // it is called no more
-    const sessions = await enterMany(fleet, SESSIONS);
-    await using load = startCalls(fleet, sessions);
+    fleet.processes.pop(); // requests go to the others alone
+    const sessions = await createSessions(fleet, SESSIONS);
+    await using load = startRequests(fleet, sessions);
     await load.next(200);
     const master = await topology.master();
     using watch = startStopwatch();
@@ -99,16 +87,16 @@ describe('when the master hangs under load, and comes back to find another in it
     leaver = { code: await leaving.stop(), ms: watch.ms() };
     const { sessionsLost } = await untilServed(fleet, sessions);
     outcome = { sessionsLost, recoveredInMs: watch.ms() };
-    const answered = load.responses.length;
+    const before = load.responses.length;
 
     master.resume();
     await eventually(async () => isReplica(master));
     responses = await load.stop();
-    afterReturn = responses.slice(answered);
+    afterReturn = responses.slice(before);
     reportFault({ fault: 'Sentinel: the master hangs, and comes back stale', responses, ...outcome });
   });
 
-  test('there are 503s for a while, each within two seconds, and nothing else', () => {
+  test('requests get 503s for a while, each within two seconds, and nothing else', () => {
     expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
     expectOnlyDelays(responses);
   });
@@ -117,11 +105,11 @@ describe('when the master hangs under load, and comes back to find another in it
     expect(outcome.sessionsLost).toBe(0);
   });
 
-  test('nobody asks it again when it comes back', () => {
+  test('no process uses the old master when it comes back', () => {
     expect(Object.keys(tally(afterReturn))).toEqual(['200']);
   });
 
-  test('a process that is told to stop meanwhile does', () => {
+  test('a process exits on SIGTERM meanwhile', () => {
     expect(leaver.code).toBe(0);
     expect(leaver.ms).toBeLessThan(5_000);
   });

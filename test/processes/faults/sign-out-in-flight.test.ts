@@ -1,40 +1,37 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { hashId } from '../../../src/session/store.ts';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { hashId, sessionKey } from '../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { send, closeConnections, signOut, tally } from '../../support/fleet/requests.ts';
-import type { FleetResponse, RequestOptions } from '../../support/fleet/requests.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
-import { createBarrier, holdResponse } from '../../support/fleet/barrier.ts';
-import type { Barrier } from '../../support/fleet/barrier.ts';
+import {
+  send,
+  signOut,
+  tally,
+  type FleetResponse,
+  type RequestOptions,
+} from '../../support/fleet/requests.ts';
+import { useFleet, type TestSession } from '../../support/fleet/fleet.ts';
+import { createBarrier, holdResponse, type Barrier } from '../../support/fleet/barrier.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const STREAM_PATH = '/api/public/v1/stream';
 const PAGE = { path: '/workspaces' };
-const SIGN_IN_AND_COME_BACK = '/auth/login?return_to=%2Fworkspaces';
-/** Within REFRESH_AHEAD_SECONDS of its end, and far from it. */
+const SIGN_IN_URL = '/auth/login?return_to=%2Fworkspaces';
+/** Less than REFRESH_AHEAD_SECONDS. */
 const SOON_MS = 30_000;
 
-afterAll(closeConnections);
-
 describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s', (rotate) => {
-  let fleet: Fleet;
-  /** Where a request of Cloakroom's to the service stands before the service hears of it. */
-  let question: Barrier;
-  /** Where a response of the token endpoint stands: the service has done what it was asked. */
-  let tokenAnswer: Barrier;
-  /** Where a stream stands in its middle. */
-  let stream: Barrier;
+  const fleet = useFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
+  /** Holds requests of Cloakroom before the service handles them. */
+  const serviceRequest = createBarrier();
+  /** Holds responses of the token endpoint: the service has issued the tokens. */
+  const tokenResponse = createBarrier();
+  /** Holds a response in its middle. */
+  const stream = createBarrier();
 
-  beforeAll(async () => {
-    fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
-    question = createBarrier();
-    tokenAnswer = createBarrier();
-    stream = createBarrier();
+  beforeAll(() => {
     fleet.service.intercept = async (req, res) => {
-      await question.pass();
-      if (req.url === TOKEN_PATH) holdResponse(res, tokenAnswer);
+      await serviceRequest.pass();
+      if (req.url === TOKEN_PATH) holdResponse(res, tokenResponse);
       if (req.url !== STREAM_PATH) return false;
       res.write('one,');
       await stream.pass();
@@ -42,17 +39,16 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
       return true;
     };
   });
-  afterAll(async () => fleet[Symbol.asyncDispose]());
   afterEach(() => {
-    for (const gate of [question, tokenAnswer, stream]) gate.release();
+    for (const barrier of [serviceRequest, tokenResponse, stream]) barrier.release();
     fleet.service.refreshes.length = 0;
   });
 
   const urlOf = (at: number) => fleet.at(at).url;
-  const sessionKey = ({ id }: TestSession) => `cloakroom:session:${hashId(id)}`;
-  /** But for the `next` tokens that a page in flight may still leave: encrypted under the dead id, they open to nobody. */
+  const keyOf = ({ id }: TestSession) => sessionKey('cloakroom:', id);
+  /** Without page cursors, which a page in flight may still store: they are encrypted under the id of the ended session. */
   const keysOf = async ({ id }: TestSession) => fleet.redis.keys(`cloakroom:[sar]*${hashId(id)}*`);
-  /** How often a session was read for a call or a page. */
+  /** How often sessions were read for API requests and pages. */
   const sessionReads = async () =>
     Number(/^cmdstat_getex:calls=(\d+)/m.exec(await fleet.redis.info('commandstats'))?.[1] ?? 0);
 
@@ -60,24 +56,24 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     expect((await signOut(fleet.at(1).url, cookie)).status).toBe(303);
   };
 
-  /** Brings a call at one process to the gate, signs out at the other one, lets the call go on; gives its response. */
+  /** Holds a request to one process, signs out at the other one, and resolves with the response to the first. */
   const signOutAmid = async (
     session: TestSession,
-    gate: Barrier,
+    barrier: Barrier,
     { meanwhile, ...options }: RequestOptions & { meanwhile?: () => Promise<void> } = {},
   ) => {
-    gate.hold();
+    barrier.hold();
     const inFlight = send(urlOf(0), session.cookie, options);
-    await gate.reached();
+    await barrier.reached();
     await expectSignedOut(session);
     await meanwhile?.();
-    gate.release();
+    barrier.release();
     return inFlight;
   };
 
-  /** The session is gone for both processes, and stays so; nothing of what came late is used or kept. */
-  const expectDead = async (session: TestSession) => {
-    const { apiCalls, refreshes } = fleet.service;
+  /** Expects that the session has ended for both processes, and that tokens that came late are neither used nor stored. */
+  const expectEnded = async (session: TestSession) => {
+    const { apiRequests, refreshes } = fleet.service;
     const refreshesBefore = refreshes.length;
     const responses: FleetResponse[] = [];
     for (const at of [0, 1] as const) {
@@ -86,14 +82,14 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
       const status = await send(urlOf(at), session.cookie, { path: '/auth/session' });
       expect(JSON.parse(status.body)).toEqual({ signedIn: false });
       const page = await send(urlOf(at), session.cookie, PAGE);
-      expect(page).toMatchObject({ status: 303, headers: { location: SIGN_IN_AND_COME_BACK } });
+      expect(page).toMatchObject({ status: 303, headers: { location: SIGN_IN_URL } });
       responses.push(api, status, page);
     }
     expect(responses.filter(setsCookie)).toEqual([]);
-    expect(fleet.service).toMatchObject({ apiCalls, refreshes: { length: refreshesBefore } });
-    expect(await keysOf(session)).toEqual([sessionKey(session)]);
-    expect(await fleet.redis.get(sessionKey(session))).toBe('ended');
-    expect(await fleet.redis.ttl(sessionKey(session))).toBeGreaterThan(0);
+    expect(fleet.service).toMatchObject({ apiRequests, refreshes: { length: refreshesBefore } });
+    expect(await keysOf(session)).toEqual([keyOf(session)]);
+    expect(await fleet.redis.get(keyOf(session))).toBe('ended');
+    expect(await fleet.redis.ttl(keyOf(session))).toBeGreaterThan(0);
     return responses;
   };
 
@@ -105,84 +101,84 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     });
 
   test.each([
-    ['before the service heard of it', () => question],
-    ['with new tokens on their way', () => tokenAnswer],
-  ])('while a renewal is held %s is final, and the late tokens are dropped', async (where, gate) => {
+    ['before the service handles it', serviceRequest],
+    ['before its response arrives', tokenResponse],
+  ])('while a refresh is held %s is final, and the late tokens are dropped', async (where, barrier) => {
     const session = await fleet.createSession('demo', { expiresAt: 0 });
-    const late = await signOutAmid(session, gate());
+    const late = await signOutAmid(session, barrier);
     expect(late).toMatchObject({ status: 401, code: 'session_expired' });
     expect(fleet.service.refreshes).toHaveLength(1);
-    report(`a renewal is held ${where}`, [late, ...(await expectDead(session))]);
+    report(`a refresh is held ${where}`, [late, ...(await expectEnded(session))]);
   });
 
-  test('while a renewal is held is told to all who wait for it, at either process', async () => {
+  test('while a refresh is held ends every request that waits for it, in both processes', async () => {
     const session = await fleet.createSession('demo', { expiresAt: 0 });
-    tokenAnswer.hold();
+    tokenResponse.hold();
     const readBefore = await sessionReads();
     const waiting = [0, 1, 0, 1].map(async (at) => send(urlOf(at), session.cookie));
-    await tokenAnswer.reached();
+    await tokenResponse.reached();
     await eventually(async () => (await sessionReads()) === readBefore + waiting.length);
     await expectSignedOut(session);
-    tokenAnswer.release();
+    tokenResponse.release();
     const late = await Promise.all(waiting);
     expect(tally(late)).toEqual({ '401 session_expired': waiting.length });
     expect(fleet.service.refreshes).toHaveLength(1);
-    report('four calls wait for a renewal', [...late, ...(await expectDead(session))]);
+    report('four requests wait for a refresh', [...late, ...(await expectEnded(session))]);
   });
 
-  test('while a token is renewed ahead of its end is final', async () => {
+  test('during a refresh in the background is final', async () => {
     const session = await fleet.createSession('demo', { expiresAt: Date.now() + SOON_MS });
-    tokenAnswer.hold();
-    // It is answered with the living token, while the renewal goes on beside it.
+    tokenResponse.hold();
+    // The gateway uses the unexpired token, and refreshes in the background.
     expect(await send(urlOf(0), session.cookie)).toMatchObject({ status: 200 });
-    await tokenAnswer.reached();
+    await tokenResponse.reached();
     await expectSignedOut(session);
-    tokenAnswer.release();
-    await eventually(async () => (await keysOf(session)).length === 1); // the lock goes last
+    tokenResponse.release();
+    await eventually(async () => (await keysOf(session)).length === 1); // the lock is removed last
     expect(fleet.service.refreshes).toHaveLength(1);
-    report('a token is renewed ahead of its end', await expectDead(session));
+    report('a token is refreshed in the background', await expectEnded(session));
   });
 
-  test('while an API call is in flight that then gets a 401 is final, and nothing is renewed', async () => {
+  test('before an API request gets a 401 is final, and causes no refresh', async () => {
     const session = await fleet.createSession();
     const meanwhile = async () => fleet.service.revokeAccess(session.grant.accessToken);
-    const late = await signOutAmid(session, question, { meanwhile });
+    const late = await signOutAmid(session, serviceRequest, { meanwhile });
     expect(late).toMatchObject({ status: 401, code: 'session_expired' });
     expect(fleet.service.refreshes).toEqual([]);
-    report('a call is in flight that gets a 401', [late, ...(await expectDead(session))]);
+    report('a request is in flight that gets a 401', [late, ...(await expectEnded(session))]);
   });
 
-  test('while the renewal after a 401 is held is final', async () => {
+  test('during the refresh after a 401 is final', async () => {
     const session = await fleet.createSession();
     await fleet.service.revokeAccess(session.grant.accessToken);
-    const late = await signOutAmid(session, tokenAnswer);
+    const late = await signOutAmid(session, tokenResponse);
     expect(late).toMatchObject({ status: 401, code: 'session_expired' });
     expect(fleet.service.refreshes).toHaveLength(1);
-    await expectDead(session);
+    await expectEnded(session);
   });
 
-  test('while a page waits for its token is final, and the page leads to sign in', async () => {
+  test('while a page waits for its token is final, and the page redirects to sign-in', async () => {
     const session = await fleet.createSession('demo', { expiresAt: 0 });
-    const late = await signOutAmid(session, tokenAnswer, PAGE);
-    expect(late).toMatchObject({ status: 303, headers: { location: SIGN_IN_AND_COME_BACK } });
+    const late = await signOutAmid(session, tokenResponse, PAGE);
+    expect(late).toMatchObject({ status: 303, headers: { location: SIGN_IN_URL } });
     expect(setsCookie(late)).toBe(false);
     expect(fleet.service.refreshes).toHaveLength(1);
-    report('a page waits for its token', [late, ...(await expectDead(session))]);
+    report('a page waits for its token', [late, ...(await expectEnded(session))]);
   });
 
   test('while a page waits for the service is final: the page neither sets the cookie nor stores a session', async () => {
     const session = await fleet.createSession();
-    const late = await signOutAmid(session, question, PAGE);
+    const late = await signOutAmid(session, serviceRequest, PAGE);
     expect(late.status).toBe(200);
     expect(setsCookie(late)).toBe(false);
-    report('a page waits for the service', [late, ...(await expectDead(session))]);
+    report('a page waits for the service', [late, ...(await expectEnded(session))]);
   });
 
   test('while a stream is in flight is final, and the stream ends as the service ends it', async () => {
     const session = await fleet.createSession();
     const late = await signOutAmid(session, stream, { path: STREAM_PATH });
     expect(late).toMatchObject({ status: 200, body: 'one,two' });
-    report('a stream is in flight', [late, ...(await expectDead(session))]);
+    report('a stream is in flight', [late, ...(await expectEnded(session))]);
   });
 });
 

@@ -1,28 +1,21 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { TOKEN_AGE_MS } from '../../support/constants.ts';
-import { send, closeConnections } from '../../support/fleet/requests.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
-import { startRedisServer } from '../../support/fleet/redis-server.ts';
-import type { RedisServer } from '../../support/fleet/redis-server.ts';
-import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { useFleet } from '../../support/fleet/fleet.ts';
+import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
+import { startRedisServer } from '../../support/fleet/redis-server.ts';
+import { send } from '../../support/fleet/requests.ts';
 
 const FIVE_MINUTES_MS = 300_000;
 
-let redis: RedisServer;
-let fleet: Fleet;
-beforeAll(async () => {
-  redis = await startRedisServer();
-  const service = { LOCAL_SERVICE_ROTATE_REFRESH: 'true' };
-  fleet = await startFleet({ processes: 2, redisUrl: redis.url, service });
-});
-afterAll(async () => {
-  await closeConnections();
-  await fleet[Symbol.asyncDispose]();
-  await redis[Symbol.asyncDispose]();
-});
+const redis = useFixture(startRedisServer);
+const fleet = useFleet(() => ({
+  processes: 2,
+  redisUrl: redis.url,
+  service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
+}));
 
 test('a process that is stopped while it holds the lock sends no token request once another process has refreshed', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
@@ -33,8 +26,8 @@ test('a process that is stopped while it holds the lock sends no token request o
   // The next refresh takes the lock and waits a whole second, the shortest interval between two: by the clock of its process
   // the previous one is in the future.
   await holder.setClock(-FIVE_MINUTES_MS);
-  const stored = await fleet.store.peek(session.id);
-  await fleet.service.revokeAccess(stored?.session.record.grant.accessToken ?? '');
+  const stored = await fleet.storedGrant(session);
+  await fleet.service.revokeAccess(stored?.accessToken ?? '');
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
   await eventually(async () => (await fleet.redis.exists(lock)) === 0); // that of the first refresh
   const stopped = send(holder.url, session.cookie);
@@ -56,11 +49,11 @@ const REPLY_DELAY_MS = 1_000;
 const LOCK_IS_FRESH_MS = 2_600;
 
 test('a process that is stopped after the check of its lock presents no refresh token that another has used', async () => {
-  await using line = await startRedisProxy(redis.port);
-  const holder = await fleet.add({ REDIS_URL: line.url });
+  await using proxy = await startRedisProxy(redis.port);
+  const holder = await fleet.add({ REDIS_URL: proxy.url });
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const before = fleet.service.refreshes.length;
-  Object.assign(line, { delayMs: REPLY_DELAY_MS, onlyAfter: '"state":"open"' });
+  Object.assign(proxy, { delayMs: REPLY_DELAY_MS, onlyAfter: '"state":"open"' });
   const stopped = send(holder.url, session.cookie);
   const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
   const entry = keyBesideSession('cloakroom:', 'refresh-journal', session.id);

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
+import { send, startLoad, tally } from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
+import { useFleet, type TestSession } from '../../support/fleet/fleet.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
@@ -13,25 +13,15 @@ const RECOVERS_WITHIN_MS = 5_000;
 
 const SESSIONS = 40;
 /** Often enough that a refresh follows as soon as Cloakroom allows it. */
-const ASK_EVERY_MS = 80;
+const PAUSE_MS = 80;
 /**
  * Half of them are further apart than this, a quarter of a second as a rule; without jitter they would be as close as the
  * failures. Of a million draws not one was below it, and of three thousand one below twice as much.
  */
 const SPREAD_OVER_MS = 60;
 
-let fleet: Fleet;
-
-beforeAll(async () => {
-  fleet = await startFleet({ processes: 2 });
-});
-afterAll(async () => {
-  await fleet[Symbol.asyncDispose]();
-  await closeConnections();
-});
-afterEach(() => {
-  fleet.service.intercept = () => false;
-});
+const fleet = useFleet({ processes: 2 });
+afterEach(() => fleet.service.reset());
 
 // token-endpoint-outage.test.ts shows that any other error keeps the session, at any status.
 test.each([200, 400, 401, 500, 503])(
@@ -39,10 +29,11 @@ test.each([200, 400, 401, 500, 503])(
   async (status) => {
     fleet.service.intercept = ({ url }, res) =>
       url === TOKEN_PATH && Boolean(res.writeHead(status).end('{"error":"invalid_grant"}'));
-    const { id, cookie, grant } = await fleet.createSession('demo', { expiresAt: 0 });
+    const session = await fleet.createSession('demo', { expiresAt: 0 });
+    const { cookie } = session;
     const [here = '', there = ''] = fleet.processes.map(({ url }) => url);
     expect(await send(here, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
-    expect(await fleet.store.peek(id)).toBeNull();
+    expect(await fleet.storedGrant(session)).toBeNull();
     expect(await send(there, cookie)).toMatchObject({ status: 401, code: 'session_expired' });
     const page = await send(there, cookie, { path: '/workspaces', headers: { accept: 'text/html' } });
     expect(page).toMatchObject({
@@ -50,16 +41,15 @@ test.each([200, 400, 401, 500, 503])(
       headers: { location: expect.stringMatching(/^\/auth\/login\?return_to=/) },
     });
     expect((await send(there, cookie, { path: '/auth/session' })).body).toBe('{"signedIn":false}');
-    const asked = fleet.service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken);
-    expect(asked).toHaveLength(1);
+    expect(fleet.refreshesOf(session)).toHaveLength(1);
   },
 );
 
 test('a grant that the user revoked at the service ends the session at its next refresh', async () => {
-  const { id, cookie, grant } = await fleet.createSession('demo', { expiresAt: 0 });
-  await fleet.service.revokeGrant(grant.accessToken);
-  expect(await send(fleet.processes[0]?.url ?? '', cookie)).toMatchObject({ code: 'session_expired' });
-  expect(await fleet.store.peek(id)).toBeNull();
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
+  await fleet.service.revokeGrant(session.grant.accessToken);
+  expect(await send(fleet.at(0).url, session.cookie)).toMatchObject({ code: 'session_expired' });
+  expect(await fleet.storedGrant(session)).toBeNull();
 });
 
 test('a service that refuses connections ends no session, and all are served once it is back', async () => {
@@ -82,11 +72,11 @@ test('a service that refuses connections ends no session, and all are served onc
   await load.next(200);
   const recoveredInMs = over.ms();
   const responses = await load.stop();
-  const kept = await Promise.all([expired, unexpired].map(async ({ id }) => fleet.store.peek(id)));
+  const sessionsLost = await fleet.countLost([expired, unexpired]);
   reportFault({
     fault: 'service refuses connections',
     responses,
-    sessionsLost: kept.filter((found) => found === null).length,
+    sessionsLost,
     recoveredInMs,
   });
   // A request with an unexpired token can't reach the service either.
@@ -97,7 +87,7 @@ test('a service that refuses connections ends no session, and all are served onc
   expect(page).toMatchObject({ status: 503, body: expect.stringContaining('Try again') });
   expect(JSON.parse(status.body)).toMatchObject({ signedIn: true });
   expect(responses.filter(({ headers }) => headers['set-cookie'] !== undefined)).toEqual([]);
-  expect(kept).not.toContain(null);
+  expect(sessionsLost).toBe(0);
   expect(recoveredInMs).toBeLessThan(RECOVERS_WITHIN_MS);
 });
 
@@ -106,17 +96,16 @@ test('a token endpoint that is slow within its timeout fails no request', async 
     if (url === TOKEN_PATH) await delay(600);
     return false;
   };
-  const before = fleet.service.refreshes.length;
-  const { id, cookie } = await fleet.createSession('demo', { expiresAt: 0 });
-  const calls = Array.from({ length: 20 }, async (_, at) => send(fleet.at(at).url, cookie));
-  const responses = await Promise.all(calls);
+  const session = await fleet.createSession('demo', { expiresAt: 0 });
+  const requests = Array.from({ length: 20 }, async (_, at) => send(fleet.at(at).url, session.cookie));
+  const responses = await Promise.all(requests);
   reportFault({
     fault: 'token endpoint takes 600 ms',
     responses,
-    sessionsLost: (await fleet.store.peek(id)) === null ? 1 : 0,
+    sessionsLost: await fleet.countLost([session]),
   });
   expect(tally(responses)).toEqual({ 200: 20 });
-  expect(fleet.service.refreshes).toHaveLength(before + 1);
+  expect(fleet.service.refreshes).toHaveLength(1);
 });
 
 test('sessions whose refreshes failed at the same moment are refreshed one after the other', async () => {
@@ -127,7 +116,7 @@ test('sessions whose refreshes failed at the same moment are refreshed one after
   const { refreshes } = fleet.service;
   const loads = sessions.map(({ cookie }) =>
     startLoad(1, async (count) => {
-      if (count > 0) await delay(ASK_EVERY_MS);
+      if (count > 0) await delay(PAUSE_MS);
       return send(fleet.at(count).url, cookie);
     }),
   );
@@ -144,11 +133,11 @@ test('sessions whose refreshes failed at the same moment are refreshed one after
   const recoveredInMs = performance.now() - over;
   await Promise.all(loads.map(async (load) => load.next(200)));
   const responses = (await Promise.all(loads.map(async (load) => load.stop()))).flat();
-  const kept = await Promise.all(sessions.map(async ({ id }) => fleet.store.peek(id)));
+  const sessionsLost = await fleet.countLost(sessions);
   reportFault({
     fault: `token endpoint away for ${SESSIONS} sessions at once`,
     responses,
-    sessionsLost: kept.filter((found) => found === null).length,
+    sessionsLost,
     recoveredInMs,
   });
   const afterwards = refreshes.filter(({ at }) => at >= over).map(({ refreshToken }) => refreshToken);
@@ -157,8 +146,8 @@ test('sessions whose refreshes failed at the same moment are refreshed one after
 });
 
 /** Milliseconds from the last failed refresh of a session until its lock expires. */
-async function coolsDownFor({ id, grant }: TestSession): Promise<number> {
-  const lock = keyBesideSession('cloakroom:', 'refresh-lock', id);
+async function coolsDownFor(session: TestSession): Promise<number> {
+  const lock = keyBesideSession('cloakroom:', 'refresh-lock', session.id);
   let leftMs = 0;
   // The response does not wait for the clean-up. Where it came late, another refresh may have started.
   await eventually(async () => {
@@ -166,7 +155,7 @@ async function coolsDownFor({ id, grant }: TestSession): Promise<number> {
     leftMs = ms;
     return owner === 'cooling' && ms > 0;
   });
-  const tried = fleet.service.refreshes.findLast(({ refreshToken }) => refreshToken === grant.refreshToken);
+  const tried = fleet.refreshesOf(session).at(-1);
   return performance.now() + leftMs - (tried?.at ?? NaN);
 }
 

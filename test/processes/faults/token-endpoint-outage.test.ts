@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sessionLogId } from '../../../src/session/events.ts';
-import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
-import type { FleetResponse, Load } from '../../support/fleet/requests.ts';
+import {
+  send,
+  closeConnections,
+  startLoad,
+  tally,
+  type FleetResponse,
+  type Load,
+} from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { TestSession, Fleet } from '../../support/fleet/fleet.ts';
+import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
 import { eventually } from '../../support/eventually.ts';
 import { OUTAGES, breakTokenEndpoint } from '../../support/fleet/token-endpoint-outages.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';

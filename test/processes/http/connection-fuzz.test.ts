@@ -1,15 +1,14 @@
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { CHUNKED } from '../../support/constants.ts';
 import type { Cloakroom } from '../../support/fleet/cloakroom.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import { fc, times } from '../../support/properties.ts';
 
 // Whatever clients send, and however they read and leave: the process lives, and nothing of them stays behind.
@@ -23,12 +22,13 @@ const TIMEOUTS = {
   SERVICE_TIMEOUT_SECONDS: '2',
 };
 
-let fleet: Fleet;
 let metricsPort: number;
 let cookie: string;
-beforeAll(async () => {
+const fleet = useFixture(async () => {
   metricsPort = await freePort();
-  fleet = await startFleet({ env: { ...TIMEOUTS, METRICS_PORT: String(metricsPort) } });
+  return startFleet({ env: { ...TIMEOUTS, METRICS_PORT: String(metricsPort) } });
+});
+beforeAll(async () => {
   ({ cookie } = await fleet.createSession());
   fleet.service.intercept = (req, res) => {
     res.setHeader('connection', 'close'); // no connection to the service outlives its request
@@ -39,7 +39,6 @@ beforeAll(async () => {
     return true;
   };
 });
-afterAll(async () => fleet[Symbol.asyncDispose]());
 
 const request = (line: string, ...fields: string[]) =>
   [`${line} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields, '', ''].join('\r\n');

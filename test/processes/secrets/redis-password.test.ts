@@ -1,23 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { CLIENT_SECRET } from '../../support/constants.ts';
-import { send, closeConnections, startLoad, tally } from '../../support/fleet/requests.ts';
+import { send, startLoad, tally } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
-import { startRedisServer } from '../../support/fleet/redis-server.ts';
+import { startRedisServer, type RedisServer } from '../../support/fleet/redis-server.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const PAUSE_MS = 5;
 const SIGN_IN = { path: '/auth/login', headers: { accept: 'text/html' } };
+const RIGHTS = ['on', '>one', '~cloakroom:*', '+@all'];
 
-afterAll(closeConnections);
+function connectAdmin({ port }: RedisServer) {
+  const admin = new Redis(port);
+  return Object.assign(admin, { [Symbol.asyncDispose]: async () => void (await admin.quit()) });
+}
 
-test('the password at Redis goes from one to another in two processes under load, and no call fails', async () => {
+test('two processes under load switch to another password of Redis, and no request fails', async () => {
   await using server = await startRedisServer();
-  await using admin = Object.assign(new Redis(server.port), {
-    [Symbol.asyncDispose]: async () => void (await admin.quit()),
-  });
+  await using admin = connectAdmin(server);
   const urlWith = (password: string) => server.url.replace('://', `://app:${password}@`);
   const setUser = async (...rules: string[]) => admin.call('ACL', 'SETUSER', 'app', ...rules);
   const connections = async () =>
@@ -25,7 +27,7 @@ test('the password at Redis goes from one to another in two processes under load
       .match(/^id=\d+(?=.* user=app)/gm)
       ?.toSorted() ?? [];
 
-  await setUser('on', '>one', '~cloakroom:*', '+@all');
+  await setUser(...RIGHTS);
   await using folder = await createSecretFolder({ REDIS_URL: urlWith('one') });
   await using fleet = await startFleet({ processes: 2, redisUrl: server.url, env: folder.env });
   const entered = await fleet.createSession();
@@ -47,7 +49,7 @@ test('the password at Redis goes from one to another in two processes under load
   expect(Object.keys(tally(responses)).toSorted()).toEqual(['200', '302']);
   expect(await connections()).toEqual(before);
 
-  // And whatever connects again.
+  // A new connection uses the new password.
   await admin.call('CLIENT', 'KILL', 'USER', 'app');
   await eventually(async () => {
     const now = await connections();
@@ -60,13 +62,11 @@ test('the password at Redis goes from one to another in two processes under load
 test('a password that Redis refuses changes nothing, and one line says so', async () => {
   await using server = await startRedisServer();
   const urlWith = (password: string) => server.url.replace('://', `://app:${password}@`);
-  await using admin = Object.assign(new Redis(server.port), {
-    [Symbol.asyncDispose]: async () => void (await admin.quit()),
-  });
-  await admin.call('ACL', 'SETUSER', 'app', 'on', '>one', '~cloakroom:*', '+@all');
+  await using admin = connectAdmin(server);
+  await admin.call('ACL', 'SETUSER', 'app', ...RIGHTS);
   await using folder = await createSecretFolder({ REDIS_URL: urlWith('one'), CLIENT_SECRET });
   await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
-  const spent = await fleet.createSession('ada', { expiresAt: 0 });
+  const expired = await fleet.createSession('ada', { expiresAt: 0 });
 
   await folder.write('REDIS_URL', urlWith('guessed'));
   await folder.write('CLIENT_SECRET', 'guessed-too');
@@ -76,43 +76,37 @@ test('a password that Redis refuses changes nothing, and one line says so', asyn
     problems: ['REDIS_URL has a user or password that Redis refuses'],
   });
   expect(JSON.stringify(fleet.at(0).logged())).not.toContain('guessed');
-  // Renewed with the client secret from before: it is all or nothing.
-  expect((await send(fleet.at(0).url, spent.cookie)).status).toBe(200);
+  // The refresh uses the earlier client secret: a reload changes all secrets or none.
+  expect((await send(fleet.at(0).url, expired.cookie)).status).toBe(200);
 });
 
 test.each([
-  ['that has no password where one is asked for', '', 'REDIS_URL has no password, and Redis asks for one'],
+  ['without a password where Redis requires one', '', 'REDIS_URL has no password, and Redis asks for one'],
   [
     'of a user who may not read',
     'next:one@',
     'REDIS_URL has a user who may not do at Redis what Cloakroom does',
   ],
-])(
-  'a login %s changes nothing, and whatever connects again does so as before',
-  async (_what, login, problem) => {
-    await using server = await startRedisServer();
-    await using admin = Object.assign(new Redis(server.port), {
-      [Symbol.asyncDispose]: async () => void (await admin.quit()),
-    });
-    const urlWith = (user: string) => server.url.replace('://', `://${user}`);
-    const rights = ['on', '>one', '~cloakroom:*', '+@all'];
-    await admin.call('ACL', 'SETUSER', 'app', ...rights);
-    await admin.call('ACL', 'SETUSER', 'next', ...rights, '-getex');
-    await using folder = await createSecretFolder({ REDIS_URL: urlWith('app:one@') });
-    await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
-    const { cookie } = await fleet.createSession();
-    const { url } = fleet.at(0);
-    await admin.config('SET', 'requirepass', 'theirs');
+])('a login %s changes nothing, and new connections use the earlier login', async (_what, login, problem) => {
+  await using server = await startRedisServer();
+  await using admin = connectAdmin(server);
+  const urlWith = (user: string) => server.url.replace('://', `://${user}`);
+  await admin.call('ACL', 'SETUSER', 'app', ...RIGHTS);
+  await admin.call('ACL', 'SETUSER', 'next', ...RIGHTS, '-getex');
+  await using folder = await createSecretFolder({ REDIS_URL: urlWith('app:one@') });
+  await using fleet = await startFleet({ redisUrl: server.url, env: folder.env });
+  const { cookie } = await fleet.createSession();
+  const { url } = fleet.at(0);
+  await admin.config('SET', 'requirepass', 'theirs');
 
-    await folder.write('REDIS_URL', urlWith(login));
-    expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems: [problem] });
-    expect((await send(url, cookie)).status).toBe(200);
-    await admin.call('CLIENT', 'KILL', 'USER', 'app');
-    await eventually(async () => (await send(url, cookie)).status === 200);
-  },
-);
+  await folder.write('REDIS_URL', urlWith(login));
+  expect(await fleet.at(0).rereadSecrets()).toMatchObject({ level: 'error', problems: [problem] });
+  expect((await send(url, cookie)).status).toBe(200);
+  await admin.call('CLIENT', 'KILL', 'USER', 'app');
+  await eventually(async () => (await send(url, cookie)).status === 200);
+});
 
-test('another host, database or kind of Redis needs a restart', async () => {
+test('a change of host, database or scheme of REDIS_URL needs a restart', async () => {
   await using folder = await createSecretFolder({ REDIS_URL: '' });
   await using server = await startRedisServer();
   await folder.write('REDIS_URL', server.url);

@@ -1,30 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { CLIENT_SECRET, SESSION_KEY } from '../../support/constants.ts';
-import { send, closeConnections } from '../../support/fleet/requests.ts';
-import { startFleet } from '../../support/fleet/fleet.ts';
-import type { Fleet } from '../../support/fleet/fleet.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { send } from '../../support/fleet/requests.ts';
+import { startFleet, useFleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { createSecretFolder } from '../../support/fleet/secret-folder.ts';
-import type { SecretFolder } from '../../support/fleet/secret-folder.ts';
 
 const newKey = () => randomBytes(32).toString('base64url');
 
-afterAll(closeConnections);
-
-describe('a broken file', () => {
-  let folder: SecretFolder;
-  let fleet: Fleet;
-  beforeAll(async () => {
-    folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
-    fleet = await startFleet({ env: folder.env });
-  });
-  afterAll(async () => {
-    await fleet[Symbol.asyncDispose]();
-    await folder[Symbol.asyncDispose]();
-  });
+describe('a reload', () => {
+  const folder = useFixture(async () => createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET }));
+  const fleet = useFleet(() => ({ env: folder.env }));
 
   test.each([
     ['empty', '', 'SESSION_KEYS_FILE names a file that is empty'],
@@ -39,7 +28,7 @@ describe('a broken file', () => {
       'SESSION_KEYS (from SESSION_KEYS_FILE)',
     ],
   ])(
-    'a file that is %s changes nothing, nor does what stands in the others',
+    'with a file that is %s changes no secret, not even those of other files',
     async (_what, text, problem) => {
       const { cookie } = await fleet.createSession('ada', { expiresAt: 0 });
       await folder.write('CLIENT_SECRET', 'another-secret');
@@ -52,7 +41,7 @@ describe('a broken file', () => {
   );
 });
 
-test('a file that is gone changes nothing; once it is back it is read', async () => {
+test('a reload without the file changes nothing, and with a new file changes the secret', async () => {
   const metricsPort = await freePort();
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
   await using fleet = await startFleet({ env: { ...folder.env, METRICS_PORT: String(metricsPort) } });
@@ -75,7 +64,7 @@ test('a file that is gone changes nothing; once it is back it is read', async ()
   expect(metrics).toContain('cloakroom_secrets_reloads_total{outcome="failed"} 1');
 });
 
-test('a pipe in the place of a file holds nothing up', async () => {
+test('a reload does not wait for a pipe in the place of a file', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY });
   await using fleet = await startFleet({ env: folder.env });
   const { cookie } = await fleet.createSession();
@@ -87,7 +76,7 @@ test('a pipe in the place of a file holds nothing up', async () => {
   expect((await send(fleet.at(0).url, cookie)).status).toBe(200);
 });
 
-test('a response that is under way goes on, whatever secrets change', async () => {
+test('a response in progress continues when secrets change', async () => {
   await using folder = await createSecretFolder({ SESSION_KEYS: SESSION_KEY, CLIENT_SECRET });
   await using fleet = await startFleet({ env: folder.env });
   const { cookie } = await fleet.createSession();
@@ -105,7 +94,7 @@ test('a response that is under way goes on, whatever secrets change', async () =
   expect(await response.body.text()).toBe('the first half, and the second');
 });
 
-test('without a file SIGHUP changes nothing, and the process goes on', async () => {
+test('without a file SIGHUP changes nothing, and the process keeps running', async () => {
   await using fleet = await startFleet();
   const { cookie } = await fleet.createSession();
   expect(await fleet.at(0).rereadSecrets()).toMatchObject({

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { eventually } from '../eventually.ts';
 import { startProgram } from '../programs.ts';
 import { freePort } from './free-port.ts';
+import { send } from './requests.ts';
 
 const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
 
@@ -16,7 +17,7 @@ const START_OPTIONS = startOptions(readFileSync(MANIFEST, 'utf8'));
 /** A line of Cloakroom's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
 
-/** Cloakroom as it is shipped, in a process of its own. */
+/** Cloakroom as operators run it, in a process of its own. */
 export interface Cloakroom extends AsyncDisposable {
   /** Where it listens: `http://127.0.0.1:port`. */
   readonly url: string;
@@ -25,7 +26,7 @@ export interface Cloakroom extends AsyncDisposable {
   logged(): LogLine[];
   /** Lines that it has printed so far and that are no JSON. */
   strayLines(): string[];
-  /** SIGHUP; resolves with what it then says of its secrets. */
+  /** SIGHUP; resolves with the log line about the reload. */
   rereadSecrets(): Promise<LogLine>;
   /** Sets its clock this far from that of the machine. */
   setClock(skewMs: number): Promise<void>;
@@ -37,10 +38,7 @@ export interface Cloakroom extends AsyncDisposable {
   stop(): Promise<number | null>;
 }
 
-/**
- * Starts `dist/main.js` with these variables, unless told otherwise on a port of its own: nobody else gets that between its end and
- * the start of another in its place.
- */
+/** Starts `dist/main.js`, by default on a port that no other program gets when this process is replaced. */
 export async function startCloakroom(env: Readonly<Record<string, string>>): Promise<Cloakroom> {
   const args = [...START_OPTIONS, '--import', CLOCK, 'dist/main.js'];
   const PORT = env['PORT'] ?? String(await freePort());
@@ -59,7 +57,7 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
       at * Float64Array.BYTES_PER_ELEMENT,
     );
   };
-  const ofSecrets = () => logged().filter(({ msg }) => /^(?:no secrets|secrets) /.test(msg));
+  const reloadLines = () => logged().filter(({ msg }) => /^(?:no secrets|secrets) /.test(msg));
   const [, port = ''] = await program.prints(/"url":"http:\/\/[^"]*:(\d+)"[^\n]*"msg":"listening"/);
   return {
     url: `http://127.0.0.1:${port}`,
@@ -67,10 +65,10 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
     logged,
     strayLines: () => program.lines().filter((line) => line !== '' && !line.startsWith('{')),
     async rereadSecrets() {
-      const before = ofSecrets().length;
+      const before = reloadLines().length;
       child.kill('SIGHUP');
-      await eventually(async () => ofSecrets().length > before);
-      return ofSecrets()[before] as LogLine;
+      await eventually(async () => reloadLines().length > before);
+      return reloadLines()[before] as LogLine;
     },
     setClock: async (skewMs) => setSkew(0, skewMs),
     skipTime: async (ms) => setSkew(1, (skippedMs += ms)),
@@ -84,6 +82,15 @@ export async function startCloakroom(env: Readonly<Record<string, string>>): Pro
     },
     [Symbol.asyncDispose]: async () => program[Symbol.asyncDispose](),
   };
+}
+
+/** On a busy machine, Cloakroom may need several attempts until it finds the nodes of a cluster that respond. */
+const READY_WITHIN_MS = 20_000;
+
+/** Resolves once a process is ready: it listens before it has found Redis. */
+export async function untilReady({ url }: Cloakroom): Promise<void> {
+  const isReady = async () => (await send(url, '', { path: '/readyz' })).status === 200;
+  await eventually(isReady, READY_WITHIN_MS);
 }
 
 function startOptions(manifest: string): string[] {

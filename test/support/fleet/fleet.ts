@@ -2,21 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
-import type { RedisClient } from '../../../src/redis/client.ts';
+import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import type { Grant } from '../../../src/session/record.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
-import { createSessionStore } from '../../../src/session/store.ts';
-import type { SessionStore } from '../../../src/session/store.ts';
+import { createSessionStore, type SessionStore } from '../../../src/session/store.ts';
 import { createSessionCookie } from '../../../src/session/cookie.ts';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS } from '../constants.ts';
+import { useFixture } from '../fixtures.ts';
 import { noteSecret } from '../log-audit.ts';
-import { startCloakroom } from './cloakroom.ts';
-import type { Cloakroom } from './cloakroom.ts';
-import { ready } from './ready.ts';
-import { startService } from './service.ts';
-import type { TestService } from './service.ts';
+import { startCloakroom, untilReady, type Cloakroom } from './cloakroom.ts';
+import { closeConnections } from './requests.ts';
+import { startService, type Refresh, type TestService } from './service.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -32,9 +29,9 @@ export interface TestSession {
 /** Several processes of Cloakroom beside one Redis, before one service. */
 export interface Fleet extends AsyncDisposable {
   readonly service: TestService;
-  /** Those that are running; a test may end some and add others. */
+  /** Those that run; a test may end some and add others. */
   readonly processes: Cloakroom[];
-  /** One of them, counted round. */
+  /** The process with this number, modulo their count. */
   at(count: number): Cloakroom;
   /** For `REDIS_URL`. */
   readonly redisUrl: string;
@@ -48,8 +45,14 @@ export interface Fleet extends AsyncDisposable {
   add(env?: Env): Promise<Cloakroom>;
   /** One more process in the place of one that has ended. */
   replace(old: Cloakroom, env?: Env): Promise<Cloakroom>;
-  /** A session of this user's, with living tokens but for what is given. */
+  /** Stores a session of this user, with fresh tokens but for what is given. */
   createSession(user?: string, grant?: Partial<Grant>): Promise<TestSession>;
+  /** The grant that Redis now holds for a session; null where that has ended. */
+  storedGrant(session: TestSession): Promise<Grant | null>;
+  /** Counts the sessions that Redis no longer holds. */
+  countLost(sessions: readonly TestSession[]): Promise<number>;
+  /** Token requests with the refresh token that a session began with. */
+  refreshesOf(session: TestSession): Refresh[];
 }
 
 export interface FleetOptions {
@@ -61,6 +64,11 @@ export interface FleetOptions {
   readonly service?: Env;
   /** An address of a Redis that the test has started; else the fleet starts one. */
   readonly redisUrl?: string;
+}
+
+/** Starts a fleet before the tests of a file, or of a `describe`, and ends it after them. */
+export function useFleet(options: FleetOptions | (() => FleetOptions) = {}): Fleet {
+  return useFixture(async () => startFleet(typeof options === 'function' ? options() : options));
 }
 
 /** Starts Redis, service and processes, each on ports of their own. */
@@ -96,20 +104,28 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       SCOPES: 'room:read room:write workspace:read',
       REDIS_URL: redisUrl,
       SESSION_KEYS: SESSION_KEY,
-      SIGN_INS_PER_ADDRESS: '100000', // visitors sign in more often than any office
+      SIGN_INS_PER_ADDRESS: '100000', // all come from one address
       ...options.env,
       ...env,
     });
     started.push(cloakroom);
-    await ready(cloakroom);
+    await untilReady(cloakroom);
     processes.push(cloakroom);
     return cloakroom;
   };
   await Promise.all(Array.from({ length: options.processes ?? 1 }, async () => add()));
 
+  const storedGrant = async ({ id }: TestSession) => (await store.peek(id))?.session.record.grant ?? null;
   return {
     service,
     processes,
+    storedGrant,
+    async countLost(sessions) {
+      const grants = await Promise.all(sessions.map(storedGrant));
+      return grants.filter((grant) => grant === null).length;
+    },
+    refreshesOf: ({ grant }) =>
+      service.refreshes.filter(({ refreshToken }) => refreshToken === grant.refreshToken),
     at(count) {
       const cloakroom = processes[count % processes.length];
       if (cloakroom === undefined) throw new Error('no process is running');
@@ -134,6 +150,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(started.map(async (cloakroom) => cloakroom[Symbol.asyncDispose]()));
+      await closeConnections();
       await service[Symbol.asyncDispose]();
       await closeRedis(redis);
       await privateRedis?.[Symbol.asyncDispose]();

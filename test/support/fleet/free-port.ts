@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { ListenOptions } from 'node:net';
+import { createServer, type ListenOptions } from 'node:net';
 
 /**
  * Below what the kernel gives to those who ask for any port or connect somewhere (from 32768 on, ip(7)): none of them gets one

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createDeferred } from '../../../src/promises.ts';
 import { startTcpServer } from '../tcp-server.ts';
 

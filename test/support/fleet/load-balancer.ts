@@ -1,6 +1,5 @@
 import { startHaproxy } from '../haproxy.mjs';
-import { startFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
+import { startFleet, type Fleet } from './fleet.ts';
 import { freePort } from './free-port.ts';
 
 /** HAProxy as `deploy/haproxy.cfg` sets it up, in a process of its own. */

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { send } from './requests.ts';
-import type { FleetResponse, RequestOptions } from './requests.ts';
+import { send, type FleetResponse, type RequestOptions } from './requests.ts';
 import type { BalancedFleet } from './load-balancer.ts';
 import type { TestSession } from './fleet.ts';
 import { ME_PATH } from './service.ts';

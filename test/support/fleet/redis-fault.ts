@@ -1,76 +1,141 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ACCEPT_HTML } from '../constants.ts';
 import { eventually } from '../eventually.ts';
 import { startStopwatch } from '../stopwatch.ts';
-import { send, signOut } from './requests.ts';
-import type { FleetResponse } from './requests.ts';
-import type { TestSession, Fleet } from './fleet.ts';
-import { USER_REQUESTS, startPollingUser } from './polling-users.ts';
-import type { UserRequest, PollingUser } from './polling-users.ts';
+import type { Fleet, TestSession } from './fleet.ts';
+import { send, signOut, startLoad, type FleetResponse, type RequestOptions } from './requests.ts';
 
-/** What befalls Cloakroom's Redis, and how it ends. */
+/** Every request that needs Redis, except sign-out, which succeeds only once. */
+const REQUESTS = {
+  api: {},
+  page: { path: '/workspaces', headers: ACCEPT_HTML },
+  status: { path: '/auth/session' },
+  login: { path: '/auth/login', headers: ACCEPT_HTML },
+  callback: { path: '/auth/callback?state=unknown&code=unknown', headers: ACCEPT_HTML },
+} satisfies Record<string, RequestOptions>;
+
+type UserRequest = keyof typeof REQUESTS;
+
+const USER_REQUESTS = Object.keys(REQUESTS) as UserRequest[];
+
+/** Without this cookie, Cloakroom does not look for a sign-in transaction in Redis. */
+const SIGN_IN_COOKIE = `cloakroom-signin-x=${'a'.repeat(43)}`;
+
+interface Exchange {
+  readonly request: UserRequest;
+  /** By performance.now(). */
+  readonly startedAt: number;
+  readonly response: FleetResponse;
+}
+
+/** A user who sends requests to every process again and again while a test injects faults. */
+export interface PollingUser {
+  /** The requests that have a response so far. */
+  readonly exchanges: Exchange[];
+  /** Resolves with the first response, of this status if given, to a request that starts from now on. */
+  next(request: UserRequest, status?: number): Promise<FleetResponse>;
+  /** Lets requests in flight finish. */
+  stop(): Promise<void>;
+}
+
+/** Starts to send these requests, each ten times a second at most. */
+export function startPollingUser(
+  { processes }: Fleet,
+  { cookie }: TestSession,
+  requests: readonly UserRequest[] = USER_REQUESTS,
+): PollingUser {
+  const exchanges: Exchange[] = [];
+  const listeners = new Set<(exchange: Exchange) => void>();
+  const loads = requests.map((request) =>
+    startLoad(processes.length, async (count) => {
+      await delay(100);
+      const startedAt = performance.now();
+      const { url = '' } = processes[count % processes.length] ?? {};
+      const response = await send(url, `${cookie}; ${SIGN_IN_COOKIE}`, REQUESTS[request]);
+      const exchange = { request, startedAt, response };
+      exchanges.push(exchange);
+      for (const listener of listeners) listener(exchange);
+      return response;
+    }),
+  );
+
+  return {
+    exchanges,
+    next: async (request, status) => {
+      const from = performance.now();
+      return new Promise((resolve) => {
+        const listener = (exchange: Exchange) => {
+          if (exchange.request !== request || exchange.startedAt < from) return;
+          if (status !== undefined && exchange.response.status !== status) return;
+          listeners.delete(listener);
+          resolve(exchange.response);
+        };
+        listeners.add(listener);
+      });
+    },
+    async stop() {
+      await Promise.all(loads.map(async (load) => load.stop()));
+    },
+  };
+}
+
+/** A fault of Cloakroom's Redis. */
 export interface RedisFault {
   readonly begin: () => void | Promise<void>;
   readonly end: () => void | Promise<void>;
 }
 
-/** `spent` are API calls whose token has to be renewed first; the others come with a living one. */
-type Asked = UserRequest | 'spent' | 'logout' | 'readyz' | 'healthz';
+/** `expired` are API requests whose access token has expired; that of the others has not. */
+type ObservedRequest = UserRequest | 'expired' | 'logout' | 'readyz' | 'healthz';
 
-/** What was seen of a fault by people who came to every process before, during and after it. */
+/** What users of every process saw before, during and after a fault. */
 export interface ObservedFault {
-  /** Answers to what began after the fault and was over before its end. */
-  readonly during: Readonly<Record<Asked, readonly FleetResponse[]>>;
+  /** Responses to requests that were sent and finished during the fault. */
+  readonly during: Readonly<Record<ObservedRequest, readonly FleetResponse[]>>;
   /** All responses to requests from before the fault until after it. */
   readonly responses: readonly FleetResponse[];
   /** The users who sent them; the last one signed out. */
-  readonly sessions: Readonly<Record<'living' | 'spent' | 'leaving', TestSession>>;
-  /** From the end of the fault to the first response, begun after it, that is as if nothing had been; ms. */
-  readonly recoveredInMs: Readonly<Record<UserRequest | 'spent' | 'readyz', number>>;
+  readonly sessions: Readonly<Record<'unexpired' | 'expired' | 'signedOut', TestSession>>;
+  /** From the end of the fault to the first response, to a request after it, that is as before the fault. */
+  readonly recoveredInMs: Readonly<Record<UserRequest | 'expired' | 'readyz', number>>;
 }
 
 /** At least, until each request has a response of each process. */
 const LASTS_MS = 500;
 
-async function isThere({ redis }: Fleet): Promise<boolean> {
-  return redis.ping().then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Lets it happen to a fleet under load. Where nothing works afterwards, only the test's time-out ends this. */
+/** Injects a fault into a fleet under load. Where nothing works afterwards, only the test's timeout ends this. */
 export async function observeFault(fleet: Fleet, { begin, end }: RedisFault): Promise<ObservedFault> {
   const sessions = {
-    living: await fleet.createSession('living'),
-    spent: await fleet.createSession('spent', { expiresAt: 0 }),
-    leaving: await fleet.createSession('leaving'),
+    unexpired: await fleet.createSession('unexpired'),
+    expired: await fleet.createSession('expired', { expiresAt: 0 }),
+    signedOut: await fleet.createSession('signed-out'),
   };
-  const askAll = async (ask: (url: string) => Promise<FleetResponse>) =>
-    Promise.all(fleet.processes.map(async ({ url }) => ask(url)));
-  const askReadyz = async () => askAll(async (url) => send(url, '', { path: '/readyz' }));
+  const sendToAll = async (sendTo: (url: string) => Promise<FleetResponse>) =>
+    Promise.all(fleet.processes.map(async ({ url }) => sendTo(url)));
+  const getReadyz = async () => sendToAll(async (url) => send(url, '', { path: '/readyz' }));
 
-  const before = startPollingUser(fleet, sessions.living);
+  const before = startPollingUser(fleet, sessions.unexpired);
   await before.next('api', 200);
   await begin();
-  const visitor = startPollingUser(fleet, sessions.living);
-  const renewing = startPollingUser(fleet, sessions.spent, ['api']);
+  const user = startPollingUser(fleet, sessions.unexpired);
+  const expiredUser = startPollingUser(fleet, sessions.expired, ['api']);
   const [logout, readyz, healthz] = await Promise.all([
-    askAll(async (url) => signOut(url, sessions.leaving.cookie, { accept: 'text/html' })),
-    askReadyz(),
-    askAll(async (url) => send(url, '', { path: '/healthz' })),
+    sendToAll(async (url) => signOut(url, sessions.signedOut.cookie, { accept: 'text/html' })),
+    getReadyz(),
+    sendToAll(async (url) => send(url, '', { path: '/healthz' })),
     delay(LASTS_MS),
-    renewing.next('api'),
-    ...USER_REQUESTS.map(async (request) => visitor.next(request)),
+    expiredUser.next('api'),
+    ...USER_REQUESTS.map(async (request) => user.next(request)),
   ]);
-  const answersTo = (request: UserRequest, { visits }: PollingUser = visitor) =>
-    visits.filter((visit) => visit.request === request).map(({ response }) => response);
+  const responsesTo = (request: UserRequest, { exchanges }: PollingUser = user) =>
+    exchanges.filter((exchange) => exchange.request === request).map(({ response }) => response);
   const during = {
-    api: answersTo('api'),
-    page: answersTo('page'),
-    status: answersTo('status'),
-    login: answersTo('login'),
-    callback: answersTo('callback'),
-    spent: answersTo('api', renewing),
+    api: responsesTo('api'),
+    page: responsesTo('page'),
+    status: responsesTo('status'),
+    login: responsesTo('login'),
+    callback: responsesTo('callback'),
+    expired: responsesTo('api', expiredUser),
     logout,
     readyz,
     healthz,
@@ -78,24 +143,29 @@ export async function observeFault(fleet: Fleet, { begin, end }: RedisFault): Pr
 
   await end();
   using over = startStopwatch();
-  const since = async (event: Promise<unknown>) => event.then(() => over.ms());
-  const allReady = async () => (await askReadyz()).every(({ status }) => status === 200);
-  const [api, page, status, login, callback, spent, ready] = await Promise.all([
-    since(visitor.next('api', 200)),
-    since(visitor.next('page', 200)),
-    since(visitor.next('status', 200)),
-    since(visitor.next('login', 302)),
-    since(visitor.next('callback', 303)),
-    since(renewing.next('api', 200)),
-    since(eventually(allReady)),
+  const timeUntil = async (event: Promise<unknown>) => event.then(() => over.ms());
+  const allReady = async () => (await getReadyz()).every(({ status }) => status === 200);
+  const [api, page, status, login, callback, expired, ready] = await Promise.all([
+    timeUntil(user.next('api', 200)),
+    timeUntil(user.next('page', 200)),
+    timeUntil(user.next('status', 200)),
+    timeUntil(user.next('login', 302)),
+    timeUntil(user.next('callback', 303)),
+    timeUntil(expiredUser.next('api', 200)),
+    timeUntil(eventually(allReady)),
   ]);
-  const all = [before, visitor, renewing];
-  await Promise.all(all.map(async (each) => each.stop()));
-  await eventually(async () => isThere(fleet)); // the test's own connection
+  const users = [before, user, expiredUser];
+  await Promise.all(users.map(async (each) => each.stop()));
+  await untilConnected(fleet);
   return {
     during,
     sessions,
-    responses: all.flatMap(({ visits }) => visits.map(({ response }) => response)),
-    recoveredInMs: { api, page, status, login, callback, spent, readyz: ready },
+    responses: users.flatMap(({ exchanges }) => exchanges.map(({ response }) => response)),
+    recoveredInMs: { api, page, status, login, callback, expired, readyz: ready },
   };
+}
+
+/** Resolves once the test's own connection to Redis works again. */
+export async function untilConnected({ redis }: Fleet): Promise<void> {
+  await eventually(async () => (await redis.ping().catch(() => '')) === 'PONG');
 }

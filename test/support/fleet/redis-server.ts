@@ -2,31 +2,30 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import type { PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private-redis.ts';
 import { freePort } from './free-port.ts';
 
-/** A Redis on a TCP port that loses nothing by itself, and what may befall it. */
+/** A Redis on a TCP port whose data survives a crash, and faults for it. */
 export interface RedisServer extends AsyncDisposable {
   readonly port: number;
   /** For `REDIS_URL`. */
   readonly url: string;
   /** kill -9: connections break, and new ones are refused. */
   kill(): Promise<void>;
-  /** Starts it again on the same port: with what it had, or empty. */
-  restart(how: 'whole' | 'empty'): Promise<void>;
-  /** It takes connections and commands, and says nothing. */
+  /** Starts it again on the same port. */
+  restart(how: 'with its data' | 'empty'): Promise<void>;
+  /** Stops it (SIGSTOP): it accepts connections and commands, and does not reply. */
   pause(): void;
   resume(): void;
-  /** It becomes the replica of a master that is not there: it refuses writes. */
+  /** Makes it the replica of a master that does not exist: it refuses writes. */
   makeReadOnly(): Promise<void>;
   makeWritable(): Promise<void>;
-  /** It refuses whatever needs memory. */
+  /** Makes it refuse commands that need memory. */
   fill(): Promise<void>;
   makeRoom(): Promise<void>;
 }
 
-/** Starts it, with each write on disk before its response. */
+/** Starts a Redis that writes each change to disk before it replies. */
 export async function startRedisServer(): Promise<RedisServer> {
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-redis-data-'));
@@ -40,7 +39,7 @@ export async function startRedisServer(): Promise<RedisServer> {
   ];
   let running: PrivateRedis = await startPrivateRedis(settings);
 
-  const tell = async (command: string, ...args: string[]) => {
+  const run = async (command: string, ...args: string[]) => {
     const client = new Redis({ path: running.url.replace(/^[^:]+:\/\//, '') });
     try {
       await client.call(command, ...args);
@@ -63,10 +62,10 @@ export async function startRedisServer(): Promise<RedisServer> {
     },
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
-    makeReadOnly: async () => tell('REPLICAOF', '127.0.0.1', '1'),
-    makeWritable: async () => tell('REPLICAOF', 'NO', 'ONE'),
-    fill: async () => tell('CONFIG', 'SET', 'maxmemory', '1'),
-    makeRoom: async () => tell('CONFIG', 'SET', 'maxmemory', '0'),
+    makeReadOnly: async () => run('REPLICAOF', '127.0.0.1', '1'),
+    makeWritable: async () => run('REPLICAOF', 'NO', 'ONE'),
+    fill: async () => run('CONFIG', 'SET', 'maxmemory', '1'),
+    makeRoom: async () => run('CONFIG', 'SET', 'maxmemory', '0'),
     async [Symbol.asyncDispose]() {
       await running[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });

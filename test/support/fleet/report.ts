@@ -1,6 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import { tally } from './requests.ts';
-import type { FleetResponse } from './requests.ts';
+import { tally, type FleetResponse } from './requests.ts';
 
 /** What a test did to the testApp, and what came of it: a row of the table that `npm run test:faults` prints. */
 export interface FaultRow {

@@ -84,10 +84,10 @@ export interface Load {
 export function startLoad(clients: number, sendOne: (count: number) => Promise<FleetResponse>): Load {
   const responses: FleetResponse[] = [];
   const listeners = new Set<(response: FleetResponse) => void>();
-  let isOver = false;
+  const over = new AbortController();
   let count = 0;
   const sendAll = async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const response = await sendOne(count++);
       responses.push(response);
       for (const listener of listeners) listener(response);
@@ -106,7 +106,7 @@ export function startLoad(clients: number, sendOne: (count: number) => Promise<F
         listeners.add(listener);
       }),
     async stop() {
-      isOver = true;
+      over.abort();
       await all;
       return responses;
     },

@@ -1,6 +1,11 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadLocalServiceConfig } from '../../../src/local-service/config.ts';
 import { createLocalService } from '../../../src/local-service/local-service.ts';
@@ -12,19 +17,20 @@ import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.t
 import type { Grant } from '../../../src/session/record.ts';
 import { TOKEN_PATH } from '../constants.ts';
 import { watchService } from '../log-audit.ts';
+import { createBarrier, type Barrier } from './barrier.ts';
 import { freePort } from './free-port.ts';
 
-/** Answers `{"user":"…"}`, the one whose token came with the call; the local service knows no such thing. */
+/** Responds with `{"user":"…"}`, the user of the access token. The local service has no such endpoint. */
 export const ME_PATH = '/api/public/v1/me';
 
-/** One refresh that came to the token endpoint. */
-interface Refresh {
+/** A refresh that reached the token endpoint. */
+export interface Refresh {
   readonly refreshToken: string;
   /** By performance.now(). */
   readonly at: number;
 }
 
-/** Answers in the service's place where it returns true; a refresh comes with its refresh token. */
+/** Responds in the service's place where it returns true. */
 type Intercept = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -32,27 +38,29 @@ type Intercept = (
 ) => boolean | Promise<boolean>;
 
 /**
- * The local service, with a Redis of its own so that what happens to Cloakroom's leaves it alone, and in front of it
- * somebody who counts, and who may response in its place.
- *
- * It does not build on raw-service.ts: it passes requests on to the local service, which takes them from `node:http`.
+ * The local service behind a server that counts requests and may respond in its place. It has a Redis of its own, so that
+ * faults of Cloakroom's Redis leave it alone.
  */
 export interface TestService extends AsyncDisposable {
   readonly origin: string;
-  /** Every refresh so far, in the order in which they came: whatever became of them. */
+  /** Every refresh so far, whether it succeeded or not. */
   readonly refreshes: Refresh[];
-  /** Calls so far that were none of the token endpoint. */
-  apiCalls: number;
+  /** Requests so far to other endpoints. */
+  apiRequests: number;
   intercept: Intercept;
-  /** What signing in as this user would bring: real tokens, which the service takes, renews and rotates. */
+  /** Forgets the refreshes so far, and intercepts nothing any more. */
+  reset(): void;
+  /** Holds token requests at a barrier, before the service handles them. */
+  holdTokenRequests(): Barrier;
+  /** Issues the tokens that a sign-in as this user brings. */
   issue(user: string): Promise<Grant>;
-  /** Ends every access token of which this is one at once, as far as the service is concerned. */
+  /** Refuses this access token and all others of its grant from now on. */
   revokeAccess(accessToken: string): Promise<void>;
-  /** Ends the grant: its refresh token is `invalid_grant` from now on. */
+  /** Responds to the grant's refresh token with `invalid_grant` from now on. */
   revokeGrant(accessToken: string): Promise<void>;
-  /** Gives the app another secret: the one before is refused from now on. */
+  /** Accepts only this client secret from now on. */
   changeClientSecret(clientSecret: string): void;
-  /** Stops listening and cuts every connection off: the next one is refused. */
+  /** Refuses connections, and closes those that are open. */
   goAway(): Promise<void>;
   /** Listens again, on the same port. */
   comeBack(): Promise<void>;
@@ -76,15 +84,15 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     );
   };
 
-  const service: Pick<TestService, 'refreshes' | 'apiCalls' | 'intercept'> = {
+  const service: Pick<TestService, 'refreshes' | 'apiRequests' | 'intercept'> = {
     refreshes: [],
-    apiCalls: 0,
+    apiRequests: 0,
     intercept: () => false,
   };
   const listener = async (req: IncomingMessage, res: ServerResponse) => {
     watchService(req, res);
     const refreshToken = req.url === TOKEN_PATH ? await record(req, service.refreshes) : null;
-    if (req.url !== TOKEN_PATH) service.apiCalls += 1;
+    if (req.url !== TOKEN_PATH) service.apiRequests += 1;
     if (await service.intercept(req, res, refreshToken)) return;
     if (req.url?.startsWith(ME_PATH) === true) await respondWithUser(req, res);
     else local(req, res);
@@ -95,11 +103,11 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
   const listen = async (port: number) => {
     server = createServer((req, res) => {
       listener(req, res).catch((error: unknown) => {
-        if (!req.destroyed) failures.push(error); // whoever asked may have been killed meanwhile
+        if (!req.destroyed) failures.push(error); // the process that sent it may have been killed
         res.destroy();
       });
     });
-    server.keepAliveTimeout = 0; // a connection that ends just as it is used again would be a fault of its own
+    server.keepAliveTimeout = 0; // closing an idle connection as it is used again would be another fault
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
@@ -109,10 +117,23 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
     server.closeAllConnections();
     await closed;
   };
-  const port = await listen(await freePort()); // nobody else takes it while the service is away
+  const port = await listen(await freePort()); // no other test takes it while the service is away
 
   return Object.assign(service, {
     origin: `http://127.0.0.1:${port}`,
+    reset() {
+      service.refreshes.length = 0;
+      service.intercept = () => false;
+    },
+    holdTokenRequests() {
+      const barrier = createBarrier();
+      barrier.hold();
+      service.intercept = async ({ url }) => {
+        if (url === TOKEN_PATH) await barrier.pass();
+        return false;
+      };
+      return barrier;
+    },
     async issue(user: string) {
       const id = await grants.create({ clientId: config.clientId, userId: user, scopes: config.scopes });
       await grants.keep(id);
@@ -144,7 +165,7 @@ export async function startService(env: Readonly<Record<string, string>> = {}): 
   });
 }
 
-/** Looks at the form without taking it away: a refresh is so small that it comes in one piece. */
+/** Reads the form and puts it back. A refresh is so small that it comes in one piece. */
 async function record(req: IncomingMessage, refreshes: Refresh[]): Promise<string | null> {
   await once(req, 'readable');
   const form = req.read() as Buffer | null;

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Certificate } from '../certificate.ts';
 import { startKeptProgram } from '../kept-program.mjs';
-import { isUp } from './front.ts';
-import type { Front, Place } from './front.ts';
+import { isUp, type Front, type Place } from './front.ts';
 
 /** The very file that operators are given. */
 const CONFIG = fileURLToPath(new URL('../../../deploy/Caddyfile', import.meta.url));

@@ -1,12 +1,9 @@
 import { connect } from 'node:tls';
 import { once } from 'node:events';
-import { Agent, fetch as fetchWith } from 'undici';
-import type { RequestInit } from 'undici';
-import { createCertificate } from '../certificate.ts';
-import type { Certificate } from '../certificate.ts';
+import { Agent, fetch as fetchWith, type RequestInit } from 'undici';
+import { createCertificate, type Certificate } from '../certificate.ts';
 import { freePort } from '../fleet/free-port.ts';
-import { watch } from '../raw-client.ts';
-import type { RawEnd } from '../raw-client.ts';
+import { watch, type RawEnd } from '../raw-client.ts';
 
 /** Where a front listens, and what it shows there; known before it starts, since Cloakroom must know it. */
 export interface Place {

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startKeptProgram } from '../kept-program.mjs';
 import { eventually } from '../eventually.ts';
-import { isUp } from './front.ts';
-import type { Front, Place } from './front.ts';
+import { isUp, type Front, type Place } from './front.ts';
 import { writeNginxConf } from './nginx-conf.mjs';
 
 /**

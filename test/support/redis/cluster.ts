@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { freePort } from '../fleet/free-port.ts';
 import { eventually } from '../eventually.ts';
-import { PASSWORD, startRedisNode } from './redis-node.ts';
-import type { RedisNode } from './redis-node.ts';
+import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 
 /** Who serves a third of the keys: at first the master, after a failover the replica. */
 export interface Shard {

@@ -1,6 +1,9 @@
 import { Redis } from 'ioredis';
-import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import type { PrivateRedis, PrivateRedisMode } from '../../../src/redis/private-redis.ts';
+import {
+  startPrivateRedis,
+  type PrivateRedis,
+  type PrivateRedisMode,
+} from '../../../src/redis/private-redis.ts';
 import { freePort } from '../fleet/free-port.ts';
 
 /** One `redis-server` of several that work together, on a loopback port of its own, and what may befall it. */

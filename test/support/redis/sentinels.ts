@@ -1,6 +1,5 @@
 import { eventually } from '../eventually.ts';
-import { PASSWORD, startRedisNode } from './redis-node.ts';
-import type { RedisNode } from './redis-node.ts';
+import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 
 /** A master and two replicas under the eyes of three Sentinels, two of which must agree. */
 export interface SentinelTopology extends AsyncDisposable {

@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { startPrivateRedis } from '../../../../src/redis/private-redis.ts';
-import type { PrivateRedis } from '../../../../src/redis/private-redis.ts';
+import { startPrivateRedis, type PrivateRedis } from '../../../../src/redis/private-redis.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 type Env = Readonly<Record<string, string>>;

@@ -1,12 +1,8 @@
 import { TOKEN_AGE_MS } from '../../../support/constants.ts';
-import { send, signOut as sendSignOut } from '../../../support/fleet/requests.ts';
-import type { FleetResponse } from '../../../support/fleet/requests.ts';
-import { processAt, traceOf } from './test-app.ts';
-import type { TestApp } from './test-app.ts';
-import { QUESTIONS, judge } from './judge.ts';
-import type { Question } from './judge.ts';
-import { markEnded, markDue, markUnsure, toSessionModel } from './model.ts';
-import type { GateName, SessionModel } from './model.ts';
+import { send, signOut as sendSignOut, type FleetResponse } from '../../../support/fleet/requests.ts';
+import { processAt, traceOf, type TestApp } from './test-app.ts';
+import { QUESTIONS, judge, type Question } from './judge.ts';
+import { markEnded, markDue, markUnsure, toSessionModel, type GateName, type SessionModel } from './model.ts';
 
 /** A failed renewal stands for those that follow it for a second and a half; the rest is for a busy machine. */
 const FAILURE_STANDS_MS = 5_000;

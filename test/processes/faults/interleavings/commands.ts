@@ -5,8 +5,7 @@ import { call, enter, expire, hold, release, revokeAccess, revokeGrant, signOut 
 import { look } from './ending.ts';
 import type { TestApp } from './test-app.ts';
 import type { Question } from './judge.ts';
-import { GATES, LIFETIME_MS } from './model.ts';
-import type { GateName, Model, SessionModel } from './model.ts';
+import { GATES, LIFETIME_MS, type GateName, type Model, type SessionModel } from './model.ts';
 import { crash, goOn, loseLock, standStill, takeOver } from './stops.ts';
 
 /** Just before a token is spent, when it is renewed in the background; and just after. */

@@ -2,10 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../../support/eventually.ts';
 import { startStopwatch } from '../../../support/stopwatch.ts';
 import { call, expire, passTime, release } from './actions.ts';
-import { lockOwner, sessionKey } from './test-app.ts';
-import type { TestApp } from './test-app.ts';
-import { GATES, LIFETIME_MS } from './model.ts';
-import type { SessionModel } from './model.ts';
+import { lockOwner, sessionKey, type TestApp } from './test-app.ts';
+import { GATES, LIFETIME_MS, type SessionModel } from './model.ts';
 import { goOn } from './stops.ts';
 
 /** The longest lock of a dead process, and a renewal after it. */

@@ -1,7 +1,6 @@
 import type { FleetResponse, RequestOptions } from '../../../support/fleet/requests.ts';
 import { ME_PATH } from '../../../support/fleet/service.ts';
-import { markEnded } from './model.ts';
-import type { Model, SessionModel } from './model.ts';
+import { markEnded, type Model, type SessionModel } from './model.ts';
 
 /** Ways to use a session; a page that fails says why as JSON. */
 export const QUESTIONS = {

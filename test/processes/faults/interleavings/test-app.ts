@@ -3,13 +3,10 @@ import { TOKEN_PATH } from '../../../support/constants.ts';
 import type { FleetResponse } from '../../../support/fleet/requests.ts';
 import type { Cloakroom } from '../../../support/fleet/cloakroom.ts';
 import type { Fleet } from '../../../support/fleet/fleet.ts';
-import { createBarrier, holdResponse } from '../../../support/fleet/barrier.ts';
-import type { Barrier } from '../../../support/fleet/barrier.ts';
+import { createBarrier, holdResponse, type Barrier } from '../../../support/fleet/barrier.ts';
 import type { RedisProxy } from '../../../support/fleet/redis-proxy.ts';
-import { GATES } from './model.ts';
-import type { GateName, Model, SessionModel } from './model.ts';
-import { createTokenLedger } from './token-ledger.ts';
-import type { TokenLedger } from './token-ledger.ts';
+import { GATES, type GateName, type Model, type SessionModel } from './model.ts';
+import { createTokenLedger, type TokenLedger } from './token-ledger.ts';
 
 /** The script that notes, under the lock, that a token request will be sent. */
 const NOTES_UNDER_LOCK = /refresh-lock:[^]*"state":"open"/;
@@ -53,7 +50,7 @@ export function openApp(
   history: History,
 ): TestApp {
   const lockReply = createBarrier();
-  line.replies = { to: NOTES_UNDER_LOCK, gate: lockReply };
+  line.replies = { to: NOTES_UNDER_LOCK, barrier: lockReply };
   const complaints: string[] = [];
   const killed = new Set<Cloakroom>();
   const testApp: TestApp = {

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Grant } from '../../../../src/session/record.ts';
-import { markUnsure } from './model.ts';
-import type { Model, SessionModel } from './model.ts';
+import { markUnsure, type Model, type SessionModel } from './model.ts';
 
 /** One refresh token that came to the token endpoint, and what became of it. */
 interface Presentation {

@@ -1,0 +1,160 @@
+import { expect, test } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Browser } from '../browser.ts';
+import { eventually } from '../eventually.ts';
+import { startFleet, type Fleet, type TestSession } from '../fleet/fleet.ts';
+import { freePort } from '../fleet/free-port.ts';
+import { send, signOut, startLoad, tally, type FleetResponse, type Load } from '../fleet/requests.ts';
+import { startStopwatch } from '../stopwatch.ts';
+import { passSignIn } from '../test-app.ts';
+
+/** Two processes before a service whose tokens expire soon, and which accepts each refresh token once. */
+export interface TwoProcesses extends Fleet {
+  /** Where a browser signs in: the second process. */
+  readonly origin: string;
+}
+
+/** Longer than any failover here, so that a token from before it is still of use after it. */
+const TOKEN_SECONDS = 6;
+
+/** Starts two processes of Cloakroom beside the Redis of this `REDIS_URL`; resolves when both are ready. */
+export async function startTwoProcesses(redisUrl: string): Promise<TwoProcesses> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const fleet = await startFleet({
+    redisUrl,
+    env: { PUBLIC_URL: origin },
+    service: {
+      LOCAL_SERVICE_REDIRECT_URIS: `${origin}/auth/callback`,
+      LOCAL_SERVICE_ROTATE_REFRESH: 'true',
+      LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: String(TOKEN_SECONDS),
+    },
+  });
+  try {
+    await fleet.add({ PORT: String(port) });
+    return { ...fleet, origin };
+  } catch (error) {
+    await fleet[Symbol.asyncDispose](); // processes of Cloakroom don't end with the test's
+    throw error;
+  }
+}
+
+/** Enough for each master of a cluster to hold some of them. */
+const SESSIONS = 30;
+
+/** Tests that everything Cloakroom does with Redis works with the Redis of this fleet. */
+export function testUserJourney(fleet: TwoProcesses): void {
+  test('a user signs in, reads several pages and signs out, for good', async () => {
+    const { origin, processes } = fleet;
+    const browser = new Browser();
+    const consent = await passSignIn(browser, await browser.open(`${origin}/auth/login`));
+    const first = await browser.follow(await browser.press(consent, 'Allow'));
+    expect(first.text).toContain('Items 1–25');
+    expect((await browser.open(`${origin}/workspaces?limit=25&page=3`)).text).toContain('Items 51–75');
+    expect((await browser.open(`${origin}/workspaces?limit=25&page=2`)).text).toContain('Items 26–50');
+    // Pages work without stored cursors, too. Only the log shows a failure.
+    const logged = processes.flatMap((each) => each.logged());
+    expect(logged.filter(({ msg }) => msg === 'page cursors not stored')).toEqual([]);
+
+    const cookie = await browser.jar.getCookieString(origin);
+    const left = await browser.press(first, 'Sign out');
+    expect(left.status).toBe(303);
+    const after = await Promise.all(processes.map(async ({ url }) => send(url, cookie)));
+    expect(tally(after)).toEqual({ '401 session_expired': processes.length });
+  });
+
+  test('every process reads all sessions, each is refreshed once, and sign-out ends it for both processes', async () => {
+    const { processes, service } = fleet;
+    const sessions = await Promise.all(
+      Array.from({ length: SESSIONS }, async (_, at) => fleet.createSession(`user-${at}`, { expiresAt: 0 })),
+    );
+    const old = new Set(sessions.map(({ grant }) => grant.refreshToken));
+    const sendAll = async () =>
+      Promise.all(sessions.flatMap(({ cookie }) => processes.map(async ({ url }) => send(url, cookie))));
+
+    expect(tally(await sendAll())).toEqual({ 200: SESSIONS * processes.length });
+    expect(service.refreshes.filter(({ refreshToken }) => old.has(refreshToken))).toHaveLength(SESSIONS);
+
+    const left = await Promise.all(sessions.map(async ({ cookie }) => signOut(fleet.at(0).url, cookie)));
+    expect(tally(left)).toEqual({ 303: SESSIONS });
+    expect(tally(await sendAll())).toEqual({ '401 session_expired': SESSIONS * processes.length });
+  });
+}
+
+const CLIENTS = 4;
+/** During an outage responses come at once; without a pause, counting them would take all of the machine. */
+const PAUSE_MS = 25;
+const RECOVERED_WITHIN_MS = 12_000;
+
+/** Requests of all sessions in turn, to every process. */
+export function startRequests(
+  { processes }: TwoProcesses,
+  sessions: readonly TestSession[],
+): Load & AsyncDisposable {
+  const load = startLoad(CLIENTS, async (count) => {
+    await delay(PAUSE_MS);
+    const process = processes[count % processes.length];
+    const session = sessions[Math.floor(count / processes.length) % sessions.length];
+    return send(process?.url ?? '', session?.cookie ?? '');
+  });
+  return { ...load, [Symbol.asyncDispose]: async () => void (await load.stop()) };
+}
+
+/** Creates sessions of many users. The access token of every other one has expired. */
+export async function createSessions(fleet: TwoProcesses, count: number): Promise<TestSession[]> {
+  return Promise.all(
+    Array.from({ length: count }, async (_, at) =>
+      fleet.createSession(`user-${at}`, at % 2 === 0 ? { expiresAt: 0 } : {}),
+    ),
+  );
+}
+
+/** The result of a fault, for its row of the report. */
+export interface Outcome {
+  readonly recoveredInMs: number;
+  readonly sessionsLost: number;
+}
+
+/** Resolves with the time it took until every process serves each session that Redis has kept. */
+export async function untilServed(fleet: TwoProcesses, sessions: readonly TestSession[]): Promise<Outcome> {
+  using watch = startStopwatch();
+  let sessionsLost = 0;
+  for (const { id, cookie } of sessions) {
+    await eventually(async () => {
+      const responses = await Promise.all(fleet.processes.map(async ({ url }) => send(url, cookie)));
+      const found = await fleet.store.peek(id).catch(() => undefined); // the test's own connection may be down
+      if (found === null) sessionsLost += 1;
+      return found === null || (found !== undefined && responses.every(({ status }) => status === 200));
+    }, RECOVERED_WITHIN_MS);
+  }
+  return { recoveredInMs: watch.ms(), sessionsLost };
+}
+
+/** Resolves once `/readyz` of every process has this status; each response comes within 2 s. */
+export async function untilReadiness(
+  { processes }: Pick<TwoProcesses, 'processes'>,
+  status: 200 | 503,
+): Promise<void> {
+  const until = async (url: string) =>
+    eventually(async () => {
+      const response = await send(url, '', { path: '/readyz' });
+      expect(response.ms).toBeLessThan(2_000);
+      return response.status === status;
+    });
+  await Promise.all(processes.map(async ({ url }) => until(url)));
+}
+
+const ALLOWED = /^(?:200|503 (?:session_store|token_endpoint)_unavailable)$/;
+/** A request after an interrupted refresh waits until the lock of that has expired. */
+const LONGEST_WAIT_MS = 10_000;
+
+/** Expects that no response ends a session or breaks off, and that each 503 came in time. */
+export function expectOnlyDelays(responses: readonly FleetResponse[]): void {
+  for (const kind of Object.keys(tally(responses))) expect(kind).toMatch(ALLOWED);
+  expect(slowest(responses.filter(({ status }) => status === 503))).toBeLessThan(2_000);
+  expect(slowest(responses)).toBeLessThan(LONGEST_WAIT_MS);
+}
+
+function slowest(responses: readonly FleetResponse[]): number {
+  return Math.max(...responses.map(({ ms }) => ms));
+}
