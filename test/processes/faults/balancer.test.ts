@@ -36,7 +36,7 @@ const SERVICE = { LOCAL_SERVICE_ROTATE_REFRESH: 'true', LOCAL_SERVICE_ACCESS_TOK
 
 const fleet = useFixture(async () => startBalancedFleet({}, SERVICE));
 
-async function signInBrowseAndSignOut(given: BalancedFleet): Promise<void> {
+async function expectUserJourney(given: BalancedFleet): Promise<void> {
   const { url } = given;
   const browser = new Browser();
   const first = await signIn(browser, url);
@@ -64,12 +64,12 @@ async function signInBrowseAndSignOut(given: BalancedFleet): Promise<void> {
 }
 
 test('behind a load balancer with three processes, a user signs in, reads workspaces, uses the API and signs out', async () => {
-  await signInBrowseAndSignOut(fleet);
+  await expectUserJourney(fleet);
 });
 
 test('a user with a SameSite=strict cookie does so, too', async () => {
   await using strict = await startBalancedFleet({ COOKIE_SAMESITE: 'strict' }, SERVICE);
-  await signInBrowseAndSignOut(strict);
+  await expectUserJourney(strict);
 });
 
 test('Cloakroom does not trust an X-Forwarded-For of the browser', async () => {
