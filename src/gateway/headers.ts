@@ -169,11 +169,14 @@ function toPlainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z\d]/g, '-');
 }
 
-/** Caches the results of a rule: requests have the same few names again and again. */
+/**
+ * Caches the results of a rule: requests have the same few names again and again. peek() leaves the order of use alone, which
+ * some twenty names a request would rewrite.
+ */
 function createNameRule(rule: (plain: string, name: string) => boolean): (name: string) => boolean {
   const results = new LRUCache<string, boolean>({ max: 500 });
   return (name) => {
-    const known = results.get(name);
+    const known = results.peek(name);
     if (known !== undefined) return known;
     const result = rule(toPlainName(name), name);
     if (name.length <= 64) results.set(name, result);
