@@ -1,6 +1,6 @@
 import type { Config } from '../config/load.ts';
 import { AppError } from '../errors.ts';
-import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
+import { crossSiteRequest, passesCrossSiteCheck } from '../http/cross-site.ts';
 import { checkFraming } from '../http/request-framing.ts';
 import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
@@ -19,7 +19,7 @@ export function checkHead({ req, target }: ApiRequest, config: Config): void {
   const result = checkTarget(target, config.apiPaths);
   if (result === 'malformed') throw new AppError('bad_request_target');
   if (result === 'not-allowed') throw new AppError('path_not_allowed');
-  if (!isSameOrigin(method, headers, config.publicOrigin)) throw crossSiteRequest();
+  if (!passesCrossSiteCheck(method, headers, config.publicOrigin)) throw crossSiteRequest();
   if (Number(headers['content-length'] ?? 0) > config.maxBodyBytes)
     throw new BodyTooLargeError(config.maxBodyBytes);
 }

@@ -35,12 +35,12 @@ export interface GatewayDeps {
 
 /**
  * Creates the gateway (docs/api.md). It forwards `/api/*` to the service with the session's access token in place of the
- * cookie. It is a plain listener, for http.Server and for `app.use('/api', …)` alike. `isDraining` returns whether a request
- * comes too late to be served by this process.
+ * cookie. It is a plain listener, for http.Server and for `app.use('/api', …)` alike. `refusesRequest`
+ * returns whether a request came too late, after the start of a drain.
  */
 export function createGateway(
   deps: GatewayDeps,
-  isDraining: (req: IncomingMessage) => boolean = () => false,
+  refusesRequest: (req: IncomingMessage) => boolean = () => false,
 ): RequestListener {
   const { config, upstream, store, cookie, tokens, log, accessLog, metrics } = deps;
   const timeoutMs = config.serviceTimeoutSeconds * 1_000;
@@ -51,6 +51,20 @@ export function createGateway(
     connections: config.serviceConnections,
   });
   metrics?.gateway.watchInFlight(async () => limits.inFlight);
+
+  const handle: RequestListener = (req, res) => {
+    const request = createApiRequest(accessLog.begin(req, res, originalTarget(req), '/api/*'));
+    const signedCookie = cookie.read(req.headers.cookie);
+    if (signedCookie !== null) request.session = sessionLogId(signedCookie.id);
+    res.on('close', () => {
+      endApiRequest(request);
+      const { service } = request.times;
+      if (service > 0) metrics?.service.gateway(toMetricsStatus(request), service);
+      accessLog.end(request);
+    });
+    if (refusesRequest(req)) respond(request, new AppError('draining'));
+    else void serve(request, signedCookie);
+  };
 
   /** Goes through the steps in the order that docs/api.md promises. */
   const serve = async (request: ApiRequest, signedCookie: ReadCookie | null): Promise<void> => {
@@ -70,6 +84,7 @@ export function createGateway(
         await request.body.startReceived();
         times.skip();
       }
+      // Nearly always there is one: no promise, and no time to count.
       let accessToken = tokens.unexpiredToken(session, request);
       if (accessToken === null) {
         accessToken = await tokens.accessToken(session, request).finally(() => times.add('token'));
@@ -112,19 +127,7 @@ export function createGateway(
 
   const proxy = { upstream, tokens, timeoutMs, responseHeaders: strictTransport.flat(), fail };
 
-  return (req, res) => {
-    const request = createApiRequest(accessLog.begin(req, res, originalTarget(req), '/api/*'));
-    const signedCookie = cookie.read(req.headers.cookie);
-    if (signedCookie !== null) request.session = sessionLogId(signedCookie.id);
-    res.on('close', () => {
-      endApiRequest(request);
-      const { service } = request.times;
-      if (service > 0) metrics?.service.gateway(toMetricsStatus(request), service);
-      accessLog.end(request);
-    });
-    if (isDraining(req)) respond(request, new AppError('draining'));
-    else void serve(request, signedCookie);
-  };
+  return handle;
 }
 
 /** Express removes the mount path from `url`, and keeps the whole target here. */

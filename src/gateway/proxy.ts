@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
-import { recordTokenUse, type TokenProvider } from '../oauth/refresh/token-provider.ts';
+import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Session } from '../session/record.ts';
-import { isTimeout, type ConnectionPool, type PooledHandler } from '../upstream/connection-pool.ts';
+import { toServiceErrorCode, type ConnectionPool, type PooledHandler } from '../upstream/connection-pool.ts';
 import { RequestAbortedError, type ApiRequest } from './api-request.ts';
 import {
   hasOtherCoding,
@@ -186,7 +186,7 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
       if (res.destroyed) throw new RequestAbortedError();
       times.replayed = true;
       request.upstreamStatus = undefined; // metrics count the response to the second try
-      recordTokenUse(request, 'replayed');
+      request.token = 'replayed';
       new UpstreamRequest(this.#deps, request, refreshed, body, null).send();
     } catch (error) {
       this.abort();
@@ -279,5 +279,5 @@ function writeHead(res: ServerResponse, status: number, headers: string[]): void
 /** Returns the error that the client sees. Errors of the request body are the gateway's own, and stay. */
 function toProblem(error: Error): Error {
   if (error instanceof AppError || error instanceof RequestAbortedError) return error;
-  return new AppError(isTimeout(error) ? 'service_timeout' : 'service_unreachable', { cause: error });
+  return new AppError(toServiceErrorCode(error), { cause: error });
 }

@@ -10,7 +10,11 @@ const SAFE = new Set([...NAVIGATING, 'OPTIONS']);
  * Whether a request may come from one of our pages, by Fetch Metadata and `Origin` (docs/api.md). The browser sets both, and no
  * page can change them. A client that sends neither must set a header that another site's form cannot set.
  */
-export function isSameOrigin(method: string, headers: IncomingHttpHeaders, publicOrigin: string): boolean {
+export function passesCrossSiteCheck(
+  method: string,
+  headers: IncomingHttpHeaders,
+  publicOrigin: string,
+): boolean {
   const { origin, 'sec-fetch-site': fetchSite } = headers;
   if (origin !== undefined && origin !== publicOrigin) return false;
   if (
@@ -27,7 +31,7 @@ export function isSameOrigin(method: string, headers: IncomingHttpHeaders, publi
   );
 }
 
-/** The response to a request that fails isSameOrigin(). */
+/** The response to a request that fails passesCrossSiteCheck(). */
 export function crossSiteRequest(
   detail = 'Only pages of this site may make it. A client without a browser sends an X-Requested-With header.',
 ): AppError {

@@ -56,7 +56,7 @@ export const refuseTrace: RequestHandler = (req, _res, next) => {
 /**
  * Turns an error into a page with links and the request id, or into problem+json for a client that prefers JSON; never a stack.
  * Aborts a response that has begun, so that a part of a page does not look whole. `isSignedIn` decides which links the page has
- * and whether it offers to sign out. It must not throw, also while Redis is down.
+ * and whether it offers to sign out. It must not throw, even while Redis is down.
  */
 export function createErrorPages(deps: {
   readonly render: Render;

@@ -8,9 +8,19 @@ export interface RequestContext {
   readonly trace: TraceContext | null;
   /** The log id of the session whose cookie came with the request, or that began with it. */
   session: string | undefined;
-  /** What happened to the access token, in one word. */
-  token: string | undefined;
+  token: TokenUse | undefined;
 }
+
+/**
+ * What became of the session's token with a request:
+ *
+ * - `unexpired`, or `refreshed_ahead` where the background refresh of an unexpired token began.
+ * - `refreshed`: the token had expired, and the request waited for a refresh.
+ * - `replayed`: the service refused the token (401), and the request was repeated with a new one.
+ * - `refused`: the service refused the token, and the request was not repeated.
+ * - `failed`: no token could be had.
+ */
+export type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused' | 'failed';
 
 /** The trace that a request belongs to (W3C Trace Context), passed on as it came. */
 export interface TraceContext {

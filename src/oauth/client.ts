@@ -176,7 +176,7 @@ export function createOAuthClient(options: {
     async exchangeCode(query: URLSearchParams, state: string, verifier: string, trace?: TraceContext | null) {
       return requestToken('authorization_code', trace, async (configuration) =>
         openid.authorizationCodeGrant(configuration, new URL(`${redirectUri}?${query.toString()}`), {
-          expectedState: state,
+          expectedState: state, // take() in sign-in-transactions.ts has checked it
           pkceCodeVerifier: verifier,
         }),
       );

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { toAppError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
 import { requestContext, type RequestContext } from '../http/request-context.ts';
-import { crossSiteRequest, isSameOrigin } from '../http/cross-site.ts';
+import { crossSiteRequest, passesCrossSiteCheck } from '../http/cross-site.ts';
 import { sessionEndsAt, type SessionRecord } from '../session/record.ts';
 import type { AuthDeps } from './routes.ts';
 
@@ -35,7 +35,7 @@ export function createSessionExtension(deps: AuthDeps): RequestHandler {
     return { record: session.record, idleExpiresAt: now() + config.sessionIdleSeconds * 1_000 };
   });
   return (req, res, next) => {
-    if (isSameOrigin(req.method, req.headers, config.publicOrigin)) return extend(req, res, next);
+    if (passesCrossSiteCheck(req.method, req.headers, config.publicOrigin)) return extend(req, res, next);
     return sendProblem(res, crossSiteRequest());
   };
 }

@@ -145,9 +145,9 @@ function hasCode(error: unknown, code: string): boolean {
 /** undici's errors for a service that is too slow. After any other error the service counts as unreachable. */
 const TIMEOUTS = ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
 
-/** Whether an upstream request failed because the service was too slow. */
-export function isTimeout(error: unknown): boolean {
-  return TIMEOUTS.some((code) => hasCode(error, code));
+/** The problem code of an upstream request without a complete response. */
+export function toServiceErrorCode(error: unknown): 'service_timeout' | 'service_unreachable' {
+  return TIMEOUTS.some((code) => hasCode(error, code)) ? 'service_timeout' : 'service_unreachable';
 }
 
 /** Reads the body of a response. Returns null, and closes the connection, where it is larger than `maxBytes`. */

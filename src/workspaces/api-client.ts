@@ -3,7 +3,7 @@ import { aborted } from 'node:util';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { toTraceHeaders, type RequestContext } from '../http/request-context.ts';
-import { recordTokenUse, type TokenProvider } from '../oauth/refresh/token-provider.ts';
+import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Session } from '../session/record.ts';
 import { readAtMost, type ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
@@ -129,7 +129,7 @@ export function createApiClient(deps: {
       if (refreshed === null) return response;
       hasRefreshed = true;
       token = refreshed;
-      recordTokenUse(request.context, 'replayed');
+      if (request.context !== undefined) request.context.token = 'replayed';
       return get(request, token, query);
     };
   };

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingHttpHeaders } from 'undici/types/header.js';
 import { AppError, type AppErrorOptions, type ProblemCode } from '../errors.ts';
-import { isTimeout } from '../upstream/connection-pool.ts';
+import { toServiceErrorCode } from '../upstream/connection-pool.ts';
 
 const MAX_PAUSE_SECONDS = 3_600;
 
@@ -58,7 +58,7 @@ function toPauseSeconds(headers: IncomingHttpHeaders, now: number): number {
 
 /** The error of a request without a complete response. `timedOut` is true after our own timeout. */
 export function toConnectionError(cause: unknown, timedOut: boolean): AppError {
-  const code = timedOut || isTimeout(cause) ? 'service_timeout' : 'service_unreachable';
+  const code = timedOut ? 'service_timeout' : toServiceErrorCode(cause);
   const detail = 'Nothing is lost, and you are still signed in. Try again in a few minutes.';
   return new AppError(code, { detail, cause });
 }

@@ -1,6 +1,6 @@
 import express, { Router, type Request, type RequestHandler, type Response } from 'express';
 import { isLoopback } from '../../config/schema.ts';
-import { isSameOrigin } from '../../http/cross-site.ts';
+import { passesCrossSiteCheck } from '../../http/cross-site.ts';
 import type { Render } from '../../http/templates.ts';
 import { ServiceError, refuseMethod, type ErrorHandlers } from '../error-responses.ts';
 import {
@@ -86,7 +86,7 @@ const requireSameOrigin: RequestHandler = ({ method, headers }, _res, next) => {
   const isSafe = method === 'GET' || method === 'HEAD';
   // Every browser sends one of the two headers with a request that changes something.
   const isProgram = headers.origin === undefined && headers['sec-fetch-site'] === undefined;
-  if (!isSafe && !isProgram && !isSameOrigin(method, headers, `http://${headers.host ?? ''}`))
+  if (!isSafe && !isProgram && !passesCrossSiteCheck(method, headers, `http://${headers.host ?? ''}`))
     throw new ServiceError(403, 'CROSS_SITE', 'This request came from another site');
   next();
 };

@@ -16,9 +16,14 @@ export interface HeldLock {
    */
   readonly isFresh: () => boolean;
   readonly release: () => Promise<void>;
-  /** Keeps the lock for 1 to 1.5 s after a failed refresh, so that no herd of requests meets a service that is down. */
+  /** Keeps the lock for 1 to 1.5 s after a failed refresh, so that waiting requests do not rush to a service that is down. */
   readonly coolDown: () => Promise<void>;
 }
+
+type LockReply =
+  | { readonly state: 'held'; readonly lock: HeldLock }
+  | { readonly state: 'taken' }
+  | { readonly state: 'cooling'; readonly ms: number };
 
 export type RefreshLocks = ReturnType<typeof createRefreshLocks>;
 
@@ -64,8 +69,8 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
   };
 
   return {
-    /** Resolves with the lock; `taken` while another holds it; or, after a failed refresh, how long no process gets it. */
-    async acquire(sessionId: string): Promise<HeldLock | 'taken' | { readonly coolingMs: number }> {
+    /** Resolves with the lock. It may be taken by another process or, after a failed refresh, cool down for `ms`. */
+    async acquire(sessionId: string): Promise<LockReply> {
       const key = keyBesideSession(prefix, 'refresh-lock', sessionId);
       const owner = randomUUID();
       const replies = Promise.all([
@@ -77,7 +82,8 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
         void releaseLateGrant(key, owner);
         throw error;
       });
-      if (granted === null) return holder === COOLING ? { coolingMs: Math.max(0, leftMs) } : 'taken';
+      if (granted === null)
+        return holder === COOLING ? { state: 'cooling', ms: Math.max(0, leftMs) } : { state: 'taken' };
 
       let confirmedAt = -Infinity;
       /** Counts from before the command was sent: Redis may have extended the lock as early as that. */
@@ -97,7 +103,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
         clearInterval(extending);
         await fromStore(redis.eval(script, 1, key, owner, ms));
       };
-      return {
+      const lock: HeldLock = {
         setIfHeld: async (beside, value, seconds) =>
           confirmedBy(async () =>
             fromStore(redis.eval(SET_BESIDE, 2, key, beside, owner, LOCK_MS, value, seconds)),
@@ -106,6 +112,7 @@ export function createRefreshLocks(redis: RedisClient, prefix: string) {
         release: async () => finish(RELEASE, 0),
         coolDown: async () => finish(COOL, Math.round(COOLING_MS + Math.random() * JITTER_MS)),
       };
+      return { state: 'held', lock };
     },
   };
 }

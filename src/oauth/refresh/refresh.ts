@@ -86,7 +86,7 @@ export class TokenRefresh {
     let waitedMs = 0;
     try {
       for (;;) {
-        const result = await this.#tryOnce(id, stale, context);
+        const result = await this.#refreshOrWait(id, stale, context);
         if (result !== null) return result;
         if (performance.now() > giveUpAt) throw this.#unfinished();
         await delay(pollMs * (0.5 + Math.random()));
@@ -113,16 +113,20 @@ export class TokenRefresh {
   }
 
   /** Null where another process holds the lock, or ours was lost. Then the caller tries again. */
-  async #tryOnce(id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult | null> {
+  async #refreshOrWait(
+    id: string,
+    stale: StaleToken,
+    context?: RequestContext,
+  ): Promise<RefreshResult | null> {
     const pending = await this.#pendingWrites.retry(id);
     if (pending !== null && this.#isUsable(pending, stale)) return { grant: pending, isRequested: false };
-    const lock = await this.#options.locks.acquire(id);
-    if (lock !== 'taken' && 'release' in lock)
-      return this.#underLock(id, stale, { lock, context, earlier: null, entry: null });
+    const reply = await this.#options.locks.acquire(id);
+    if (reply.state === 'held')
+      return this.#underLock(id, stale, { lock: reply.lock, context, earlier: null, entry: null });
     const { grant } = (await this.#read(id, context)).record;
     if (this.#isUsable(grant, stale)) return { grant, isRequested: false };
-    if (lock === 'taken') return null;
-    throw new TokenEndpointError(new Error('a refresh has just failed'), lock.coolingMs);
+    if (reply.state === 'taken') return null;
+    throw new TokenEndpointError(new Error('a refresh has just failed'), reply.ms);
   }
 
   async #underLock(id: string, stale: StaleToken, locked: LockedRefresh): Promise<RefreshResult | null> {
@@ -134,6 +138,8 @@ export class TokenRefresh {
       return fresh && { grant: fresh, isRequested: locked.entry !== null };
     } catch (error) {
       const stored = this.#pendingWrites.outcome(id);
+      // The session has ended, or this process ends: close the journal entry and release the lock. The token endpoint failed:
+      // keep the lock for a second. Redis failed before a token request: leave the entry open and release the lock.
       if (error instanceof SessionEndedError || error instanceof ShuttingDownError) this.#finish(locked);
       else if (error instanceof TokenEndpointError) this.#cleanUp(locked.lock.coolDown);
       else if (stored === null) this.#abandon(locked);
@@ -158,6 +164,7 @@ export class TokenRefresh {
     if (stored !== null) return stored;
     const sinceMs = now() - (session.record.refreshedAt ?? -Infinity);
     if (sinceMs < MIN_INTERVAL_MS) await delay(Math.min(MIN_INTERVAL_MS, MIN_INTERVAL_MS - sinceMs));
+    // Beyond a number of refreshes at once, this one waits for its turn.
     const release = await this.#acquirePlace(tokenTimeoutSeconds * 1_000);
     if (release === null) {
       metrics?.refreshFailed('token_endpoint');

@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../../errors.ts';
-import type { RequestContext } from '../../http/request-context.ts';
+import type { RequestContext, TokenUse } from '../../http/request-context.ts';
 import {
   isNewer,
   type Grant,
@@ -24,22 +24,11 @@ interface TokenProviderOptions extends RefreshOptions {
 
 export type TokenProvider = ReturnType<typeof createTokenProvider>;
 
-/**
- * What became of the session's token with a request:
- *
- * - `unexpired`, or `refreshed_ahead` where the background refresh of an unexpired token began.
- * - `refreshed`: the token had expired, and the request waited for a refresh.
- * - `replayed`: the service refused the token (401), and the request was repeated with a new one.
- * - `refused`: the service refused the token, and the request was not repeated.
- * - `failed`: no token could be had.
- */
-type TokenUse = 'unexpired' | 'refreshed_ahead' | 'refreshed' | 'replayed' | 'refused' | 'failed';
-
 /** The service may respond 401 to every token. That costs each session at most one token request in this time. */
 const MIN_AGE_OF_REFUSED_MS = 30_000;
 
 /** Adds to a request's context what became of the token, for the access log. */
-export function recordTokenUse(context: RequestContext | undefined, use: TokenUse): void {
+function recordTokenUse(context: RequestContext | undefined, use: TokenUse): void {
   if (context !== undefined) context.token = use;
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { isSameOrigin } from '../../../src/http/cross-site.ts';
+import { passesCrossSiteCheck } from '../../../src/http/cross-site.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
@@ -87,7 +87,7 @@ describe('the cross-site rule', () => {
           ...(origin !== undefined && { origin }),
           ...(requestedWith !== undefined && { 'x-requested-with': requestedWith }),
         };
-        const verdict = isSameOrigin(method, headers, OURS) ? 'pass' : 'refuse';
+        const verdict = passesCrossSiteCheck(method, headers, OURS) ? 'pass' : 'refuse';
         expect([method, requestedWith, verdict]).toEqual([
           method,
           requestedWith,

@@ -118,7 +118,7 @@ describe('the line of a request', () => {
   });
 
   test('names the session, what happened to its token, and what the parts took', async () => {
-    const session = { session: 'abcdefghijklmnop', token: 'refreshed', bytesIn: 3 };
+    const session = { session: 'abcdefghijklmnop', token: 'refreshed' as const, bytesIn: 3 };
     const times = { session: 0.26, token: 0, service: 1_234.56 };
     const { entries } = await logRequests([['GET', '/a']], { known: { ...session, times } });
     expect(entries).toMatchObject([{ ...session, sessionMs: 0.3, serviceMs: 1_234.6 }]);

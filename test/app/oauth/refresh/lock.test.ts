@@ -22,9 +22,9 @@ beforeEach(async () => redis.flushall());
 afterEach(() => void jest.useRealTimers());
 
 async function acquire(): Promise<HeldLock> {
-  const lock = await createRefreshLocks(redis, 't:').acquire(SESSION);
-  if (lock === 'taken' || !('release' in lock)) throw new Error('the lock is not free');
-  return lock;
+  const reply = await createRefreshLocks(redis, 't:').acquire(SESSION);
+  if (reply.state !== 'held') throw new Error('the lock is not free');
+  return reply.lock;
 }
 
 test('a lock is fresh once Redis has confirmed it with a journal entry', async () => {
@@ -39,7 +39,7 @@ test('a lock is fresh once Redis has confirmed it with a journal entry', async (
 
 test('a lock is taken while a process holds it, and free once it is released', async () => {
   const lock = await acquire();
-  expect(await createRefreshLocks(redis, 't:').acquire(SESSION)).toBe('taken');
+  expect(await createRefreshLocks(redis, 't:').acquire(SESSION)).toEqual({ state: 'taken' });
   await lock.release();
   await (await acquire()).release();
 });

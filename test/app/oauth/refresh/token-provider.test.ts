@@ -146,8 +146,8 @@ function providerWith(change: (lock: HeldLock) => HeldLock) {
   const realLocks = createRefreshLocks(services.redis, config.redisPrefix);
   const locks: RefreshLocks = {
     async acquire(sessionId) {
-      const lock = await realLocks.acquire(sessionId);
-      return lock === 'taken' || !('release' in lock) ? lock : change(lock);
+      const reply = await realLocks.acquire(sessionId);
+      return reply.state === 'held' ? { ...reply, lock: change(reply.lock) } : reply;
     },
   };
   return createTokenProvider({
