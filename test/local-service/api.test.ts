@@ -1,16 +1,15 @@
-import type { Server } from 'node:http';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { WORKSPACES_PATH } from '../support/constants.ts';
+import { useFixture } from '../support/fixtures.ts';
 import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
-import { useServiceFixture } from '../support/local-service/fixture.ts';
+import { startServiceFixture } from '../support/local-service/fixture.ts';
 import { getApi, idsOf, newTokens, readPages } from '../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
-let service: Server;
+const fixture = useFixture(startServiceFixture);
 let room: string;
+const service = useFixture(async () => fixture.start());
 beforeAll(async () => {
-  service = await fixture.start();
   room = (await newTokens(service)).access_token;
 });
 

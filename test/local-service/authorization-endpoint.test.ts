@@ -1,7 +1,7 @@
-import type { Server } from 'node:http';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { CLIENT_ID } from '../support/constants.ts';
+import { useFixture } from '../support/fixtures.ts';
 import {
   AUTHORIZATION,
   DEMO,
@@ -13,16 +13,15 @@ import {
   signInAndAllow,
 } from '../support/local-service/cookie-browser.ts';
 import { authorizationOutcome, tellsApp } from '../support/local-service/expectations.ts';
-import { CALLBACK, useServiceFixture } from '../support/local-service/fixture.ts';
+import { CALLBACK, startServiceFixture } from '../support/local-service/fixture.ts';
 import { CHALLENGE, PKCE, requestRaw } from '../support/local-service/requests.ts';
 
 const url = authorizationUrl();
 
-const fixture = useServiceFixture();
-let service: Server;
-beforeAll(async () => {
-  service = await fixture.start({ redirectUris: [CALLBACK, `${CALLBACK}?tenant=a%20b`] });
-});
+const fixture = useFixture(startServiceFixture);
+const service = useFixture(async () =>
+  fixture.start({ redirectUris: [CALLBACK, `${CALLBACK}?tenant=a%20b`] }),
+);
 
 const get = (address: string) => request(service).get(address);
 

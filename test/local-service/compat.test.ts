@@ -1,9 +1,10 @@
 import type { Server } from 'node:http';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
+import { useFixture } from '../support/fixtures.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
-import { useServiceFixture } from '../support/local-service/fixture.ts';
+import { startServiceFixture } from '../support/local-service/fixture.ts';
 import {
   codeFields,
   newCode,
@@ -13,16 +14,12 @@ import {
   without,
 } from '../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
+const fixture = useFixture(startServiceFixture);
 const OAUTH = '/api/public/v1/authorization/oauth2';
 const TOKENS = { access_token: expect.any(String), expires_in: 900, refresh_token: expect.any(String) };
 
-let compat: Server;
-let strict: Server;
-beforeAll(async () => {
-  compat = await fixture.start({ compat: true });
-  strict = await fixture.start();
-});
+const compat = useFixture(async () => fixture.start({ compat: true }));
+const strict = useFixture(async () => fixture.start());
 
 const postJson = (body: object | string, path = TOKEN_PATH) =>
   request(compat).post(path).type('json').send(body);

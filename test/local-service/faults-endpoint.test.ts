@@ -1,15 +1,13 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createServer, type RequestListener } from 'node:http';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { startServiceFixture, useServiceFixture } from '../support/local-service/fixture.ts';
+import { useFixture } from '../support/fixtures.ts';
+import { startServiceFixture } from '../support/local-service/fixture.ts';
 
-const fixture = useServiceFixture();
-let service: Server;
-beforeAll(async () => {
-  service = await fixture.start({ faults: true });
-});
+const fixture = useFixture(startServiceFixture);
+const service = useFixture(async () => fixture.start({ faults: true }));
 afterEach(async () => {
   await request(service).delete('/_faults').expect(200);
 });

@@ -1,10 +1,10 @@
-import type { Server } from 'node:http';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH, WORKSPACES_PATH } from '../support/constants.ts';
 import { eventually } from '../support/eventually.ts';
+import { useFixture } from '../support/fixtures.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
-import { originOf, useServiceFixture } from '../support/local-service/fixture.ts';
+import { originOf, startServiceFixture } from '../support/local-service/fixture.ts';
 import {
   codeFields,
   getApi,
@@ -16,13 +16,9 @@ import {
   type TokenResponse,
 } from '../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
-let service: Server;
-let second: Server;
-beforeAll(async () => {
-  service = await fixture.start({ faults: true });
-  second = await fixture.start({ faults: true });
-});
+const fixture = useFixture(startServiceFixture);
+const service = useFixture(async () => fixture.start({ faults: true }));
+const second = useFixture(async () => fixture.start({ faults: true }));
 afterEach(async () => {
   await request(service).delete('/_faults').expect(200);
 });

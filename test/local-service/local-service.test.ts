@@ -1,15 +1,15 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { CLIENT_SECRET, WORKSPACES_PATH } from '../support/constants.ts';
+import { useFixture } from '../support/fixtures.ts';
 import {
   authorizationUrl,
   copyCookies,
   openBrowser,
   signInAndAllow,
 } from '../support/local-service/cookie-browser.ts';
-import { useServiceFixture } from '../support/local-service/fixture.ts';
+import { startServiceFixture } from '../support/local-service/fixture.ts';
 import {
   PKCE,
   VERIFIER,
@@ -23,11 +23,8 @@ import {
   type TokenResponse,
 } from '../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
-let service: Server;
-beforeAll(async () => {
-  service = await fixture.start();
-});
+const fixture = useFixture(startServiceFixture);
+const service = useFixture(async () => fixture.start());
 beforeEach(async () => {
   if (fixture.redis.status === 'end') await fixture.redis.connect();
   await fixture.redis.flushall();

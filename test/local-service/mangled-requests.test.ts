@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
+import { useFixture } from '../support/fixtures.ts';
 import {
   authorizationUrl,
   openBrowser,
@@ -9,7 +10,7 @@ import {
   type CookieBrowser,
 } from '../support/local-service/cookie-browser.ts';
 import { expectApiError, expectStatus, expectTokenError } from '../support/local-service/expectations.ts';
-import { CALLBACK, useServiceFixture } from '../support/local-service/fixture.ts';
+import { CALLBACK, startServiceFixture } from '../support/local-service/fixture.ts';
 import {
   FORM,
   PKCE,
@@ -36,7 +37,7 @@ const INVALID_REQUEST = ['invalid_request'];
 const NO_TOKEN_REQUEST = ['invalid_request', 'invalid_client'];
 const LARGEST_BODY = 16_384;
 
-const fixture = useServiceFixture();
+const fixture = useFixture(startServiceFixture);
 let services: { strict: Server; compat: Server };
 /** Signed in, so that each further code takes two requests only. */
 let browser: CookieBrowser;

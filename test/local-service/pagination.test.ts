@@ -3,19 +3,18 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Items } from '../../src/local-service/pagination.ts';
 import { muralsIn, roomsIn } from '../../src/local-service/seed/items.ts';
 import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts';
+import { useFixture } from '../support/fixtures.ts';
 import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
-import { useServiceFixture } from '../support/local-service/fixture.ts';
+import { startServiceFixture } from '../support/local-service/fixture.ts';
 import { getApi, idsOf, newTokens, readPages, type ListPage } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 import { BASE64URL, forAll } from './mangling.ts';
 
-const fixture = useServiceFixture();
-let service: Server;
-let second: Server;
+const fixture = useFixture(startServiceFixture);
 let token: string;
+const service = useFixture(async () => fixture.start({ accessTokenSeconds: 7_200 }));
+const second = useFixture(async () => fixture.start());
 beforeAll(async () => {
-  service = await fixture.start({ accessTokenSeconds: 7_200 });
-  second = await fixture.start();
   token = (await newTokens(service)).access_token;
 });
 

@@ -1,7 +1,8 @@
 import type { Server } from 'node:http';
 import { beforeAll, expect, test } from '@jest/globals';
+import { useFixture } from '../support/fixtures.ts';
 import { expectApiError, expectTokenError } from '../support/local-service/expectations.ts';
-import { useServiceFixture } from '../support/local-service/fixture.ts';
+import { startServiceFixture } from '../support/local-service/fixture.ts';
 import {
   codeFields,
   getApi,
@@ -13,7 +14,7 @@ import {
 import { fc } from '../support/properties.ts';
 import { forAll } from './mangling.ts';
 
-const fixture = useServiceFixture();
+const fixture = useFixture(startServiceFixture);
 let processes: readonly Server[];
 beforeAll(async () => {
   processes = [await fixture.start({ rotateRefresh: true }), await fixture.start({ rotateRefresh: true })];

@@ -1,14 +1,15 @@
 import type { Server } from 'node:http';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
+import { useFixture } from '../support/fixtures.ts';
 import {
   apiRefusal,
   outcomeOf,
   tokenRefusal,
   type TokenError,
 } from '../support/local-service/expectations.ts';
-import { useServiceFixture } from '../support/local-service/fixture.ts';
+import { startServiceFixture } from '../support/local-service/fixture.ts';
 import {
   PKCE,
   VERIFIER,
@@ -22,11 +23,8 @@ import {
   type TokenResponse,
 } from '../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
-let service: Server;
-beforeAll(async () => {
-  service = await fixture.start();
-});
+const fixture = useFixture(startServiceFixture);
+const service = useFixture(async () => fixture.start());
 
 const exchangeFields = codeFields('a-code');
 
@@ -175,10 +173,7 @@ describe('a replayed code revokes what was issued from it', () => {
   });
 });
 
-let rotating: Server;
-beforeAll(async () => {
-  rotating = await fixture.start({ rotateRefresh: true });
-});
+const rotating = useFixture(async () => fixture.start({ rotateRefresh: true }));
 
 const refresh = (server: Server, token: string) => postToken(server, refreshFields(token));
 

@@ -1,15 +1,12 @@
 import { readdir } from 'node:fs/promises';
-import type { Server } from 'node:http';
-import { beforeAll, expect, test } from '@jest/globals';
-import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { expect, test } from '@jest/globals';
+import { useFixture } from '../../support/fixtures.ts';
+import { startServiceFixture } from '../../support/local-service/fixture.ts';
 import { startProgram } from '../../support/programs.ts';
 import { addressesOf } from './whole-flow.ts';
 
-const fixture = useServiceFixture();
-let strict: Server;
-beforeAll(async () => {
-  strict = await fixture.start();
-});
+const fixture = useFixture(startServiceFixture);
+const strict = useFixture(async () => fixture.start());
 
 /** Runs the very script of the documentation. */
 async function runScript(env: Readonly<Record<string, string>> = {}) {

@@ -1,17 +1,15 @@
 import type { Server } from 'node:http';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import type { CustomFetch } from 'openid-client';
 import { createTokenRequestSender } from '../../../src/oauth/client.ts';
 import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
-import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { startServiceFixture } from '../../support/local-service/fixture.ts';
 import { APP, addressesOf, expectWholeFlow, signIn, type OAuthClient } from './whole-flow.ts';
 
-const fixture = useServiceFixture();
-let strict: Server;
-beforeAll(async () => {
-  strict = await fixture.start();
-});
+const fixture = useFixture(startServiceFixture);
+const strict = useFixture(async () => fixture.start());
 
 const plainFetch: CustomFetch = async (url, init) => fetch(url, init as RequestInit);
 const sendTokenRequest = createTokenRequestSender(10_000);

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createServer } from 'node:http';
+import { beforeAll, expect, test } from '@jest/globals';
 import express from 'express';
 import session from 'express-session';
 import { Passport } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import { Browser } from '../../support/browser.ts';
-import { originOf, useServiceFixture } from '../../support/local-service/fixture.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { originOf, startServiceFixture } from '../../support/local-service/fixture.ts';
 import {
   APP,
   addressesOf,
@@ -17,22 +18,11 @@ import {
   type OAuthClient,
 } from './whole-flow.ts';
 
-const fixture = useServiceFixture();
-/** What the library calls the service with beside the sign-in. */
-type LibraryOAuth2 = OAuth2Strategy['_oauth2'];
-
 /** The library means apps to reach its client by a strategy of their own. */
 class Strategy extends OAuth2Strategy {
-  get client(): LibraryOAuth2 {
+  get client() {
     return this._oauth2;
   }
-}
-
-/** An app that signs its users in by passport; `/auth/callback` answers with their tokens, for the test to see. */
-interface PassportApp extends AsyncDisposable {
-  readonly origin: string;
-  /** Once the service is there: it has to know the app's address first. */
-  use(service: Server): LibraryOAuth2;
 }
 
 /** Tokens as passport hands them to the app. */
@@ -41,27 +31,22 @@ interface PassportTokens {
   readonly refreshToken: string;
 }
 
-/** Starts it on a port of its own. */
-async function startPassportApp(): Promise<PassportApp> {
+const fixture = useFixture(startServiceFixture);
+/** An app that signs in its users with passport; `/auth/callback` responds with their tokens. */
+const app = useFixture(async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const origin = originOf(server);
-  return {
-    origin,
-    use(service) {
-      const strategy = createStrategy(service, `${origin}/auth/callback`);
-      server.on('request', createApp(strategy));
-      return strategy.client;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
+  return server;
+});
+const service = useFixture(async () => fixture.start({ redirectUris: [`${originOf(app)}/auth/callback`] }));
+let library: Strategy['client'];
+beforeAll(() => {
+  const strategy = createStrategy();
+  library = strategy.client;
+  app.on('request', createApp(strategy));
+});
 
-function createStrategy(service: Server, callbackURL: string): Strategy {
+function createStrategy(): Strategy {
   const { authorize, token } = addressesOf(service);
   return new Strategy(
     {
@@ -69,7 +54,7 @@ function createStrategy(service: Server, callbackURL: string): Strategy {
       tokenURL: token,
       clientID: APP.id,
       clientSecret: APP.secret,
-      callbackURL,
+      callbackURL: `${originOf(app)}/auth/callback`,
       scope: APP.scope.split(' '),
       state: true,
       pkce: true,
@@ -87,26 +72,12 @@ function createApp(strategy: Strategy): express.Express {
   passport.serializeUser((user, done) => done(null, user));
   passport.deserializeUser((user: Express.User, done) => done(null, user));
 
-  const app = express();
-  app.use(session({ secret: 'for this test', resave: false, saveUninitialized: false }));
-  app.use(passport.session());
-  app.get('/auth/sign-in', passport.authenticate('oauth2'));
-  app.get('/auth/callback', passport.authenticate('oauth2'), (req, res) => void res.json(req.user));
-  return app;
+  return express()
+    .use(session({ secret: 'for this test', resave: false, saveUninitialized: false }))
+    .use(passport.session())
+    .get('/auth/sign-in', passport.authenticate('oauth2'))
+    .get('/auth/callback', passport.authenticate('oauth2'), (req, res) => void res.json(req.user));
 }
-
-let strict: Server;
-let app: PassportApp;
-let library: ReturnType<PassportApp['use']>;
-beforeAll(async () => {
-  app = await startPassportApp();
-  strict = await fixture.start({ redirectUris: [`${app.origin}/auth/callback`] });
-  library = app.use(strict);
-});
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await fixture[Symbol.asyncDispose]();
-});
 
 /** A user of the app, with a browser of their own. */
 function createClient(): OAuthClient {
@@ -114,7 +85,7 @@ function createClient(): OAuthClient {
   let tokens: PassportTokens;
   return {
     async authorizationUrl() {
-      const page = await browser.fetch(`${app.origin}/auth/sign-in`);
+      const page = await browser.fetch(`${originOf(app)}/auth/sign-in`);
       return page.headers.get('location') ?? '';
     },
     async takeCallback(callback) {
@@ -153,7 +124,7 @@ async function refreshWithLibrary(refreshToken: string): Promise<string> {
 
 test('passport-oauth2 with state and PKCE goes the whole way', async () => {
   library.useAuthorizationHeaderforGET(true);
-  await expectWholeFlow(createClient(), fixture, strict);
+  await expectWholeFlow(createClient(), fixture, service);
 });
 
 // The interface knows the Authorization header alone, whatever the switch.
@@ -161,7 +132,7 @@ test('passport-oauth2 by default sends the access token in the query, which the 
   library.useAuthorizationHeaderforGET(false);
   const client = createClient();
   await signIn(client);
-  expect(await client.get(addressesOf(strict).workspaces)).toMatchObject({
+  expect(await client.get(addressesOf(service).workspaces)).toMatchObject({
     status: 401,
     body: { code: 'UNAUTHORIZED' },
   });

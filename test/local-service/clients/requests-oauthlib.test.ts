@@ -4,9 +4,10 @@ import type { Server } from 'node:http';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { DEBIAN_PYTHON, hasRequestsOauthlib } from '../../../scripts/requests-oauthlib.mjs';
-import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { startServiceFixture } from '../../support/local-service/fixture.ts';
 import {
   APP,
   addressesOf,
@@ -17,7 +18,7 @@ import {
   type OAuthClient,
 } from './whole-flow.ts';
 
-const fixture = useServiceFixture();
+const fixture = useFixture(startServiceFixture);
 const SCRIPT = fileURLToPath(new URL('requests-oauthlib.py', import.meta.url));
 
 type PythonClient = OAuthClient & AsyncDisposable;
@@ -54,10 +55,7 @@ function startPythonClient(server: Server, credentials: 'body' | 'basic'): Pytho
   };
 }
 
-let strict: Server;
-beforeAll(async () => {
-  strict = await fixture.start();
-});
+const strict = useFixture(async () => fixture.start());
 
 const [describeIfInstalled, remark] = hasRequestsOauthlib()
   ? ([describe, ''] as const)

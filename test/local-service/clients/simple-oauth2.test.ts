@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { AuthorizationCode, type AccessToken, type ModuleOptions } from 'simple-oauth2';
-import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { startServiceFixture } from '../../support/local-service/fixture.ts';
 import { APP, addressesOf, expectWholeFlow, getWith, signIn, type OAuthClient } from './whole-flow.ts';
 
-const fixture = useServiceFixture();
-let strict: Server;
-let compat: Server;
-beforeAll(async () => {
-  strict = await fixture.start();
-  compat = await fixture.start({ compat: true });
-});
+const fixture = useFixture(startServiceFixture);
+const strict = useFixture(async () => fixture.start());
+const compat = useFixture(async () => fixture.start({ compat: true }));
 
 type Options = NonNullable<ModuleOptions['options']>;
 

@@ -1,6 +1,6 @@
-import type { Server } from 'node:http';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request, { type Response } from 'supertest';
+import { useFixture } from '../../support/fixtures.ts';
 import {
   DEMO,
   authorizationUrl,
@@ -18,7 +18,7 @@ import {
   tellsApp,
   tokenRefusal,
 } from '../../support/local-service/expectations.ts';
-import { CALLBACK, useServiceFixture } from '../../support/local-service/fixture.ts';
+import { CALLBACK, startServiceFixture } from '../../support/local-service/fixture.ts';
 import {
   PKCE,
   VERIFIER,
@@ -34,13 +34,10 @@ import {
   type TokenResponse,
 } from '../../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
+const fixture = useFixture(startServiceFixture);
 const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
 
-let service: Server;
-beforeAll(async () => {
-  service = await fixture.start();
-});
+const service = useFixture(async () => fixture.start());
 
 const post = async (fields: Record<string, string>) => outcomeOf(await postToken(service, fields));
 const callWith = async (accessToken: string) => outcomeOf(await getApi(service, '/workspaces', accessToken));

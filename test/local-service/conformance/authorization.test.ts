@@ -1,6 +1,6 @@
-import type { Server } from 'node:http';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request from 'supertest';
+import { useFixture } from '../../support/fixtures.ts';
 import {
   AUTHORIZATION,
   DEMO,
@@ -15,17 +15,14 @@ import {
   authorizationOutcome,
   tellsApp,
 } from '../../support/local-service/expectations.ts';
-import { CALLBACK, useServiceFixture } from '../../support/local-service/fixture.ts';
+import { CALLBACK, startServiceFixture } from '../../support/local-service/fixture.ts';
 import { codeFields, postToken } from '../../support/local-service/requests.ts';
 
 const WITH_QUERY = `${CALLBACK}?tenant=a%20b`;
 const url = authorizationUrl();
 
-const fixture = useServiceFixture();
-let service: Server;
-beforeAll(async () => {
-  service = await fixture.start({ redirectUris: [CALLBACK, WITH_QUERY] });
-});
+const fixture = useFixture(startServiceFixture);
+const service = useFixture(async () => fixture.start({ redirectUris: [CALLBACK, WITH_QUERY] }));
 
 /** The outcome of a request that is valid but for these parameters. */
 const outcomeWith = (overrides: Record<string, string | undefined>) =>

@@ -1,7 +1,7 @@
-import type { Server } from 'node:http';
 import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH } from '../../support/constants.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import {
   A_TOKEN,
   apiRefusal,
@@ -9,7 +9,7 @@ import {
   success,
   tokenRefusal,
 } from '../../support/local-service/expectations.ts';
-import { CALLBACK, useServiceFixture } from '../../support/local-service/fixture.ts';
+import { CALLBACK, startServiceFixture } from '../../support/local-service/fixture.ts';
 import {
   codeFields,
   getApi,
@@ -28,15 +28,12 @@ const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: 
 const NEW_TOKEN = success({ access_token: A_TOKEN, expires_in: 900 });
 const INVALID_GRANT = tokenRefusal('invalid_grant');
 
-const fixture = useServiceFixture();
-let service: Server;
-/** Another app of the same service. */
-let atOther: Server;
+const fixture = useFixture(startServiceFixture);
 /** A valid request, which tests change. */
 let valid: Record<string, string>;
+const service = useFixture(async () => fixture.start({ redirectUris: [CALLBACK, OTHER] }));
+const atOther = useFixture(async () => fixture.start({ clientId: OTHER_APP.client_id }));
 beforeAll(async () => {
-  service = await fixture.start({ redirectUris: [CALLBACK, OTHER] });
-  atOther = await fixture.start({ clientId: OTHER_APP.client_id });
   valid = refreshFields((await newTokens(service)).refresh_token);
 });
 

@@ -1,7 +1,7 @@
-import type { Server } from 'node:http';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH } from '../../support/constants.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import {
   AUTHORIZATION,
   DEMO,
@@ -10,7 +10,7 @@ import {
   openBrowser,
 } from '../../support/local-service/cookie-browser.ts';
 import { apiRefusal, outcomeOf } from '../../support/local-service/expectations.ts';
-import { originOf, useServiceFixture } from '../../support/local-service/fixture.ts';
+import { originOf, startServiceFixture } from '../../support/local-service/fixture.ts';
 import {
   getApi,
   idsOf,
@@ -22,13 +22,10 @@ import {
   type TokenResponse,
 } from '../../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
+const fixture = useFixture(startServiceFixture);
 const QUARTER = 900_000;
 
-let service: Server;
-beforeAll(async () => {
-  service = await fixture.start();
-});
+const service = useFixture(async () => fixture.start());
 
 const callWith = async (accessToken: string) => outcomeOf(await getApi(service, '/workspaces', accessToken));
 const refresh = async (token: string) =>

@@ -1,18 +1,17 @@
-import type { Server } from 'node:http';
 import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { useFixture } from '../../support/fixtures.ts';
 import { apiRefusal, outcomeOf, success } from '../../support/local-service/expectations.ts';
-import { useServiceFixture } from '../../support/local-service/fixture.ts';
+import { startServiceFixture } from '../../support/local-service/fixture.ts';
 import { getApi, idsOf, newTokens, readPages, type ListPage } from '../../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
+const fixture = useFixture(startServiceFixture);
 const WORKSPACES = '/api/public/v1/workspaces';
 const AN_ITEM: unknown = expect.objectContaining({ id: expect.any(String) });
 
-let service: Server;
 let token: string;
+const service = useFixture(async () => fixture.start());
 beforeAll(async () => {
-  service = await fixture.start();
   token = (await newTokens(service)).access_token;
 });
 
@@ -88,9 +87,8 @@ const NEXT: unknown = expect.any(String);
 
 /** Each has more than two pages of 10, and all its items fit on one of 100. */
 let lists: string[];
-let few: Server;
+const few = useFixture(async () => fixture.start({ workspaces: 40 }));
 beforeAll(async () => {
-  few = await fixture.start({ workspaces: 40 });
   const [id] = idsOf([await pageOf('/workspaces')]);
   lists = ['/workspaces', `/workspaces/${id}/rooms`, `/workspaces/${id}/murals`];
 });

@@ -1,7 +1,7 @@
-import type { Server } from 'node:http';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH } from '../../support/constants.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import {
   A_TOKEN,
   apiRefusal,
@@ -9,7 +9,7 @@ import {
   success,
   tokenRefusal,
 } from '../../support/local-service/expectations.ts';
-import { CALLBACK, useServiceFixture } from '../../support/local-service/fixture.ts';
+import { CALLBACK, startServiceFixture } from '../../support/local-service/fixture.ts';
 import {
   codeFields,
   getApi,
@@ -21,14 +21,11 @@ import {
   type TokenResponse,
 } from '../../support/local-service/requests.ts';
 
-const fixture = useServiceFixture();
+const fixture = useFixture(startServiceFixture);
 const OTHER = 'http://localhost:3000/other';
 const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
 
-let service: Server;
-beforeAll(async () => {
-  service = await fixture.start({ redirectUris: [CALLBACK, OTHER] });
-});
+const service = useFixture(async () => fixture.start({ redirectUris: [CALLBACK, OTHER] }));
 
 const exchange = async (fields: Record<string, string>) => outcomeOf(await postToken(service, fields));
 

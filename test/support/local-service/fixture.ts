@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll } from '@jest/globals';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { loadLocalServiceConfig, type LocalServiceConfig } from '../../../src/local-service/config.ts';
 import { createLocalService } from '../../../src/local-service/local-service.ts';
@@ -20,18 +19,6 @@ export interface ServiceFixture extends AsyncDisposable {
   readonly logged: string[];
   /** Starts a service on a port of its own, as another process would. */
   start(overrides?: Partial<LocalServiceConfig>): Promise<Server>;
-}
-
-/** Starts a fixture before the tests of a file and disposes of it after them. */
-export function useServiceFixture(): ServiceFixture {
-  const fixture = {} as ServiceFixture;
-  beforeAll(async () => {
-    Object.assign(fixture, await startServiceFixture());
-  });
-  afterAll(async () => {
-    await fixture[Symbol.asyncDispose]();
-  });
-  return fixture;
 }
 
 /** Starts Redis. Disposal ends it and every service. */
@@ -54,7 +41,8 @@ export async function startServiceFixture(): Promise<ServiceFixture> {
       const server = createServer(app).listen(0, '127.0.0.1');
       await once(server, 'listening');
       servers.push(server);
-      return server;
+      // Disposal of this fixture closes the server; a second close would reject.
+      return Object.assign(server, { [Symbol.asyncDispose]: async () => {} });
     },
     async [Symbol.asyncDispose]() {
       for (const server of servers) {
