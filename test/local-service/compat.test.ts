@@ -67,11 +67,7 @@ describe('a JSON body', () => {
 
   const malformed: [string, object | string][] = [
     ['an array', []],
-    ['a string', `"client_id=${CLIENT_ID}&client_secret=${CLIENT_SECRET}"`],
-    ['null', 'null'],
-    ['cut off', `{"client_id":"${CLIENT_ID}"`],
     ['with a number for a string', { ...codeFields('a-code'), code: 5 }],
-    ['with a list for a string', { ...codeFields('a-code'), client_id: [CLIENT_ID] }],
   ];
   test.each(malformed)('%s is invalid_request', async (_name, body) => {
     const res = await postJson(body);
@@ -88,23 +84,12 @@ describe('a JSON body', () => {
       error: 'invalid_request',
     });
   });
-
-  test('with a wrong secret is invalid_client', async () => {
-    const res = await postJson({ ...codeFields('a-code'), client_secret: 'wrong' });
-    expect(res.status).toBe(401);
-    expect(res.body).toMatchObject({ error: 'invalid_client' });
-  });
 });
 
 describe('HTTP Basic', () => {
   test('carries the credentials in place of the body', async () => {
     const res = await postToken(compat, await withoutCredentials()).auth(CLIENT_ID, CLIENT_SECRET);
     expect(res.body).toEqual(TOKENS);
-  });
-
-  test('may come with the same client_id in the body', async () => {
-    const fields = await withoutCredentials({ client_id: CLIENT_ID });
-    expect((await postToken(compat, fields).auth(CLIENT_ID, CLIENT_SECRET)).status).toBe(200);
   });
 
   test.each([
@@ -143,10 +128,6 @@ describe('HTTP Basic', () => {
 
   test.each([
     ['a wrong secret', 'Basic ZGVtby1hcHA6d3Jvbmc='],
-    ['no colon', 'Basic ZGVtby1hcHA='],
-    ['nothing', 'Basic'],
-    ['no Base64', 'Basic ~~~~'],
-    ['bytes that are no text', 'Basic /zr/'],
     ['broken percent-encoding', `Basic ${Buffer.from('%zz:%').toString('base64')}`],
     ['another scheme', 'Bearer abc'],
   ])('with %s is invalid_client, and says what is taken', async (_name, header) => {

@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
@@ -38,7 +37,8 @@ const NO_TOKEN_REQUEST = ['invalid_request', 'invalid_client'];
 const LARGEST_BODY = 16_384;
 
 const fixture = useFixture(startServiceFixture);
-let services: { strict: Server; compat: Server };
+const strict = useFixture(async () => fixture.start({ redirectUris: [CALLBACK, `${CALLBACK}/other`] }));
+const compat = useFixture(async () => fixture.start({ compat: true }));
 /** Signed in, so that each further code takes two requests only. */
 let browser: CookieBrowser;
 /** A valid refresh, which can be repeated. */
@@ -48,8 +48,6 @@ let ids: string[];
 /** A workspace with enough rooms and murals for two pages. */
 let id: string;
 beforeAll(async () => {
-  const strict = await fixture.start({ redirectUris: [CALLBACK, `${CALLBACK}/other`] });
-  services = { strict, compat: await fixture.start({ compat: true }) };
   browser = openBrowser(strict);
   await signInAndAllow(browser);
   const tokens = await newTokens(strict);
@@ -62,7 +60,7 @@ beforeAll(async () => {
 async function findLargeWorkspace(): Promise<string> {
   for (const one of ids) {
     const lists = ['rooms', 'murals'].map((kind) =>
-      readPages(services.strict, `/workspaces/${one}/${kind}`, accessToken, 10),
+      readPages(strict, `/workspaces/${one}/${kind}`, accessToken, 10),
     );
     if ((await Promise.all(lists)).every((pages) => pages.length > 1)) return one;
   }
@@ -74,7 +72,7 @@ const toForm = (form: Record<string, string>) => new URLSearchParams(form).toStr
 
 describe('fields of a token request', () => {
   /** The errors that a mangled field may lead to; an empty field counts as missing. */
-  const COMMON: [string, readonly string[]][] = [
+  const COMMON: [string, string[]][] = [
     ['client_id', ['invalid_client']],
     ['client_secret', ['invalid_client']],
     ['grant_type', ['invalid_request', 'unsupported_grant_type']],
@@ -91,10 +89,10 @@ describe('fields of a token request', () => {
     name: string,
     errors: readonly string[],
   ): Promise<void> {
-    await forAll(60, mangled(request[name] ?? ''), async (text) => {
-      expectTokenError(await postToken(services.strict, { ...request, [name]: text }), errors);
+    await forAll(30, mangled(request[name] ?? ''), async (text) => {
+      expectTokenError(await postToken(strict, { ...request, [name]: text }), errors);
     });
-    expect((await postToken(services.strict, request)).status).toBe(200);
+    expect((await postToken(strict, request)).status).toBe(200);
   }
 
   test.each([...COMMON, ['redirect_uri', GRANT], ['code', GRANT]] as typeof COMMON)(
@@ -105,7 +103,7 @@ describe('fields of a token request', () => {
   test('an exchange with a mangled code_verifier is invalid_grant', async () => {
     await forAll(40, mangled(VERIFIER), async (text) => {
       const request = { ...(await newExchange()), code_verifier: text };
-      expectTokenError(await postToken(services.strict, request), ['invalid_grant']);
+      expectTokenError(await postToken(strict, request), ['invalid_grant']);
     });
   });
 
@@ -118,17 +116,21 @@ describe('fields of a token request', () => {
     const exchange = await newExchange();
     const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
     for (const code of [accessToken, fields['refresh_token'] ?? '', cookie, VERIFIER]) {
-      expectTokenError(await postToken(services.strict, { ...exchange, code }), ['invalid_grant']);
+      expectTokenError(await postToken(strict, { ...exchange, code }), ['invalid_grant']);
     }
     for (const secret of [accessToken, exchange['code'] ?? '', cookie, VERIFIER]) {
-      expectTokenError(await postToken(services.strict, refreshFields(secret)), ['invalid_grant']);
+      expectTokenError(await postToken(strict, refreshFields(secret)), ['invalid_grant']);
     }
   });
 });
 
-describe.each(['strict', 'compat'] as const)('a form at the token endpoint, %s', (mode) => {
-  const post = (body: Uint8Array, type = FORM, ...headers: string[]): Promise<RawResponse> =>
-    postRaw(services[mode], TOKEN_PATH, body, type, ...headers);
+describe('a form at the token endpoint', () => {
+  let count = 0;
+  /** Posts each third form in the compatibility mode, which treats forms alike. */
+  const post = (body: Uint8Array, type = FORM, ...headers: string[]): Promise<RawResponse> => {
+    count += 1;
+    return postRaw(count % 3 === 0 ? compat : strict, TOKEN_PATH, body, type, ...headers);
+  };
   const valid = () => toBytes(toForm(fields));
 
   /** Whether the body has the valid form's fields, and no field twice, for a URL parser. */
@@ -223,7 +225,7 @@ describe.each(['strict', 'compat'] as const)('a form at the token endpoint, %s',
 
 describe('a JSON body, compat', () => {
   const post = (body: string): Promise<RawResponse> =>
-    postRaw(services.compat, TOKEN_PATH, toBytes(body), 'application/json');
+    postRaw(compat, TOKEN_PATH, toBytes(body), 'application/json');
   const toUtf8 = (text: string) => Buffer.from(text).toString('latin1');
 
   function isValid(body: string): boolean {
@@ -240,12 +242,6 @@ describe('a JSON body, compat', () => {
       const response = await post(body);
       if (isValid(body)) expectStatus(response, 200);
       else expectTokenError(response);
-    });
-  });
-
-  test('of any other value is refused', async () => {
-    await forAll(150, fc.json({ stringUnit: 'binary' }), async (body) => {
-      expectTokenError(await post(toUtf8(body)), NO_TOKEN_REQUEST);
     });
   });
 
@@ -291,8 +287,7 @@ describe('a JSON body, compat', () => {
 
 describe('HTTP Basic, compat', () => {
   const APP = `${CLIENT_ID}:${CLIENT_SECRET}`;
-  const toBasic = (text: string, encoding: BufferEncoding = 'utf8') =>
-    `Basic ${Buffer.from(text, encoding).toString('base64')}`;
+  const toBasic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
   const percentDecode = (text: string) => {
     try {
@@ -304,7 +299,7 @@ describe('HTTP Basic, compat', () => {
 
   async function expectRefused(header: string): Promise<void> {
     const body = toBytes(toForm(without(fields, 'client_id', 'client_secret')));
-    const response = await postRaw(services.compat, TOKEN_PATH, body, FORM, `authorization: ${header}`);
+    const response = await postRaw(compat, TOKEN_PATH, body, FORM, `authorization: ${header}`);
     expectTokenError(response, ['invalid_client']);
     expect(response.get('www-authenticate')).toMatch(/^Basic /);
   }
@@ -312,11 +307,8 @@ describe('HTTP Basic, compat', () => {
   test('with a mangled header is refused', async () => {
     const isValid = (header: string) =>
       Buffer.from(credentialsIn(header, 'Basic', BASE64) ?? '', 'base64').toString() === APP;
-    await forAll(
-      100,
-      mangled(toBasic(APP), HEADER_BYTE).filter((text) => !isValid(text)),
-      expectRefused,
-    );
+    const wrong = mangled(toBasic(APP), HEADER_BYTE).filter((text) => !isValid(text));
+    await forAll(100, wrong, expectRefused);
   });
 
   test('with a mangled id or secret is refused, whatever it decodes to', async () => {
@@ -324,18 +316,13 @@ describe('HTTP Basic, compat', () => {
     const text = fc.oneof(mangled(APP), mangled(APP, escape)).filter((other) => percentDecode(other) !== APP);
     await forAll(100, text, async (other) => expectRefused(toBasic(other)));
   });
-
-  test('with arbitrary bytes is refused', async () => {
-    const bytes = fc.string({ unit: BYTE, maxLength: 200 });
-    await forAll(75, bytes, async (text) => expectRefused(toBasic(text, 'latin1')));
-  });
 });
 
 const API = '/api/public/v1';
 const LISTS = ['/workspaces', '/workspaces/ID/rooms', '/workspaces/ID/murals'];
 
 const getRaw = (target: string, authorization = `Bearer ${accessToken}`) =>
-  requestRaw(services.strict, `GET ${API}${target.replace('ID', id)}`, [`authorization: ${authorization}`]);
+  requestRaw(strict, `GET ${API}${target.replace('ID', id)}`, [`authorization: ${authorization}`]);
 
 describe('an access token', () => {
   const tokenIn = (header: string) => credentialsIn(header, 'Bearer');
@@ -349,9 +336,10 @@ describe('an access token', () => {
     expect(response.get('www-authenticate')).toBe(hasToken ? 'Bearer error="invalid_token"' : 'Bearer');
   }
 
-  test.each([...LISTS, '/workspaces/ID'])('does not open %s when mangled', async (path) => {
+  test('opens nothing when mangled', async () => {
+    const path = fc.constantFrom(...LISTS, '/workspaces/ID');
     const header = mangledHeader(mangled(accessToken, HEADER_BYTE).map((text) => `Bearer ${text}`));
-    await forAll(75, header, async (text) => expectRefused(path, text));
+    await forAll(150, fc.tuple(path, header), async ([target, text]) => expectRefused(target, text));
   });
 
   test('does not open a list in a mangled Authorization header', async () => {
@@ -360,12 +348,13 @@ describe('an access token', () => {
   });
 });
 
-describe.each(LISTS)('the query of %s', (path) => {
+describe('the query of a list', () => {
+  const path = '/workspaces/ID/rooms';
   /** Each in its one spelling. */
   const LIMITS: ReadonlySet<string> = new Set(Array.from({ length: 100 }, (_, index) => String(index + 1)));
   const isLimit = (text: string) => LIMITS.has(text);
   const get = (query: Record<string, string>) =>
-    getApi(services.strict, `${path.replace('ID', id)}?${toForm(query)}`, accessToken);
+    getApi(strict, `${path.replace('ID', id)}?${toForm(query)}`, accessToken);
 
   /** The cursor of the second page. */
   let next: string;
@@ -380,25 +369,17 @@ describe.each(LISTS)('the query of %s', (path) => {
   });
 
   test('has no valid limit but a whole number from 1 to 100', async () => {
-    await forAll(
-      50,
-      mangled('10').filter((text) => !isLimit(text)),
-      async (limit) => {
-        expectApiError(await get({ limit }), 400, 'LIMIT_INVALID');
-      },
-    );
+    const wrong = mangled('10').filter((text) => !isLimit(text));
+    await forAll(50, wrong, async (limit) => {
+      expectApiError(await get({ limit }), 400, 'LIMIT_INVALID');
+    });
   });
 
   test('needs the first limit with a next token', async () => {
-    const other = fc.oneof(mangled('10'), fc.integer({ min: 1, max: 100 }).map(String));
-    await forAll(
-      50,
-      other.filter((text) => text !== '10'),
-      async (limit) => {
-        const code = isLimit(limit) ? 'PAGINATION_INVALID' : 'LIMIT_INVALID';
-        expectApiError(await get({ limit, next }), 400, code);
-      },
-    );
+    const other = fc.integer({ min: 1, max: 100 }).filter((limit) => limit !== 10);
+    await forAll(50, other, async (limit) => {
+      expectApiError(await get({ limit: String(limit), next }), 400, 'PAGINATION_INVALID');
+    });
   });
 
   test('with one place mangled is refused, unless what it means is valid', async () => {
@@ -441,7 +422,7 @@ describe('a path', () => {
     async (path) => {
       const valid = path.replace('ID', id);
       const target = mangled(valid, TARGET_BYTE).filter((text) => kindOf(pathOf(text)) !== 'route');
-      await forAll(60, target, expectNothingAt, [`${valid}/`, `/${valid}`, `${valid}%2f`, `${valid}/.`]);
+      await forAll(30, target, expectNothingAt, [`${valid}/`, `/${valid}`, `${valid}%2f`, `${valid}/.`]);
     },
   );
 

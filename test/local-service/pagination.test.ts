@@ -20,15 +20,9 @@ beforeAll(async () => {
 
 const get = (path: string) => getApi(service, path, token);
 
-describe('a limit is a whole number from 1 to 100', () => {
-  test.each(['1000', '0x10', '007', '%20 5', '5%00', '٣', 'NaN'])('"%s" is refused', async (limit) => {
-    const res = await get(`/workspaces?limit=${encodeURI(limit).replaceAll('%25', '%')}`);
-    expect(outcomeOf(res)).toEqual(apiRefusal(400, 'LIMIT_INVALID'));
-  });
-
-  test('a repeated one is refused', async () => {
-    expect(outcomeOf(await get('/workspaces?limit=5&limit=5'))).toEqual(apiRefusal(400, 'LIMIT_INVALID'));
-  });
+test.each(['limit=0x10', 'limit=٣', 'limit=5&limit=5'])('the query %s is refused', async (query) => {
+  const res = await get(`/workspaces?${encodeURI(query)}`);
+  expect(outcomeOf(res)).toEqual(apiRefusal(400, 'LIMIT_INVALID'));
 });
 
 test('every mural is in a room of its workspace', async () => {
@@ -69,15 +63,6 @@ test('two tokens for the same page have nothing in common', async () => {
   expect(one.slice(0, 8)).not.toBe(other.slice(0, 8));
 });
 
-test('a token can be used twice: a reload is no fault', async () => {
-  const next = await nextOf('/workspaces?limit=10');
-  const [one, other] = [
-    await get(`/workspaces?limit=10&next=${next}`),
-    await get(`/workspaces?limit=10&next=${next}`),
-  ];
-  expect((one.body as ListPage).value).toEqual((other.body as ListPage).value);
-});
-
 describe('a token is refused', () => {
   test('without the limit of the first request, even where that was the default', async () => {
     expect(await outcomeAt(`/workspaces?next=${await nextOf('/workspaces?limit=25')}`)).toEqual(INVALID);
@@ -110,10 +95,6 @@ describe('a token is refused', () => {
   test('when it is repeated', async () => {
     const next = await nextOf('/workspaces');
     expect(await outcomeAt(`/workspaces?next=${next}&next=${next}`)).toEqual(INVALID);
-  });
-
-  test('when it is very long', async () => {
-    expect(await outcomeAt(`/workspaces?next=${'A'.repeat(8_000)}`)).toEqual(INVALID);
   });
 });
 

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Browser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { useTestApp } from '../support/fixtures.ts';
 
 /** Stands in all that is hostile, and nowhere else. */
 const MARK = 'hst7q';
@@ -58,15 +56,12 @@ const PAGES = ['/', '/workspaces', INSIDE, `${INSIDE}/murals`, '/console', '/con
 const OTHERS = ['/workspaces.csv', `${INSIDE}/rooms.ndjson`, '/openapi.json', '/assets/nowhere', '/healthz'];
 const ROUTES = [...PAGES, ...OTHERS, '/auth/login', '/auth/callback', '/auth/session', '/readyz'];
 
-let testApp: TestApp;
+const testApp = useTestApp();
 let cookie: string;
-
 beforeAll(async () => {
-  testApp = await startTestApp();
   const { browser } = await testApp.signIn();
   cookie = await browser.jar.getCookieString(testApp.origin);
 });
-afterAll(async () => testApp?.[Symbol.asyncDispose]());
 beforeEach(() => {
   testApp.logged.length = 0;
 });
@@ -106,7 +101,7 @@ function faultsOf({ status, headers, body }: Answer): string[] {
 
 const marked = () => testApp.logged.filter((line) => line.includes(MARK));
 
-describe.each(ROUTES)('In the query of %s', (route) => {
+describe.each(ROUTES)('in the query of %s', (route) => {
   test.each(Object.entries(QUERIES))('%s does no harm, and is in no log', async (_name, query) => {
     for (const headers of [{ cookie }, {}]) {
       const answer = await send(`${route}?${query}`, headers);
@@ -117,13 +112,7 @@ describe.each(ROUTES)('In the query of %s', (route) => {
   });
 });
 
-test('A size or a number that is none is taken for the usual one', async () => {
-  const { body } = await send(`/workspaces?limit=${encodeURIComponent(MARKUP)}&page=${MARK}`);
-  expect(body.match(/<li class="item">/g)).toHaveLength(25);
-  expect(body).not.toContain(MARK);
-});
-
-test('What was looked for is shown as text', async () => {
+test('a search term is shown as text', async () => {
   const { body } = await send(`/workspaces?find=${encodeURIComponent(MARKUP)}`);
   expect(body).toContain(`value="&quot;&gt;&lt;script&gt;${MARK}&lt;/script&gt;"`);
 });
@@ -139,7 +128,7 @@ test.each([
     `/auth/${value}`,
   ]),
   ...['/__proto__', '/workspaces/__proto__/constructor', '/assets/..%2f..%2fpackage.json', '/%2e%2e/%2e%2e/'],
-])('The path %s does no harm', async (path) => {
+])('the path %s does no harm', async (path) => {
   for (const headers of [{ cookie }, {}]) {
     const answer = await send(path, headers);
     expect(faultsOf(answer)).toEqual([]);
@@ -147,25 +136,10 @@ test.each([
   }
 });
 
-test('Nobody reads files with it', async () => {
-  for (const up of ['..%2f', '..%5c', '%2e%2e%2f', '..%252f']) {
-    for (const folder of [
-      '/assets/',
-      testApp.services.assets.url('favicon.svg').replace('favicon.svg', ''),
-    ]) {
-      const answer = await send(`${folder}${up}${up}package.json`);
-      expect(answer.status).not.toBe(200);
-      expect(answer.body).not.toContain('"dependencies"');
-    }
-  }
-});
-
 test.each([
-  ['x-request-id', MARK],
   ['x-request-id', MARKUP],
   ['accept', MARKUP],
   ['accept', `text/html;level=${MARK};q=NaN, ${MARK}/*;q=9, */*;q=-1`],
-  ['accept', `application/json;x="${MARKUP.replaceAll('"', '')}`],
   ['accept', `${MARK}/a,`.repeat(1_000)],
   ['accept-language', MARKUP],
   ['host', `${MARK}.example`],
@@ -178,8 +152,7 @@ test.each([
   ['cookie', `cloakroom="${MARKUP}"; cloakroom=s%3A${MARK}.${MARK}; __proto__=${MARK}; =; ;;`],
   ['range', `bytes=${MARK}-`],
   ['if-none-match', MARKUP],
-  ['if-modified-since', MARK],
-])('The header %s: %s does no harm, and is in no log', async (name, value) => {
+])('the header %s: %s does no harm, and is in no log', async (name, value) => {
   for (const target of ['/', '/workspaces', '/nowhere', '/auth/session', '/assets/cloakroom.css']) {
     const answer = await send(target, { cookie, [name]: value });
     expect(faultsOf(answer)).toEqual([]);
@@ -188,7 +161,7 @@ test.each([
   expect(marked()).toEqual([]);
 });
 
-test('A Host that is no name is refused in words of ours', async () => {
+test('a Host that is not a name is refused without being repeated', async () => {
   const answer = await send('/', { cookie, host: `a${MARKUP}` });
   expect(answer.status).toBe(400);
   expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
@@ -196,7 +169,7 @@ test('A Host that is no name is refused in words of ours', async () => {
   expect(marked()).toEqual([]);
 });
 
-describe('The service’s answer to a sign-in', () => {
+describe('the service’s response to a sign-in', () => {
   /** Begins to sign in, and comes back with what a service could say. */
   async function comeBack(query: string, returnTo = '/workspaces') {
     const browser = new Browser();
@@ -216,7 +189,7 @@ describe('The service’s answer to a sign-in', () => {
     ['error_uri', `error=server_error&error_uri=${encodeURIComponent(`javascript:${MARK}`)}`],
     ['code', `code=${encodeURIComponent(MARKUP)}`],
     ['iss', `code=x&iss=${encodeURIComponent(MARKUP)}`],
-  ])('is told of without its %s, which is in no log', async (_name, query) => {
+  ])('is shown without its %s, which is in no log', async (_name, query) => {
     const { status, ...answer } = await comeBack(query);
     expect(status).toBe(502);
     expect(faultsOf({ status: 0, ...answer })).toEqual([]);
@@ -224,16 +197,10 @@ describe('The service’s answer to a sign-in', () => {
     expect(marked()).toEqual([]);
   });
 
-  test('that it is refused leads back to where it began, shown as an address', async () => {
+  test('that the user refused offers the page where the sign-in began, as text', async () => {
     const answer = await comeBack('error=access_denied', `/workspaces?find=${MARKUP}`);
     expect(answer.status).toBe(403);
     expect(faultsOf(answer)).toEqual([]);
     expect(answer.body).toContain(`href="/auth/login?return_to=%2Fworkspaces%3Ffind%3D`);
-  });
-
-  test.each(Object.entries(VALUES))('leads to no other site with return_to: %s', async (_name, value) => {
-    const answer = await send(`/auth/login?return_to=${value}`, {});
-    expect(answer.status).toBe(302);
-    expect(answer.headers.location).not.toContain(MARK);
   });
 });

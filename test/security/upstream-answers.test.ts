@@ -1,33 +1,26 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CHUNKED } from '../support/constants.ts';
+import { useFixture } from '../support/fixtures.ts';
 import { startTestApp } from '../support/test-app.ts';
-import type { TestApp } from '../support/test-app.ts';
 import { valuesOf } from '../support/raw-message.ts';
-import { ok, response, startRawService } from '../support/raw-service.ts';
-import type { RawRequest, RawService } from '../support/raw-service.ts';
+import { ok, response, startRawService, type RawRequest, type RawService } from '../support/raw-service.ts';
 import { sendRaw } from '../support/raw.ts';
 import { eventLoopTurns } from '../support/event-loop.ts';
 import { requestText, statusesOf } from './request-text.ts';
 
-let testApp: TestApp;
-let service: RawService;
-beforeAll(async () => {
-  service = await startRawService();
-  // One connection, so that whoever calls next gets the one that was tampered with.
-  testApp = await startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '1' });
-});
-afterAll(async () => {
-  await testApp[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
-});
+const service = useFixture(startRawService);
+// With one connection, the next request uses the connection that was tampered with.
+const testApp = useFixture(async () =>
+  startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '1' }),
+);
 beforeEach(() => {
   service.requests.length = 0;
 });
 
-/** A call by somebody else each time; gives the whole answer as text. */
+/** Sends a request of a new session; gives the whole response as text. */
 async function call(name: string, method = 'GET'): Promise<string> {
   const { cookie } = await testApp.createSession();
   const target = `/api/public/v1/${name}`;
@@ -153,6 +146,20 @@ test('CVE-2019-17567 Apache httpd: behind an upgrade that was not granted nothin
   socket.end(behind);
   await once(socket, 'close');
   expect(service.requests).toHaveLength(1);
+});
+
+test('a 304 without Content-Length is whole, and may have one for its 200 (RFC 9110 §8.6)', async () => {
+  answerFirstWith('HTTP/1.1 304 Not Modified\r\nETag: "e"\r\nContent-Length: 5\r\n\r\n');
+  const answer = await call('a');
+  expect(statusesOf(answer)).toEqual([304]);
+  expect(answer).toMatch(/\r\netag: "e"\r\n[\s\S]*\r\n\r\n$/i);
+});
+
+test('a 204 has no length (RFC 9110 §8.6), whatever the service says', async () => {
+  answerFirstWith('HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n');
+  const answer = await call('a');
+  expect(statusesOf(answer)).toEqual([204]);
+  expect(answer).not.toMatch(/\r\ncontent-length:/i);
 });
 
 test('CVE-2022-0711 HAProxy: an answer with Set-Cookie2 never ends', async () => {
