@@ -114,18 +114,6 @@ describe('With JavaScript', () => {
     expect(await shownItems(page).count()).toBe(25);
   });
 
-  test('what opens an item’s details stays under the pointer', async () => {
-    await using watched = await e2e.openSignedIn();
-    const { page } = watched;
-    const summary = page.locator('[data-items] summary').first();
-    const before = await summary.boundingBox();
-    await summary.click();
-    await page.locator('[data-items] details[open] dl').waitFor();
-    expect(await summary.boundingBox()).toEqual(before);
-    await page.mouse.click((before?.x ?? 0) + 5, (before?.y ?? 0) + 5);
-    expect(await page.locator('[data-items] details[open]').count()).toBe(0);
-  });
-
   test('where the field of what was found is emptied, the page says how all is shown again', async () => {
     await using watched = await e2e.openSignedIn('/workspaces?limit=10&page=2&find=design');
     const { page } = watched;

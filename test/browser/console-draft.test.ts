@@ -48,16 +48,6 @@ test('One whose row was the last thing to come or go is, too', async () => {
   expect(await page.locator('[data-preview]').innerText()).toBe(LIST);
 });
 
-test('One whose body was too long to keep says so', async () => {
-  await using watched = await at.open();
-  const { page } = watched;
-  await page.getByText('Body', { exact: true }).first().click();
-  await page.getByLabel('Body', { exact: true }).fill('x'.repeat(20_001));
-  await page.reload();
-  await page.getByText('Filled in but for its body').waitFor();
-  expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('');
-});
-
 test('One that was sent stands in the history alone', async () => {
   await using watched = await at.open();
   const { page } = watched;

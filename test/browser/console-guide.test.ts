@@ -142,16 +142,13 @@ test('An error of the service and a problem of the gateway are told apart', asyn
   });
 });
 
-test.each(['null', '"text"', '[]', '{', ''])(
-  'An error whose body is %j is one all the same',
-  async (body) => {
-    at.answerWith(500, { 'content-type': 'application/json' }, body);
-    expect(await run(failing(`await callApi('${API_PATH}');`))).toMatchObject({
-      status: 500,
-      message: 'The API answered 500',
-    });
-  },
-);
+test.each(['null', '{', ''])('An error whose body is %j is one all the same', async (body) => {
+  at.answerWith(500, { 'content-type': 'application/json' }, body);
+  expect(await run(failing(`await callApi('${API_PATH}');`))).toMatchObject({
+    status: 500,
+    message: 'The API answered 500',
+  });
+});
 
 test('A session that has ended leads to sign-in and back; a 401 of the service does not', async () => {
   await using watched = await at.open({}, '/console/guide#vite');

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { BrowserContext, Page, Request } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { createDeferred } from '../../src/promises.ts';
-import { WORKSPACES_PATH } from '../support/constants.ts';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
@@ -24,33 +23,20 @@ async function openTab(page: Page, path = '/workspaces'): Promise<Page> {
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
 const rows = async (page: Page) => page.locator('[data-items] > li:visible').count();
 
-/** What stands in the page that nobody but its reader may see; no name is so short that it could be part of a word. */
+/** The private names in the page; shorter ones could be part of other words. */
 async function namesIn(page: Page): Promise<string[]> {
   const names = await page.getByRole('heading', { level: 2 }).allInnerTexts();
   return names.filter((name) => name.length > 3);
 }
 
-/** Nothing that the page showed is in it any more, hidden or not. */
-async function expectPutAway(page: Page, names: readonly string[]) {
+/** Expects that nothing private is left in the page, hidden or not. */
+async function expectHidden(page: Page, names: readonly string[]) {
   expect(names.length).toBeGreaterThan(5);
   const left = await page.content();
   expect(names.filter((name) => left.includes(name))).toEqual([]);
   expect(await page.locator('main').locator('[data-items], form, nav').count()).toBe(0);
   expect(await page.title()).not.toContain('Workspaces');
 }
-
-test('What the console remembers for the tab goes with its session', async () => {
-  await using watched = await e2e.openSignedIn('/console');
-  const { page } = watched;
-  await page.getByRole('button', { name: 'Send' }).click();
-  const remembered = async () => page.evaluate("sessionStorage.getItem('console-history')");
-  await page.getByText('200 OK').waitFor();
-  expect(await remembered()).toContain(WORKSPACES_PATH);
-  await (await sessionOf(watched.context, e2e.testApp)).end();
-  await comeBackTo(page);
-  await heading(page, 'Your session has ended').waitFor();
-  expect(await remembered()).toBeNull();
-});
 
 test('a page is hidden in a browser that gives pages no storage, too', async () => {
   const block = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked'); } })";
@@ -68,7 +54,7 @@ test('a page is hidden in a browser that gives pages no storage, too', async () 
   expect(watched.complaints).toEqual([]);
 });
 
-test('A session that has ended takes the page away', async () => {
+test('a session that ends hides the page', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page, context } = watched;
   const names = await namesIn(page);
@@ -77,31 +63,14 @@ test('A session that has ended takes the page away', async () => {
   await comeBackTo(page);
   await heading(page, 'Your session has ended').waitFor();
   await page.getByText('hidden. Sign in again to return to it.').waitFor();
-  await expectPutAway(page, names);
+  await expectHidden(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Your session has ended');
   expect(await faultsInBothLooks(watched)).toEqual([]);
   expect(watched.complaints).toEqual([]);
 });
 
-test('The loading of more pages ends with the session', async () => {
-  await using watched = await e2e.openSignedIn(PLACE);
-  const { page, context } = watched;
-  await page.route('**/workspaces?*', async () => {}); // never answers
-  const isNext = (request: Request) => request.url().includes('/workspaces?');
-  const [asked] = await Promise.all([
-    page.waitForRequest(isNext),
-    page.getByRole('button', { name: 'Load all pages' }).click(),
-  ]);
-  await (await sessionOf(context, e2e.testApp)).end();
-  const ended = page.waitForEvent('requestfailed', isNext);
-  await comeBackTo(page);
-  await heading(page, 'Your session has ended').waitFor();
-  expect(await ended).toBe(asked);
-  expect(watched.complaints).toEqual([]);
-});
-
-test('Signing in again comes back to the same page, query and fragment included', async () => {
+test('signing in again comes back to the same page, query and fragment included', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page, context } = watched;
   await page.evaluate("location.hash = 'content'");
@@ -114,7 +83,7 @@ test('Signing in again comes back to the same page, query and fragment included'
   expect(await rows(page)).toBe(10);
 });
 
-test('Signing out in one tab puts the other away at once', async () => {
+test('signing out in one tab hides the other at once', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
@@ -122,7 +91,7 @@ test('Signing out in one tab puts the other away at once', async () => {
   await other.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'You signed out in another tab').waitFor();
   await page.getByText('hidden. Sign in to return to it.').waitFor();
-  await expectPutAway(page, names);
+  await expectHidden(page, names);
   expect(await page.locator('form, nav').filter({ visible: true }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(
     `/auth/login?return_to=${encodeURIComponent(PLACE)}`,
@@ -133,18 +102,7 @@ test('Signing out in one tab puts the other away at once', async () => {
   expect(watched.complaints).toEqual([]);
 });
 
-test('the reason why a page was hidden stays the same, however long ago', async () => {
-  await using watched = await e2e.openSignedIn(PLACE, {}, withClock);
-  const { page, context } = watched;
-  const other = await openTab(page);
-  await other.getByRole('button', { name: 'Sign out' }).click();
-  await heading(page, 'You signed out in another tab').waitFor();
-  await context.clock.fastForward('10:00');
-  await comeBackTo(page);
-  expect(await heading(page, 'You signed out in another tab').count()).toBe(1);
-});
-
-test('A sign-out that Cloakroom could not do changes nothing in another tab', async () => {
+test('a failed sign-out changes nothing in another tab', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const other = await openTab(page);
@@ -155,7 +113,7 @@ test('A sign-out that Cloakroom could not do changes nothing in another tab', as
   expect(await rows(page)).toBe(10);
 });
 
-test('A page of the session before shows nothing to whoever signs in after it', async () => {
+test('a page of an earlier session shows nothing to the next user', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const names = await namesIn(page);
@@ -167,7 +125,7 @@ test('A page of the session before shows nothing to whoever signs in after it', 
   await page.unroute('**/auth/session');
   await comeBackTo(page);
   await heading(page, 'You signed in again in another tab').waitFor();
-  await expectPutAway(page, names);
+  await expectHidden(page, names);
   expect(await faultsInBothLooks(watched)).toEqual([]);
   await page.getByRole('button', { name: 'Load this page again' }).click();
   await page.locator('[data-items] > li').first().waitFor();
@@ -187,7 +145,7 @@ test('a hidden tab offers to continue once another has signed in', async () => {
   expect(page.url()).toBe(e2e.testApp.origin + PLACE);
 });
 
-test('While Cloakroom does not answer nothing is concluded, and it is asked again', async () => {
+test('while Cloakroom is unavailable the page stays, and checks its session again', async () => {
   await using watched = await e2e.openSignedIn(PLACE, {}, withClock);
   const { page, context } = watched;
   await page.route('**/auth/session', async (route) => route.fulfill({ status: 503, body: '{}' }));
@@ -200,7 +158,7 @@ test('While Cloakroom does not answer nothing is concluded, and it is asked agai
   await heading(page, 'Your session has ended').waitFor();
 });
 
-test('A page whose session is over by all that is known is hidden until Cloakroom answers', async () => {
+test('a page whose session must have expired is hidden until Cloakroom responds', async () => {
   await using watched = await e2e.openSignedIn(PLACE, {}, withClock);
   const { page, context } = watched;
   await page.getByRole('link', { name: 'Next' }).focus();
@@ -216,7 +174,7 @@ test('A page whose session is over by all that is known is hidden until Cloakroo
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Next');
 });
 
-test('A page that the browser brings back from before is hidden until it is known that it may be seen', async () => {
+test('a page from the back/forward cache is hidden until its session is confirmed', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
   const released = createDeferred<void>();

@@ -95,10 +95,11 @@ async function useEverything() {
 }
 
 test('what was issued before a restart works after it', async () => {
-  const tokens = await newTokens(service);
-  const code = await newCode(service);
-  service.closeAllConnections();
-  service.close();
+  const before = await fixture.start();
+  const tokens = await newTokens(before);
+  const code = await newCode(before);
+  before.closeAllConnections();
+  before.close();
   const again = await fixture.start();
   expect((await getApi(again, '/workspaces', tokens.access_token)).status).toBe(200);
   expect((await postToken(again, refreshFields(tokens.refresh_token))).status).toBe(200);

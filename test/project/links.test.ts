@@ -26,14 +26,12 @@ describe('These tests', () => {
   test.each([
     ['a file', '[a](../docs/nowhere.md)', '../docs/nowhere.md'],
     ['a picture', '![a](images/nowhere.png)', 'images/nowhere.png'],
-    ['a folder', '[a](../nowhere)', '../nowhere'],
     ['a heading', '[a](security.md#nothing-of-this)', 'security.md#nothing-of-this'],
     ['a heading of the same page', '[a](#nothing-of-this)', '#nothing-of-this'],
     ['a file outside of the project', '[a](../../elsewhere)', '../../elsewhere'],
     ['a file from the root of a site', '[a](/docs/pages.md)', '/docs/pages.md'],
     ['a file that is linked to by name', '[a]\n\n[a]: nowhere.md', 'nowhere.md'],
     ['a picture as markup', '<img src="nowhere.png">', 'nowhere.png'],
-    ['a file under a title', '[a](nowhere.md "A title")', 'nowhere.md'],
   ])('would miss %s', (_what, text, link) => {
     expect(deadLinks(here, text)).toEqual([link]);
   });

@@ -34,14 +34,11 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 describe('the audit finds a secret', () => {
   test.each([
     ['as it is', `/a/${TOKEN}`],
-    ['within other words', `Bearer ${TOKEN}, and more`],
     ['as the value of a form', `b=c&token=${TOKEN}&d`],
     ['percent-encoded', `/a/${Buffer.from(TOKEN).toString('hex').replaceAll(/../g, '%$&')}`],
     ['percent-encoded twice, in part', `/a/%25${TOKEN.charCodeAt(0).toString(16)}${TOKEN.slice(1)}`],
     ['in base64', base64(TOKEN)],
-    ['in base64url', Buffer.from(TOKEN).toString('base64url')],
     ['in base64 after other text, as in credentials', base64(`demo-app:${TOKEN}`)],
-    ['in base64 that is percent-encoded', encodeURIComponent(base64(`a:${TOKEN}`))],
     ['in part', `${TOKEN.slice(9, 9 + 23)}…`],
     ['between other characters', `x${TOKEN}y`],
   ])('%s', async (_how, path) => {

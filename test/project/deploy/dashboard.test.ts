@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { createMetrics } from '../../../src/metrics.ts';
 import { ROOT } from '../../support/constants.ts';
 import type { PrometheusDashboard } from './dashboard-model.ts';
 import { cloakroomMetrics, unknownIn } from './known-metrics.ts';
@@ -65,4 +66,23 @@ describe('Its panels', () => {
     expect(taken.every((cell) => Number(cell.split(',')[0]) < 24)).toBe(true);
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
   });
+});
+
+test('rules, dashboard and runbooks may use exactly the metrics of a process', async () => {
+  const { registry } = createMetrics({ version: '1', revision: 'unknown' });
+  const ours = (await registry.getMetricsAsJSON()).filter(({ name }) => name.startsWith('cloakroom_'));
+  const counted = ours.map(({ name, type, values }) => ({
+    name,
+    type: String(type),
+    labels: Object.keys(values[0]?.labels ?? {})
+      .filter((label) => label !== 'le')
+      .toSorted(),
+  }));
+  const known = Object.entries(cloakroomMetrics).map(([name, { type, labels }]) => ({
+    name,
+    type,
+    labels: Object.keys(labels).toSorted(),
+  }));
+  const byName = (one: { name: string }, other: { name: string }) => one.name.localeCompare(other.name);
+  expect(counted.toSorted(byName)).toEqual(known.toSorted(byName));
 });

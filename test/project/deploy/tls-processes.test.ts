@@ -1,13 +1,14 @@
+import type { Socket } from 'node:net';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDeferred } from '../../../src/promises.ts';
+import { createCertificate } from '../../support/certificate.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
-import { createFetch, createPlace, openTls } from '../../support/fronts/front.ts';
-import type { Place } from '../../support/fronts/front.ts';
+import { createFetch, createPlace, isUp, openTls, type Place } from '../../support/fronts/front.ts';
 import { startCaddy } from '../../support/fronts/caddy.ts';
 import { startNginx } from '../../support/fronts/nginx.ts';
 import { eventually } from '../../support/eventually.ts';
 import { valuesOf } from '../../support/raw-message.ts';
-import { last, ok, startRawService } from '../../support/raw-service.ts';
-import type { RawRequest, RawService } from '../../support/raw-service.ts';
+import { last, ok, startRawService, type RawRequest, type RawService } from '../../support/raw-service.ts';
 
 const CALLS = 8;
 const UNSAFE = ['POST', 'PUT', 'PATCH', 'DELETE'];
@@ -170,3 +171,29 @@ describe.each([
     expect(await answer.text()).not.toMatch(/127\.0\.0\.1|\d\.\d/);
   });
 });
+
+test.each([
+  ['nginx', startNginx],
+  ['Caddy', startCaddy],
+])(
+  '%s serves a new certificate after a reload, and a request in flight completes',
+  async (_name, startFront) => {
+    const place = await createPlace();
+    await using cloakroom = await startRawService();
+    await using front = await startFront(place, [cloakroom.host]);
+    const asked = createDeferred<Socket>();
+    cloakroom.answer = ({ start }, socket) => {
+      if (!start.startsWith('POST')) return ok('ready');
+      asked.resolve(socket);
+      return null;
+    };
+    const call = createFetch(place)(place.origin, { method: 'POST' });
+    const socket = await asked.promise;
+
+    const replaced = { ...place, certificate: createCertificate('localhost') };
+    await front.changeCertificate(replaced.certificate);
+    await eventually(async () => isUp(replaced));
+    socket.write(ok('still here'));
+    expect(await (await call).text()).toBe('still here');
+  },
+);

@@ -134,9 +134,7 @@ describe.each([
 
   test.each([
     ['encoded slashes', `${API_PATH}/a%2Fb%252F`],
-    ['parameters of segments', `${API_PATH}/a;b=c;d`],
     ['every character of a path', `${API_PATH}/%E2%82%ac/~_-.!$&'()*+,=:@`],
-    ['an empty query', `${API_PATH}/?`],
     ['a malformed query', `${API_PATH}?a=1;b=%zz&&c==//..%2F\\|{}"`],
     ['the longest cursor', `${API_PATH}?next=${'n'.repeat(8192)}`],
   ])('the service gets the target byte for byte: %s', async (_what, target) => {
@@ -144,16 +142,13 @@ describe.each([
     expect(testApp.serviceRequests.map(({ url }) => url)).toEqual([target]);
   });
 
-  test.each([
-    `${API_PATH}//a`,
-    `//api/public/v1/things`,
-    `${API_PATH}/a%2F..%2Fb`,
-    `${API_PATH}/..;/b`,
-    `${API_PATH}/../b`,
-  ])('Cloakroom judges the target: %s', async (target) => {
-    expect(await sendTarget(target)).toMatch(/^HTTP\/1\.1 40[04] [^]*\r\nx-request-id: /i);
-    expect(testApp.serviceRequests).toEqual([]);
-  });
+  test.each([`${API_PATH}//a`, `//api/public/v1/things`, `${API_PATH}/..;/b`])(
+    'Cloakroom judges the target: %s',
+    async (target) => {
+      expect(await sendTarget(target)).toMatch(/^HTTP\/1\.1 40[04] [^]*\r\nx-request-id: /i);
+      expect(testApp.serviceRequests).toEqual([]);
+    },
+  );
 
   test('the largest upload streams to the service', async () => {
     const half = randomBytes(MOST_BYTES / 2);
