@@ -1,20 +1,10 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ROOT } from '../support/constants.ts';
-
-/** A project folder with the scripts and little else. */
-export interface SmallProject extends AsyncDisposable {
-  readonly folder: string;
-  write(path: string, content: string): Promise<void>;
-  start(script: string, options?: StartOptions): ChildProcessByStdio<null, Readable, Readable>;
-  run(script: string, options?: StartOptions): Promise<Outcome>;
-}
 
 interface StartOptions {
   readonly args?: readonly string[];
@@ -22,14 +12,11 @@ interface StartOptions {
   readonly nodeOptions?: readonly string[];
 }
 
-interface Outcome {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Creates one whose package-lock.json needs no package, so that `npm ci` has nothing to do. */
-export async function createSmallProject(files: Readonly<Record<string, string>>): Promise<SmallProject> {
+/**
+ * Creates a project folder with the scripts and little else. Its package-lock.json needs no package, so that `npm ci` has
+ * nothing to do.
+ */
+export async function createSmallProject(files: Readonly<Record<string, string>>) {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-project-'));
   const write = async (path: string, content: string) => {
     await mkdir(dirname(join(folder, path)), { recursive: true });
@@ -49,7 +36,7 @@ export async function createSmallProject(files: Readonly<Record<string, string>>
     folder,
     write,
     start,
-    async run(script, options) {
+    async run(script: string, options?: StartOptions) {
       const child = start(script, options);
       const exit = once(child, 'exit') as Promise<[number | null]>;
       const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
@@ -64,10 +51,8 @@ const NO_PACKAGES = {
   'node_modules/.package-lock.json': '{"packages":{"node_modules/nothing":{}}}',
 };
 
-/** Creates one that can be compiled, with the tsconfig files and the TypeScript of Cloakroom. */
-export async function createCompilableProject(
-  files: Readonly<Record<string, string>>,
-): Promise<SmallProject> {
+/** Creates a project that can be compiled, with the tsconfig files and the TypeScript of Cloakroom. */
+export async function createCompilableProject(files: Readonly<Record<string, string>>) {
   const project = await createSmallProject(files);
   const shared = ['tsconfig.json', 'tsconfig.build.json', 'node_modules/@types', 'node_modules/undici-types'];
   await Promise.all(

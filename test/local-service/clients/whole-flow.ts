@@ -10,16 +10,8 @@ const { accessTokenSeconds, clientId, clientSecret, scopes, workspaces } = loadL
 /** The app as it is registered with a service under test. */
 export const APP = { id: clientId, secret: clientSecret, callback: CALLBACK, scope: scopes.join(' ') };
 
-/** Where a service is called. */
-export interface Addresses {
-  readonly origin: string;
-  readonly authorize: string;
-  readonly token: string;
-  readonly workspaces: string;
-}
-
 /** The addresses of interface section 4. */
-export function addressesOf(server: Server): Addresses {
+export function addressesOf(server: Server) {
   const origin = originOf(server);
   const api = `${origin}/api/public/v1`;
   const oauth = `${api}/authorization/oauth2`;

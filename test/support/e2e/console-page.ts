@@ -1,25 +1,17 @@
 import type { Locator, Page } from 'playwright-core';
 import { API_PATH } from '../constants.ts';
 import { startE2e } from './start-e2e.ts';
-import type { E2e } from './start-e2e.ts';
-import type { Look, WatchedPage } from './watched-page.ts';
+import type { Look } from './watched-page.ts';
 
-/** The console in Chromium. */
-export interface ConsoleE2e {
-  readonly e2e: E2e;
-  /** Opens the console, or another page, for somebody who has signed in. */
-  open(look?: Look, path?: string): Promise<WatchedPage>;
-  /** Answers API_PATH, and what begins with it, in the service's place. */
-  answerWith(status: number, headers: Record<string, string>, body?: string | Buffer): void;
-}
-
-/** For all tests of a file, as `startE2e`. */
-export function startConsole(): ConsoleE2e {
+/** Starts a test app and Chromium for all tests of a file, as `startE2e` does. */
+export function startConsole() {
   const e2e = startE2e({}, { inOnePage: true });
   return {
     e2e,
-    open: async (look, path = '/console') => e2e.openSignedIn(path, look),
-    answerWith(status, headers, body = '') {
+    /** Opens the console, or another page, as a signed-in user. */
+    open: async (look?: Look, path = '/console') => e2e.openSignedIn(path, look),
+    /** Responds to API_PATH, and to paths that begin with it, in place of the service. */
+    answerWith(status: number, headers: Record<string, string>, body: string | Buffer = '') {
       e2e.testApp.intercept = (req, res) => {
         if (req.url?.startsWith(API_PATH) !== true) return false;
         return Boolean(res.writeHead(status, headers).end(body));
@@ -40,7 +32,7 @@ export async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click();
 }
 
-/** Sends what stands in the form, to `path` alone where one is given; gives the outcome in words. */
+/** Sends the form, or a request to `path` without parameters; gives the outcome in words. */
 export async function send(page: Page, path?: string): Promise<string> {
   if (path !== undefined) {
     await page.getByLabel('Path').fill(path);

@@ -3,23 +3,16 @@ import { sessionKey } from '../../../src/session/store.ts';
 import type { TestApp } from '../test-app.ts';
 
 /** The session that a browser profile is signed in with. */
-export interface BrowserSession {
-  /** Moves its end without use, in ms from now. */
-  idleEndsIn(ms: number): Promise<void>;
-  /** When that is, in ms from now. */
-  idleLeft(): Promise<number>;
-  /** Ends it as time does: its cookie stays. */
-  end(): Promise<void>;
-}
-
-export async function sessionOf(context: BrowserContext, testApp: TestApp): Promise<BrowserSession> {
+export async function sessionOf(context: BrowserContext, testApp: TestApp) {
   const cookie = (await context.cookies(testApp.origin)).find(({ name }) => name === 'cloakroom');
   const id = testApp.services.cookie.read(`cloakroom=${cookie?.value}`)?.id;
-  if (id === undefined) throw new Error('nobody is signed in');
+  if (id === undefined) throw new Error('the browser has no session cookie');
   const key = sessionKey(testApp.config.redisPrefix, id);
   return {
-    idleEndsIn: async (ms) => void (await testApp.redis.pexpire(key, ms)),
+    /** Moves the end of its idle time, in ms from now. */
+    idleEndsIn: async (ms: number) => void (await testApp.redis.pexpire(key, ms)),
     idleLeft: async () => testApp.redis.pttl(key),
+    /** Ends it as time does: the cookie stays. */
     end: async () => void (await testApp.redis.del(key)),
   };
 }

@@ -1,75 +1,52 @@
-import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import type { Browser, BrowserContext, LaunchOptions } from 'playwright-core';
+import { afterEach, beforeAll } from '@jest/globals';
+import type { BrowserContext, LaunchOptions } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
-import { startTestApp } from '../test-app.ts';
+import { useFixture, useTestApp } from '../fixtures.ts';
 import type { TestApp } from '../test-app.ts';
-import { knowsItsSession, openInOnePage, openPage } from './watched-page.ts';
-import type { Look, WatchedPage } from './watched-page.ts';
-
-/** A testApp and a Chromium for all tests of a file. */
-export interface E2e {
-  readonly testApp: TestApp;
-  readonly chromium: Browser;
-  /** Opens a page in a profile of its own, of somebody who has not signed in. */
-  open(look?: Look): Promise<WatchedPage>;
-  /**
-   * The page at `path` for somebody who has just signed in, once it knows its session. The way there was gone without
-   * Chromium, to be quick; `prepare` comes before the first request.
-   */
-  openSignedIn(
-    path?: string,
-    look?: Look,
-    prepare?: (context: BrowserContext) => Promise<unknown>,
-  ): Promise<WatchedPage>;
-}
+import { knowsItsSession, openInOnePage, openPage, type Look } from './watched-page.ts';
 
 /**
- * Starts both before the tests of the file and ends them after; what a test intercepts is over with it. `inOnePage`: pages that
- * are opened signed in, without preparation, are the same one.
+ * Starts a test app and Chromium for all tests of a file. What a test intercepts ends with the test. `inOnePage`: signed-in
+ * pages without preparation share one page.
  */
 export function startE2e(
   env: Readonly<Record<string, string>> = {},
   { inOnePage = false, ...options }: LaunchOptions & { inOnePage?: boolean } = {},
-): E2e {
-  let testApp: TestApp | undefined;
-  let chromium: Browser | undefined;
+) {
+  const testApp = useTestApp(env);
+  const chromium = useFixture(async () => startChromium(options));
   let openAgain: ReturnType<typeof openInOnePage>;
-  beforeAll(async () => {
-    [testApp, chromium] = await Promise.all([startTestApp(env), startChromium(options)]);
+  beforeAll(() => {
     openAgain = openInOnePage(chromium);
   });
   afterEach(() => {
-    if (testApp !== undefined) testApp.intercept = () => false;
-  });
-  afterAll(async () => {
-    await chromium?.close();
-    await testApp?.[Symbol.asyncDispose]();
+    testApp.intercept = () => false;
   });
 
-  const e2e = {
-    get testApp() {
-      return started(testApp);
-    },
-    get chromium() {
-      return started(chromium);
-    },
-    open: async (look?: Look) => openPage(e2e.chromium, look),
-    openSignedIn: async (
+  return {
+    testApp,
+    chromium,
+    /** Opens a page in a profile of its own, without a session. */
+    open: async (look?: Look) => openPage(chromium, look),
+    /**
+     * Opens the page at `path` as a user who has just signed in (without Chromium, to be quick), once the page knows its session;
+     * `prepare` runs before the first request.
+     */
+    async openSignedIn(
       path = '/workspaces',
       look: Look = {},
       prepare?: (context: BrowserContext) => Promise<unknown>,
-    ) => {
+    ) {
       const isSame = inOnePage && prepare === undefined;
-      const watched = isSame ? await openAgain(look) : await openPage(e2e.chromium, look);
+      const watched = isSame ? await openAgain(look) : await openPage(chromium, look);
       const { context, page } = watched;
-      await context.addCookies(await cookiesOfSignedIn(e2e.testApp));
+      await context.addCookies(await cookiesOfSignedIn(testApp));
       await prepare?.(context);
-      await page.goto(e2e.testApp.origin + path);
+      await page.goto(testApp.origin + path);
       if (look.javaScriptEnabled !== false) await knowsItsSession(page);
       return watched;
     },
   };
-  return e2e;
 }
 
 /** The cookies of a new session as `demo`, guarded as the server set them. */
@@ -86,9 +63,4 @@ export async function cookiesOfSignedIn(testApp: TestApp) {
     secure,
     sameSite: sameSite === 'strict' ? ('Strict' as const) : ('Lax' as const),
   }));
-}
-
-function started<Part>(part: Part | undefined): Part {
-  if (part === undefined) throw new Error('it has not started');
-  return part;
 }

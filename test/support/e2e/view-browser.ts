@@ -1,12 +1,10 @@
-import { afterAll, beforeAll } from '@jest/globals';
 import type { BrowserContext, Page, Request, Response } from 'playwright-core';
 import { startChromium } from '../../../scripts/chromium.mjs';
-import { startTestApp } from '../test-app.ts';
-import type { TestApp } from '../test-app.ts';
+import { useFixture } from '../fixtures.ts';
+import { startTestApp, type TestApp } from '../test-app.ts';
 import type { View } from './pages.ts';
 import { cookiesOfSignedIn } from './start-e2e.ts';
-import { openInOnePage, openPage } from './watched-page.ts';
-import type { Look, WatchedPage } from './watched-page.ts';
+import { openInOnePage, openPage, type Look, type WatchedPage } from './watched-page.ts';
 
 /** A view in a browser of its own. */
 export interface ShownView extends WatchedPage {
@@ -23,45 +21,34 @@ export interface ShownView extends WatchedPage {
   readonly empty: Page;
 }
 
-/** Test apps with a signed-in user, and a Chromium that shows one view at a time. */
-interface ViewBrowser extends AsyncDisposable {
-  /** `prepare` comes before the first request. */
-  show(view: View, look?: Look, prepare?: (context: BrowserContext) => Promise<void>): Promise<ShownView>;
-}
-
 /**
- * Starts the browser before the tests of a file and ends it after them. `inOnePage` shows all views in one page, for views
- * that leave nothing behind in it.
+ * Starts Chromium for all tests of a file, and test apps with a signed-in user as views need them. `inOnePage` shows all views in
+ * one page, for views that leave nothing behind in it.
  */
-export function useViewBrowser({ inOnePage = false } = {}): Pick<ViewBrowser, 'show'> {
-  let browser: ViewBrowser | undefined;
-  beforeAll(async () => {
-    browser = await openViewBrowser(inOnePage);
-  });
-  afterAll(async () => browser?.[Symbol.asyncDispose]());
-  return {
-    show: async (...asked) => {
-      if (browser === undefined) throw new Error('it has not started');
-      return browser.show(...asked);
-    },
-  };
+export function useViewBrowser({ inOnePage = false } = {}) {
+  return useFixture(async () => openViewBrowser(inOnePage));
 }
 
-async function openViewBrowser(inOnePage: boolean): Promise<ViewBrowser> {
+async function openViewBrowser(inOnePage: boolean) {
   const chromium = await startChromium();
   const empty = await chromium.newPage();
   const open = inOnePage ? openInOnePage(chromium) : async (look: Look) => openPage(chromium, look);
-  const houses = new Map<string, Promise<SignedInApp>>();
-  const houseOf = async ({ env = {} }: View) => {
+  const apps = new Map<string, ReturnType<typeof signedInApp>>();
+  const appOf = async ({ env = {} }: View) => {
     const key = JSON.stringify(env);
-    const started = houses.get(key) ?? signedInApp(env);
-    houses.set(key, started);
+    const started = apps.get(key) ?? signedInApp(env);
+    apps.set(key, started);
     return started;
   };
 
   return {
-    async show(view, look = {}, prepare = async () => {}) {
-      const { testApp, cookies } = await houseOf(view);
+    /** Opens a view; `prepare` runs before the first request. */
+    async show(
+      view: View,
+      look: Look = {},
+      prepare: (context: BrowserContext) => Promise<void> = async () => {},
+    ): Promise<ShownView> {
+      const { testApp, cookies } = await appOf(view);
       testApp.intercept = view.service ?? (() => false);
       const watched = await (view.stopsClock === true ? openPage(chromium, look) : open(look));
       const { context, page } = watched;
@@ -95,17 +82,12 @@ async function openViewBrowser(inOnePage: boolean): Promise<ViewBrowser> {
     },
     async [Symbol.asyncDispose]() {
       await chromium.close();
-      for (const started of houses.values()) await (await started).testApp[Symbol.asyncDispose]();
+      for (const started of apps.values()) await (await started).testApp[Symbol.asyncDispose]();
     },
   };
 }
 
-interface SignedInApp {
-  readonly testApp: TestApp;
-  readonly cookies: Awaited<ReturnType<typeof cookiesOfSignedIn>>;
-}
-
-async function signedInApp(env: Readonly<Record<string, string>>): Promise<SignedInApp> {
+async function signedInApp(env: Readonly<Record<string, string>>) {
   const testApp = await startTestApp(env);
   return { testApp, cookies: await cookiesOfSignedIn(testApp) };
 }

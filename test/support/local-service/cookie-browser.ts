@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
-import request from 'supertest';
-import type { Response } from 'supertest';
+import request, { type Response } from 'supertest';
 import { CookieJar } from 'tough-cookie';
 import { CLIENT_ID } from '../constants.ts';
 import { CALLBACK, originOf } from './fixture.ts';
+import type { Fields } from './requests.ts';
 
 export const AUTHORIZATION = '/api/public/v1/authorization/oauth2/';
 
@@ -25,44 +25,33 @@ export function authorizationUrl(overrides: Readonly<Record<string, string | und
   return `${AUTHORIZATION}?${query.toString()}`;
 }
 
-/**
- * A browser that keeps cookies and follows nothing by itself. The other one, `../browser.ts`, goes from page to page and
- * presses what it finds there, as a person does; this one also sends what no page offers: a step without its token, the
- * form of one request to the address of another. It calls by path, and answers as supertest does for all other calls.
- */
-export interface CookieBrowser {
-  readonly jar: CookieJar;
-  get(url: string): Promise<Response>;
-  /** Posts the form of a page as pressing the button `step` would, with its hidden fields. */
-  submit(
-    url: string,
-    page: Response,
-    step: string,
-    fields?: Readonly<Record<string, string>>,
-  ): Promise<Response>;
-  /** Posts fields, or a form's body as it stands. */
-  post(url: string, fields: Readonly<Record<string, string>> | string): Promise<Response>;
-}
+export type CookieBrowser = ReturnType<typeof openBrowser>;
 
-/** A browser with an empty cookie jar. */
-export function openBrowser(server: Server): CookieBrowser {
+/**
+ * A browser with an empty cookie jar, which follows no redirect. `../browser.ts` goes from page to page as a user does; this one
+ * also sends what no page offers: a step without its token, the form of one request to the address of another.
+ */
+export function openBrowser(server: Server) {
   const jar = new CookieJar();
   const origin = originOf(server);
 
-  const send = async (call: request.Test, url: string): Promise<Response> => {
+  const send = async (sent: request.Test, url: string): Promise<Response> => {
     const cookies = await jar.getCookieString(origin + url);
-    const res = await (cookies === '' ? call : call.set('cookie', cookies));
+    const res = await (cookies === '' ? sent : sent.set('cookie', cookies));
     for (const cookie of res.get('set-cookie') ?? []) await jar.setCookie(cookie, origin + url);
     return res;
   };
-  const browser: CookieBrowser = {
+  /** Posts fields, or the body of a form as it is. */
+  const post = async (url: string, fields: Fields | string) =>
+    send(request(server).post(url).type('form').send(fields), url);
+  return {
     jar,
-    get: (url) => send(request(server).get(url), url),
-    post: (url, fields) => send(request(server).post(url).type('form').send(fields), url),
-    submit: (url, page, step, fields = {}) =>
-      browser.post(url, { form_token: formTokenOf(page), step, ...fields }),
+    post,
+    get: async (url: string) => send(request(server).get(url), url),
+    /** Posts the form of a page as pressing the button `step` would, with its hidden fields. */
+    submit: async (url: string, page: Response, step: string, fields: Fields = {}) =>
+      post(url, { form_token: formTokenOf(page), step, ...fields }),
   };
-  return browser;
 }
 
 /** The hidden token of a page's form. */

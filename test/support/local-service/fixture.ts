@@ -5,24 +5,15 @@ import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { loadLocalServiceConfig, type LocalServiceConfig } from '../../../src/local-service/config.ts';
 import { createLocalService } from '../../../src/local-service/local-service.ts';
 import { createLog } from '../../../src/observability/logger.ts';
-import { createRedis, type RedisClient } from '../../../src/redis/client.ts';
+import { createRedis } from '../../../src/redis/client.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 
 export const CALLBACK = 'http://localhost:3000/auth/callback';
 
-/** A real Redis, and local services on it. */
-export interface ServiceFixture extends AsyncDisposable {
-  readonly redis: RedisClient;
-  /** Milliseconds; a test moves it forward. */
-  readonly clock: { time: number };
-  /** Every log line so far. */
-  readonly logged: string[];
-  /** Starts a service on a port of its own, as another process would. */
-  start(overrides?: Partial<LocalServiceConfig>): Promise<Server>;
-}
+export type ServiceFixture = Awaited<ReturnType<typeof startServiceFixture>>;
 
-/** Starts Redis. Disposal ends it and every service. */
-export async function startServiceFixture(): Promise<ServiceFixture> {
+/** Starts a Redis, and local services on it. Disposal ends it and every service. */
+export async function startServiceFixture() {
   const privateRedis = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(privateRedis.url), createLog('silent'));
   await once(redis, 'ready');
@@ -33,9 +24,11 @@ export async function startServiceFixture(): Promise<ServiceFixture> {
 
   return {
     redis,
+    /** Milliseconds; a test moves it forward. */
     clock,
     logged,
-    async start(overrides = {}) {
+    /** Starts a service on a port of its own, as another process would. */
+    async start(overrides: Partial<LocalServiceConfig> = {}) {
       const config = { ...loadLocalServiceConfig({}), ...overrides };
       const app = createLocalService(config, redis, log, () => clock.time);
       const server = createServer(app).listen(0, '127.0.0.1');
