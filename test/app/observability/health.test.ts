@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
+import { Cluster, Redis } from 'ioredis';
 import request from 'supertest';
 import { createHealthRouter } from '../../../src/observability/health.ts';
 import { createLog } from '../../../src/observability/logger.ts';
@@ -9,26 +10,26 @@ import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { freePort } from '../../support/fleet/free-port.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const MISSES_REDIS = { status: 'not ready', missing: ['redis'] };
 
-let server: PrivateRedis;
-/** A connection of the test's own. */
+const server = useFixture(startPrivateRedis);
+/** The test's own connection. */
 let admin: RedisClient;
-/** The one that is asked about. */
+/** The connection whose health is checked. */
 let redis: RedisClient;
 let draining = false;
 
 beforeAll(async () => {
-  server = await startPrivateRedis();
   admin = createRedis(parseRedisUrl(server.url), createLog('silent'));
   redis = createRedis(parseRedisUrl(server.url), createLog('silent'));
   await Promise.all([redisReady(admin), redisReady(redis)]);
 });
 afterAll(async () => {
   await Promise.all([closeRedis(admin), closeRedis(redis)]);
-  await server[Symbol.asyncDispose]();
 });
 
 async function readyz(client = redis): Promise<{ status: number; body: unknown }> {
@@ -50,7 +51,7 @@ describe('a process that can serve', () => {
     expect(await readyz()).toEqual({ status: 200, body: { status: 'ready' } });
   });
 
-  test('leaves nothing in Redis by being asked', async () => {
+  test('leaves nothing in Redis by a check', async () => {
     await admin.flushall();
     await readyz();
     expect(await admin.dbsize()).toBe(0);
@@ -66,29 +67,29 @@ describe('a process is not ready', () => {
     draining = false;
   });
 
-  test('while Redis says nothing, which it tells within two seconds', async () => {
+  test('while Redis hangs, which it reports within two seconds', async () => {
     process.kill(server.pid, 'SIGSTOP');
     using watch = startStopwatch();
-    const answer = await readyz();
+    const response = await readyz();
     const ms = watch.ms();
     process.kill(server.pid, 'SIGCONT');
     expect(ms).toBeLessThan(2_000);
-    expect(answer).toEqual({ status: 503, body: MISSES_REDIS });
+    expect(response).toEqual({ status: 503, body: MISSES_REDIS });
   });
 
-  test('while Redis is a replica, though that answers PING', async () => {
+  test('while Redis is a replica, though that replies to PING', async () => {
     await admin.replicaof('127.0.0.1', '1');
-    const answer = await readyz();
+    const response = await readyz();
     const pong = await admin.ping();
     await admin.replicaof('NO', 'ONE');
-    expect({ answer, pong }).toEqual({ answer: { status: 503, body: MISSES_REDIS }, pong: 'PONG' });
+    expect({ response, pong }).toEqual({ response: { status: 503, body: MISSES_REDIS }, pong: 'PONG' });
   });
 
   test('while Redis has too few replicas to take a write', async () => {
     await admin.config('SET', 'min-replicas-to-write', '1');
-    const answer = await readyz();
+    const response = await readyz();
     await admin.config('SET', 'min-replicas-to-write', '0');
-    expect(answer).toEqual({ status: 503, body: MISSES_REDIS });
+    expect(response).toEqual({ status: 503, body: MISSES_REDIS });
   });
 });
 
@@ -106,22 +107,95 @@ describe('while Redis is over its memory', () => {
     expect(await readyz()).toEqual({ status: 200, body: { status: 'ready' } });
   });
 
-  test('and an ACL forbids to ask how full it is, the process is ready and tells nothing of it', async () => {
+  test('and an ACL forbids INFO, the process is ready and not limited', async () => {
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
     await admin.acl('SETUSER', 'app', 'on', '>secret', '~cloakroom:*', '+@all');
     const target = { ...parseRedisUrl(server.url), username: 'app', password: 'secret' };
     const client = createRedis(target, createLog('silent'));
     await redisReady(client);
     await admin.acl('SETUSER', 'app', '-info');
-    const answer = await readyz(client);
+    const response = await readyz(client);
     await closeRedis(client);
-    expect(answer).toEqual({ status: 200, body: { status: 'ready' } });
+    expect(response).toEqual({ status: 200, body: { status: 'ready' } });
   });
 });
 
-test('a Redis with room to spare below its bound limits nothing', async () => {
+test('a Redis below its maxmemory limits nothing', async () => {
   await admin.config('SET', 'maxmemory', '1gb');
-  const answer = await readyz();
+  const response = await readyz();
   await admin.config('SET', 'maxmemory', '0');
-  expect(answer.body).toEqual({ status: 'ready' });
+  expect(response.body).toEqual({ status: 'ready' });
+});
+
+interface Master {
+  readonly port: number;
+  /** The port of the cluster bus. */
+  readonly busPort: number;
+  readonly node: PrivateRedis;
+  readonly connection: Redis;
+}
+
+async function startMaster(from: number, to: number): Promise<Master> {
+  const [port, busPort] = [await freePort(), await freePort()];
+  const node = await startPrivateRedis([
+    'bind 127.0.0.1',
+    `port ${port}`,
+    'cluster-enabled yes',
+    `cluster-port ${busPort}`,
+    'cluster-require-full-coverage no',
+  ]);
+  const connection = new Redis({ port, host: '127.0.0.1' });
+  await connection.cluster('ADDSLOTSRANGE', from, to);
+  return { port, busPort, node, connection };
+}
+
+async function seesAllSlots({ connection }: Master): Promise<boolean> {
+  return (await connection.cluster('INFO')).includes('cluster_slots_ok:16384');
+}
+
+describe('with a cluster', () => {
+  let masters: Master[];
+  let cluster: RedisClient;
+  beforeAll(async () => {
+    masters = [await startMaster(0, 8_191), await startMaster(8_192, 16_383)];
+    const [first, second] = masters;
+    await first?.connection.call('CLUSTER', 'MEET', '127.0.0.1', second?.port ?? 0, second?.busPort ?? 0);
+    await eventually(async () => (await Promise.all(masters.map(seesAllSlots))).every(Boolean));
+    const nodes = masters.map(({ port }) => ({ host: '127.0.0.1', port }));
+    cluster = createRedis({ kind: 'cluster', nodes, db: 0 }, createLog('silent'));
+    await redisReady(cluster);
+  });
+  afterAll(async () => {
+    cluster.disconnect();
+    for (const { node } of masters) await node[Symbol.asyncDispose]();
+  });
+
+  const readyzInTime = async () => {
+    using watch = startStopwatch();
+    const response = await readyz(cluster);
+    expect(watch.ms()).toBeLessThan(2_000);
+    return response;
+  };
+
+  test('the process is ready while any master serves, and limited while one is full', async () => {
+    const [first, second] = masters;
+    if (first === undefined || second === undefined) throw new Error('no masters');
+    expect(await readyzInTime()).toEqual({ status: 200, body: { status: 'ready' } });
+
+    await second.connection.config('SET', 'maxmemory', '1');
+    expect(await readyzInTime()).toEqual({ status: 200, body: { status: 'ready', limited: ['redis_full'] } });
+    for (const { connection } of masters) connection.disconnect();
+
+    process.kill(first.node.pid, 'SIGSTOP');
+    // A load balancer has a short timeout: the response must not wait until the command to the hanging master times out.
+    if (!(cluster instanceof Cluster)) throw new Error('no cluster');
+    const hanging = cluster.nodes('master').find(({ options }) => options.port === first.port);
+    const timedOut = hanging?.info('memory').catch(() => 'timed out');
+    expect(await Promise.race([readyzInTime(), timedOut])).toMatchObject({ status: 200 });
+    process.kill(first.node.pid, 'SIGKILL');
+    expect((await readyzInTime()).status).toBe(200);
+
+    process.kill(second.node.pid, 'SIGKILL');
+    expect(await readyzInTime()).toEqual({ status: 503, body: { status: 'not ready', missing: ['redis'] } });
+  });
 });

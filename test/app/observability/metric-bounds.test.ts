@@ -1,18 +1,15 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { cloakroomMetrics } from '../../project/deploy/known-metrics.ts';
 import { API_PATH } from '../../support/constants.ts';
-import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { startMetricsApp } from '../../support/metrics-app.ts';
 import { fc, times } from '../../support/properties.ts';
 import { sendRaw } from '../../support/raw.ts';
 import { startSignIn, startTestApp } from '../../support/test-app.ts';
 
-let metrics: MetricsApp;
-beforeAll(async () => {
-  metrics = await startMetricsApp();
-});
-afterAll(async () => metrics[Symbol.asyncDispose]());
+const metrics = useFixture(startMetricsApp);
 
 /** The limit in docs/operations.md. */
 const MOST_LINES = 6_000;

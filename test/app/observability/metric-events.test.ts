@@ -1,21 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createDeferred } from '../../../src/promises.ts';
 import { redisReady } from '../../../src/redis/client.ts';
 import { createServices } from '../../../src/services.ts';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { startMetricsApp } from '../../support/metrics-app.ts';
 import { packageVersion } from '../../support/package-version.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startSignIn } from '../../support/test-app.ts';
 
-let metrics: MetricsApp;
-beforeAll(async () => {
-  metrics = await startMetricsApp({ SESSION_MAX_SECONDS: '43200' });
-});
-afterAll(async () => metrics[Symbol.asyncDispose]());
+const metrics = useFixture(async () => startMetricsApp({ SESSION_MAX_SECONDS: '43200' }));
 let before = new Map<string, number>();
 const all = async () => {
   const series = (await metrics.text()).split('\n').filter((line) => line.startsWith('cloakroom_'));
@@ -34,13 +31,13 @@ afterEach(() => {
 const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
-const call = async (cookie: string) => {
+const request = async (cookie: string) => {
   const answer = await fetch(`${metrics.testApp.origin}/api/public/v1/things`, { headers: { cookie } });
   await answer.text();
   return answer.status;
 };
 /** The service accepts refreshed tokens only; its token endpoint responds with `answer`. */
-const renewsTo = (answer: object | null) => {
+const respondToRefresh = (answer: object | null) => {
   metrics.testApp.intercept = (req, res) => {
     if (req.url !== TOKEN_PATH)
       return Boolean(res.writeHead(req.headers.authorization === 'Bearer fresh' ? 200 : 401).end());
@@ -78,8 +75,8 @@ describe('signing in and out', () => {
     ['refused', 'error=server_error'],
     ['unknown_state', 'an unknown state'],
     ['token_endpoint', 'no token endpoint'],
-    ['refused', 'one that says so'],
-    ['refused', 'one that refuses'],
+    ['refused', 'a server_error'],
+    ['refused', 'an invalid_client'],
   ])('counts a failed sign-in as %s: %s', async (outcome, how) => {
     const { testApp } = metrics;
     const { browser, state } = await startSignIn(metrics.testApp);
@@ -88,8 +85,8 @@ describe('signing in and out', () => {
       'error=server_error': `error=server_error&state=${state}`,
       'an unknown state': 'code=a-code&state=unknown',
     }[how];
-    const answer = { 'one that says so': 'server_error', 'one that refuses': 'invalid_client' }[how];
-    renewsTo(answer === undefined ? null : { error: answer });
+    const answer = { 'a server_error': 'server_error', 'an invalid_client': 'invalid_client' }[how];
+    respondToRefresh(answer === undefined ? null : { error: answer });
     await browser.fetch(`${testApp.origin}/auth/callback?${back ?? `code=a-code&state=${state}`}`);
     await expectGrowth(`cloakroom_sign_ins_total{outcome="${outcome}"}`);
   });
@@ -98,7 +95,7 @@ describe('signing in and out', () => {
     ['another service’s `iss`', 'code=a-code&iss=https%3A%2F%2Fanother.example'],
     ['two codes', 'code=a-code&code=another-code'],
     ['a token', 'code=a-code&token=a-token'],
-    ['an answer in a JWT', 'code=a-code&response=a-jwt'],
+    ['a response in a JWT', 'code=a-code&response=a-jwt'],
     ['an error', 'error=server_error'],
     ['no code', 'iss=https%3A%2F%2Fanother.example'],
   ])('counts a callback with %s as refused, and no token request', async (_what, query) => {
@@ -111,7 +108,7 @@ describe('signing in and out', () => {
   });
 });
 
-describe('a renewal', () => {
+describe('a refresh', () => {
   test.each([
     ['expired', -5_000],
     ['expiring', 5_000],
@@ -119,11 +116,11 @@ describe('a renewal', () => {
   ])(
     'counts as refreshed by the process that sends the token request, where the token is %s',
     async (trigger, livesMs) => {
-      renewsTo(GRANTED);
+      respondToRefresh(GRANTED);
       const { cookie } = await metrics.testApp.createSession({
         expiresAt: metrics.testApp.services.now() + livesMs,
       });
-      await call(cookie);
+      await request(cookie);
       await expectGrowth(`cloakroom_token_refreshes_total{trigger="${trigger}",outcome="refreshed"}`);
       await expectGrowth(
         'cloakroom_token_request_duration_seconds_count{grant="refresh_token",outcome="granted"}',
@@ -131,7 +128,7 @@ describe('a renewal', () => {
     },
   );
 
-  test('counts as joined by who waits for it, and how long another process was waited for', async () => {
+  test('counts as joined by requests that wait for another process, with the time that they waited', async () => {
     const { testApp } = metrics;
     const other = createServices(
       { ...testApp.config, metricsPort: 0 },
@@ -162,8 +159,8 @@ describe('a renewal', () => {
         if (!key.startsWith('cloakroom:session:')) return;
         if (source !== 'lua' || name === 'getex') seen.push(name); // reads of one turn are in a script
       });
-      const here = [call(cookie), call(cookie)];
-      // Both have read the session (GETEX), and found its lock taken: only who has looks at the record again (GET).
+      const here = [request(cookie), request(cookie)];
+      // Both have read the session (GETEX) and found its lock taken. Only then a process reads the record again (GET).
       const isWaitedFor = () => seen.filter((one) => one === 'getex').length === 2 && seen.includes('get');
       await eventually(async () => isWaitedFor()).finally(() => monitor.disconnect());
       answer();
@@ -176,7 +173,7 @@ describe('a renewal', () => {
     }
   });
 
-  test('that begins where another process has let go counts as no wait from then on', async () => {
+  test('that begins once another process releases the lock counts the wait only until then', async () => {
     const { testApp } = metrics;
     const sum = 'cloakroom_token_refresh_wait_seconds_sum';
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
@@ -196,14 +193,14 @@ describe('a renewal', () => {
       return true;
     };
     const beganAt = performance.now();
-    const called = call(cookie);
+    const status = request(cookie);
     await looked.finally(() => monitor.disconnect());
     await testApp.redis.del(lock);
     const answer = await asked;
     const seconds = (performance.now() - beganAt) / 1_000;
-    await delay(300); // the service takes its time
+    await delay(300); // a slow service
     answer();
-    expect(await called).toBe(200);
+    expect(await status).toBe(200);
     await expectGrowth('cloakroom_token_refresh_wait_seconds_count');
     expect(((await all()).get(sum) ?? 0) - (before.get(sum) ?? 0)).toBeLessThanOrEqual(seconds);
   });
@@ -214,9 +211,9 @@ describe('a renewal', () => {
     ['token_endpoint', null, 'unavailable'],
     ['token_endpoint', { error: 'temporarily_unavailable' }, 'unavailable'],
   ])('that fails counts by its cause: %s, of %j', async (cause, answer, outcome) => {
-    renewsTo(answer);
+    respondToRefresh(answer);
     const { cookie } = await metrics.testApp.createSession({ expiresAt: 0 });
-    await call(cookie);
+    await request(cookie);
     await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="failed"}');
     await expectGrowth(`cloakroom_token_refresh_failures_total{cause="${cause}"}`);
     await expectGrowth(
@@ -226,10 +223,10 @@ describe('a renewal', () => {
       await expectGrowth('cloakroom_sessions_ended_total{cause="invalid_grant"}');
   });
 
-  test('counts no invalid_grant where somebody else has renewed the session meanwhile', async () => {
+  test('counts no invalid_grant where another process has refreshed the session meanwhile', async () => {
     const { testApp } = metrics;
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-    const renewElsewhere = async () => {
+    const refreshElsewhere = async () => {
       const found = await testApp.services.store.peek(id);
       if (found === null) throw new Error('no session');
       const { record } = found.session;
@@ -238,10 +235,10 @@ describe('a renewal', () => {
     };
     testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return Boolean(res.end());
-      void renewElsewhere().then(() => res.end('{"error":"invalid_grant"}'));
+      void refreshElsewhere().then(() => res.end('{"error":"invalid_grant"}'));
       return true;
     };
-    expect(await call(cookie)).toBe(200);
+    expect(await request(cookie)).toBe(200);
     await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="refreshed"}');
     await expectGrowth('cloakroom_token_refresh_failures_total{cause="invalid_grant"}', 0);
   });
@@ -253,7 +250,7 @@ describe('a renewal', () => {
     if (found === null) throw new Error('no session');
     const { refreshToken: _none, ...grant } = found.session.record.grant;
     await testApp.services.store.replace(found.session, { ...found.session.record, grant });
-    await call(testApp.services.cookie.write(id).split(';', 1)[0] ?? '');
+    await request(testApp.services.cookie.write(id).split(';', 1)[0] ?? '');
     await expectGrowth('cloakroom_sessions_ended_total{cause="no_refresh_token"}');
     await expectGrowth('cloakroom_token_refresh_failures_total{cause="no_refresh_token"}');
   });
@@ -262,7 +259,7 @@ describe('a renewal', () => {
 test('a session past its maximum age counts once, however many requests find it', async () => {
   const { cookie } = await metrics.testApp.createSession();
   metrics.testApp.advance(43_300_000);
-  await Promise.all([call(cookie), call(cookie), call(cookie)]);
+  await Promise.all([request(cookie), request(cookie), request(cookie)]);
   await expectGrowth('cloakroom_sessions_ended_total{cause="age"}');
 });
 
@@ -279,7 +276,7 @@ test('a page counts its request and its upstream requests', async () => {
 test('Redis commands count, session reads on their own', async () => {
   const { cookie } = await metrics.testApp.createSession();
   metrics.testApp.intercept = (_req, res) => Boolean(res.end());
-  await call(cookie);
+  await request(cookie);
   const now = await all();
   for (const command of ['read', 'other']) {
     const series = `cloakroom_redis_command_duration_seconds_count{command="${command}"}`;

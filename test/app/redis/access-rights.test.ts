@@ -2,23 +2,24 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { ROOT } from '../../support/constants.ts';
 import { examine } from '../../support/doctor/doctor.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 
 const LINE = /redis-cli -x (ACL SETUSER cloakroom on .+)$/m;
 const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
-/** As a shell would give them to redis-cli, without the password that comes from standard input. */
+/** The arguments of redis-cli, without the password, which comes from standard input. */
 const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '').split(' ');
 
-let server: PrivateRedis;
+const server = useFixture(startPrivateRedis);
 /** The test's own connection, as the default user. */
 let redis: Redis;
+/** Its user has the rights of the guide. */
 let testApp: TestApp;
 
 beforeAll(async () => {
-  server = await startPrivateRedis();
   redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
   await redis.call(command, ...words, '>PASSWORD');
   testApp = await startTestApp({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
@@ -26,20 +27,19 @@ beforeAll(async () => {
 afterAll(async () => {
   await testApp[Symbol.asyncDispose]();
   await redis.quit();
-  await server[Symbol.asyncDispose]();
 });
 
-test('the user of Redis that the guide makes may do all that a session needs, from sign-in to sign-out', async () => {
+test('the Redis user of the guide has all rights that a session needs, from sign-in to sign-out', async () => {
   await redis.call('ACL', 'LOG', 'RESET');
   const { browser } = await testApp.signIn();
-  const call = async () => (await browser.fetch(`${testApp.origin}/api/public/v1/workspaces`)).status;
-  expect(await call()).toBe(200);
-  testApp.advance(900_000); // the token is spent, and renewed
-  expect(await call()).toBe(200);
+  const statusOfApi = async () => (await browser.fetch(`${testApp.origin}/api/public/v1/workspaces`)).status;
+  expect(await statusOfApi()).toBe(200);
+  testApp.advance(900_000); // the token expires, and is refreshed
+  expect(await statusOfApi()).toBe(200);
   expect((await browser.fetch(`${testApp.origin}/workspaces?page=3`)).status).toBe(200);
   expect((await browser.fetch(`${testApp.origin}/readyz`)).text).toBe('{"status":"ready"}');
   await browser.press(await browser.fetch(`${testApp.origin}/workspaces`), 'Sign out');
-  expect(await call()).toBe(401);
+  expect(await statusOfApi()).toBe(401);
   expect(await refusedCommands()).toEqual([]);
   expect(await redis.keys('cloakroom:sign-in-counts:*')).toHaveLength(1);
 });
@@ -49,7 +49,7 @@ test('the doctor finds nothing wrong with that user', async () => {
   for (const id of ['reachable', 'role', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
-test('it may neither administer Redis nor touch what is another’s', async () => {
+test('that user may neither administer Redis nor use keys of others', async () => {
   const own = new Redis({
     path: server.url.slice('redis+unix://'.length),
     username: 'cloakroom',
@@ -62,7 +62,7 @@ test('it may neither administer Redis nor touch what is another’s', async () =
   own.disconnect();
 });
 
-/** What Redis has refused to anybody; that a connection gives itself no name is of no account. */
+/** Commands that Redis has refused. A connection may not name itself, which does not matter. */
 async function refusedCommands(): Promise<string[]> {
   const log = (await redis.call('ACL', 'LOG')) as unknown[][];
   const refused = log.map((entry) => String(entry[entry.indexOf('object') + 1]));

@@ -5,21 +5,18 @@ import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startCluster, type ClusterTopology } from '../../support/redis/cluster.ts';
+import { useFixture } from '../../support/fixtures.ts';
+import { startCluster } from '../../support/redis/cluster.ts';
 import { PASSWORD, isReplica, type RedisNode } from '../../support/redis/redis-node.ts';
 
-let topology: ClusterTopology;
+const topology = useFixture(startCluster);
 let client: RedisClient;
 
 beforeAll(async () => {
-  topology = await startCluster();
   client = createRedis(parseRedisUrl(topology.url), createLog('silent'));
   await redisReady(client);
 });
-afterAll(async () => {
-  await closeRedis(client);
-  await topology[Symbol.asyncDispose]();
-});
+afterAll(async () => closeRedis(client));
 
 const SECONDS = 60;
 
@@ -32,7 +29,7 @@ test('sessions are read at every master as soon as the client is ready', async (
   await closeRedis(another);
 });
 
-test('a changed password is used at every node, and by whatever connects again', async () => {
+test('a changed password is used at every node, and by new connections', async () => {
   const nodes = topology.shards.flatMap(({ master, replica }) => [master, replica]);
   const tellAll = async (...command: string[]) =>
     Promise.all(nodes.map(async (node) => node.ask(...command)));
@@ -62,7 +59,7 @@ test('a changed password is used at every node, and by whatever connects again',
 test.each([
   ['with a password', 'guest:one', 'guest'],
   ['with that of the default user', `:${encodeURIComponent(PASSWORD)}`, 'default'],
-])('where one node refuses a login the others go on as before, who came %s', async (_how, before, user) => {
+])('where one node refuses a login the others keep the login before, %s', async (_how, before, user) => {
   const shards = topology.shards.map(({ master, replica }) => [master, replica]);
   const [, ...others] = shards;
   const tell = async (nodes: readonly RedisNode[], ...rules: string[]) =>
@@ -82,7 +79,7 @@ test.each([
   expect(await Promise.all(shards.map(usersAt))).toEqual([left, left, left]);
 });
 
-test('another login is tried at each node, wherever the key lives', async () => {
+test('a login is tried at each node, whichever stores the key', async () => {
   const nodes = topology.shards.flatMap(({ master, replica }) => [master, replica]);
   const rules = ['reset', 'on', '>one', '~cloakroom:*', '+@all'];
   await Promise.all(nodes.map(async (node) => node.ask('ACL', 'SETUSER', 'tried', ...rules)));
@@ -116,7 +113,7 @@ test('while a slot moves to another master, each key is found where it is', asyn
   expect(await readAll()).toEqual(keys);
 });
 
-test('a requested failover fails only commands on a connection that ioredis opens again', async () => {
+test('a requested failover fails only commands on a connection that ioredis replaces', async () => {
   const [{ master, replica }] = topology.shards;
   const keys = Array.from({ length: 30 }, (_, at) => `key:${at}`);
   const readAll = async () => {
@@ -139,7 +136,7 @@ async function idOf(node: RedisNode): Promise<string> {
   return String(await node.ask('CLUSTER', 'MYID'));
 }
 
-/** Whose slot a key's is, and another master. */
+/** The slot of a key, its master, and another master. */
 async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; to: RedisNode }> {
   const masters: RedisNode[] = [];
   for (const { master, replica } of topology.shards)
@@ -155,7 +152,7 @@ async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; t
   const from = masters[refusals.indexOf(null)];
   const to = masters.find((node) => node !== from);
   if (from === undefined || to === undefined) throw new Error('the key is nobody’s');
-  // After a failover the others hear of it one after the other.
+  // Nodes learn of a failover one after the other.
   await eventually(async () => (await knowsAsMaster(from, to)) && knowsAsMaster(to, from));
   return { slot: String(await from.ask('CLUSTER', 'KEYSLOT', key)), from, to };
 }

@@ -2,11 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Redis } from 'ioredis';
 import { ConfigError } from '../../../src/config/env.ts';
 import { createLog } from '../../../src/observability/logger.ts';
-import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { changeLogin, tryLogin, type RedisLogin } from '../../../src/redis/login.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import { startSessionReader } from '../../support/redis/session-reader.ts';
 
 /** Resolves once commands succeed over a new connection. */
@@ -19,23 +20,19 @@ describe('changing the login', () => {
   /** Of more bytes than characters, and with what a URL must encode. */
   const SECRETS = { one: 'pass:word/@1', two: 'wörter ✓' };
 
-  let server: PrivateRedis;
+  const server = useFixture(startPrivateRedis);
   /** The test's own connection, as the default user. */
   let redis: Redis;
 
   beforeAll(async () => {
-    server = await startPrivateRedis();
     redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
   });
-  afterAll(async () => {
-    await redis.quit();
-    await server[Symbol.asyncDispose]();
-  });
+  afterAll(async () => redis.quit());
   beforeEach(async () => {
     for (const [user, secret] of Object.entries(SECRETS))
       await redis.call('ACL', 'SETUSER', user, 'reset', 'on', `>${secret}`, '~*', '&*', '+@all');
   });
-  // Redis hears a little later than we that a connection has ended.
+  // Redis notices the end of a connection a little later than its client.
   afterEach(async () => eventually(async () => (await connections()).length === 0));
 
   const login = (user: keyof typeof SECRETS) => ({ username: user, password: SECRETS[user] });
@@ -57,7 +54,7 @@ describe('changing the login', () => {
     return found.toSorted((one, other) => Number(one.id) - Number(other.id));
   }
 
-  test('the connection signs in as another user and stays, and the user before can be deleted', async () => {
+  test('the connection signs in as another user and stays, and the earlier user can be deleted', async () => {
     await using own = await startSessionReader(urlOf('one'), SECONDS);
     const before = await connections();
     await redis.set('key', 'value');
@@ -72,7 +69,7 @@ describe('changing the login', () => {
     expect(await connections()).toHaveLength(1);
   });
 
-  test('whatever connects again does so with the new password', async () => {
+  test('new connections use the new password', async () => {
     await using own = await startSessionReader(urlOf('one'), SECONDS);
     await redis.call('ACL', 'SETUSER', 'one', '>another');
     await changeLogin(own.client, { username: 'one', password: 'another' });
@@ -94,7 +91,7 @@ describe('changing the login', () => {
     await expect(untilServed(own.client)).resolves.toBeUndefined();
   });
 
-  test('what is refused the old password comes back with the new one', async () => {
+  test('a client that was refused with the old password connects with the new one', async () => {
     await redis.call('ACL', 'SETUSER', 'one', 'resetpass', '>another');
     const client = createRedis(parseRedisUrl(urlOf('one')), createLog('silent'));
     await expect(redisReady(client)).rejects.toThrow("Redis can't be used");
@@ -104,7 +101,7 @@ describe('changing the login', () => {
     await closeRedis(client);
   });
 
-  test('without a user it is the password of the default one', async () => {
+  test('without a user name the password is that of the default user', async () => {
     await using secret = await startPrivateRedis(['requirepass one']);
     await using own = await startSessionReader(secret.url.replace('://', '://:one@'), SECONDS);
     const admin = new Redis({ path: secret.url.slice('redis+unix://'.length), password: 'one' });
@@ -129,13 +126,12 @@ describe('trying a login', () => {
     modest: ['~cloakroom:*', '-@all', '+getex', '+select'],
   };
 
-  let server: PrivateRedis;
+  const server = useFixture(async () => startPrivateRedis(['requirepass secret']));
   let admin: Redis;
   /** In a database of its own. */
   let client: RedisClient;
 
   beforeAll(async () => {
-    server = await startPrivateRedis(['requirepass secret']);
     admin = new Redis({ path: server.url.slice('redis+unix://'.length), password: 'secret' });
     for (const [user, rights] of Object.entries(RIGHTS))
       await admin.call('ACL', 'SETUSER', user, 'on', '>one', ...rights);
@@ -148,7 +144,6 @@ describe('trying a login', () => {
   afterAll(async () => {
     await closeRedis(client);
     await admin.quit();
-    await server[Symbol.asyncDispose]();
   });
 
   test.each<[what: string, login: RedisLogin, problem: string]>([
@@ -166,7 +161,7 @@ describe('trying a login', () => {
     { password: 'secret' },
     { username: 'sound', password: 'one' },
     { username: 'modest', password: 'one' },
-  ])('with %p one can read, and nothing of the trial is left', async (login) => {
+  ])('with %p the trial succeeds, and leaves nothing', async (login) => {
     const connected = async () => String(await admin.client('LIST')).match(/^id=\d+/gm);
     const before = await connected();
     await tryLogin(client, login, PREFIX);
@@ -174,21 +169,21 @@ describe('trying a login', () => {
     expect(await client.ping()).toBe('PONG');
   });
 
-  test('a Redis that goes meanwhile says nothing', async () => {
+  test('a trial succeeds where Redis ends meanwhile', async () => {
     await using going = await startPrivateRedis();
     const left = createRedis(parseRedisUrl(going.url), createLog('silent'));
     await redisReady(left);
-    process.kill(going.pid, 'SIGSTOP'); // it takes the connection, and answers nothing
-    const asked = tryLogin(left, { password: 'another' }, PREFIX);
+    process.kill(going.pid, 'SIGSTOP'); // it accepts the connection, and does not reply
+    const trial = tryLogin(left, { password: 'another' }, PREFIX);
     process.kill(going.pid, 'SIGKILL');
-    await expect(asked).resolves.toBeUndefined();
+    await expect(trial).resolves.toBeUndefined();
     left.disconnect();
   });
 
-  test('a Redis that we have no connection to is not asked', async () => {
-    const out = createRedis(parseRedisUrl(server.url), createLog('silent')); // without the password it gets nowhere
+  test('a client without a connection to Redis tries no login', async () => {
+    const out = createRedis(parseRedisUrl(server.url), createLog('silent')); // without the password it never becomes ready
     out.on('ready', () => {
-      throw new Error('it is let in');
+      throw new Error('connected without a password');
     });
     await expect(tryLogin(out, { password: 'another' }, PREFIX)).resolves.toBeUndefined();
     out.disconnect();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { once } from 'node:events';
 import { StoreUnavailableError } from '../../../src/errors.ts';
@@ -8,16 +8,12 @@ import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
-import { startSentinels, type SentinelTopology } from '../../support/redis/sentinels.ts';
+import { startSentinels } from '../../support/redis/sentinels.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
-let topology: SentinelTopology;
-
-beforeAll(async () => {
-  topology = await startSentinels();
-});
-afterAll(async () => topology[Symbol.asyncDispose]());
+const topology = useFixture(startSentinels);
 
 /** A connection as Cloakroom makes it. */
 function connect(): Redis & AsyncDisposable {
@@ -26,7 +22,7 @@ function connect(): Redis & AsyncDisposable {
   return Object.assign(client, { [Symbol.asyncDispose]: async () => closeRedis(client) });
 }
 
-test('a Sentinel that hangs is passed over', async () => {
+test('a client skips a Sentinel that hangs', async () => {
   const [first] = topology.sentinels;
   first?.pause();
   try {
@@ -64,7 +60,7 @@ test('a master that hung is not read when it returns and another one took its pl
   expect(await readBoth()).toEqual(['new', 'new']);
 });
 
-test('a connection that lies idle leaves a master that hangs once the Sentinels have replaced it', async () => {
+test('an idle connection leaves a hanging master once the Sentinels have replaced it', async () => {
   await topology.settled();
   await using client = connect();
   await redisReady(client);
@@ -107,11 +103,11 @@ test('another login is tried at the master', async () => {
   await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
 });
 
-test('a changed password is used with Sentinels, too, and by whatever connects again', async () => {
+test('a changed password is used at Sentinels too, and by new connections', async () => {
   await topology.settled();
   await using client = connect();
   await redisReady(client);
-  // Who stays signed in while no password is the old one any more.
+  // Connections that stay signed in while no server accepts the old password.
   const servers = [...topology.nodes, ...topology.sentinels];
   const admins = servers.map(({ port }) => new Redis({ port, password: PASSWORD, enableReadyCheck: false }));
   const tellAll = async (...rules: string[]) =>

@@ -3,26 +3,23 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Redis } from 'ioredis';
 import { StoreUnavailableError } from '../../../src/errors.ts';
 import { closeRedis } from '../../../src/redis/client.ts';
-import { startPrivateRedis, type PrivateRedis } from '../../../src/redis/private-redis.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { RedisTimeoutError } from '../../../src/redis/watchdog.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import { startSessionReader, type SessionReader } from '../../support/redis/session-reader.ts';
 
 const IDLE_SECONDS = 1_000;
 
-let server: PrivateRedis;
+const server = useFixture(startPrivateRedis);
 /** The test's own connection. */
 let redis: Redis;
 let reader: SessionReader;
 
 beforeAll(async () => {
-  server = await startPrivateRedis();
   redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
 });
-afterAll(async () => {
-  await redis.quit();
-  await server[Symbol.asyncDispose]();
-});
+afterAll(async () => redis.quit());
 beforeEach(async () => {
   await redis.flushall();
   reader = await startSessionReader(server.url, IDLE_SECONDS);
@@ -38,7 +35,7 @@ const unavailable = (message: RegExp) => ({
   }),
 });
 
-/** Runs `work`, and tells how often Redis executed these commands meanwhile, in scripts too. */
+/** Runs `work`. Resolves with how often Redis ran these commands meanwhile, in scripts too. */
 async function countsOf(work: () => Promise<unknown>): Promise<{ eval: number; getex: number }> {
   await redis.config('RESETSTAT');
   await work();

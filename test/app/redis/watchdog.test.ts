@@ -8,6 +8,7 @@ import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { SILENCE_TIMEOUT_MS, endSilentConnections } from '../../../src/redis/watchdog.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, fromStore, redisReady } from '../../../src/redis/client.ts';
+import { blockEventLoop } from '../../support/event-loop.ts';
 
 describe('a connection', () => {
   let stream: PassThrough;
@@ -29,7 +30,7 @@ describe('a connection', () => {
     await turn();
   };
 
-  test('that leaves a command without an answer for 1.8 s is ended', async () => {
+  test('that leaves a command without a reply for 1.8 s is closed', async () => {
     commandQueue.push('GET');
     await pass(SILENCE_TIMEOUT_MS);
     expect(stream.destroyed).toBe(false);
@@ -43,16 +44,16 @@ describe('a connection', () => {
     expect(stream.destroyed).toBe(false);
   });
 
-  test('that says something now and then is kept: the answer may be a long one', async () => {
+  test('that receives data now and then is kept, as the reply may be long', async () => {
     commandQueue.push('GET');
     for (let at = 0; at < 5; at++) {
       await pass(SILENCE_TIMEOUT_MS);
-      stream.emit('data', 'half an answer');
+      stream.emit('data', 'half a reply');
     }
     expect(stream.destroyed).toBe(false);
   });
 
-  test('that answers, and is asked later, is given all of its time again', async () => {
+  test('that has replied gets the whole time again for a later command', async () => {
     commandQueue.push('GET');
     await pass(SILENCE_TIMEOUT_MS);
     commandQueue.pop();
@@ -62,21 +63,16 @@ describe('a connection', () => {
     expect(stream.destroyed).toBe(false);
   });
 
-  test('is read once more when its time is up', async () => {
+  test('is read once more before it is closed', async () => {
     commandQueue.push('GET');
     jest.advanceTimersByTime(SILENCE_TIMEOUT_MS + 100);
-    stream.emit('data', 'an answer that was there');
+    stream.emit('data', 'a reply that had arrived');
     await turn();
     expect(stream.destroyed).toBe(false);
   });
 });
 
-/** As if the process had been stopped: no clock and no reply is looked at meanwhile. */
-function holdUp(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
-
-test('an answer that came while the process was stopped counts, however long that was', async () => {
+test('a reply that arrived while the process was stopped counts, however long that was', async () => {
   await using server = await startPrivateRedis();
   const client = createRedis(parseRedisUrl(server.url), createLog('silent'));
   if (!(client instanceof Redis)) throw new Error('that is a cluster');
@@ -84,12 +80,12 @@ test('an answer that came while the process was stopped counts, however long tha
     await redisReady(client);
     const { stream } = client;
     process.kill(server.pid, 'SIGSTOP');
-    const answer = fromStore(client.set('held-up', 'yes'));
-    await delay(300); // until it has been seen that an answer is due
-    await turn(); // after a stop, clocks are looked at before connections are
+    const reply = fromStore(client.set('held-up', 'yes'));
+    await delay(300); // until the watchdog has noticed the command
+    await turn(); // after a stop, timers run before connections are read
     process.kill(server.pid, 'SIGCONT');
-    holdUp(2 * SILENCE_TIMEOUT_MS);
-    expect(await answer).toBe('OK');
+    blockEventLoop(2 * SILENCE_TIMEOUT_MS);
+    expect(await reply).toBe('OK');
     expect(client.stream).toBe(stream);
   } finally {
     await closeRedis(client);

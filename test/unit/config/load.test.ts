@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { readBuild } from '../../../src/config/build-info.ts';
 import { loadConfig, variableNames, withPort, type Config } from '../../../src/config/load.ts';
 import { ConfigError } from '../../../src/config/env.ts';
 import { packageVersion } from '../../support/package-version.ts';
@@ -173,4 +174,16 @@ test('a default PUBLIC_URL on port 80 is the origin as a browser writes it', () 
 test('a given PUBLIC_URL does not follow the port', () => {
   const config = loadConfig({ ...minimalEnv, PORT: '0', PUBLIC_URL: 'http://localhost:3000' });
   expect(withPort(config, 45_678)).toMatchObject({ port: 45_678, publicOrigin: 'http://localhost:3000' });
+});
+
+test('an image names its build in variables', () => {
+  const env = { BUILD_VERSION: '7.1', BUILD_REVISION: '4bf92f3577b34da6' };
+  expect(readBuild(env)).toEqual({ version: '7.1', revision: '4bf92f3577b34da6' });
+});
+
+test.each([
+  ['the variables are unset', {}],
+  ['they are empty', { BUILD_VERSION: '', BUILD_REVISION: '' }],
+])('where %s, the version is that of the package, and the revision unknown', (_where, env) => {
+  expect(readBuild(env)).toEqual({ version: packageVersion, revision: 'unknown' });
 });
