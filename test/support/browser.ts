@@ -1,16 +1,16 @@
 import { CookieJar } from 'tough-cookie';
 import { noteQuery, noteSetCookie } from './log-audit.ts';
 
-/** What a page offers to fill in and send. */
+/** A form of a page. */
 interface Form {
   readonly action: string;
   readonly method: string;
   readonly fields: ReadonlyMap<string, string>;
-  /** Buttons that send it, by their words; with what each adds. */
+  /** Submit buttons by their text, each with the field that it adds. */
   readonly buttons: ReadonlyMap<string, readonly [name: string, value: string] | null>;
 }
 
-/** An answer with its body read. */
+/** A response with its body. */
 export interface Page {
   readonly url: URL;
   readonly status: number;
@@ -18,32 +18,32 @@ export interface Page {
   readonly text: string;
 }
 
-/** A browser without scripts: real cookies, redirects followed by hand, forms filled in as a person would. */
+/** A browser without scripts. It keeps cookies, follows redirects and fills in forms. */
 export class Browser {
   readonly jar = new CookieJar();
   readonly #fetch: typeof fetch;
 
-  /** `send` is for whoever needs more than `fetch` can do, such as a certificate that nobody has heard of. */
+  /** `send` replaces `fetch`, for example where a test needs a certificate of its own. */
   constructor(send: typeof fetch = fetch) {
     this.#fetch = send;
   }
 
-  /** One request, no redirect followed. */
+  /** Sends one request and follows no redirect. */
   async fetch(url: string | URL, init: RequestInit = {}): Promise<Page> {
     const at = new URL(url);
     const headers = new Headers(init.headers);
     const cookies = await this.jar.getCookieString(at.href);
     if (cookies !== '' && !headers.has('cookie')) headers.set('cookie', cookies);
-    const answer = await this.#fetch(at, { ...init, headers, redirect: 'manual' });
-    noteQuery(answer.headers.get('location') ?? '');
-    for (const cookie of answer.headers.getSetCookie()) {
+    const response = await this.#fetch(at, { ...init, headers, redirect: 'manual' });
+    noteQuery(response.headers.get('location') ?? '');
+    for (const cookie of response.headers.getSetCookie()) {
       noteSetCookie(cookie);
       await this.jar.setCookie(cookie, at.href);
     }
-    return { url: at, status: answer.status, headers: answer.headers, text: await answer.text() };
+    return { url: at, status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** Opens an address and follows redirects, as a click does. */
+  /** Opens an address and follows redirects. */
   async open(url: string | URL, init: RequestInit = {}): Promise<Page> {
     let page = await this.fetch(url, init);
     for (let hops = 0; hops < 10; hops += 1) {
@@ -54,14 +54,14 @@ export class Browser {
     throw new Error(`too many redirects at ${page.url.href}`);
   }
 
-  /** Fills in the form that has a button of this name and presses it; follows no redirect. */
+  /** Fills in the form that has this button and presses it. Follows no redirect. */
   async press(page: Page, button: string, filled: Record<string, string> = {}): Promise<Page> {
     const form = formsOf(page.text).find(({ buttons }) => buttons.has(button));
     if (form === undefined) throw new Error(`no button "${button}" at ${page.url.href}:\n${page.text}`);
     const body = new URLSearchParams([...form.fields]);
     for (const [name, value] of Object.entries(filled)) body.set(name, value);
-    const added = form.buttons.get(button);
-    if (added) body.append(...added);
+    const field = form.buttons.get(button);
+    if (field) body.append(...field);
     const to = new URL(form.action || page.url, page.url);
     const headers = { origin: page.url.origin, 'sec-fetch-site': 'same-origin' };
     return this.fetch(to, { method: form.method, body, headers });

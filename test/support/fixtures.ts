@@ -1,13 +1,13 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { startTestApp, type TestApp } from './test-app.ts';
 
-/** Starts a test app before the tests of a file, or of a `describe`, and ends it after them. */
+/** Starts a test app before the tests of a file, or of a `describe`, and disposes of it after them. */
 export function useTestApp(...options: Parameters<typeof startTestApp>): TestApp {
   return useFixture(async () => startTestApp(...options));
 }
 
 /**
- * Starts a fixture before the tests of a file, or of a `describe`, and disposes of it after them. The result stands for the
+ * Starts a fixture before the tests of a file, or of a `describe`, and disposes of it after them. Returns a proxy of the
  * fixture: use it in tests and hooks, and in the start of later fixtures.
  */
 export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise<Fixture>): Fixture {

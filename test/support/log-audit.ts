@@ -5,25 +5,25 @@ import { expect } from '@jest/globals';
 import { parse } from 'cookie';
 import { isStandardErrorCode } from '../../src/oauth/client.ts';
 
-/** Set by scripts/jest.mjs, which looks through what is written there when all tests are over; nothing is, where it is not set. */
+/** Set by scripts/jest.mjs, which searches the files there after all tests. Without it nothing is written. */
 const FOLDER = process.env['LOG_AUDIT_FOLDER'];
-/** Shorter ones can't be told from other words. */
+/** Shorter secrets can't be told from other words. */
 const SHORTEST = 8;
 const SHORTEST_SENT = 16;
-/** So many bytes of a piece of a body are read: some bodies are a GiB. */
+/** Bytes of each chunk that are searched: some bodies are a GiB. */
 const BODY_BYTES = 4_096;
 
-/** Asked for at once: a process may end after its test file. */
+/** Read now, as a process may end after its test file. */
 const { testPath: TEST = 'no test' } = expect.getState();
 
 const known = new Set<string>();
 
-/** Keeps what somebody has logged, whole lines of it. */
+/** Keeps whole log lines. */
 export function keepLines(lines: string): void {
   if (FOLDER !== undefined && lines !== '') appendFileSync(fileOf(FOLDER, 'lines'), lines);
 }
 
-/** Keeps a secret that has been seen: no line may hold it, whoever writes it. */
+/** Keeps a secret: no log line may hold it. */
 export function noteSecret(kind: string, value: unknown): void {
   if (FOLDER === undefined || typeof value !== 'string' || value.length < SHORTEST || known.has(value))
     return;
@@ -41,7 +41,7 @@ export function noteVariables(env: Readonly<Record<string, string | undefined>>)
   noteSecret('password of Redis', /:\/\/[^@/]*:([^@/]+)@/.exec(env['REDIS_URL'] ?? '')?.[1]);
 }
 
-/** Notes what a browser sends to Cloakroom or gets from it. */
+/** Notes the secrets that a browser sends to Cloakroom or gets from it. */
 export function watchBrowsers(req: IncomingMessage, res: ServerResponse): void {
   if (FOLDER === undefined) return;
   for (const value of Object.values(parse(req.headers.cookie ?? ''))) noteCookie(value);
@@ -52,7 +52,7 @@ export function watchBrowsers(req: IncomingMessage, res: ServerResponse): void {
   });
 }
 
-/** Notes what Cloakroom sends to the service or gets from it: tokens, codes, verifiers. */
+/** Notes the tokens, codes and verifiers that Cloakroom sends to the service or gets from it. */
 export function watchService(req: IncomingMessage, res: ServerResponse): void {
   if (FOLDER === undefined) return;
   noteSecret('access token', req.headers.authorization?.replace(/^Bearer /, ''));
@@ -67,7 +67,7 @@ export function watchService(req: IncomingMessage, res: ServerResponse): void {
   onTexts(res, 'end', noteTokens);
 }
 
-/** A `Set-Cookie` line. */
+/** Notes the value of a `Set-Cookie` field. */
 export function noteSetCookie(line: string): void {
   noteCookie(line.slice(line.indexOf('=') + 1).split(';', 1)[0]);
 }
@@ -77,7 +77,7 @@ function noteCookie(value = ''): void {
   noteSecret('cookie', decodeURIComponent(value.replaceAll(/%(?![\da-f]{2})/gi, '%25')));
 }
 
-/** Values that look made up by a machine, but for OAuth’s own error codes: an address may come back in a path. */
+/** Notes values of a query that look generated, except OAuth's own error codes. */
 export function noteQuery(address: string): void {
   for (const [name, value] of new URLSearchParams(address.slice(address.indexOf('?') + 1))) {
     const isErrorCode = name === 'error' && isStandardErrorCode(value);
@@ -86,7 +86,7 @@ export function noteQuery(address: string): void {
   }
 }
 
-/** Strings in JSON and values of forms that look made up by a machine, too. */
+/** Notes strings in JSON and values of forms that look generated. */
 function noteBody(chunk: unknown): void {
   const text = (Buffer.isBuffer(chunk) ? chunk.subarray(0, BODY_BYTES) : Buffer.alloc(0)).toString('latin1');
   for (const [, value = ''] of text.matchAll(/(?::\s*"|=)([\w.~-]+)/g))
@@ -104,7 +104,7 @@ function noteTokens(text: unknown): void {
     noteSecret(name, value);
 }
 
-/** Hears of the calls of a method before they are made. */
+/** Passes the arguments of each call of a method to `hear` first. */
 function onTexts<T extends string>(
   owner: Record<T, unknown> | object,
   method: T,

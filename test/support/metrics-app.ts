@@ -3,20 +3,20 @@ import { startMetricsServer } from '../../src/observability/metrics-server.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 import { eventually } from './eventually.ts';
 
-/** A testApp whose metrics are served. */
+/** A test app that serves its metrics. */
 export interface MetricsApp extends AsyncDisposable {
   readonly testApp: TestApp;
   readonly url: string;
-  /** All of them, as Prometheus would read them now. */
+  /** All metrics, as Prometheus reads them. */
   readonly text: () => Promise<string>;
-  /** One number; NaN where there is no such series. */
+  /** The value of a series; NaN where there is none. */
   readonly valueOf: (series: string) => Promise<number>;
-  /** Resolves once a number is this one: an answer is here a moment before it is counted. */
+  /** Resolves once a series has this value: a response arrives a moment before it is counted. */
   readonly expectCount: (series: string, value: number) => Promise<void>;
 }
 
 export async function startMetricsApp(env: Readonly<Record<string, string>> = {}): Promise<MetricsApp> {
-  const testApp = await startTestApp({ METRICS_PORT: '65000', ...env }); // not 0 turns them on; here they get a free port
+  const testApp = await startTestApp({ METRICS_PORT: '65000', ...env }); // turns metrics on; the server below gets a free port
   if (testApp.services.metrics === null) throw new Error('no metrics');
   const server = await startMetricsServer(testApp.services.metrics.registry, await bindPort('127.0.0.1', 0));
   const text = async () => (await fetch(server.url)).text();

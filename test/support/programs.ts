@@ -7,19 +7,19 @@ import { createDeferred } from '../../src/promises.ts';
 import { ROOT } from './constants.ts';
 import { keepLines, noteVariables } from './log-audit.ts';
 
-/** A program of the project's in a process of its own, with a folder for temporary files that only it uses. */
+/** A program of the project in its own process, with its own folder for temporary files. */
 export interface Program extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly folder: string;
-  /** The whole lines that it has printed so far. */
+  /** The whole lines printed so far. */
   lines(): string[];
-  /** Resolves with the first match in what it has printed or prints; rejects where it ends without. */
+  /** Resolves with the first match in the output. Rejects where the program ends without one. */
   prints(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends a signal to it and to all that it has started, as Ctrl-C in a terminal does. */
+  /** Sends a signal to the program and its children, as Ctrl-C in a terminal does. */
   signalGroup(signal: NodeJS.Signals): void;
-  /** Resolves with its exit code, and all that it printed. */
+  /** Resolves with the exit code and the whole output. */
   ended(): Promise<{ code: number | null; output: string }>;
-  /** Command lines of all living processes that have the folder in theirs. */
+  /** Command lines of running processes that name the folder. */
   leftovers(): Promise<string[]>;
 }
 
@@ -34,13 +34,13 @@ export async function startProgram(
   const here = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const child = spawn(command, args, {
     cwd: ROOT,
-    // npm keeps what it has compiled in that folder from Node 22 on: that is none of what we leave behind.
+    // From Node 22 on npm keeps a compile cache in that folder, which is no leftover of the program.
     env: { ...here, TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
   const { stdout, stderr } = child;
-  if (stdout === null || stderr === null) throw new Error('it was started without pipes');
+  if (stdout === null || stderr === null) throw new Error('no pipes');
   let output = '';
   let heard = createDeferred<void>();
   for (const stream of [stdout, stderr]) {
@@ -51,15 +51,15 @@ export async function startProgram(
     });
   }
   const exit = once(child, 'close') as Promise<[number | null]>;
-  // One that was killed may have been in the middle of a line.
+  // A killed program may leave half a line.
   child.once('close', () => keepLines(output.slice(0, output.lastIndexOf('\n') + 1)));
 
-  /** It leads a group of its own: what is left of it ends with it, even after npm has gone. */
+  /** The program leads its own process group, so its children get the signal even after npm has ended. */
   const signalGroup = (signal: NodeJS.Signals) => {
     try {
       process.kill(-(child.pid ?? 0), signal);
     } catch {
-      // nobody is left
+      // all have ended
     }
   };
 

@@ -5,21 +5,21 @@ import { settlesWithin } from '../../src/promises.ts';
 import { blockEventLoop } from '../support/event-loop.ts';
 import { startTcpServer } from '../support/tcp-server.ts';
 
-test('what came while the process was held up came in time', async () => {
+test('data that arrives while the event loop is blocked is in time', async () => {
   await using server = await startTcpServer((socket) => socket.on('data', (chunk) => socket.write(chunk)));
   const client = connect(server.port, '127.0.0.1');
   await once(client, 'connect');
   client.write('a');
   await once(client, 'data');
-  const [theirs] = server.sockets;
-  theirs?.write('b');
+  const [serverEnd] = server.sockets;
+  serverEnd?.write('b');
   const inTime = settlesWithin(once(client, 'data'), 20);
   blockEventLoop(100);
   expect(await inTime).toBe(true);
   client.destroy();
 });
 
-test('what does not come in time is late', async () => {
+test('a promise that does not settle in time is late', async () => {
   expect(await settlesWithin(new Promise(() => {}), 20)).toBe(false);
   expect(await settlesWithin(new Promise(() => {}), -1)).toBe(false);
 });

@@ -29,19 +29,19 @@ const pages = {
   }),
 };
 
-test.each(['workspaces', 'error'] as const)('Hostile text on the page %s stays text', (name) => {
+test.each(['workspaces', 'error'] as const)('hostile text on the page %s stays text', (name) => {
   expect(pages[name]).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
   expect(pages[name]).not.toMatch(/<script>|<img src=x/);
 });
 
-test('Text of unknown direction is kept apart from what surrounds it', () => {
+test('text of unknown direction is isolated from the text around it', () => {
   const texts = pages.workspaces.match(/<[^>]*>[^<]*\u202E[^<]*/g) ?? [];
   expect(texts.length).toBeGreaterThan(1);
   for (const text of texts) expect(text).toMatch(/dir="auto"|^<(?:bdi|title)\b/);
 });
 
 test.each(Object.entries(pages))(
-  'The page %s has a title, a language, one h1 and one main landmark',
+  'the page %s has a title, a language, one h1 and one main landmark',
   (_name, html) => {
     expect(html).toMatch(/^<!doctype html>\s*<html lang="en">/);
     expect(html).toMatch(/<title>[^<]+<\/title>/);
@@ -51,7 +51,7 @@ test.each(Object.entries(pages))(
   },
 );
 
-test('The landing page has one way on: to sign in', () => {
+test('the landing page has one link: to sign in', () => {
   const main = /<main.*<\/main>/s.exec(pages.landing)?.[0] ?? '';
   expect(main.match(/<(?:a|button|form)\b[^>]*>/g)).toEqual([
     '<a class="button button--primary" href="/auth/login">',
@@ -59,18 +59,18 @@ test('The landing page has one way on: to sign in', () => {
   expect(pages.landing).not.toContain('/auth/logout');
 });
 
-test('Each page size says what it is without its surroundings', () => {
+test('the label of each page size makes sense by itself', () => {
   expect(pages.workspaces).toMatch(/<a [^>]*aria-label="25 per page" aria-current="true">25</);
 });
 
-test('A long description can be opened without a script, a short one need not', () => {
+test('a long description can be opened without a script, and a short one is shown whole', () => {
   const view = (description: string) =>
     render('workspaces', toWorkspacesView({ ...listed, items: [{ name: 'x', description }] }, 2, 25));
   expect(view('x'.repeat(241))).toContain('<summary>Read all<');
   expect(view('x'.repeat(240))).not.toContain('<details');
 });
 
-test('A page on which all is as long as it can be is no more than 16 MB of HTML', () => {
+test('a page with items of maximum length has at most 16 MB of HTML', () => {
   const [sign, quote] = ['☂', '"'];
   const item = {
     ...Object.fromEntries(Array.from({ length: 36 }, (_, nth) => [`${nth}`, quote.repeat(5)])),
@@ -89,13 +89,13 @@ test('A page on which all is as long as it can be is no more than 16 MB of HTML'
   expect(Buffer.byteLength(html)).toBeLessThan(16_000_000);
 });
 
-test('Each row says whose details it has, to who hears nothing of the rows around', () => {
+test('each row names its item in the label of its details, for screen readers', () => {
   expect(pages.workspaces).toMatch(
     /<summary>Details<span class="visually-hidden"> of <bdi>&quot;&gt;&lt;script&gt;[^<]*<\/bdi><\/span><\/summary>/,
   );
 });
 
-test('A link leads past the items of a list to its pages, where it has some', () => {
+test('a link leads past the items of a list to its pages, where it has several', () => {
   expect(pages.workspaces).toContain('href="#pages"');
   expect(pages.workspaces).toContain('id="pages" tabindex="-1"');
   const whole = render(
@@ -105,17 +105,17 @@ test('A link leads past the items of a list to its pages, where it has some', ()
   expect(whole).not.toContain('#pages');
 });
 
-test('Who is signed in can sign out on every page', () => {
+test('a signed-in user can sign out on every page', () => {
   expect(pages.workspaces).toMatch(/<form method="post" action="\/auth\/logout">\s*<button [^>]*>Sign out</);
 });
 
-test('The page after sign-in goes on by itself, and by a link', () => {
+test('the page after sign-in redirects by itself, and has a link', () => {
   const href = '/workspaces?a=1&amp;b=2';
   expect(pages.bounce).toContain(`<meta http-equiv="refresh" content="0;url=${href}">`);
   expect(pages.bounce).toContain(`href="${href}">Continue</a>`);
 });
 
-test('The stylesheet asks for nothing else', async () => {
+test('the stylesheet loads nothing else', async () => {
   const css = await readFile(join(ROOT, 'public/cloakroom.css'), 'utf8');
   expect(css).not.toMatch(/url\(|@import/);
 });

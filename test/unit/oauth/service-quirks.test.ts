@@ -7,33 +7,33 @@ async function rewritten(status: number, body: unknown): Promise<{ status: numbe
   return { status: response.status, body: await response.json() };
 }
 
-describe('the service’s dialect', () => {
-  test('a missing token_type is bearer and a missing expires_in 900 s', async () => {
+describe('a token response', () => {
+  test('without token_type and expires_in counts as a bearer token for 900 s', async () => {
     expect(await rewritten(200, { access_token: 'a' })).toEqual({
       status: 200,
       body: { access_token: 'a', token_type: 'bearer', expires_in: 900 },
     });
   });
 
-  test('what is there stays, and members that OAuth does not know go', async () => {
+  test('keeps its standard members, and loses those that OAuth does not know', async () => {
     const body = { access_token: 'a', token_type: 'Bearer', expires_in: 5, refresh_token: 'r', scope: 's' };
     expect(await rewritten(200, { ...body, id_token: 'x', extra: 1 })).toEqual({ status: 200, body });
   });
 
-  test('an empty scope says nothing of what was granted', async () => {
+  test('with an empty scope counts as one without', async () => {
     const body = { access_token: 'a', token_type: 'Bearer', expires_in: 5 };
     expect(await rewritten(200, { ...body, scope: '' })).toEqual({ status: 200, body });
   });
 
   test.each([0, -1, '', 'soon', null, Number.NaN, [900]])(
-    'an expires_in of %j counts as missing',
+    'with an expires_in of %j counts as one without',
     async (expiresIn) => {
       const { body } = await rewritten(200, { access_token: 'a', expires_in: expiresIn });
       expect(body).toMatchObject({ expires_in: 900 });
     },
   );
 
-  test('an expires_in in a string is a number', async () => {
+  test('may have an expires_in in a string', async () => {
     const { body } = await rewritten(200, { access_token: 'a', expires_in: '60' });
     expect(body).toMatchObject({ expires_in: 60 });
   });
@@ -42,20 +42,20 @@ describe('the service’s dialect', () => {
     ['an empty error', { error: '' }],
     ['an empty token_type', { token_type: '' }],
     ['a scope that is no text', { scope: ['room:read'] }],
-  ])('%s beside a token says nothing', async (_what, odd) => {
+  ])('with %s beside a token counts as one without', async (_what, odd) => {
     expect(await rewritten(200, { access_token: 'a', ...odd })).toEqual({
       status: 200,
       body: { access_token: 'a', token_type: 'bearer', expires_in: 900 },
     });
   });
 
-  test('tokens come with any successful status', async () => {
+  test('may have any successful status', async () => {
     const { status, body } = await rewritten(201, { access_token: 'a' });
     expect([status, body]).toMatchObject([200, { access_token: 'a' }]);
   });
 
   test.each([200, 400, 401, 403, 500, 503, 999])(
-    'an error string at %i is that OAuth error',
+    'with an error string and status %i is that OAuth error',
     async (status) => {
       const body = { error: 'invalid_grant', error_description: 'no' };
       expect(await rewritten(status, { ...body, access_token: 'a' })).toEqual({ status: 400, body });
@@ -71,7 +71,7 @@ describe('the service’s dialect', () => {
     [200, 'junk'],
     [200, '[]'],
     [200, 'null'],
-  ])('%i with %j is an outage, and the error quotes nothing of it', (status, body) => {
+  ])('with status %i and the body %j is an outage, and the error does not quote it', (status, body) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     expect(() => toStandardResponse({ status, text })).toThrow(
       /^the token endpoint responded with (?:status \d+|no JSON object)$/,
