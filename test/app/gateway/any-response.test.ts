@@ -1,34 +1,33 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { fc, times } from '../../support/properties.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
-import { startRawApp, type RawApp } from '../../support/raw-app.ts';
+import { startRawApp } from '../../support/raw-app.ts';
 import { ok } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
-// However a service answers and closes, and however a browser reads: nothing is thrown where nobody can catch it (jest
-// fails by that itself), what was whole comes whole, what was not does not look so, and no connection is lost.
+// However the service responds and closes, and however the client reads: a whole response arrives whole, a broken one never
+// looks whole, and no connection is lost. An uncaught error fails the test by itself.
 
 /** Eight requests arrive at once, and one session uses half of the connections. */
 const CONNECTIONS = 2 * 8;
 
-let raw: RawApp;
+const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: String(CONNECTIONS) }));
 /** Cloakroom's side of each connection, by the port of the browser's. */
 const accepted = new Map<number | undefined, Socket>();
-beforeAll(async () => {
-  raw = await startRawApp({ SERVICE_CONNECTIONS: String(CONNECTIONS) });
+beforeAll(() => {
   raw.testApp.running.server.on('connection', (socket: Socket) => {
     accepted.set(socket.remotePort, socket);
     socket.once('close', () => accepted.delete(socket.remotePort));
   });
 });
-afterAll(async () => raw[Symbol.asyncDispose]());
 
-/** What the service does with one call. */
+/** How the service responds to one request. */
 const served = fc.record({
   status: fc.constantFrom('200 OK', '401 Unauthorized', '404 Not Found'),
   framing: fc.constantFrom('length', 'chunks', 'close', 'too short', 'no last chunk'),
@@ -51,10 +50,10 @@ const isWhole = (call: Served) => !isBroken(call) && call.leaving !== 'resets';
 
 const isBroken = ({ framing }: Served) => framing === 'too short' || framing === 'no last chunk';
 
-/** What is wrong with what the browser got of an answer, if anything. */
+/** What is wrong with the response that the client received, if anything. */
 function faultOf(call: Served, text: string): string | null {
   if (isBroken(call)) return text.endsWith('\r\n0\r\n\r\n') ? 'looks whole' : null;
-  if (!isWhole(call)) return null; // what a reset takes with it nobody can tell
+  if (!isWhole(call)) return null; // a reset may take any part of it
   if (!text.includes(`HTTP/1.1 ${call.status}`)) return 'no head';
   const came = text.split('~').length - 1;
   return came === bytesOf(call) ? null : `${came} bytes of ${bytesOf(call)}`;
@@ -79,11 +78,11 @@ async function serve(socket: Socket, call: Served): Promise<void> {
   }
   if (framing === 'chunks') socket.write('0\r\n\r\n');
   if (leaving === 'resets') socket.resetAndDestroy();
-  // Without its end the answer would go on until somebody runs out of time.
+  // Without its end, the response would last until a timeout.
   else if (leaving === 'ends' || !isWhole(call) || framing === 'close') socket.end();
 }
 
-/** That as many calls as ever are under way at once: each by somebody else, since one session has but a share. */
+/** Expects as many requests in flight as at the start. Each has a session of its own, because a session has a quota. */
 async function expectAllConnections(): Promise<void> {
   const { promise: allAreThere, resolve } = createDeferred<void>();
   raw.service.requests.length = 0;
@@ -105,7 +104,7 @@ test('every response arrives whole or does not look whole, in 60 rounds of up to
     fc.asyncProperty(
       fc.array(fc.record({ served, taken }), { minLength: 1, maxLength: 8 }),
       async (calls) => {
-        await raw.createSession(); // one session renews only once a second
+        await raw.createSession(); // a session is refreshed at most once a second
         const over = calls.map(() => createDeferred<void>());
         raw.service.answer = ({ start }, socket) => {
           if (start.includes('/oauth2/token')) return ok('{"access_token":"a-new-token","expires_in":900}');

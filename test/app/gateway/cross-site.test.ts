@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { passesCrossSiteCheck } from '../../../src/http/cross-site.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
-import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
 /**
  * Contract, section 4, cell by cell: the site by `Sec-Fetch-Site`, the origin by `Origin`, and the result
@@ -99,13 +99,9 @@ describe('the cross-site rule', () => {
 });
 
 describe('an API request', () => {
-  let testApp: TestApp;
+  const testApp = useTestApp();
   let cookie: string;
 
-  beforeAll(async () => {
-    testApp = await startTestApp();
-  });
-  afterAll(async () => testApp[Symbol.asyncDispose]());
   beforeEach(async () => {
     testApp.serviceRequests.length = 0;
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));

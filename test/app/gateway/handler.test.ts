@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createApp } from '../../../src/app.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH, TOKEN_PATH } from '../../support/constants.ts';
-import { startTestApp, type TestApp } from '../../support/test-app.ts';
+import { startTestApp } from '../../support/test-app.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 import { sendRaw } from '../../support/raw.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
-let testApp: TestApp;
+const testApp = useTestApp({ MAX_BODY_BYTES: '200000' });
 let cookie: string;
 
-beforeAll(async () => {
-  testApp = await startTestApp({ MAX_BODY_BYTES: '200000' });
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   testApp.serviceRequests.length = 0;
   testApp.intercept = () => false;
@@ -27,11 +24,11 @@ describe('a proxied request', () => {
     testApp.intercept = (_req, res) => Boolean(res.end('{}'));
     await api().get(`${PATH}?a=%2f&b`).set('cookie', cookie).set('authorization', 'Bearer mine').expect(200);
     expect(testApp.serviceRequests).toHaveLength(1);
-    const [call] = testApp.serviceRequests;
-    expect(call?.url).toBe(`${PATH}?a=%2f&b`);
-    expect(call?.headers.authorization).toBe('Bearer a-living-token');
-    expect(call?.headers.cookie).toBeUndefined();
-    expect(call?.headers['via']).toBe('1.1 cloakroom');
+    const [forwarded] = testApp.serviceRequests;
+    expect(forwarded?.url).toBe(`${PATH}?a=%2f&b`);
+    expect(forwarded?.headers.authorization).toBe('Bearer a-living-token');
+    expect(forwarded?.headers.cookie).toBeUndefined();
+    expect(forwarded?.headers['via']).toBe('1.1 cloakroom');
   });
 
   test('works the same through Express alone', async () => {
@@ -42,17 +39,17 @@ describe('a proxied request', () => {
 });
 
 describe('a problem of the gateway', () => {
-  const problem = (status: number, code: string) => (answer: request.Response) => {
-    expect(answer.headers['content-type']).toBe('application/problem+json');
-    expect(answer.body).toMatchObject({ status, code, requestId: answer.headers['x-request-id'] });
-    expect(answer.headers['via']).toBeUndefined();
-    expect(answer.headers['server-timing']).toMatch(/^session;dur=/);
-    expect(answer.status).toBe(status);
+  const problem = (status: number, code: string) => (response: request.Response) => {
+    expect(response.headers['content-type']).toBe('application/problem+json');
+    expect(response.body).toMatchObject({ status, code, requestId: response.headers['x-request-id'] });
+    expect(response.headers['via']).toBeUndefined();
+    expect(response.headers['server-timing']).toMatch(/^session;dur=/);
+    expect(response.status).toBe(status);
   };
 
   test('without a cookie', async () => {
-    const answer = await api().get(PATH).expect(problem(401, 'sign_in_required'));
-    expect(answer.body.loginUrl).toBe('/auth/login');
+    const response = await api().get(PATH).expect(problem(401, 'sign_in_required'));
+    expect(response.body.loginUrl).toBe('/auth/login');
   });
 
   test('for a cookie that is not signed by us', async () => {
@@ -62,9 +59,9 @@ describe('a problem of the gateway', () => {
   test('for a session that has ended', async () => {
     const { id, cookie: ended } = await testApp.createSession();
     await testApp.services.store.end(id);
-    const answer = await api().get(PATH).set('cookie', ended).expect(problem(401, 'session_expired'));
-    expect(answer.body.loginUrl).toBe('/auth/login');
-    expect(answer.headers['set-cookie']).toBeUndefined();
+    const response = await api().get(PATH).set('cookie', ended).expect(problem(401, 'session_expired'));
+    expect(response.body.loginUrl).toBe('/auth/login');
+    expect(response.headers['set-cookie']).toBeUndefined();
   });
 
   test('for a path outside the API', async () => {
@@ -75,11 +72,11 @@ describe('a problem of the gateway', () => {
   });
 
   test('for a target in absolute form', async () => {
-    const answer = await sendRaw(
+    const response = await sendRaw(
       testApp,
       `GET ${testApp.origin}${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     );
-    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
+    expect(response).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request_target"/);
   });
 
   test('for TRACE and CONNECT', async () => {
@@ -124,13 +121,13 @@ describe('a problem of the gateway', () => {
       await begun.promise; // or the service might hear of it only during the next test
       yield Buffer.alloc(200_000);
     }
-    const answer = await fetch(testApp.origin + PATH, {
+    const response = await fetch(testApp.origin + PATH, {
       method: 'POST',
       duplex: 'half',
       headers: { cookie, 'x-requested-with': 'test' },
       body: ReadableStream.from(growing()),
     });
-    expect(answer.status).toBe(413);
+    expect(response.status).toBe(413);
   });
 
   test('where the service does not respond in time', async () => {

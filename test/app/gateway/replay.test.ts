@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, MIB, TOKEN_PATH } from '../../support/constants.ts';
 import type { RawEnd } from '../../support/raw-client.ts';
-import { startRawApp, type RawApp } from '../../support/raw-app.ts';
+import { startRawApp } from '../../support/raw-app.ts';
 import { valuesOf, without } from '../../support/raw-message.ts';
 import { ok, type RawRequest } from '../../support/raw-service.ts';
+import { useFixture } from '../../support/fixtures.ts';
 
 // What happens to an API request to which the service responds 401 (contract, section 4), and what Server-Timing says of it.
 
@@ -20,15 +21,13 @@ const REFRESHED = ok('{"access_token":"a-new-token","expires_in":900}');
 /** The service's responses, by token and endpoint. */
 let answers: { toOldToken: string; toNewToken: string; atTokenEndpoint: string };
 
-let raw: RawApp;
-beforeAll(async () => {
-  raw = await startRawApp();
+const raw = useFixture(async () => startRawApp());
+beforeAll(() => {
   raw.service.answer = (request) => {
     if (isRefresh(request)) return answers.atTokenEndpoint;
     return tokenOf(request) === 'Bearer a-new-token' ? answers.toNewToken : answers.toOldToken;
   };
 });
-afterAll(async () => raw[Symbol.asyncDispose]());
 beforeEach(async () => {
   raw.service.requests.length = 0;
   answers = { toOldToken: REFUSED, toNewToken: ok('done'), atTokenEndpoint: REFRESHED };

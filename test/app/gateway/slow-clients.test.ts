@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTestApp, type TestApp, type Interceptor } from '../../support/test-app.ts';
 import { sendRaw } from '../../support/raw.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
+import { useTestApp } from '../../support/fixtures.ts';
 
 const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
 /** The service gets a longer body once this much has arrived. */
@@ -16,7 +17,11 @@ const START_CHUNK = `10000\r\n${START}\r\n`;
 /** Well under each limit. */
 const DRIP_MS = 50;
 
-let testApp: TestApp;
+const testApp = useTestApp({}, undefined, {
+  clientHeadSeconds: 0.3,
+  clientRequestSeconds: 0.7,
+  checkTimeoutsMs: 50,
+});
 let cookie: string;
 let socket: Socket;
 let received: string;
@@ -26,11 +31,6 @@ let cameWhole: Promise<boolean>;
 /** How the service handles a request. */
 let take: Interceptor;
 
-beforeAll(async () => {
-  const limits = { clientHeadSeconds: 0.3, clientRequestSeconds: 0.7, checkTimeoutsMs: 50 };
-  testApp = await startTestApp({}, undefined, limits);
-});
-afterAll(async () => testApp[Symbol.asyncDispose]());
 beforeEach(async () => {
   const { promise, resolve } = createDeferred<boolean>();
   cameWhole = promise;

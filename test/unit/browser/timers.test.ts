@@ -10,38 +10,38 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test('Whole seconds are told as they pass, at once and down to nothing, and then no more', () => {
-  const told: number[] = [];
-  countDown(Date.now() + 2_300, (left) => told.push(left));
-  expect(told).toEqual([3]);
+test('a countdown shows whole seconds as they pass, at once and down to zero', () => {
+  const shown: number[] = [];
+  countDown(Date.now() + 2_300, (left) => shown.push(left));
+  expect(shown).toEqual([3]);
   jest.advanceTimersByTime(299);
-  expect(told).toEqual([3]);
+  expect(shown).toEqual([3]);
   jest.advanceTimersByTime(1);
-  expect(told).toEqual([3, 2]);
+  expect(shown).toEqual([3, 2]);
   jest.advanceTimersByTime(10_000);
-  expect(told).toEqual([3, 2, 1, 0]);
+  expect(shown).toEqual([3, 2, 1, 0]);
 });
 
-test('What is past has nothing left', () => {
-  const told: number[] = [];
-  countDown(Date.now() - 5_000, (left) => told.push(left));
+test('a countdown to a moment in the past shows zero', () => {
+  const shown: number[] = [];
+  countDown(Date.now() - 5_000, (left) => shown.push(left));
   jest.runAllTimers();
-  expect(told).toEqual([0]);
+  expect(shown).toEqual([0]);
 });
 
-test('A computer that slept goes on from what is really left', () => {
-  const told: number[] = [];
-  countDown(Date.now() + 10_000, (left) => told.push(left));
+test('after the computer has slept, a countdown shows the time that is really left', () => {
+  const shown: number[] = [];
+  countDown(Date.now() + 10_000, (left) => shown.push(left));
   jest.setSystemTime(Date.now() + 7_000);
   jest.advanceTimersByTime(1_000);
-  expect(told).toEqual([10, 2]);
+  expect(shown).toEqual([10, 2]);
 });
 
-test('One that is stopped tells nothing more', () => {
-  const told: number[] = [];
-  countDown(Date.now() + 10_000, (left) => told.push(left))();
+test('a stopped countdown shows nothing more', () => {
+  const shown: number[] = [];
+  countDown(Date.now() + 10_000, (left) => shown.push(left))();
   jest.advanceTimersByTime(60_000);
-  expect(told).toEqual([10]);
+  expect(shown).toEqual([10]);
 });
 
 test.each([
@@ -55,19 +55,12 @@ test.each([
   expect([inShort(seconds), inWords(seconds)]).toEqual([short, words]);
 });
 
-beforeEach(() => {
-  jest.useFakeTimers({ now: 1_000_000 });
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
-
 function startAlarm() {
   const ring = jest.fn();
   return { alarm: createAlarm(ring), ring };
 }
 
-test('It rings at its moment, once', () => {
+test('an alarm rings once, at its moment', () => {
   const { alarm, ring } = startAlarm();
   alarm.setTo(Date.now() + HOUR_MS);
   jest.advanceTimersByTime(HOUR_MS - 1);
@@ -78,7 +71,7 @@ test('It rings at its moment, once', () => {
   expect(ring).toHaveBeenCalledTimes(1);
 });
 
-test('It rings soon after a computer has slept beyond its moment', () => {
+test('an alarm rings soon after the computer has slept beyond its moment', () => {
   const { alarm, ring } = startAlarm();
   alarm.setTo(Date.now() + HOUR_MS);
   jest.setSystemTime(Date.now() + 2 * HOUR_MS); // timers stood still
@@ -86,7 +79,7 @@ test('It rings soon after a computer has slept beyond its moment', () => {
   expect(ring).toHaveBeenCalledTimes(1);
 });
 
-test('A moment that is past rings in a second: it can’t ring without end', () => {
+test('an alarm for a moment in the past rings in a second, so that it never rings without end', () => {
   const { alarm, ring } = startAlarm();
   alarm.setTo(Date.now() - HOUR_MS);
   jest.advanceTimersByTime(999);
@@ -95,7 +88,7 @@ test('A moment that is past rings in a second: it can’t ring without end', () 
   expect(ring).toHaveBeenCalledTimes(1);
 });
 
-test('A new moment takes the place of the one before', () => {
+test('a new moment replaces the earlier one', () => {
   const { alarm, ring } = startAlarm();
   alarm.setTo(Date.now() + 5_000);
   alarm.setTo(Date.now() + HOUR_MS);
@@ -105,7 +98,7 @@ test('A new moment takes the place of the one before', () => {
   expect(ring).toHaveBeenCalledTimes(1);
 });
 
-test('One that is cleared never rings', () => {
+test('a cleared alarm never rings', () => {
   const { alarm, ring } = startAlarm();
   alarm.setTo(Date.now() + 5_000);
   alarm.clear();

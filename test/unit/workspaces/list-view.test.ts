@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { toPageView, toSearchView } from '../../../src/workspaces/list-view.ts';
+import { toWorkspacesView } from '../../../src/workspaces/page-views.ts';
 import type { ListedPage } from '../../../src/workspaces/paging.ts';
 import { workspaces } from '../../app/workspaces/small-service.ts';
 
@@ -7,9 +8,16 @@ const ONLY_PAGE = { items: [1], page: 1, limit: 30, before: 0, reached: 'request
 const NEXT = { page: 3, cursor: 'x', before: 60 };
 const LISTED = { ...ONLY_PAGE, page: 2, before: 30, next: NEXT };
 
+const listAt = (path: string, defaultLimit = 25) => ({
+  kind: 'workspaces',
+  path,
+  empty: '',
+  hrefOf: () => undefined,
+  defaultLimit,
+});
+
 function viewOf(listed: ListedPage, path = '/workspaces', defaultLimit = 25) {
-  const list = { kind: 'workspaces', path, empty: 'Empty', hrefOf: () => undefined, defaultLimit };
-  return toPageView(list, listed, listed.page);
+  return toPageView(listAt(path, defaultLimit), listed, listed.page);
 }
 
 const sizesOf = (listed: ListedPage, defaultLimit?: number) =>
@@ -56,17 +64,10 @@ test('a service that sends far more items than requested gets a thousand rows an
 });
 
 test('a search result says which part of the list it covers', () => {
-  const list = {
-    kind: 'workspaces',
-    path: '/workspaces',
-    empty: '',
-    hrefOf: () => undefined,
-    defaultLimit: 25,
-  };
   const search = { words: 'x', from: 1, origin: { limit: 25, page: 1 } };
   const item = { name: 'x' };
   const found = (more: object) =>
-    toSearchView(list, { items: [item], before: 0, upTo: 137, ...more }, search);
+    toSearchView(listAt('/workspaces'), { items: [item], before: 0, upTo: 137, ...more }, search);
   expect(found({}).place).toBe('1 match for “x” in all 137 workspaces');
   expect(found({})).not.toHaveProperty('notice');
   expect(found({ items: [item, item], upTo: 2_000, nextFrom: 21 })).toMatchObject({
@@ -83,3 +84,36 @@ test('a search result says which part of the list it covers', () => {
   expect(many.rows).toHaveLength(1_000);
   expect(many.notice?.text).toBe('The first 1,000 of them are shown.');
 });
+
+/** The page of a list of workspaces. */
+function workspacesPage(items: readonly unknown[], more: Partial<ListedPage> = {}) {
+  const listed = {
+    items,
+    page: 1,
+    limit: 25,
+    before: 0,
+    reached: 'requested' as const,
+    ...more,
+  };
+  return toWorkspacesView(listed, more.page ?? 1, 25);
+}
+
+test('the title names every page but the first', () => {
+  expect(workspacesPage([]).title).toBe('Workspaces');
+  expect(workspacesPage([], { page: 3 }).title).toBe('Workspaces, page 3');
+});
+
+test('the link of a workspace encodes its id and remembers the page', () => {
+  expect(workspacesPage([{ id: 'w1' }]).list.rows[0]?.href).toBe('/workspaces/w1');
+  expect(workspacesPage([{ id: 'ä&"<b' }]).list.rows[0]?.href).toBe('/workspaces/%C3%A4%26%22%3Cb');
+  expect(workspacesPage([{ id: 'w1' }], { page: 3, limit: 10 }).list.rows[0]?.href).toBe(
+    '/workspaces/w1?back=limit%3D10%26page%3D3',
+  );
+});
+
+test.each(['..', '.', 'a/b', 'a\\b', 'a%2fb', 'a;b', 'a?b', 'a#b', 'a b', 'a\n', '', 'x'.repeat(257)])(
+  'a workspace whose id is unsafe in a path has no link: %j',
+  (id) => {
+    expect(workspacesPage([{ id, name: 'x' }]).list.rows[0]?.href).toBeUndefined();
+  },
+);
