@@ -8,8 +8,6 @@ import { startRawService } from './raw-service.ts';
 /** Sent by our own pages with every request, and read by the gateway alone. */
 const SAME_ORIGIN = 'Sec-Fetch-Site: same-origin';
 
-export type RawApp = Awaited<ReturnType<typeof startRawApp>>;
-
 /** Starts Cloakroom before a service that speaks bytes, with a session whose token is `a-living-token`. */
 export async function startRawApp(env: Readonly<Record<string, string>> = {}) {
   const service = await startRawService();
