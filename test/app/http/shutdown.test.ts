@@ -34,7 +34,7 @@ async function createDrainable(
   };
 }
 
-/** A server that responds when told, and a client that connected before the server was up. */
+/** A server whose response `res` is still due, and a client that connected before the server was up. */
 async function serveEarlyClient(options: Parameters<typeof createDrainable>[1] = {}) {
   const received = createDeferred<ServerResponse>();
   const { port, drain, listen } = await createDrainable((_req, res) => received.resolve(res), options);

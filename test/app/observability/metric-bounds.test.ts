@@ -38,10 +38,10 @@ async function unknownValues(): Promise<string[]> {
   });
 }
 
-async function ask(method: string, path: string, headers: Record<string, string>): Promise<void> {
-  const asked = request(metrics.testApp.origin + path, { method, headers }).end();
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  await once(answer.resume(), 'close');
+async function send(method: string, path: string, headers: Record<string, string>): Promise<void> {
+  const sent = request(metrics.testApp.origin + path, { method, headers }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  await once(response.resume(), 'close');
 }
 
 const path = fc
@@ -63,7 +63,7 @@ test('no path, method, query or header of a client becomes a label or adds a ser
     fc.asyncProperty(hostile, async (one) => {
       const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
       const headers = { traceparent, ...(one.own && { cookie, 'x-requested-with': 'test' }) };
-      await ask(one.method, `${one.path}?${one.query}`, headers);
+      await send(one.method, `${one.path}?${one.query}`, headers);
     }),
     { numRuns: times(150) },
   );
@@ -85,7 +85,7 @@ test('a method that a route does not serve counts as other', async () => {
   const refused =
     'cloakroom_request_duration_seconds_count{route="/auth/logout",method="other",status="4xx"}';
   const before = await metrics.valueOf(refused);
-  await ask('GET', '/auth/logout', {});
+  await send('GET', '/auth/logout', {});
   await metrics.expectCount(refused, before + 1);
   expect(await allSeries()).not.toContain(refused.replace('other', 'GET'));
 });
@@ -103,8 +103,8 @@ test('no value from the service, its token endpoint or a callback becomes a labe
     if (!req.url?.endsWith('/token')) return Boolean(res.writeHead(599).end());
     return Boolean(res.end('{"error":"a_made_up_error","error_description":"secret"}'));
   };
-  await ask('GET', API_PATH, { cookie });
-  await ask('GET', API_PATH, { cookie: (await testApp.createSession()).cookie });
+  await send('GET', API_PATH, { cookie });
+  await send('GET', API_PATH, { cookie: (await testApp.createSession()).cookie });
   const { browser, state } = await startSignIn(testApp);
   await browser.fetch(`${testApp.origin}/auth/callback?error=made_up&state=${state}`);
   expect(await unknownValues()).toEqual([]);
@@ -113,7 +113,7 @@ test('no value from the service, its token endpoint or a callback becomes a labe
 test('no metric names a session', async () => {
   const { cookie, id } = await metrics.testApp.createSession();
   metrics.testApp.intercept = (_req, res) => Boolean(res.end('{}'));
-  await ask('GET', API_PATH, { cookie });
+  await send('GET', API_PATH, { cookie });
   expect(await metrics.text()).not.toContain(id);
 });
 

@@ -1,13 +1,17 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { createApp } from '../../../src/app.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { redisReady } from '../../../src/redis/client.ts';
 import { createServices } from '../../../src/services.ts';
 import { keyBesideSession } from '../../../src/session/store.ts';
-import { TOKEN_PATH } from '../../support/constants.ts';
+import { API_PATH, TOKEN_PATH } from '../../support/constants.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { startMetricsApp } from '../../support/metrics-app.ts';
+import { startMetricsApp, type MetricsApp } from '../../support/metrics-app.ts';
 import { packageVersion } from '../../support/package-version.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startSignIn } from '../../support/test-app.ts';
@@ -32,17 +36,17 @@ const expectGrowth = async (series: string, by = 1) =>
   eventually(async () => ((await all()).get(series) ?? 0) - (before.get(series) ?? 0) === by);
 
 const request = async (cookie: string) => {
-  const answer = await fetch(`${metrics.testApp.origin}/api/public/v1/things`, { headers: { cookie } });
-  await answer.text();
-  return answer.status;
+  const response = await fetch(`${metrics.testApp.origin}/api/public/v1/things`, { headers: { cookie } });
+  await response.text();
+  return response.status;
 };
-/** The service accepts refreshed tokens only; its token endpoint responds with `answer`. */
-const respondToRefresh = (answer: object | null) => {
+/** The service accepts refreshed tokens only; its token endpoint responds with `body`, or breaks the connection. */
+const respondToRefresh = (body: object | null) => {
   metrics.testApp.intercept = (req, res) => {
     if (req.url !== TOKEN_PATH)
       return Boolean(res.writeHead(req.headers.authorization === 'Bearer fresh' ? 200 : 401).end());
-    if (answer === null) return Boolean(req.socket.destroy());
-    return Boolean(res.end(JSON.stringify(answer)));
+    if (body === null) return Boolean(req.socket.destroy());
+    return Boolean(res.end(JSON.stringify(body)));
   };
 };
 const GRANTED = { access_token: 'fresh', expires_in: 900 };
@@ -138,11 +142,11 @@ describe('a refresh', () => {
     await redisReady(other.redis);
     try {
       const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-      let answer = () => {};
-      const asked = new Promise<void>((resolve) => {
+      let respond = () => {};
+      const requested = new Promise<void>((resolve) => {
         testApp.intercept = (req, res) => {
           if (req.url !== TOKEN_PATH) return Boolean(res.end());
-          answer = () => void res.end(JSON.stringify(GRANTED));
+          respond = () => void res.end(JSON.stringify(GRANTED));
           resolve();
           return true;
         };
@@ -150,7 +154,7 @@ describe('a refresh', () => {
       const session = await other.store.read(id);
       if (session === null) throw new Error('no session');
       const elsewhere = other.tokens.accessToken(session);
-      await asked;
+      await requested;
       if (!(testApp.redis instanceof Redis)) throw new Error('a cluster has no monitor');
       const monitor = await testApp.redis.monitor();
       const seen: string[] = [];
@@ -163,7 +167,7 @@ describe('a refresh', () => {
       // Both have read the session (GETEX) and found its lock taken. Only then a process reads the record again (GET).
       const isWaitedFor = () => seen.filter((one) => one === 'getex').length === 2 && seen.includes('get');
       await eventually(async () => isWaitedFor()).finally(() => monitor.disconnect());
-      answer();
+      respond();
       expect(await Promise.all(here)).toEqual([200, 200]);
       await elsewhere;
       await expectGrowth('cloakroom_token_refreshes_total{trigger="expired",outcome="joined"}', 2);
@@ -186,20 +190,20 @@ describe('a refresh', () => {
         if (command.toLowerCase() === 'set' && key === lock) resolve();
       });
     });
-    const { promise: asked, resolve: ask } = createDeferred<() => void>();
+    const { promise: requested, resolve: onRequest } = createDeferred<() => void>();
     testApp.intercept = (req, res) => {
       if (req.url !== TOKEN_PATH) return Boolean(res.end());
-      ask(() => res.end(JSON.stringify(GRANTED)));
+      onRequest(() => res.end(JSON.stringify(GRANTED)));
       return true;
     };
     const beganAt = performance.now();
     const status = request(cookie);
     await looked.finally(() => monitor.disconnect());
     await testApp.redis.del(lock);
-    const answer = await asked;
+    const respond = await requested;
     const seconds = (performance.now() - beganAt) / 1_000;
     await delay(300); // a slow service
-    answer();
+    respond();
     expect(await status).toBe(200);
     await expectGrowth('cloakroom_token_refresh_wait_seconds_count');
     expect(((await all()).get(sum) ?? 0) - (before.get(sum) ?? 0)).toBeLessThanOrEqual(seconds);
@@ -288,4 +292,72 @@ test('cloakroom_build_info has the version, the revision and the Node', async ()
   expect(await metrics.text()).toContain(
     `cloakroom_build_info{version="${packageVersion}",revision="unknown",node="${process.version}"} 1`,
   );
+});
+
+/** Resolves once a series of an app is more than 0. */
+const expectGrown = async (own: MetricsApp, series: string) =>
+  eventually(async () => (await own.valueOf(series)) > 0);
+const statusOf = async ({ testApp }: MetricsApp, path: string, cookie = '') =>
+  (await fetch(testApp.origin + path, { headers: { cookie }, redirect: 'manual' })).status;
+
+test('a second app counts in the same metrics, and the process is not ready once one app drains', async () => {
+  await using own = await startMetricsApp();
+  const { testApp, expectCount } = own;
+  const server = createServer(createApp(testApp.services)).listen(0, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { cookie } = await testApp.createSession();
+    testApp.intercept = (_req, res) => Boolean(res.end('{}'));
+    for (const origin of [`http://127.0.0.1:${port}`, testApp.origin]) {
+      const response = await fetch(origin + API_PATH, { headers: { cookie } });
+      expect([response.status, await response.text()]).toEqual([200, '{}']);
+    }
+    await expectCount(
+      'cloakroom_request_duration_seconds_count{route="/api/*",method="GET",status="2xx"}',
+      2,
+    );
+    await expectCount('cloakroom_ready', 1);
+    await expectCount('cloakroom_draining', 0);
+    await testApp.running.drain(5_000);
+    await expectCount('cloakroom_ready', 0);
+    await expectCount('cloakroom_draining', 1);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test('a full Redis counts as full, and not as other', async () => {
+  await using own = await startMetricsApp();
+  await own.testApp.redis.config('SET', 'maxmemory', '1');
+  expect(await statusOf(own, '/auth/login')).toBe(503);
+  await expectGrown(own, 'cloakroom_redis_errors_total{kind="full"}');
+  await expectGrown(own, 'cloakroom_sign_ins_total{outcome="redis"}');
+  expect(await own.valueOf('cloakroom_redis_errors_total{kind="other"}')).toBe(0);
+});
+
+test('a silent Redis counts as timeout, and the process is not ready meanwhile', async () => {
+  await using own = await startMetricsApp();
+  const { testApp } = own;
+  const { cookie } = await testApp.createSession({ expiresAt: 0 });
+  process.kill(testApp.privateRedis.pid, 'SIGSTOP');
+  try {
+    expect(await statusOf(own, API_PATH, cookie)).toBe(503);
+    await expectGrown(own, 'cloakroom_redis_errors_total{kind="timeout"}');
+    await own.expectCount('cloakroom_ready', 0);
+  } finally {
+    process.kill(testApp.privateRedis.pid, 'SIGCONT');
+  }
+  await own.expectCount('cloakroom_ready', 1);
+});
+
+test('a Redis that has ended counts as unreachable', async () => {
+  await using own = await startMetricsApp();
+  const { testApp } = own;
+  const { cookie } = await testApp.createSession();
+  process.kill(testApp.privateRedis.pid, 'SIGKILL');
+  await eventually(async () => (await statusOf(own, API_PATH, cookie)) === 503);
+  await expectGrown(own, 'cloakroom_redis_errors_total{kind="unreachable"}');
+  await own.expectCount('cloakroom_ready', 0);
 });

@@ -5,13 +5,13 @@ import { startMetricsServer } from '../../../src/observability/metrics-server.ts
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
 
-const ASK = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
+const REQUEST = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** Serves one metric: how often it was collected. It is collected after `go()`. */
 async function serve() {
   let gathered = 0;
   let go = () => {};
-  const told = new Promise<void>((resolve) => (go = resolve));
+  const started = new Promise<void>((resolve) => (go = resolve));
   const registry = new Registry();
   const gauge = new Gauge({
     name: 'gathered',
@@ -19,7 +19,7 @@ async function serve() {
     registers: [registry],
     async collect() {
       gathered += 1;
-      await told;
+      await started;
       gauge.set(gathered);
     },
   });
@@ -36,7 +36,7 @@ test('one of a thousand pipelined requests gets a response', async () => {
   await using served = await serve();
   served.go();
   const client = await openConnection(served.port);
-  client.socket.write(ASK.repeat(1_000));
+  client.socket.write(REQUEST.repeat(1_000));
   expect(await client.over).toBe('end');
   expect(client.text().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
   expect(client.text()).toMatch(/^connection: close\r$/im);
@@ -47,7 +47,7 @@ test('one of a thousand pipelined requests gets a response', async () => {
 test('requests during a collection share its result, and the next request starts another', async () => {
   await using served = await serve();
   const together = await Promise.all(Array.from({ length: 5 }, async () => openConnection(served.port)));
-  for (const client of together) client.socket.write(ASK);
+  for (const client of together) client.socket.write(REQUEST);
   await eventually(async () => served.gathered() > 0);
   // Sent after theirs: when it has its response, the server has read theirs.
   const other = await openConnection(served.port);
@@ -56,7 +56,7 @@ test('requests during a collection share its result, and the next request starts
   served.go();
   await Promise.all(together.map(async (client) => client.until(/^gathered 1$/m)));
   const next = await openConnection(served.port);
-  next.socket.write(ASK);
+  next.socket.write(REQUEST);
   expect(await next.until(/^gathered 2$/m)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
@@ -72,7 +72,7 @@ test('of a hundred connections 16 stay open, and others are accepted once those 
   await eventually(async () => closed === 100);
   await eventually(async () => {
     const next = await openConnection(served.port);
-    next.socket.write(ASK);
+    next.socket.write(REQUEST);
     await next.over;
     return next.text().startsWith('HTTP/1.1 200 ');
   });

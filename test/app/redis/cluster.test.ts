@@ -24,8 +24,8 @@ test('sessions are read at every master as soon as the client is ready', async (
   const another = createRedis(parseRedisUrl(topology.url), createLog('silent'));
   await redisReady(another);
   const keys = Array.from({ length: 50 }, (_, at) => `ready:${at}`);
-  const answers = await Promise.all(keys.map(createSessionReads(another, SECONDS)));
-  expect(new Set(answers)).toEqual(new Set([null]));
+  const values = await Promise.all(keys.map(createSessionReads(another, SECONDS)));
+  expect(new Set(values)).toEqual(new Set([null]));
   await closeRedis(another);
 });
 
@@ -151,7 +151,7 @@ async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; t
   );
   const from = masters[refusals.indexOf(null)];
   const to = masters.find((node) => node !== from);
-  if (from === undefined || to === undefined) throw new Error('the key is nobody’s');
+  if (from === undefined || to === undefined) throw new Error('no master has the key');
   // Nodes learn of a failover one after the other.
   await eventually(async () => (await knowsAsMaster(from, to)) && knowsAsMaster(to, from));
   return { slot: String(await from.ask('CLUSTER', 'KEYSLOT', key)), from, to };

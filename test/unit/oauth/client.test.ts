@@ -14,7 +14,7 @@ const REQUEST = {
 } as const;
 const FORM = 'grant_type=refresh_token';
 
-/** A token endpoint that responds to each whole request as told, once for each connection. */
+/** A token endpoint that passes each whole request to `respond`, once for each connection. */
 async function startEndpoint(respond: (socket: Socket) => void) {
   const requests: string[] = [];
   const server = await startTcpServer((socket) => {
@@ -110,7 +110,7 @@ test('a token request is not written where its caller declines once the connecti
 test('a doubled token response is never taken for that of the next user', async () => {
   await using testApp = await startTestApp();
   const sockets: Socket[] = [];
-  const response = (name: string) => {
+  const tokenResponse = (name: string) => {
     const body = JSON.stringify({ access_token: `token-of-${name}`, expires_in: 900 });
     return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   };
@@ -124,15 +124,15 @@ test('a doubled token response is never taken for that of the next user', async 
     req.on('end', () => {
       const name = new URLSearchParams(form).get('refresh_token') ?? '';
       // The doubled response comes once the next user's request has been sent.
-      if (name === 'bob' && sockets[0]?.writable) sockets[0].write(response('alice'));
+      if (name === 'bob' && sockets[0]?.writable) sockets[0].write(tokenResponse('alice'));
       sockets.push(req.socket);
-      req.socket.write(response(name));
+      req.socket.write(tokenResponse(name));
     });
     return true;
   };
   for (const name of ['alice', 'bob']) {
     const { cookie } = await testApp.createSession({ refreshToken: name, expiresAt: 0 });
-    const answer = await fetch(`${testApp.origin}/api/public/v1/workspaces`, { headers: { cookie } });
-    expect(await answer.text()).toBe(`Bearer token-of-${name}`);
+    const response = await fetch(`${testApp.origin}/api/public/v1/workspaces`, { headers: { cookie } });
+    expect(await response.text()).toBe(`Bearer token-of-${name}`);
   }
 });
