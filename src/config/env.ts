@@ -2,7 +2,6 @@ import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } f
 import type { z } from 'zod';
 import { StartupError } from '../errors.ts';
 
-/** The environment, or what stands for it. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** A configuration that can't be used. No problem repeats a value, which may be a secret, even in the wrong place. */

@@ -52,8 +52,6 @@ export const fileVariables = ['CLIENT_SECRET', 'REDIS_URL', 'SESSION_KEYS'] as c
 /** The client that the local service knows by default. Its secret is public, so it protects nothing. */
 export const DEMO_CLIENT = { id: 'demo-app', secret: 'demo-secret' } as const;
 
-// Kinds of values
-
 /** A whole number in plain decimal digits. */
 export function integer(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}, in decimal digits`;
@@ -64,7 +62,6 @@ export function integer(min: number, max: number) {
     .refine((value) => value >= min && value <= max, message);
 }
 
-/** Exactly `true` or `false`. */
 export function boolean() {
   return oneOf(['true', 'false']).transform((text) => text === 'true');
 }

@@ -2,7 +2,6 @@ import type { LoggedRequest } from '../http/access-log.ts';
 import type { RequestSlot } from './concurrency.ts';
 import type { RequestBody } from './request-body.ts';
 
-/** One API request on its way through the gateway. */
 export interface ApiRequest extends LoggedRequest {
   readonly times: Timing;
   /** Counts among the requests in flight. Null until the session cookie has been read. */

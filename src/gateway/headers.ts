@@ -159,7 +159,6 @@ function namedByConnection(raw: RawHeaders): ReadonlySet<string> | null {
   return named;
 }
 
-/** Compares a name with one in lower case. */
 function isName(name: string, lowerCase: string): boolean {
   return name.length === lowerCase.length && name.toLowerCase() === lowerCase;
 }

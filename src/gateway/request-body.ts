@@ -113,7 +113,6 @@ export function createRequestBody(
   return {
     /** Fails with `body_too_large`, or with RequestAbortedError when the client stops sending. */
     stream: stream as Readable,
-    /** Bytes that have arrived. */
     get bytes() {
       return bytes;
     },

@@ -177,7 +177,6 @@ export function createRequestMetrics(
   });
   const seriesOf = (route: string, method: string) =>
     STATUS_CLASSES.map((status) => requests.series({ route, method, status }));
-  /** By route and method: one series for each kind of status. */
   const all = new Map<string, ReadonlyMap<string, DurationSeries[]>>();
   for (const [route, methods] of Object.entries(routes))
     all.set(route, new Map([...methods, OTHER_METHODS].map((method) => [method, seriesOf(route, method)])));

@@ -18,7 +18,6 @@ type AuthorizationCheck =
   | { readonly kind: 'refused'; readonly location: string }
   | { readonly kind: 'accepted'; readonly request: AuthorizationRequest };
 
-/** What the app was registered with. */
 export interface Registration {
   readonly clientId: string;
   readonly redirectUris: readonly string[];

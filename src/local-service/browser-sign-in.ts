@@ -33,7 +33,6 @@ const COOKIE = 'local_service';
 /** A user who does nothing on the service's pages for 12 hours has to sign in again. */
 const IDLE_SECONDS = 43_200;
 
-/** Finds the account with this user name and password. */
 export function findAccount(userName: string, password: string): Account | undefined {
   const account = ACCOUNTS.find(({ id }) => id === userName);
   return account !== undefined && isSameSecret(password, account.password) ? account : undefined;
@@ -73,7 +72,6 @@ export function createBrowserSignIn(redis: RedisClient, path: string) {
       await fromStore(redis.set(key(secret), account.id, 'EX', IDLE_SECONDS));
       res.cookie(COOKIE, secret, attributes);
     },
-    /** Forgets the sign-in and deletes the cookie. */
     async signOut(res: Response, browser: Browser): Promise<void> {
       await forget(browser);
       res.clearCookie(COOKIE, attributes);

@@ -75,7 +75,6 @@ function createGrants(redis: RedisClient) {
       await fromStore(redis.set(key(id), JSON.stringify(grant), 'EX', REMEMBER_SECONDS));
       return id;
     },
-    /** Resolves to undefined for a grant that was revoked or has expired. */
     find: async (id: string) => readJson<Grant>(redis, key(id)),
     /** Restarts the grant's idle time. Never revives a revoked grant. */
     async keep(id: string): Promise<void> {
@@ -121,7 +120,6 @@ function createAccessTokens(
   const key = (token: string) => secretKey('access-token', token);
   const find = async (token: string) => readJson<AccessTokenRecord>(redis, key(token));
   return {
-    /** Resolves to a new access token under the grant. */
     async issue(grantId: string): Promise<string> {
       const secret = newSecret();
       const record: AccessTokenRecord = { grantId, expiresAt: now() + accessTokenSeconds * 1_000 };
@@ -156,7 +154,6 @@ function createRefreshTokens(redis: RedisClient, now: () => number) {
     return JSON.stringify(record);
   };
   return {
-    /** Resolves to a new refresh token under the grant. */
     async issue(grantId: string): Promise<string> {
       const secret = newSecret();
       await fromStore(redis.set(key(secret), toRecord(grantId), 'EX', REFRESH_IDLE_SECONDS));

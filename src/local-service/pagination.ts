@@ -31,12 +31,10 @@ export type PageReader = <Item>(list: List<Item>, query: URLSearchParams) => Pro
 
 /** What a cursor, the value of `next`, says to this service alone. */
 interface Cursor {
-  /** Path of the list. */
   readonly list: string;
   readonly userId: string;
   /** The `limit` of the first request, or null without one. Every later request must have the same (rule 4). */
   readonly limit: number | null;
-  /** Index of the page's first item. */
   readonly offset: number;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -86,7 +84,6 @@ export function createPageReader(redis: RedisClient, now: () => number): PageRea
   }
 }
 
-/** The 400 for a cursor that has expired. */
 export function expiredCursor(): ServiceError {
   return new ServiceError(400, 'NEXT_TOKEN_EXPIRED', 'The next token has expired; begin with the first page');
 }

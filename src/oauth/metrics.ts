@@ -79,7 +79,6 @@ export function createOAuthMetrics(registry: Registry) {
     signIn: (outcome: SignInOutcome) => signIns({ outcome }),
     tokenRequest: (grant: GrantType, outcome: TokenEndpointOutcome, ms: number) =>
       series.get(`${grant} ${outcome}`)?.observe(ms / 1_000),
-    /** Counts each request that started or joined a refresh. */
     refresh: (trigger: RefreshTrigger, outcome: RefreshOutcome) => refreshes({ trigger, outcome }),
     /** Counts each refresh that failed, however many requests wait for it. */
     refreshFailed: (cause: RefreshFailure) => failures({ cause }),

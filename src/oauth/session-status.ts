@@ -3,24 +3,16 @@ import { toAppError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
 import { requestContext, type RequestContext } from '../http/request-context.ts';
 import { crossSiteRequest, passesCrossSiteCheck } from '../http/cross-site.ts';
-import { sessionEndsAt, type SessionRecord } from '../session/record.ts';
+import { sessionEndsAt } from '../session/record.ts';
+import type { SessionStore } from '../session/store.ts';
 import type { AuthDeps } from './routes.ts';
-
-/** A session record, and when the session expires unless it is used (ms since the epoch). */
-interface Status {
-  readonly record: SessionRecord;
-  readonly idleExpiresAt: number;
-}
 
 /**
  * `GET /auth/session`: responds whether the browser is signed in, and until when (ISO 8601, UTC). It does not extend the idle
  * time, so that a page may poll it.
  */
 export function createSessionStatus(deps: AuthDeps): RequestHandler {
-  return respondWith(deps, async (id, context) => {
-    const found = await deps.store.peek(id, context);
-    return found === null ? null : { record: found.session.record, idleExpiresAt: found.idleExpiresAt };
-  });
+  return respondWith(deps, async (id, context) => deps.store.peek(id, context));
 }
 
 /**
@@ -31,8 +23,7 @@ export function createSessionExtension(deps: AuthDeps): RequestHandler {
   const { config, store, now } = deps;
   const extend = respondWith(deps, async (id, context) => {
     const session = await store.read(id, context);
-    if (session === null) return null;
-    return { record: session.record, idleExpiresAt: now() + config.sessionIdleSeconds * 1_000 };
+    return session && { session, idleExpiresAt: now() + config.sessionIdleSeconds * 1_000 };
   });
   return (req, res, next) => {
     if (passesCrossSiteCheck(req.method, req.headers, config.publicOrigin)) return extend(req, res, next);
@@ -42,24 +33,25 @@ export function createSessionExtension(deps: AuthDeps): RequestHandler {
 
 function respondWith(
   { config, cookie, now }: AuthDeps,
-  find: (id: string, context: RequestContext) => Promise<Status | null>,
+  find: (id: string, context: RequestContext) => ReturnType<SessionStore['peek']>,
 ): RequestHandler {
   return async (req, res) => {
     const read = cookie.read(req.headers.cookie);
     try {
-      const status = read === null ? null : await find(read.id, requestContext(res));
-      if (status === null) {
+      const found = read === null ? null : await find(read.id, requestContext(res));
+      if (found === null) {
         res.json({ signedIn: false });
         return;
       }
       if (read?.usesFirstKey === false) res.append('Set-Cookie', cookie.write(read.id));
+      const { record } = found.session;
       // Browsers' clocks are wrong. With the Date of the same clock, a page can compute how much time is left.
       res.set('Date', new Date(now()).toUTCString());
       res.json({
         signedIn: true,
-        expiresAt: sessionEndsAt(status.record, config.sessionMaxSeconds),
-        idleExpiresAt: new Date(status.idleExpiresAt).toISOString(),
-        scopes: status.record.grant.scopes,
+        expiresAt: sessionEndsAt(record, config.sessionMaxSeconds),
+        idleExpiresAt: new Date(found.idleExpiresAt).toISOString(),
+        scopes: record.grant.scopes,
       });
     } catch (error) {
       sendProblem(res, toAppError(error)); // the client is a script, whatever its Accept says

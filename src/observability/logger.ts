@@ -56,7 +56,6 @@ interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-/** Includes up to three causes. */
 function toLoggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: 'not an Error' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -4,7 +4,6 @@ import type { RedisTarget } from '../config/redis-url.ts';
 import { probeKeys } from './probe.ts';
 import { COMMAND_TIMEOUT_MS, endSilentConnections } from './watchdog.ts';
 
-/** The user and password that Cloakroom signs in to Redis with. */
 export type RedisLogin = Pick<RedisTarget, 'username' | 'password'>;
 
 /** changeLogin() emits it on a client, with the new login, for connections that the client does not own. */

@@ -152,10 +152,7 @@ export function createSessionStore(options: SessionStoreOptions) {
       return toSession(id, await readSession(keyOf(id)), context);
     },
     /** Reads a session without restarting its idle time. `idleExpiresAt` is in ms since the epoch. */
-    async peek(
-      id: string,
-      context?: RequestContext,
-    ): Promise<{ readonly session: Session; readonly idleExpiresAt: number } | null> {
+    async peek(id: string, context?: RequestContext) {
       const key = keyOf(id);
       const [encrypted, ttlMs] = await fromStore(Promise.all([redis.get(key), redis.pttl(key)]));
       const session = toSession(id, encrypted, context);

@@ -20,7 +20,6 @@ export interface PageRequest {
   readonly signal: AbortSignal;
 }
 
-/** A list of the service. */
 export interface ListRequest extends PageRequest {
   /** Page size. Every request of a list sends the same one, because the service binds its cursors to it. */
   readonly limit: number;

@@ -21,7 +21,6 @@ const pageStartSchema = z.object({
   before: z.number(),
 });
 
-/** Where a page of a list begins. */
 export type PageStart = Readonly<z.infer<typeof pageStartSchema>>;
 
 export type Cursors = ReturnType<typeof createCursors>;

@@ -18,7 +18,6 @@ export interface ItemRow {
   readonly flags: readonly Flag[];
   /** All other fields, in words. */
   readonly details: readonly Detail[];
-  /** Number of fields left out. */
   readonly detailsLeft: number;
   /** Absent where the service gives none, or none that a URL can hold. */
   readonly id?: string;

@@ -83,7 +83,6 @@ export function toPageView(list: ShownList, listed: ListedPage, requested: numbe
   };
 }
 
-/** The items that a search found. */
 export function toSearchView(list: ShownList, result: SearchResult, search: SearchParams): ListView {
   const { kind, path, back, defaultLimit } = list;
   const { items, before, upTo, nextFrom } = result;

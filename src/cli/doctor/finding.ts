@@ -12,7 +12,6 @@ export interface Result {
   readonly remedy: string;
 }
 
-/** One line of the report. */
 export interface Finding extends Result {
   /** For programs; documented in docs/operations.md. */
   readonly id: string;

@@ -52,7 +52,6 @@ export async function tryCommands(send: Send, prefix: string): Promise<Refusal[]
   );
 }
 
-/** A key that this node serves. */
 async function findKey(send: Send, prefix: string): Promise<string> {
   const name = `${prefix}doctor:${randomUUID()}`;
   for (let attempt = 1; ; attempt += 1) {

@@ -20,12 +20,6 @@ export type FaultStore = ReturnType<typeof createFaultStore>;
 
 type AppliesTo = (fault: Fault) => Promise<boolean>;
 
-interface StoredFault {
-  readonly id: string;
-  readonly fault: Fault;
-  readonly left: number;
-}
-
 /** A fault that is not cleared ends after a day. */
 const FAULT_SECONDS = 86_400;
 
@@ -45,7 +39,7 @@ const COUNT_OFF = `
 export function createFaultStore(redis: RedisClient) {
   const key = (route: FaultTarget) => storeKey('fault', route);
 
-  const find = async (route: FaultTarget): Promise<StoredFault | undefined> => {
+  const find = async (route: FaultTarget) => {
     const { id, fields, left } = await fromStore(redis.hgetall(key(route)));
     if (id === undefined || fields === undefined) return undefined;
     // Parsed again, because another version of the service may have written the fields.

@@ -41,7 +41,6 @@ function toRange(first: number, count: number) {
   return { first, count, indexes };
 }
 
-/** The person who made or changed an item. */
 export function personFor(seed: string, purpose: string) {
   const [firstName = '', ...lastNames] = mixedChoice(seed, purpose, PEOPLE).split(' ');
   const id = `u${10_000 + mix(firstName, 'person', 89_999)}`;

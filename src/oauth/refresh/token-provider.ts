@@ -59,11 +59,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return refresh;
   };
 
-  const newerToken = async (
-    id: string,
-    stale: StaleToken,
-    context?: RequestContext,
-  ): Promise<RefreshResult> => {
+  const newerToken = async (id: string, stale: StaleToken, context?: RequestContext) => {
     const known = await inProgress.get(id);
     // A refresh that started before the stale token was issued may have brought just that one. Then start another.
     if (known !== undefined && isNewer(known.grant, stale)) return { ...known, isRequested: false };
@@ -129,11 +125,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
      * the same token. Null where the refused token is younger than 30 s, because a new one would be refused as well. Rejects
      * like `accessToken`.
      */
-    async tokenAfterUnauthorized(
-      session: Session,
-      refused: string,
-      context?: RequestContext,
-    ): Promise<string | null> {
+    async tokenAfterUnauthorized(session: Session, refused: string, context?: RequestContext) {
       const { id } = session;
       const isOfSession = refused === session.record.grant.accessToken;
       const record = isOfSession ? session.record : (await store.peek(id, context))?.session.record;
