@@ -48,7 +48,7 @@ test('over two processes, exactly the given number of fifty requests at once mee
   expect(responses.filter((res) => res.status === 500)).toHaveLength(20);
 });
 
-test('without a number it goes on until it is cleared', async () => {
+test('a fault without a number of requests stays until it is cleared', async () => {
   const { access_token } = await newTokens(service);
   await setFault({ route: 'workspaces', fault: 'status', status: 500 });
   for (let call = 0; call < 5; call += 1) expect((await list(access_token)).status).toBe(500);
@@ -82,7 +82,7 @@ test('latency adds to any other fault', async () => {
   expect(res.status).toBe(429);
 });
 
-test('a caller who leaves while it waits gets no work done', async () => {
+test('a request whose client disconnects during the latency does no work', async () => {
   const code = await newCode(service);
   await setFault({ route: 'token', fault: 'latency', latencyMs: 3_000, calls: 1 });
   const leaving = new AbortController();
@@ -98,7 +98,7 @@ test('a caller who leaves while it waits gets no work done', async () => {
   expect((await postToken(service, codeFields(code))).status).toBe(200);
 });
 
-test('429 says when to come again', async () => {
+test('a 429 has Retry-After and the rate limit headers', async () => {
   await setFault({ route: 'workspaces', fault: 'rate-limit', retryAfter: 3 });
   const res = await list('any-token');
   expect(res.status).toBe(429);
@@ -108,21 +108,21 @@ test('429 says when to come again', async () => {
   expect(res.body).toEqual({ code: 'TOO_MANY_REQUESTS', message: expect.any(String), details: [] });
 });
 
-test('a reset before the work leaves a code unspent', async () => {
+test('a connection reset before the work leaves the code unused', async () => {
   const code = await newCode(service);
   await setFault({ route: 'token', fault: 'reset-before', calls: 1 });
   await expect(postToken(service, codeFields(code))).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect((await postToken(service, codeFields(code))).status).toBe(200);
 });
 
-test('a reset after the work leaves it spent', async () => {
+test('a connection reset after the work leaves the code used', async () => {
   const code = await newCode(service);
   await setFault({ route: 'token', fault: 'reset-after', calls: 1 });
   await expect(postToken(service, codeFields(code))).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect((await postToken(service, codeFields(code))).body).toMatchObject({ error: 'invalid_grant' });
 });
 
-test('an answer that is cut has its headers and half its body', async () => {
+test('a response that is cut off has its headers and half its body', async () => {
   const { access_token } = await newTokens(service);
   const whole = Buffer.from((await list(access_token)).text);
   await setFault({ route: 'workspaces', fault: 'cut', calls: 1 });
@@ -193,7 +193,7 @@ describe('revoked tokens', () => {
 });
 
 describe('expired next tokens', () => {
-  test('a call with one is answered as after an hour; the next one works again', async () => {
+  test('one request with a next token fails as after an hour; the next request succeeds', async () => {
     const { access_token } = await newTokens(service);
     const { next = '' } = (await getApi(service, '/workspaces?limit=10', access_token)).body as ListPage;
     await setFault({ route: 'workspaces', fault: 'next-expired', calls: 1 });
@@ -204,7 +204,7 @@ describe('expired next tokens', () => {
     await getApi(service, `/workspaces?limit=10&next=${next}`, access_token).expect(200);
   });
 
-  test('a token that is not good anyway is refused for what it is', async () => {
+  test('an invalid next token is refused as invalid', async () => {
     const { access_token } = await newTokens(service);
     await setFault({ route: 'workspaces', fault: 'next-expired' });
     const res = await getApi(service, '/workspaces?next=made-up', access_token);
@@ -213,7 +213,7 @@ describe('expired next tokens', () => {
   });
 });
 
-describe('a fault of any route spoils no call that it means nothing to', () => {
+describe('a fault of any route leaves other requests alone', () => {
   test('expired next tokens concern lists only', async () => {
     const { access_token } = await newTokens(service);
     const { value } = (await list(access_token)).body as ListPage;
@@ -223,7 +223,7 @@ describe('a fault of any route spoils no call that it means nothing to', () => {
     expect(await faultsLeft()).toBe(1);
   });
 
-  test('a revoked grant concerns calls of the API only', async () => {
+  test('a revoked grant concerns API requests only', async () => {
     const { access_token } = await newTokens(service);
     await setFault({ route: 'any', fault: 'grant-revoked', calls: 1 });
     await request(service).get(authorizationUrl()).set('authorization', `Bearer ${access_token}`).expect(200);
@@ -232,7 +232,7 @@ describe('a fault of any route spoils no call that it means nothing to', () => {
   });
 });
 
-test('a route’s own fault goes before that of any', async () => {
+test('the fault of a route takes precedence over that of any route', async () => {
   await setFault({ route: 'any', fault: 'status', status: 500 });
   await setFault({ route: 'workspaces', fault: 'status', status: 418, calls: 1 });
   expect((await list('any-token')).status).toBe(418);
@@ -240,7 +240,7 @@ test('a route’s own fault goes before that of any', async () => {
   expect((await request(service).get(authorizationUrl())).status).toBe(500);
 });
 
-test('what is no route of the interface meets none', async () => {
+test('a path outside the interface meets no fault', async () => {
   await setFault({ route: 'any', fault: 'reset-before' });
   await request(service).get('/healthz').expect(200);
   await request(service).get('/').expect(200);
