@@ -77,25 +77,28 @@ describe('over the wire', () => {
     // Sign-out last: the others need the session.
     .toSorted((one, other) => Number(one.path === '/auth/logout') - Number(other.path === '/auth/logout'));
 
-  const ask = async (method: string, path: string, sent: string) => {
+  const send = async (method: string, path: string, sent: string) => {
     const headers = { 'x-requested-with': 'a test', ...(sent !== '' && { cookie: sent }) };
-    const answer = await fetch(testApp.origin + fill(path), { method, redirect: 'manual', headers });
-    await answer.arrayBuffer();
-    return answer;
+    const response = await fetch(testApp.origin + fill(path), { method, redirect: 'manual', headers });
+    await response.arrayBuffer();
+    return response;
   };
 
-  test.each(['without a session', 'with a session'])('every route answers as it says: %s', async (how) => {
-    const surprises: string[] = [];
-    for (const { path, method, statuses, needsSession } of written) {
-      const { status, headers } = await ask(method, path, how === 'with a session' ? cookie : '');
-      const isService = statuses.includes('default') && headers.has('via');
-      if (!isService && !statuses.includes(String(status))) surprises.push(`${method} ${path}: ${status}`);
-      const isRefused = status === 303 || status === 401;
-      if (how === 'without a session' && needsSession && !isRefused)
-        surprises.push(`${method} ${path} is open`);
-    }
-    expect(surprises).toEqual([]);
-  });
+  test.each(['without a session', 'with a session'])(
+    'every route responds as documented: %s',
+    async (how) => {
+      const surprises: string[] = [];
+      for (const { path, method, statuses, needsSession } of written) {
+        const { status, headers } = await send(method, path, how === 'with a session' ? cookie : '');
+        const isService = statuses.includes('default') && headers.has('via');
+        if (!isService && !statuses.includes(String(status))) surprises.push(`${method} ${path}: ${status}`);
+        const isRefused = status === 303 || status === 401;
+        if (how === 'without a session' && needsSession && !isRefused)
+          surprises.push(`${method} ${path} is open`);
+      }
+      expect(surprises).toEqual([]);
+    },
+  );
 });
 
 function fill(path: string): string {

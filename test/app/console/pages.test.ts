@@ -19,12 +19,12 @@ const page = async (path: string) => {
 };
 
 describe.each(['/console', '/console/guide'])('%s', (path) => {
-  test('is for who is signed in: others sign in and come back', async () => {
-    const answer = await request(testApp.origin).get(path).expect(303);
-    expect(answer.headers['location']).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
+  test('leads a user without a session to sign-in and back', async () => {
+    const response = await request(testApp.origin).get(path).expect(303);
+    expect(response.headers['location']).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
   });
 
-  test('is valid HTML, kept nowhere, and the place that the navigation shows', async () => {
+  test('is valid HTML, never cached, and marked in the navigation', async () => {
     const { text, headers } = await page(path);
     expect(await htmlFaults(text)).toEqual([]);
     expect(headers['cache-control']).toBe('no-store');
@@ -32,7 +32,7 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
     expect(text.match(/<h1>/g)).toHaveLength(1);
   });
 
-  test('has nothing of the session in it', async () => {
+  test('holds neither tokens nor the session id', async () => {
     const { id, cookie } = await testApp.createSession({
       accessToken: 'sentinel-access',
       refreshToken: 'sentinel-refresh',
@@ -43,14 +43,14 @@ describe.each(['/console', '/console/guide'])('%s', (path) => {
   });
 });
 
-test('The console runs a script of its own, and no other page does', async () => {
+test('only the console runs the script of the console', async () => {
   const script = /<script[^>]* src="\/assets\/\w+\/console\/console.js">/;
   expect((await page('/console')).text).toMatch(script);
   expect((await page('/console/guide')).text).not.toMatch(script);
   expect((await request(testApp.origin).get('/')).text).not.toMatch(script);
 });
 
-test('Without JavaScript the console shows a call for the terminal, and ways on', async () => {
+test('without JavaScript, the console shows a curl command and links', async () => {
   const { text } = await page('/console');
   const [, without = ''] = /<noscript>(.*)<\/noscript>/s.exec(text) ?? [];
   expect(without).toContain(
@@ -60,7 +60,7 @@ test('Without JavaScript the console shows a call for the terminal, and ways on'
   expect(without).toContain('href="/openapi.json"');
 });
 
-test('The guide lists every code of the gateway, with its status and what to do', async () => {
+test('the guide lists every problem code of the gateway, with its status and advice', async () => {
   const { text } = await page('/console/guide');
   const [, list = ''] = /<dl class="codes">(.*?)<\/dl>/s.exec(text) ?? [];
   const rows = list.matchAll(
@@ -78,7 +78,7 @@ test('The guide lists every code of the gateway, with its status and what to do'
   expect(text).toContain('<a href="#codes">');
 });
 
-test('Under https the call names the cookie that there is', async () => {
+test('under https, the console names the prefixed cookie', async () => {
   await using https = await startTestApp({ PUBLIC_URL: 'https://cloakroom.example' });
   const { cookie } = await https.createSession();
   const { text } = await request(`http://127.0.0.1:${https.config.port}`)
@@ -91,12 +91,12 @@ test('Under https the call names the cookie that there is', async () => {
 describe.each(GUIDE)('the guide’s %s', (name) => {
   const source = readFileSync(join(ROOT, 'public/guide', name), 'utf8').trimEnd();
 
-  test('is shown as it is', async () => {
+  test('is shown unchanged', async () => {
     const { text } = await page('/console/guide');
     expect(unescape(text)).toContain(`<code>${source}</code>`);
   });
 
-  test('stands in docs/api.md as it is', () => {
+  test('is the same in docs/api.md', () => {
     const docs = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
     expect(docs).toContain(`\`\`\`js\n${source}\n\`\`\``);
   });

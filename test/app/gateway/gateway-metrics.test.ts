@@ -10,7 +10,7 @@ afterEach(() => {
   metrics.testApp.intercept = () => false;
 });
 
-const call = async (cookie: string, init: RequestInit = {}) => {
+const send = async (cookie: string, init: RequestInit = {}) => {
   const headers = { cookie, 'x-requested-with': 'test' };
   await (await fetch(metrics.testApp.origin + API_PATH, { headers, ...init })).text();
 };
@@ -19,7 +19,7 @@ test('requests are counted by method and kind of status, with their duration', a
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   testApp.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
-  for (const method of ['PUT', 'PUT', 'PATCH', 'PROPFIND']) await call(cookie, { method });
+  for (const method of ['PUT', 'PUT', 'PATCH', 'PROPFIND']) await send(cookie, { method });
   const series = (part: string, labels: string) => `cloakroom_request_duration_seconds_${part}{${labels}}`;
   const put = 'route="/api/*",method="PUT",status="2xx"';
   await expectCount(series('count', 'route="/api/*",method="other",status="2xx"'), 1);
@@ -37,23 +37,23 @@ test('a service that does not respond counts as none', async () => {
   const none = 'cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="none"}';
   const before = await valueOf(none);
   testApp.intercept = (req) => Boolean(req.socket.destroy());
-  await call(cookie);
+  await send(cookie);
   await expectCount(none, before + 1);
 });
 
 describe('a client that disconnects', () => {
   /** Sends a request, and disconnects once the service has it. */
   const leave = async (path: string, init: RequestInit, cookie: string) => {
-    const asked = createDeferred<void>();
+    const received = createDeferred<void>();
     metrics.testApp.intercept = () => {
-      asked.resolve();
+      received.resolve();
       return true;
     };
     const leaving = new AbortController();
     const headers = { cookie, 'x-requested-with': 'test' };
     const signal = leaving.signal;
     const left = fetch(metrics.testApp.origin + path, { headers, signal, ...init }).catch(() => 'left');
-    await asked.promise;
+    await received.promise;
     leaving.abort();
     expect(await left).toBe('left');
   };
@@ -87,34 +87,34 @@ test('a repeated request counts by its second response', async () => {
     if (req.headers.authorization === 'Bearer new') return Boolean(req.socket.destroy());
     return Boolean(res.writeHead(401).end());
   };
-  await call(cookie);
+  await send(cookie);
   await expectCount(series('none'), none + 1);
   expect(await valueOf(series('4xx'))).toBe(refused);
 });
 
 test('a problem of the gateway is counted by its code', async () => {
   const { expectCount } = metrics;
-  await call('');
+  await send('');
   await expectCount('cloakroom_api_problems_total{code="sign_in_required"}', 1);
 });
 
 test('requests are counted while they are in flight', async () => {
   const { testApp, expectCount, text } = metrics;
   const { cookie } = await testApp.createSession();
-  const asked = createDeferred<ServerResponse>();
+  const received = createDeferred<ServerResponse>();
   testApp.intercept = (_req, res) => {
-    asked.resolve(res);
+    received.resolve(res);
     return true;
   };
-  const answer = call(cookie);
+  const response = send(cookie);
   await expectCount('cloakroom_api_requests_in_flight', 1);
-  (await asked.promise).end('{}');
-  await answer;
+  (await received.promise).end('{}');
+  await response;
   await expectCount('cloakroom_api_requests_in_flight', 0);
   expect(await text()).toMatch(/^# TYPE cloakroom_api_requests_in_flight gauge$/m);
 });
 
-test('nothing else is served on their port', async () => {
+test('the metrics port serves nothing else', async () => {
   expect((await fetch(new URL('/', metrics.url))).status).toBe(404);
   expect((await fetch(metrics.url, { method: 'POST' })).status).toBe(405);
 });

@@ -1,4 +1,4 @@
-import { expect, test, describe } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { counted, grouped } from '../../../public/counts.js';
 import { createLineCount, createRecordCount } from '../../../public/item-counts.js';
 
@@ -11,7 +11,7 @@ test.each([
   expect(counted(number, 'item')).toBe(words);
 });
 
-test('Long numbers are grouped', () => {
+test('long numbers are grouped', () => {
   expect([grouped(999), grouped(1_000), grouped(1_234_567)]).toEqual(['999', '1,000', '1,234,567']);
 });
 

@@ -13,7 +13,7 @@ function argumentsOf(request: Partial<Request>): string[] {
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
-/** What the copied code calls fetch with. */
+/** The arguments that the copied code passes to fetch. */
 function fetchOf(request: Partial<Request>): unknown[] {
   const code = toFetchCode({ ...usual, ...request }, ORIGIN);
   // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- to run what was copied is the test
@@ -25,7 +25,7 @@ function fetchOf(request: Partial<Request>): unknown[] {
   return called;
 }
 
-test('A GET is short in both forms', () => {
+test('a GET is short as curl and as fetch', () => {
   const query: [string, string][] = [['limit', '10']];
   expect(toFetchCode({ ...usual, query }, ORIGIN)).toBe(
     "const answer = await fetch('/api/public/v1/workspaces?limit=10');",
@@ -36,7 +36,7 @@ test('A GET is short in both forms', () => {
   ]);
 });
 
-/** Both forms take a body as it is, whatever they have to quote. */
+/** Expects that both forms keep the body, whatever they have to quote. */
 function expectBodyKept(body: string): void {
   const args = argumentsOf({ method: 'POST', body });
   expect(args[args.indexOf('--data-raw') + 1]).toBe(body);
@@ -57,9 +57,9 @@ test.each([
   '@file',
   '-o x',
   '\u2028',
-])('The body %j goes through a shell and through JavaScript as it is', expectBodyKept);
+])('a shell and JavaScript keep the body %j', expectBodyKept);
 
-test('So does any text', () => {
+test('a shell and JavaScript keep any body of text', () => {
   const text = fc
     .string({ unit: 'grapheme' })
     .filter((value) => value !== '' && !/[\0\ud800-\udfff]/u.test(value));
@@ -74,20 +74,20 @@ test.each([
   ['GET', false],
   ['HEAD', false],
   ['OPTIONS', false],
-])('curl says that %s comes from no other site: %s', (method, says) => {
+])('curl sends X-Requested-With with %s: %s', (method, says) => {
   expect(argumentsOf({ method }).includes('X-Requested-With: curl')).toBe(says);
 });
 
-test('curl waits for no body of an answer to HEAD', () => {
+test('curl waits for no body of a response to HEAD', () => {
   expect(argumentsOf({ method: 'HEAD' })).toContain('--head');
 });
 
-test('A header row says the type of the body where there is one', () => {
+test('a Content-Type among the headers replaces that of the form', () => {
   const args = argumentsOf({ method: 'POST', body: 'x', headers: [['content-type', 'text/csv']] });
   expect(args.filter((argument) => /^content-type/i.test(argument))).toEqual(['content-type: text/csv']);
 });
 
-test('An empty header stays one, and a repeated one stays two', () => {
+test('empty and repeated headers are kept', () => {
   const headers: [string, string][] = [
     ['X-Empty', ''],
     ['X-Two', '1'],
@@ -97,12 +97,12 @@ test('An empty header stays one, and a repeated one stays two', () => {
   expect(fetchOf({ headers })[1]).toEqual({ headers });
 });
 
-test('A credential that slipped in is in neither', () => {
+test('neither form has credentials', () => {
   const headers: [string, string][] = [
     ['Authorization', 'Bearer a-token'],
-    ['COOKIE', 'cloakroom=a-ticket'],
+    ['COOKIE', 'cloakroom=a-session'],
   ];
   const request = { ...usual, headers };
   const copies = toFetchCode(request, ORIGIN) + toCurlCommand(request, ORIGIN, 'cloakroom');
-  expect(copies).not.toMatch(/a-token|a-ticket|authorization/i);
+  expect(copies).not.toMatch(/a-token|a-session|authorization/i);
 });

@@ -3,8 +3,8 @@ import { explain } from '../../../public/console/explanation.js';
 import { toCallTiming } from '../../../public/console/server-timing.js';
 
 const USUAL = 'session;dur=1.2, token;dur=0, service;dur=38.4';
-const RENEWED = 'session;dur=1, token;dur=35;desc=refreshed, service;dur=80';
-const REPLAYED = `${RENEWED};desc=replayed`;
+const REFRESHED = 'session;dur=1, token;dur=35;desc=refreshed, service;dur=80';
+const REPLAYED = `${REFRESHED};desc=replayed`;
 const VIA = { via: '1.1 cloakroom' };
 
 const explained = (status: number, headers: Record<string, string>, json?: unknown) =>
@@ -12,7 +12,7 @@ const explained = (status: number, headers: Record<string, string>, json?: unkno
 const words = (...args: Parameters<typeof explained>) => explained(...args).sentences.join(' ');
 
 describe('Server-Timing', () => {
-  test('is told apart from the service’s own, which stands before it', () => {
+  test('of the gateway is read behind that of the service', () => {
     const own = 'session;dur=9;desc="a, b; c=1", db;dur=5, service;dur=7';
     expect(toCallTiming(`${own}, ${REPLAYED}`)).toMatchObject({
       session: { ms: 1, desc: '' },
@@ -22,13 +22,13 @@ describe('Server-Timing', () => {
   });
 
   test.each([null, '', 'db;dur=5', 'token;dur=1, session;dur=1, service;dur=1', '"'])(
-    'is not there in %j',
+    'is missing in %j',
     (header) => {
       expect(toCallTiming(header)).toBeNull();
     },
   );
 
-  test('counts only what is a time', () => {
+  test('counts an invalid duration as 0', () => {
     expect(toCallTiming('session;dur=x, token, service;dur=-1')).toMatchObject({
       session: { ms: 0 },
       token: { ms: 0 },
@@ -37,7 +37,7 @@ describe('Server-Timing', () => {
   });
 });
 
-describe('an answer of the service', () => {
+describe('a response of the service', () => {
   test.each(['1.1 cloakroom', '1.1 service-proxy, 1.1 cloakroom', '1.1 cloakroom, 2 edge'])(
     'is known by Via: %s',
     (via) => {
@@ -45,7 +45,7 @@ describe('an answer of the service', () => {
     },
   );
 
-  test('with a problem of its own is no problem of the gateway’s', () => {
+  test('with a problem of its own is no problem of the gateway', () => {
     const headers = { ...VIA, 'content-type': 'application/problem+json' };
     expect(explained(401, headers, { code: 'session_expired' })).toMatchObject({
       by: 'service',
@@ -53,17 +53,17 @@ describe('an answer of the service', () => {
     });
   });
 
-  test('to a usual call needed nothing', () => {
+  test('to an ordinary request says that nothing was refreshed or repeated', () => {
     expect(words(200, { ...VIA, 'server-timing': USUAL })).toMatch(/nothing was refreshed or repeated/);
   });
 
-  test('after a renewal, a repetition, or both in vain says so', () => {
-    expect(words(200, { ...VIA, 'server-timing': RENEWED })).toMatch(/spent.*refreshed it before the call/);
+  test('after a refresh or a repetition says so, with or without success', () => {
+    expect(words(200, { ...VIA, 'server-timing': REFRESHED })).toMatch(/spent.*refreshed it before the call/);
     expect(words(200, { ...VIA, 'server-timing': REPLAYED })).toMatch(
       /refused the token.*repeated the call once/,
     );
     expect(words(401, { ...VIA, 'server-timing': REPLAYED })).toMatch(/second 401 is passed on/);
-    expect(words(401, { ...VIA, 'server-timing': RENEWED })).toMatch(/over 64 KiB. Send it again/);
+    expect(words(401, { ...VIA, 'server-timing': REFRESHED })).toMatch(/over 64 KiB. Send it again/);
   });
 
   test('that asks for a pause says how long', () => {
@@ -71,7 +71,7 @@ describe('an answer of the service', () => {
   });
 });
 
-describe('an answer of the gateway', () => {
+describe('a response of the gateway', () => {
   const PROBLEM = { 'content-type': 'application/problem+json; charset=utf-8' };
 
   test('says its code, why, and what to do', () => {
@@ -95,7 +95,7 @@ describe('an answer of the gateway', () => {
   );
 });
 
-test('An answer that neither sent is said to come from in between', () => {
+test('a response of neither comes from a server in between', () => {
   expect(explained(502, { 'content-type': 'text/html' })).toMatchObject({
     by: 'other',
     problem: null,

@@ -15,20 +15,20 @@ const request = (path: string, headers: [string, string][] = [], body = '') => (
 
 const AT = Date.UTC(2026, 0, 1);
 
-test('The latest request stands first, and each once', () => {
+test('the history has each request once, the latest first', () => {
   const store = createStore();
   for (const path of ['/api/1', '/api/2', '/api/1']) remember(store, request(path), AT);
   expect(readHistory(store).map((past) => past.request.path)).toEqual(['/api/1', '/api/2']);
 });
 
-test('Fifty are kept', () => {
+test('the history keeps fifty requests', () => {
   const store = createStore();
   for (let at = 0; at < 60; at += 1) remember(store, request(`/api/${at}`), AT);
   expect(readHistory(store)).toHaveLength(50);
   expect(readHistory(store)[0]?.request.path).toBe('/api/59');
 });
 
-test('Never with a credential', () => {
+test('the history has no credentials', () => {
   const store = createStore();
   remember(
     store,
@@ -43,7 +43,7 @@ test('Never with a credential', () => {
   expect(readHistory(store)[0]?.request.headers).toEqual([['Accept', '*/*']]);
 });
 
-test('A long body is left out, which is known of it', () => {
+test('the history leaves a long body out, and says so', () => {
   const store = createStore();
   remember(store, request('/api/1', [], 'x'.repeat(20_000)), AT);
   remember(store, request('/api/2', [], 'x'.repeat(20_001)), AT);
@@ -53,7 +53,7 @@ test('A long body is left out, which is known of it', () => {
   ]);
 });
 
-test('When it was sent is kept, and what became of it once that is known', () => {
+test('a request keeps the time at which it was sent, and its outcome once there is one', () => {
   const store = createStore();
   remember(store, request('/api/1'), AT);
   expect(readHistory(store)).toMatchObject([{ sentAt: AT, outcome: '' }]);
@@ -61,7 +61,7 @@ test('When it was sent is kept, and what became of it once that is known', () =>
   expect(readHistory(store)).toMatchObject([{ request: request('/api/1'), outcome: '200' }]);
 });
 
-test('What became of a request that was forgotten meanwhile is kept nowhere', () => {
+test('the outcome of a forgotten request is not kept', () => {
   const store = createStore();
   remember(store, request('/api/1'), AT);
   forgetHistory(store);
@@ -77,20 +77,20 @@ test.each([
   'null',
   '[null, {"method":"GET"}, {"request":{"method":1}}]',
   JSON.stringify([{ request: request('/api/1'), isWhole: true, sentAt: 1e300, outcome: '' }]),
-])('What somebody else wrote there is no history: %s', (value) => {
+])('the history ignores a value of another form: %s', (value) => {
   const store = createStore();
   store.setItem('console-history', value);
   expect(readHistory(store)).toEqual([]);
 });
 
-test('A full store stops nobody', () => {
+test('a full store drops the history, and throws no error', () => {
   const store = createStore(300);
   remember(store, request('/api/1'), AT);
   remember(store, request('/api/2', [], 'x'.repeat(300)), AT);
   expect(readHistory(store)).toEqual([]);
 });
 
-test('It can be forgotten', () => {
+test('a forgotten history leaves nothing in the store', () => {
   const store = createStore();
   remember(store, request('/api/1'), AT);
   forgetHistory(store);
@@ -125,7 +125,7 @@ test('a draft leaves a long body out, and says so', () => {
   expect(readDraft(store)).toEqual({ request: usual, isWhole: false });
 });
 
-test('A full store keeps no older one', () => {
+test('a full store keeps no older draft', () => {
   const store = createStore(300);
   expect(keepDraft(store, usual)).toBe(true);
   expect(keepDraft(store, { ...usual, body: 'x'.repeat(300) })).toBe(false);
@@ -133,7 +133,7 @@ test('A full store keeps no older one', () => {
 });
 
 test.each(['{', '5', 'null', '{"request":{"method":1},"isWhole":true}', JSON.stringify({ request: usual })])(
-  'What somebody else wrote there is no draft: %s',
+  'a draft of another form is ignored: %s',
   (value) => {
     const store = createStore();
     store.setItem('console-draft', value);
@@ -143,7 +143,7 @@ test.each(['{', '5', 'null', '{"request":{"method":1},"isWhole":true}', JSON.str
 
 const target = (query: [string, string][]) => toTarget({ ...usual, query }, ORIGIN);
 
-test('Short values stand as they are sent', () => {
+test('the history shows short values as they are sent', () => {
   expect(
     target([
       ['limit', '10'],
@@ -152,7 +152,7 @@ test('Short values stand as they are sent', () => {
   ).toBe('/api/public/v1/workspaces?limit=10&find=%C3%A9%20%26');
 });
 
-test('A page token is cut short in its middle, and so two of them can be told apart', () => {
+test('a cursor is shortened in its middle, so that two cursors look different', () => {
   const token = (end: string) => `eyJsaW1pdCI6MTAsIm${'x'.repeat(100)}${end}`;
   expect(
     target([
@@ -163,12 +163,12 @@ test('A page token is cut short in its middle, and so two of them can be told ap
   expect(target([['next', token('one')]])).not.toBe(target([['next', token('two')]]));
 });
 
-test('No escape is cut in two, and none counts thrice', () => {
+test('an escape counts as one character, and is never cut', () => {
   expect(target([['q', 'é'.repeat(20)]])).toMatch(/\?q=(?:%C3%A9){4}…(?:%C3%A9){4}$/);
   expect(target([['q', 'é'.repeat(12)]])).toMatch(/\?q=(?:%C3%A9){12}$/);
 });
 
-test('What is no address is shown as it was typed', () => {
+test('an invalid address is shown as the user typed it', () => {
   expect(toTarget({ ...usual, path: 'http://[' }, ORIGIN)).toBe('http://[');
 });
 
@@ -178,6 +178,6 @@ test.each([
   [{ status: 200, end: 'broke-off' }, '200, broke off'],
   ['unreachable', 'no answer'],
   ['cancelled', 'cancelled'],
-] as const)('An outcome is a status, or a word: %#', (outcome, words) => {
+] as const)('an outcome is shown as a status or a word: %#', (outcome, words) => {
   expect(toOutcome(outcome)).toBe(words);
 });

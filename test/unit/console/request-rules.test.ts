@@ -3,15 +3,15 @@ import { faultsOf, toAddress } from '../../../public/console/request-rules.js';
 import { ORIGIN, usual } from './fixtures.ts';
 
 const faults = (changed: Partial<typeof usual>) => faultsOf({ ...usual, ...changed }, ORIGIN);
-/** Where it is stopped, and in the order of the form. */
+/** The fields whose faults stop the request, in the order of the form. */
 const stops = (changed: Partial<typeof usual>) =>
   faults(changed).flatMap((fault) => (fault.stops ? [fault.field] : []));
 
-test('A usual request has nothing wrong with it', () => {
+test('an ordinary request has no faults', () => {
   expect(faults({ query: [['limit', '10']], headers: [['Accept', 'application/json']] })).toEqual([]);
 });
 
-describe('nothing leads away from /api/', () => {
+describe('a path outside /api/', () => {
   test.each([
     '',
     '/',
@@ -29,17 +29,17 @@ describe('nothing leads away from /api/', () => {
     '/api/\t../auth/session',
     '/api/x#fragment',
     'javascript:alert(1)',
-  ])('%j is stopped', (path) => {
+  ])('stops the request: %j', (path) => {
     expect(stops({ path })).toEqual(['path']);
   });
 
-  test('dots that stay under /api/ are only worth knowing', () => {
+  test('does not include dots that stay under /api/: the form only shows the result', () => {
     expect(faults({ path: '/api/public/x/../workspaces' })).toEqual([
       { field: 'path', stops: false, text: expect.stringContaining('/api/public/workspaces') },
     ]);
   });
 
-  test('what the gateway refuses by itself may be tried', () => {
+  test('does not include paths that the gateway itself refuses', () => {
     expect(stops({ path: '/api/public/v1/a%2f..%2fb//c;d' })).toEqual([]);
   });
 });
@@ -63,7 +63,7 @@ describe('a header', () => {
     'Content-Length',
     'Via',
     'Set-Cookie',
-  ])('%s is the browser’s own', (name) => {
+  ])('%s is refused, because the browser sets it', (name) => {
     expect(faults({ headers: [[name, 'x']] })[0]).toMatchObject({
       stops: true,
       text: expect.stringMatching(/browser sets/),
@@ -86,11 +86,11 @@ describe('a header', () => {
     ]);
   });
 
-  test('that the gateway drops is only worth knowing', () => {
+  test('that the gateway drops gets a notice', () => {
     expect(faults({ headers: [['X-Forwarded-For', '::1']] })[0]).toMatchObject({ stops: false });
   });
 
-  test('row that is empty counts for nothing', () => {
+  test('row that is empty is ignored', () => {
     expect(faults({ headers: [['', '']], query: [['', '']] })).toEqual([]);
   });
 });
@@ -98,21 +98,21 @@ describe('a header', () => {
 test.each([
   ...['TRACE', 'connect', 'Track', '', 'A B', 'GÉT'].map((method) => [method, ['method']] as const),
   ...['PROPFIND', 'patch', 'M-SEARCH'].map((method) => [method, []] as const),
-])('The method %j has these to stop it: %j', (method, fields) => {
+])('the method %j has faults in the fields %j', (method, fields) => {
   expect(stops({ method })).toEqual(fields);
 });
 
-test.each(['GET', 'HEAD'])('%s takes no body', (method) => {
+test.each(['GET', 'HEAD'])('%s has no body', (method) => {
   expect(stops({ method, body: '{}' })).toEqual(['body']);
 });
 
-test('A body that is no JSON may be sent as it, but not unnoticed', () => {
+test('a body that is no JSON may be sent as JSON, with a notice', () => {
   expect(faults({ method: 'POST', body: '{' })[0]).toMatchObject({ field: 'body', stops: false });
   expect(faults({ method: 'POST', body: '{', contentType: 'text/plain' })).toEqual([]);
   expect(faults({ method: 'POST', body: '{', headers: [['content-type', 'text/plain']] })).toEqual([]);
 });
 
-test('A parameter needs a name', () => {
+test('a parameter needs a name', () => {
   expect(
     faults({
       query: [
@@ -123,7 +123,7 @@ test('A parameter needs a name', () => {
   ).toMatchObject({ field: 'query', row: 1, stops: true });
 });
 
-test('The query is percent-encoded, each sign of it', () => {
+test('each character of the query is percent-encoded', () => {
   const query: [string, string][] = [
     ['next', 'a+b/c=&d #é'],
     ['', ''],

@@ -29,11 +29,11 @@ function read(text: string): string[][] {
 
 const toJson = (items: readonly unknown[]) => items.map((item) => JSON.stringify(item));
 
-test('Lines end in CRLF, the header’s too', () => {
+test('every line ends in CRLF, the header included', () => {
   expect(write(toJson([{ id: 1, name: 'A' }]))).toBe('id,name\r\n1,A\r\n');
 });
 
-test('An empty list is a header row of id and name', () => {
+test('an empty list is a header row of id and name', () => {
   expect(write()).toBe('id,name\r\n');
   expect(write([])).toBe('id,name\r\n');
 });
@@ -46,16 +46,16 @@ test('id comes first, then name and title, then the other fields as they come', 
   expect(read(write(toJson(items)))[0]).toEqual(['id', 'name', 'title', 'locked', 'other']);
 });
 
-test('Fields of later pages have no column; what an item lacks is an empty cell', () => {
+test('fields of later pages have no column, and a missing field is an empty cell', () => {
   const text = write(toJson([{ id: 1, a: 2 }]), toJson([{ b: 3, a: 4 }]));
   expect(text).toBe('id,a\r\n1,2\r\n,4\r\n');
 });
 
-test('The columns are those of the first page that has items', () => {
+test('the columns are those of the first page that has items', () => {
   expect(write([], toJson([{ id: 1, a: 2 }]))).toBe('id,a\r\n1,2\r\n');
 });
 
-test('Whatever is no string is JSON text as the service wrote it', () => {
+test('a value that is no string is JSON text as the service wrote it', () => {
   const item = '{"id":9007199254740993,"a":1.50,"b":null,"c":[1, 2],"d":{"x":"y"},"e":false,"f":"\\u0041"}';
   expect(read(write([item]))[1]).toEqual([
     '9007199254740993',
@@ -68,19 +68,19 @@ test('Whatever is no string is JSON text as the service wrote it', () => {
   ]);
 });
 
-test('A number stays a number, also below zero; a string that looks like one does not begin with its sign', () => {
+test('a negative number stays a number, and a string that looks like one gets an apostrophe', () => {
   expect(write(['{"a":-5,"b":"-5"}'])).toBe("a,b\r\n-5,'-5\r\n");
 });
 
-test('Names of fields begin no formula either', () => {
+test('a field name begins no formula', () => {
   expect(read(write(toJson([{ '=A1': 1, '\t@b': 2 }])))[0]).toEqual(["'=A1", "'\t'@b"]);
 });
 
-test('A formula inside of JSON text begins none where semicolons separate', () => {
+test('JSON text begins no formula behind a semicolon', () => {
   expect(read(write(toJson([{ a: ['x;=1'] }])))[1]).toEqual([`["x;'=1"]`]);
 });
 
-test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('A cell with %j is quoted', (mark) => {
+test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('a cell with %j is quoted', (mark) => {
   const name = `fake${mark}id-9`;
   const text = write(toJson([{ id: 1, name }]));
   expect(text).toBe(`id,name\r\n1,"${name.replaceAll('"', '""')}"\r\n`);
@@ -90,16 +90,16 @@ test.each(['\n', '\r', '\r\n', '\n\r', ',', '"'])('A cell with %j is quoted', (m
   ]);
 });
 
-test.each(['\n', '\r'])('The name of a field with %j is quoted, too', (mark) => {
+test.each(['\n', '\r'])('a field name with %j is quoted', (mark) => {
   const text = write(toJson([{ [`a${mark}b`]: 1 }]));
   expect(text).toBe(`"a${mark}b"\r\n1\r\n`);
 });
 
-test('One column of empty cells is as many rows', () => {
+test('a column of empty cells has as many rows as items', () => {
   expect(read(write(toJson([{ a: '' }, { a: '' }, {}])))).toEqual([['a'], [''], [''], ['']]);
 });
 
-test('More than a hundred items of one page share its columns', () => {
+test('all items of a large page share its columns', () => {
   const items = [...Array.from({ length: 150 }, (_, id) => ({ id })), { last: 1 }];
   const rows = read(write(toJson(items)));
   expect(rows).toHaveLength(152);
@@ -111,7 +111,7 @@ test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is no row: the export fails
   expect(() => write(['{"id":1}'], [item])).toThrow('This list doesn’t fit into a table');
 });
 
-test('More columns than a spreadsheet has are no table', () => {
+test('an export with more columns than a spreadsheet has fails', () => {
   const wide = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, n])));
   expect(read(write([wide(16_384)]))[1]).toHaveLength(16_384);
@@ -139,7 +139,7 @@ function toCellText(value: unknown): string {
   return neutraliseFormulas(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-test('What is read back is what was written, whatever is in it', () => {
+test('three parsers read what the writer wrote', () => {
   fc.assert(
     fc.property(fc.array(ITEM, { minLength: 1, maxLength: 5 }), (items) => {
       const names = new Set(items.flatMap((item) => [...item.keys()]));
@@ -186,7 +186,7 @@ test.each([
   'a\nb',
   '😀',
   '–1',
-])('%j stays as it is', (text) => {
+])('%j is unchanged', (text) => {
   expect(neutraliseFormulas(text)).toBe(text);
 });
 
@@ -194,7 +194,7 @@ const HOSTILE = fc
   .array(fc.constantFrom('=', '+', '-', '@', '＝', ';', '\t', '\r', '\n', ' ', '\u200b', "'", 'a', '"', ','))
   .map((letters) => letters.join(''));
 
-test('Wherever a reader of any kind begins a cell, it finds no formula; and nothing but apostrophes was added', () => {
+test('no cell begins with a formula for any reader, and only apostrophes are added', () => {
   fc.assert(
     fc.property(HOSTILE, (text) => {
       const harmless = neutraliseFormulas(text);
@@ -207,7 +207,7 @@ test('Wherever a reader of any kind begins a cell, it finds no formula; and noth
 });
 
 test.each(['x;"=1+1;y', 'x\n"=1+2;y', 'x\t"=1+3\ty', 'x;"＝1+7;y', 'x\r"@SUM(1);y', 'x;" "=1'])(
-  'A quote does not hide where a cell begins for a reader of other separators: %j',
+  'a quote hides no formula from a reader of other separators: %j',
   (text) => {
     const harmless = neutraliseFormulas(text);
     expect(harmless).not.toBe(text);
@@ -218,6 +218,6 @@ test.each(['x;"=1+1;y', 'x\n"=1+2;y', 'x\t"=1+3\ty', 'x;"＝1+7;y', 'x\r"@SUM(1)
   },
 );
 
-test('A cell of a million beginnings is made harmless at each', () => {
+test('a cell of a million formulas is neutralised at each', () => {
   expect(neutraliseFormulas(';='.repeat(1_000_000))).toBe(";'=".repeat(1_000_000));
 });
