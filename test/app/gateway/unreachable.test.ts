@@ -4,26 +4,19 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { expectProblem, type ExpectedProblem } from '../../support/problem-responses.ts';
 import { createCertificate, type Certificate } from '../../support/certificate.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { startUnresponsivePort } from '../../support/unresponsive-port.ts';
-import { send, closeConnections, type FleetResponse } from '../../support/fleet/requests.ts';
-import { startFleet, type Fleet } from '../../support/fleet/fleet.ts';
+import { send, type FleetResponse } from '../../support/fleet/requests.ts';
+import { useFleet } from '../../support/fleet/fleet.ts';
 import { freePort } from '../../support/fleet/free-port.ts';
 import { startRawService } from '../../support/raw-service.ts';
 
 // A service that no request reaches, in real processes: their errors are those of production.
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await startFleet({ processes: 0 });
-});
-afterAll(async () => {
-  await fleet[Symbol.asyncDispose]();
-  await closeConnections();
-});
+const fleet = useFleet({ processes: 0 });
 
 const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 

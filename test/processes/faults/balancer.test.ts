@@ -59,8 +59,8 @@ async function expectUserJourney(given: BalancedFleet): Promise<void> {
     expect(each.logged().filter(isOfUser).length).toBeGreaterThan(0);
     expect(await send(each.url, cookie, { path: LIST })).toMatchObject({ status: 401 });
   }
-  expect(given.balancer.logged()).toMatch(/GET \/auth\/callback/);
-  expect(given.balancer.logged()).not.toMatch(/code=|state=/);
+  expect(given.balancerLog()).toMatch(/GET \/auth\/callback/);
+  expect(given.balancerLog()).not.toMatch(/code=|state=/);
 }
 
 test('behind a load balancer with three processes, a user signs in, reads workspaces, uses the API and signs out', async () => {
@@ -102,7 +102,7 @@ test('while Redis is down, the 503 comes from Cloakroom, not from the load balan
     await eventually(async () => {
       const { code } = await send(own.url, cookie);
       expect(code).toBe('session_store_unavailable');
-      return own.balancer.logged().includes(' unready/');
+      return own.balancerLog().includes(' unready/');
     });
   } finally {
     process.kill(own.redisPid, 'SIGCONT');

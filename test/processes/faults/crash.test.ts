@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDeferred } from '../../../src/promises.ts';
-import { send, closeConnections, tally, type FleetResponse } from '../../support/fleet/requests.ts';
+import { send, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import type { LogLine } from '../../support/fleet/cloakroom.ts';
 import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
 import { reportFault } from '../../support/fleet/report.ts';
@@ -11,9 +11,7 @@ const RECOVERS_WITHIN_MS = 12_000;
 const WAITING = 20;
 const MADE_GOOD = 'token refreshed by a later attempt';
 
-afterAll(closeConnections);
-
-/** A session whose renewal was broken off, and what its user's calls at the surviving process got. */
+/** A session whose refresh was interrupted, and the responses of the surviving process. */
 interface BrokenOff {
   readonly session: TestSession;
   responses: FleetResponse[];
@@ -21,13 +19,13 @@ interface BrokenOff {
 
 interface Killed {
   readonly fleet: Fleet;
-  /** Its refresh had come to the service, which did not see to it any more. */
+  /** The service had the refresh, and did not handle it. */
   readonly unheard: BrokenOff;
-  /** The service had answered, and nobody ever read it. */
+  /** The service had responded, and the process did not read it. */
   readonly unread: BrokenOff;
 }
 
-/** `kill -9` of a process that renews two sessions, and then many calls of both at the other one. */
+/** Kills a process that refreshes two sessions, and sends many requests of both to the other one. */
 async function killHolder(rotate: 'true' | 'false'): Promise<Killed> {
   const fleet = await startFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
   const unheard: BrokenOff = {
@@ -37,20 +35,20 @@ async function killHolder(rotate: 'true' | 'false'): Promise<Killed> {
   const unread: BrokenOff = { session: await fleet.createSession('unread', { expiresAt: 0 }), responses: [] };
   const holder = fleet.at(0);
 
-  const asked = createDeferred<void>();
-  const answered = createDeferred<void>();
+  const received = createDeferred<void>();
+  const responded = createDeferred<void>();
   fleet.service.intercept = async (_req, res, refreshToken) => {
     if (refreshToken === unheard.session.grant.refreshToken) {
-      asked.resolve();
+      received.resolve();
       return true; // never
     }
-    await asked.promise;
+    await received.promise;
     process.kill(holder.pid, 'SIGSTOP'); // so that it can’t read the response of the service
-    res.once('finish', answered.resolve);
+    res.once('finish', responded.resolve);
     return false;
   };
   for (const { session } of [unheard, unread]) void send(holder.url, session.cookie);
-  await answered.promise;
+  await responded.promise;
   await holder.kill();
   fleet.service.intercept = () => false;
   await Promise.all(
@@ -63,7 +61,7 @@ async function killHolder(rotate: 'true' | 'false'): Promise<Killed> {
   return { fleet, unheard, unread };
 }
 
-// What was killed waits for its lock to run out: both at the same time.
+// Both wait for a lock to expire: at the same time.
 let withRotation: Killed;
 let withoutRotation: Killed;
 beforeAll(async () => {
@@ -79,9 +77,8 @@ let unread: BrokenOff;
 const survivor = () => fleet.at(1);
 
 const slowest = (responses: readonly FleetResponse[]) => Math.max(...responses.map(({ ms }) => ms));
-const timesAsked = ({ session }: BrokenOff) =>
-  fleet.service.refreshes.filter(({ refreshToken }) => refreshToken === session.grant.refreshToken).length;
-/** All lines of this kind, once there are so many. */
+const refreshCount = ({ session }: BrokenOff) => fleet.refreshesOf(session).length;
+/** All lines with this message, once there are this many. */
 async function logged(msg: string, many: number): Promise<LogLine[]> {
   const lines = () =>
     survivor()
@@ -95,31 +92,31 @@ function report(fault: string, { responses }: BrokenOff, sessionsLost: number): 
   reportFault({ fault, responses, sessionsLost });
 }
 
-describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', (rotation) => {
+describe.each(['off', 'on'])('kill -9 of a refreshing process, with rotation %s', (rotation) => {
   beforeAll(() => {
     ({ fleet, unheard, unread } = rotation === 'on' ? withRotation : withoutRotation);
   });
 
-  test('before the service answered costs nothing: who waited gets a response from one more token call', async () => {
-    report(`kill -9 of the renewing process before the response, rotation ${rotation}`, unheard, 0);
+  test('before the response of the service costs nothing: waiting requests succeed after one more token request', async () => {
+    report(`kill -9 of the refreshing process before the response, rotation ${rotation}`, unheard, 0);
     expect(tally(unheard.responses)).toEqual({ 200: WAITING });
     expect(slowest(unheard.responses)).toBeLessThan(RECOVERS_WITHIN_MS);
-    expect(timesAsked(unheard)).toBe(2);
+    expect(refreshCount(unheard)).toBe(2);
     expect(await logged(MADE_GOOD, 1)).toContainEqual(
       expect.objectContaining({ attemptBefore: 'interrupted' }),
     );
   });
 
   if (rotation === 'off') {
-    test('after the service answered costs nothing, since the refresh token can be used again', () => {
-      report('kill -9 of the renewing process after the response, rotation off', unread, 0);
+    test('after the response of the service costs nothing, since the refresh token can be used again', () => {
+      report('kill -9 of the refreshing process after the response, rotation off', unread, 0);
       expect(tally(unread.responses)).toEqual({ 200: WAITING });
     });
     return;
   }
 
-  test('after the service answered ends the session in bounded time, and the caller is told why', () => {
-    report('kill -9 of the renewing process after the response, rotation on', unread, 1);
+  test('after the response of the service ends the session in bounded time, and the response says why', () => {
+    report('kill -9 of the refreshing process after the response, rotation on', unread, 1);
     expect(tally(unread.responses)).toEqual({ '401 session_expired': WAITING });
     expect(slowest(unread.responses)).toBeLessThan(RECOVERS_WITHIN_MS);
     const explained = unread.responses.filter(({ body }) => body.includes('no longer takes the access'));
@@ -130,7 +127,7 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
     });
   });
 
-  test('the log tells that end from one that a revoked grant comes to', async () => {
+  test('the log distinguishes that end from one by a revoked grant', async () => {
     expect(await logged('session ended', 1)).toMatchObject([
       { reason: 'invalid_grant', attemptBefore: 'interrupted' },
     ]);
@@ -142,12 +139,12 @@ describe.each(['off', 'on'])('kill -9 of a renewing process, with rotation %s', 
     expect(line).not.toHaveProperty('attemptBefore');
   });
 
-  test('an ended session leads its pages to sign in, and asks the token endpoint no more', async () => {
-    const before = timesAsked(unread);
+  test('pages of an ended session redirect to sign-in, and cause no token request', async () => {
+    const before = refreshCount(unread);
     for (let count = 0; count < 3; count += 1) {
       const page = await send(survivor().url, unread.session.cookie, { path: '/workspaces' });
       expect([page.status, page.headers['location']]).toEqual([303, '/auth/login?return_to=%2Fworkspaces']);
     }
-    expect(timesAsked(unread)).toBe(before);
+    expect(refreshCount(unread)).toBe(before);
   });
 });

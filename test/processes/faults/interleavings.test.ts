@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { closeConnections } from '../../support/fleet/requests.ts';
-import { startFleet, type Fleet } from '../../support/fleet/fleet.ts';
-import { startRedisServer, type RedisServer } from '../../support/fleet/redis-server.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { useFleet } from '../../support/fleet/fleet.ts';
+import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { eventually } from '../../support/eventually.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import { reportFault } from '../../support/fleet/report.ts';
-import { startRedisProxy, type RedisProxy } from '../../support/fleet/redis-proxy.ts';
+import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
 import { fc, times } from '../../support/properties.ts';
 import { COMMANDS, GOES_ON, standStillAt } from './interleavings/commands.ts';
-import { enter } from './interleavings/actions.ts';
-import { cleanUp, look, settle, useAll } from './interleavings/ending.ts';
-import { openApp, type History, type TestApp } from './interleavings/test-app.ts';
+import { createSession } from './interleavings/actions.ts';
+import { cleanUp, checkRun, settle, useAll } from './interleavings/ending.ts';
+import { startRun, type History, type Run } from './interleavings/run.ts';
 import { LIFETIME_MS, createModel, type Model } from './interleavings/model.ts';
 
 /**
@@ -24,47 +24,39 @@ const MAKES_SMALLER_FOR_MS = 30_000;
 /** So that a slow machine still says which sequence failed. */
 const RUNS_FOR_AT_MOST_MS = times(240_000);
 
-afterAll(closeConnections);
-
 describe.each([
   { rotation: 'on', numRuns: RUNS },
   { rotation: 'off', numRuns: Math.ceil(RUNS / 3) },
 ])('with rotation $rotation', ({ rotation, numRuns }) => {
   const rotates = rotation === 'on';
   const history: History = { runs: 0, responses: [], lost: new Set(), takenOver: [] };
-  let redis: RedisServer;
-  let line: RedisProxy;
-  let fleet: Fleet;
-
-  beforeAll(async () => {
-    const env = { TOKEN_TIMEOUT_SECONDS: '600', SERVICE_TIMEOUT_SECONDS: '120' };
-    const service = { LOCAL_SERVICE_ROTATE_REFRESH: String(rotates) };
-    redis = await startRedisServer();
-    line = await startRedisProxy(redis.port);
-    fleet = await startFleet({ processes: 2, redisUrl: line.url, env, service });
-  });
-  afterAll(async () => {
+  const redis = useFixture(startRedisServer);
+  const proxy = useFixture(async () => startRedisProxy(redis.port));
+  const fleet = useFleet(() => ({
+    processes: 2,
+    redisUrl: proxy.url,
+    env: { TOKEN_TIMEOUT_SECONDS: '600', SERVICE_TIMEOUT_SECONDS: '120' },
+    service: { LOCAL_SERVICE_ROTATE_REFRESH: String(rotates) },
+  }));
+  afterAll(() =>
     reportFault({
       fault: `${history.runs} random interleavings, rotation ${rotation}`,
       responses: history.responses,
       sessionsLost: history.lost.size,
-    });
-    await fleet[Symbol.asyncDispose]();
-    await line[Symbol.asyncDispose]();
-    await redis[Symbol.asyncDispose]();
-  });
+    }),
+  );
 
-  const play = async (commands: Iterable<fc.AsyncCommand<Model, TestApp>>) => {
+  const playCommands = async (commands: Iterable<fc.AsyncCommand<Model, Run>>) => {
     const model = createModel();
-    const testApp = openApp(fleet, line, model, rotates, history);
+    const run = startRun(fleet, proxy, model, rotates, history);
     try {
-      await enter(testApp, LIFETIME_MS);
-      await fc.asyncModelRun(() => ({ model, real: testApp }), commands);
-      await settle(testApp);
-      await useAll(testApp);
-      await look(testApp);
+      await createSession(run, LIFETIME_MS);
+      await fc.asyncModelRun(() => ({ model, real: run }), commands);
+      await settle(run);
+      await useAll(run);
+      await checkRun(run);
     } finally {
-      await cleanUp(testApp);
+      await cleanUp(run);
     }
   };
 
@@ -76,20 +68,20 @@ describe.each([
       throw error;
     };
     const property = fc.asyncProperty(COMMANDS, async (commands) => {
-      if (performance.now() < giveUpAt) await play(commands).catch(failed);
+      if (performance.now() < giveUpAt) await playCommands(commands).catch(failed);
     });
     const before = history.runs;
     await fc.assert(property, { numRuns });
     expect(history.runs - before).toBe(numRuns);
   };
 
-  test.each(['lock reply', 'token question', 'token response'] as const)(
+  test.each(['lock reply', 'token request', 'token response'] as const)(
     'a process that stands still at its %s while another one refreshes harms no session',
     async (where) => {
       history.takenOver.length = 0;
-      // On a busy machine the call may not come to its gate in time, or the other process may give up before it takes over.
+      // On a busy machine the call may not come to its barrier in time, or the other process may give up before it takes over.
       await eventually(async () => {
-        await play([standStillAt(where, 0, 0, 'spent'), GOES_ON]);
+        await playCommands([standStillAt(where, 0, 0, 'expired'), GOES_ON]);
         return history.takenOver.length > 0;
       });
       expect(history.takenOver).toEqual([where]);

@@ -1,44 +1,36 @@
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { closeConnections, startLoad, tally, type FleetResponse } from '../../support/fleet/requests.ts';
+import { startLoad, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import type { Cloakroom, LogLine } from '../../support/fleet/cloakroom.ts';
-import { startBalancedFleet, type BalancedFleet } from '../../support/fleet/load-balancer.ts';
-import type { TestSession } from '../../support/fleet/fleet.ts';
+import { startBalancedFleet } from '../../support/fleet/load-balancer.ts';
 import { createBarrier } from '../../support/fleet/barrier.ts';
-import { createMixedCalls } from '../../support/fleet/mixed-calls.ts';
+import { createMixedRequests } from '../../support/fleet/mixed-requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const USERS = ['ada', 'ben', 'cai', 'dora'];
 const PAUSE_MS = 25;
 
-afterAll(closeConnections);
-
 const isCheck = (line: LogLine) => line['path'] === '/readyz';
 const isCall = (line: LogLine) => String(line['path']).startsWith('/api/');
 
-/** Callers who ask one thing after another, never two at once. */
-const startCallers = (callers: number, kinds: readonly (() => Promise<FleetResponse>)[]) =>
-  startLoad(callers, async (count) => {
+/** Starts clients that each send one request after the other. */
+const startClients = (clients: number, kinds: readonly (() => Promise<FleetResponse>)[]) =>
+  startLoad(clients, async (count) => {
     await delay(PAUSE_MS);
     return (kinds[count % kinds.length] as () => Promise<FleetResponse>)();
   });
 
-async function lostSessions({ store }: BalancedFleet, entered: readonly TestSession[]): Promise<number> {
-  const found = await Promise.all(entered.map(async ({ id }) => store.peek(id)));
-  return found.filter((record) => record === null).length;
-}
-
-test('no call fails while one process after another is replaced', async () => {
+test('no request fails while one process after another is replaced', async () => {
   await using fleet = await startBalancedFleet();
-  const entered = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
-  const calls = createMixedCalls(fleet, entered);
-  // A process that nobody checks regularly can't tell anybody that it goes.
+  const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
+  const calls = createMixedRequests(fleet, sessions);
+  // The load balancer learns of a shutdown only from its health checks.
   const isChecked = (each: Cloakroom) => each.logged().filter(isCheck).length > 2;
   await eventually(async () => fleet.processes.every(isChecked));
 
-  const quick = startCallers(8, [calls.read, calls.write, calls.page, calls.upload]);
-  const slow = startCallers(6, [calls.slowRead, calls.slowWrite, calls.download]);
+  const quick = startClients(8, [calls.read, calls.write, calls.page, calls.upload]);
+  const slow = startClients(6, [calls.slowRead, calls.slowWrite, calls.download]);
   const exitCodes: (number | null)[] = [];
   for (const old of [...fleet.processes]) {
     exitCodes.push(await old.stop());
@@ -47,7 +39,7 @@ test('no call fails while one process after another is replaced', async () => {
   await eventually(async () => fleet.at(2).logged().some(isCall));
   const responses = [...(await quick.stop()), ...(await slow.stop())];
 
-  const sessionsLost = await lostSessions(fleet, entered);
+  const sessionsLost = await fleet.countLost(sessions);
   reportFault({
     fault: 'three processes replaced one after another behind HAProxy',
     responses,
@@ -60,10 +52,10 @@ test('no call fails while one process after another is replaced', async () => {
   expect(sessionsLost).toBe(0);
 });
 
-test('of the calls that a killed process had, every read is answered by another, and no write is repeated', async () => {
+test('another process responds to the reads of a killed process, and no write is repeated', async () => {
   await using fleet = await startBalancedFleet();
-  const entered = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
-  const calls = createMixedCalls(fleet, entered);
+  const sessions = await Promise.all(USERS.map(async (user) => fleet.createSession(user)));
+  const calls = createMixedRequests(fleet, sessions);
   const gate = createBarrier();
   const { intercept } = fleet.service;
   let atGate = 0;
@@ -75,7 +67,7 @@ test('of the calls that a killed process had, every read is answered by another,
 
   // All responses are due and none has begun when the process goes: what has begun can't be asked for again.
   gate.hold();
-  const reads = startCallers(9, [calls.read, calls.page]);
+  const reads = startClients(9, [calls.read, calls.page]);
   const writes = Array.from({ length: 6 }, calls.write);
   await eventually(async () => atGate === 9 + 6);
   const [killed] = fleet.processes as [Cloakroom];
@@ -85,7 +77,7 @@ test('of the calls that a killed process had, every read is answered by another,
   await eventually(async () => fleet.at(2).logged().some(isCall));
   const responses = await reads.stop();
 
-  const sessionsLost = await lostSessions(fleet, entered);
+  const sessionsLost = await fleet.countLost(sessions);
   reportFault({ fault: 'one of three processes killed behind HAProxy: reads', responses, sessionsLost });
   expect(tally(responses)).toEqual({ 200: responses.length });
   expect(sessionsLost).toBe(0);

@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sessionLogId } from '../../../src/session/events.ts';
-import {
-  send,
-  closeConnections,
-  startLoad,
-  tally,
-  type FleetResponse,
-  type Load,
-} from '../../support/fleet/requests.ts';
+import { send, startLoad, tally, type FleetResponse, type Load } from '../../support/fleet/requests.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { startFleet, type TestSession, type Fleet } from '../../support/fleet/fleet.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -103,7 +96,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
-  await closeConnections();
 });
 
 function watch(session: TestSession, callers: number): Watched {

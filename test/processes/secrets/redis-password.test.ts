@@ -81,7 +81,7 @@ test('a password that Redis refuses changes nothing, and one line says so', asyn
 });
 
 test.each([
-  ['without a password where Redis requires one', '', 'REDIS_URL has no password, and Redis asks for one'],
+  ['without a password where Redis requires one', '', 'REDIS_URL has no password, and Redis requires one'],
   [
     'of a user who may not read',
     'next:one@',

@@ -2,25 +2,20 @@ import { startHaproxy } from '../haproxy.mjs';
 import { startFleet, type Fleet } from './fleet.ts';
 import { freePort } from './free-port.ts';
 
-/** HAProxy as `deploy/haproxy.cfg` sets it up, in a process of its own. */
-interface Balancer extends AsyncDisposable {
-  /** What it has logged so far: a line for each call, among others. */
-  logged(): string;
-}
-
-/** A fleet of three behind a balancer. */
+/** Three processes behind HAProxy, as `deploy/haproxy.cfg` sets it up. */
 export interface BalancedFleet extends Fleet {
-  /** What a browser sees: the balancer's address. */
+  /** The address of HAProxy, which a browser uses. */
   readonly url: string;
-  readonly balancer: Balancer;
+  /** The log of HAProxy so far. */
+  balancerLog(): string;
 }
 
-/** Starts three processes and a balancer before them; the variables are Cloakroom's and the local service's. */
+/** Starts three processes and HAProxy in front of them; the variables are Cloakroom's and the local service's. */
 export async function startBalancedFleet(
   env: Readonly<Record<string, string>> = {},
   service: Readonly<Record<string, string>> = {},
 ): Promise<BalancedFleet> {
-  // PUBLIC_URL must be known before the processes are, and the processes before the balancer.
+  // The processes need PUBLIC_URL, and HAProxy needs the processes.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const fleet = await startFleet({
@@ -35,10 +30,7 @@ export async function startBalancedFleet(
   return {
     ...fleet,
     url,
-    balancer: {
-      logged: () => balancer.printed(),
-      [Symbol.asyncDispose]: async () => balancer[Symbol.asyncDispose](),
-    },
+    balancerLog: () => balancer.printed(),
     async [Symbol.asyncDispose]() {
       await balancer[Symbol.asyncDispose]();
       await fleet[Symbol.asyncDispose]();

@@ -10,14 +10,14 @@ interface Presentation {
   readonly refreshToken: string;
   readonly began: number;
   /** `given up`: whoever asked had gone before the response left. */
-  outcome: 'asking' | 'renewed' | 'refused' | 'failed' | 'given up';
+  outcome: 'asking' | 'refreshed' | 'refused' | 'failed' | 'given up';
   /** The access token that came of it. */
-  brought: string | undefined;
+  accessToken: string | undefined;
   /** Its process was killed or stood still before it could store the response: the next one can't but present the token again. */
   isExcused: boolean;
 }
 
-/** Cloakroom renews a token that lives no longer than this (REFRESH_AHEAD_SECONDS), in ms. */
+/** Cloakroom refreshes a token that lives no longer than this (REFRESH_AHEAD_SECONDS), in ms. */
 const AHEAD_MS = 60_000;
 
 /** The service's side of the model: which tokens were presented when, and whether they may be. */
@@ -29,9 +29,9 @@ export interface TokenLedger {
   /** A process stands still, with what it has asked for and not stored. */
   standsStill(by: number): Promise<void>;
   /** Judges whether what stands in a session's record has undone a newer write. */
-  judgeStanding(session: SessionModel): Promise<void>;
+  checkStored(session: SessionModel): Promise<void>;
   /** Judges whether there is any need for it, while what it shall replace still stands. */
-  judgeNeed(presentation: Presentation): Promise<void>;
+  checkNeed(presentation: Presentation): Promise<void>;
   /** The token endpoint's response leaves. */
   response(presentation: Presentation, status: number, body: string): void;
   /** An access token has come with a call. */
@@ -47,7 +47,7 @@ export interface TokenLedger {
 export function createTokenLedger(options: {
   readonly model: Model;
   readonly rotates: boolean;
-  readonly complain: (why: string) => void;
+  readonly report: (why: string) => void;
   /** Whether any process has been killed. */
   readonly hasKilled: () => boolean;
   /** Whether a process stands still. */
@@ -55,7 +55,7 @@ export function createTokenLedger(options: {
   /** What stands in a session's record now; null where that has ended. */
   readonly standing: (session: SessionModel) => Promise<Grant | null>;
 }): TokenLedger {
-  const { model, rotates, complain } = options;
+  const { model, rotates, report } = options;
   const owners = new Map<string, SessionModel>();
   /** Tokens that came after their session had ended: to be dropped. */
   const late = new Set<string>();
@@ -67,27 +67,27 @@ export function createTokenLedger(options: {
   const latest = (session: SessionModel) =>
     presentations.findLast((presentation) => presentation.session === session);
 
-  const judge = ({ session, refreshToken }: Presentation) => {
-    const complainOf = (what: string) => complain(`${session.user}'s ${what}`);
-    if (late.has(refreshToken)) complainOf('refresh token was to be dropped, but is presented');
+  const checkResponse = ({ session, refreshToken }: Presentation) => {
+    const reportOf = (what: string) => report(`${session.user}'s ${what}`);
+    if (late.has(refreshToken)) reportOf('refresh token was to be dropped, but is presented');
     for (const before of presentations.filter((other) => other.session === session)) {
       const isSame = before.refreshToken === refreshToken;
       if (before.isExcused && isSame && rotates) markUnsure(session);
       if (before.isExcused) continue;
-      if (before.outcome === 'asking') complainOf('grant is renewed twice at once');
-      if (before.outcome !== 'renewed') continue;
-      if (rotates && isSame) complainOf('refresh token is presented twice');
+      if (before.outcome === 'asking') reportOf('grant is refreshed twice at once');
+      if (before.outcome !== 'refreshed') continue;
+      if (rotates && isSame) reportOf('refresh token is presented twice');
     }
   };
 
   /**
-   * A renewal that began before the clocks moved and came to the service after that brings a token that is spent already, however
+   * A refresh that began before the clocks moved and came to the service after that brings a token that is expired already, however
    * long it was on its way: it is the record that tells.
    */
   const hasRunOut = ({ expiresAt }: Grant) => expiresAt - (Date.now() + model.aheadMs) <= AHEAD_MS;
 
   const giveUp = (presentation: Presentation) => {
-    if (!options.hasKilled()) complain(`a renewal of ${presentation.session.user}'s was given up`);
+    if (!options.hasKilled()) report(`a refresh of ${presentation.session.user}'s was given up`);
     presentation.outcome = 'given up';
     // The service has used the token up, or will: nobody gets what it gives for it.
     if (rotates) markUnsure(presentation.session);
@@ -104,63 +104,63 @@ export function createTokenLedger(options: {
         refreshToken,
         began: model.moment(),
         outcome: 'asking',
-        brought: undefined,
+        accessToken: undefined,
         isExcused: options.isStopped(by), // it had left before
       };
-      judge(presentation);
+      checkResponse(presentation);
       presentations.push(presentation);
       res.once('close', () => !res.writableEnded && giveUp(presentation));
       return presentation;
     },
     async standsStill(by) {
       for (const presentation of presentations.filter((each) => each.by === by)) {
-        const { session, outcome, brought } = presentation;
+        const { session, outcome, accessToken } = presentation;
         if (outcome === 'asking') presentation.isExcused = true;
-        if (outcome !== 'renewed' || latest(session) !== presentation) continue;
-        if ((await options.standing(session))?.accessToken !== brought) presentation.isExcused = true;
+        if (outcome !== 'refreshed' || latest(session) !== presentation) continue;
+        if ((await options.standing(session))?.accessToken !== accessToken) presentation.isExcused = true;
       }
     },
-    async judgeStanding(session) {
+    async checkStored(session) {
       const grant = await options.standing(session);
       if (grant === null) return;
-      const standing = presentations.findIndex(({ brought }) => brought === grant.accessToken);
+      const standing = presentations.findIndex(({ accessToken }) => accessToken === grant.accessToken);
       const before = newest.get(session) ?? -1;
-      if (standing < before) complain(`${session.user}'s newer tokens are overwritten by older ones`);
+      if (standing < before) report(`${session.user}'s newer tokens are overwritten by older ones`);
       newest.set(session, Math.max(before, standing));
     },
-    async judgeNeed({ session, began }) {
+    async checkNeed({ session, began }) {
       const isMet = presentations.some(
         (before) =>
           before.session === session &&
           before.began < began &&
           before.began > session.dueAt &&
-          before.outcome === 'renewed' &&
+          before.outcome === 'refreshed' &&
           !before.isExcused,
       );
       if (!isMet) return;
       const grant = await options.standing(session);
-      if (grant !== null && !hasRunOut(grant)) complain(`${session.user}'s grant is renewed without need`);
+      if (grant !== null && !hasRunOut(grant)) report(`${session.user}'s grant is refreshed without need`);
     },
     response(presentation, status, body) {
       const { session, outcome } = presentation;
       if (outcome === 'given up') return;
       if (status === 200) {
         const { access_token, refresh_token } = JSON.parse(body) as Record<string, string | undefined>;
-        presentation.outcome = 'renewed';
-        presentation.brought = access_token;
+        presentation.outcome = 'refreshed';
+        presentation.accessToken = access_token;
         if (refresh_token !== undefined) owners.set(refresh_token, session);
         if (session.fate !== 'ended') return;
         for (const token of [access_token, refresh_token]) if (token !== undefined) late.add(token);
       } else if (status === 400) {
         presentation.outcome = 'refused';
-        if (session.fate === 'alive') complain(`${session.user}'s refresh token is worth nothing any more`);
+        if (session.fate === 'alive') report(`${session.user}'s refresh token is worth nothing any more`);
       } else {
         presentation.outcome = 'failed';
         failures.set(session, performance.now());
       }
     },
     use(accessToken) {
-      if (late.has(accessToken)) complain('an access token was to be dropped, but is used');
+      if (late.has(accessToken)) report('an access token was to be dropped, but is used');
     },
     latest,
     isBusy: () => presentations.some(({ outcome }) => outcome === 'asking'),

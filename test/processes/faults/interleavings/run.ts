@@ -5,92 +5,97 @@ import type { Cloakroom } from '../../../support/fleet/cloakroom.ts';
 import type { Fleet } from '../../../support/fleet/fleet.ts';
 import { createBarrier, holdResponse, type Barrier } from '../../../support/fleet/barrier.ts';
 import type { RedisProxy } from '../../../support/fleet/redis-proxy.ts';
-import { GATES, type GateName, type Model, type SessionModel } from './model.ts';
+import { BARRIERS, type BarrierName, type Model, type SessionModel } from './model.ts';
 import { createTokenLedger, type TokenLedger } from './token-ledger.ts';
 
 /** The script that notes, under the lock, that a token request will be sent. */
 const NOTES_UNDER_LOCK = /refresh-lock:[^]*"state":"open"/;
 
-/** What has come of all runs. */
+/** The results of all runs. */
 export interface History {
   runs: number;
   readonly responses: FleetResponse[];
-  /** Sessions that are gone though nobody has ended them. */
+  /** Sessions that were lost though nothing has ended them. */
   readonly lost: Set<SessionModel>;
-  /** Where a holder stood still while another process sent the token request. */
-  readonly takenOver: (GateName | 'lock reply')[];
+  /** Where a holder was stopped while another process sent the token request. */
+  readonly takenOver: (BarrierName | 'lock reply')[];
 }
 
-/** The real side of one run: a fleet of two processes, and what is under way in it. */
-export interface TestApp {
+/** One run: a fleet of two processes, and the requests in flight. */
+export interface Run {
   readonly fleet: Fleet;
   readonly model: Model;
   /** Whether the service gives a new refresh token for each that it takes. */
   readonly rotates: boolean;
-  readonly gates: Readonly<Record<GateName, Barrier>>;
-  /** Where Redis’s word stands that a holder has the lock and may send its token request. */
+  readonly barriers: Readonly<Record<BarrierName, Barrier>>;
+  /** Holds the reply of Redis that confirms the lock, before the token request. */
   readonly lockReply: Barrier;
   readonly ledger: TokenLedger;
-  /** Calls that are not answered yet. */
-  readonly underWay: Set<Promise<FleetResponse>>;
+  /** Requests without a response so far. */
+  readonly inFlight: Set<Promise<FleetResponse>>;
   readonly killed: Set<Cloakroom>;
-  /** Process ids, one for each time that a process has stood still. */
+  /** Process ids, one for each time that a process was stopped. */
   readonly standstills: number[];
   readonly history: History;
-  /** What was seen that is not allowed. */
-  readonly complaints: string[];
+  /** Observations that the model does not allow. */
+  readonly violations: string[];
 }
 
-/** A testApp for one run, which adds to the history; `line` is the fleet's way to Redis. */
-export function openApp(
+/** Starts a run, which adds to the history. */
+export function startRun(
   fleet: Fleet,
   line: RedisProxy,
   model: Model,
   rotates: boolean,
   history: History,
-): TestApp {
+): Run {
   const lockReply = createBarrier();
   line.replies = { to: NOTES_UNDER_LOCK, barrier: lockReply };
-  const complaints: string[] = [];
+  const violations: string[] = [];
   const killed = new Set<Cloakroom>();
-  const testApp: TestApp = {
+  const run: Run = {
     fleet,
     model,
     rotates,
     history,
-    complaints,
+    violations,
     killed,
     lockReply,
     standstills: [],
-    underWay: new Set(),
-    gates: Object.fromEntries(GATES.map((name) => [name, createBarrier()])) as Record<GateName, Barrier>,
+    inFlight: new Set(),
+    barriers: Object.fromEntries(BARRIERS.map((name) => [name, createBarrier()])) as Record<
+      BarrierName,
+      Barrier
+    >,
     ledger: createTokenLedger({
       model,
       rotates,
-      complain: (why) => complaints.push(why),
+      report: (why) => violations.push(why),
       hasKilled: () => killed.size > 0,
       isStopped: (pid) => model.stopped !== null && fleet.processes[model.stopped]?.pid === pid,
-      standing: async ({ entered }) => (await fleet.store.peek(entered.id))?.session.record.grant ?? null,
+      standing: async ({ stored }) => (await fleet.store.peek(stored.id))?.session.record.grant ?? null,
     }),
   };
   history.runs += 1;
-  standBeforeService(testApp);
-  return testApp;
+  interceptService(run);
+  return run;
 }
 
-/** Every request of Cloakroom's passes the gates and is written down. */
-function standBeforeService({ fleet, model, gates, ledger }: TestApp): void {
+/** Passes every request of Cloakroom through the barriers, and records token requests. */
+function interceptService({ fleet, model, barriers, ledger }: Run): void {
   fleet.service.intercept = async (req, res, refreshToken) => {
     if (req.url !== TOKEN_PATH) {
       ledger.use((req.headers.authorization ?? '').replace(/^Bearer /, ''));
-      await gates['api question'].pass();
-      holdResponse(res, gates['api response']);
+      await barriers['api request'].pass();
+      holdResponse(res, barriers['api response']);
       return false;
     }
     const presentation = ledger.present(refreshToken ?? '', res, pidOf(req.headers['traceparent']));
-    await ledger.judgeNeed(presentation);
-    await gates['token question'].pass();
-    holdResponse(res, gates['token response'], (status, body) => ledger.response(presentation, status, body));
+    await ledger.checkNeed(presentation);
+    await barriers['token request'].pass();
+    holdResponse(res, barriers['token response'], (status, body) =>
+      ledger.response(presentation, status, body),
+    );
     if (!model.tokenEndpointFails) return false;
     res.statusCode = 500;
     res.end('it fails');
@@ -104,19 +109,18 @@ export function traceOf({ pid }: Cloakroom): string {
 }
 const pidOf = (traceparent: unknown) => parseInt(String(traceparent).split('-')[1] ?? '', 16);
 
-/** The process that stands at a place now, or the other one while that stands still. */
-export function processAt({ fleet, model }: TestApp, slot: number): Cloakroom {
+/** The process in a slot, or the other one while that is stopped. */
+export function processAt({ fleet, model }: Run, slot: number): Cloakroom {
   const found = fleet.processes[model.stopped === slot ? 1 - slot : slot];
   if (found === undefined) throw new Error(`no process stands at ${slot}`);
   return found;
 }
 
-/** Where its record stands in Redis. */
-export function sessionKey({ entered }: SessionModel): string {
-  return keyOfSession('cloakroom:', entered.id);
+export function sessionKey({ stored }: SessionModel): string {
+  return keyOfSession('cloakroom:', stored.id);
 }
 
-/** Who holds the lock of its renewal: the owner's name, `cooling` after one that failed, or null. */
-export async function lockOwner({ fleet }: TestApp, { entered }: SessionModel): Promise<string | null> {
-  return fleet.redis.get(keyBesideSession('cloakroom:', 'refresh-lock', entered.id));
+/** The owner of the refresh lock, `cooling` after a failed refresh, or null. */
+export async function lockOwner({ fleet }: Run, { stored }: SessionModel): Promise<string | null> {
+  return fleet.redis.get(keyBesideSession('cloakroom:', 'refresh-lock', stored.id));
 }

@@ -15,7 +15,7 @@ const LARGE = 'x'.repeat(200_000);
 type Ask = () => Promise<FleetResponse>;
 
 /** What front ends and their users do at once, each by a user in turn. An response that is not whole has status 0. */
-interface MixedCalls {
+interface MixedRequests {
   /** How often the service has got each POST, by the number that it was given. */
   readonly posts: ReadonlyMap<string, number>;
   readonly read: Ask;
@@ -29,7 +29,10 @@ interface MixedCalls {
 }
 
 /** Calls through the balancer; takes the service's place for what it does not know. */
-export function createMixedCalls({ url, service }: BalancedFleet, users: readonly TestSession[]): MixedCalls {
+export function createMixedRequests(
+  { url, service }: BalancedFleet,
+  users: readonly TestSession[],
+): MixedRequests {
   const posts = new Map<string, number>();
   service.intercept = async (req, res) => {
     if (req.url?.startsWith(SLOW) === true) await delay(SLOW_MS);
