@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
-import express, { type Express, type Request, type Response } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { HOME } from './oauth/login.ts';
-import { requireSession, requiredSession, signInAgain } from './oauth/require-session.ts';
+import { requireSession, requiredSession, redirectEndedSession } from './oauth/require-session.ts';
 import { createAuthRouter } from './oauth/routes.ts';
 import { createConsoleRouter } from './console/routes.ts';
 import { createGateway } from './gateway/handler.ts';
@@ -40,13 +40,16 @@ export function createApp(
 
   const readSession = createSessionMiddleware({ ...services, prefix: config.redisPrefix });
 
-  app.use('/api', gateway);
-  app.use((req, res, next) => {
+  const trackRequest: RequestHandler = (req, res, next) => {
     const request = accessLog.track(req, res, req.originalUrl);
     const sent = cookie.read(req.headers.cookie);
     if (sent !== null) request.session = sessionLogId(sent.id);
     next();
-  });
+  };
+
+  // Every request
+  app.use('/api', gateway);
+  app.use(trackRequest);
   app.use(createSecurityHeaders({ https }));
   app.use(refuseTrace);
   app.use(refuseUnknownPaths);
@@ -58,12 +61,16 @@ export function createApp(
       metrics: services.metrics?.health ?? null,
     }),
   );
+
+  // Signed out or in
   app.use(assets.serve);
   app.get('/', readSession, (req: Request, res: Response) => {
     if (currentSession(req) === null) res.send(render('landing', { title: 'Cloakroom', signedIn: false }));
     else res.redirect(303, HOME);
   });
   app.use('/auth', createAuthRouter(services, readSession));
+
+  // Signed in
   const signedIn = [refuseEmbedding, ...readSession, requireSession];
   /** Lets a page notice that another session has replaced its own. */
   const sessionOf = (req: Request) => sessionEndsAt(requiredSession(req).record, config.sessionMaxSeconds);
@@ -79,8 +86,10 @@ export function createApp(
   const lists = { signedIn, currentSession: requiredSession, kinds: config.workspaceItems };
   app.use(createExportsRouter({ ...lists, log, now, readAllItems: workspaces.readAllItems }));
   app.use(createWorkspacesRouter({ ...lists, ...workspaces, sessionOf, render, pageSize: config.pageSize }));
+
+  // Errors
   app.use(pageNotFound);
-  app.use(signInAgain);
+  app.use(redirectEndedSession);
   app.use(createErrorPages({ render, log, isSignedIn: (req) => cookie.read(req.headers.cookie) !== null }));
   return app;
 }

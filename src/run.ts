@@ -6,10 +6,10 @@ import { createBufferedOutput, createLog } from './observability/logger.ts';
 import { exitOnUncaughtErrors, logWarnings, untilSignal, type Sighup } from './process.ts';
 import { settlesWithin } from './promises.ts';
 import { redisReady } from './redis/client.ts';
-import { startMetrics, startServer } from './server.ts';
-import { createServices } from './services.ts';
+import { startMetrics, startServer, type RunningServer } from './server.ts';
+import { createServices, type Services } from './services.ts';
 
-/** A load balancer may send requests as soon as the port responds, and Redis takes a moment to connect to. */
+/** The server starts at most this long before Redis is connected, because a load balancer may send requests at once. */
 const REDIS_WITHIN_MS = 500;
 /** Longest time to store the last refreshes. */
 const STORE_WITHIN_MS = 2_000;
@@ -19,15 +19,15 @@ const STORE_WITHIN_MS = 2_000;
  * SIGHUP reloads the secrets.
  */
 export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number> {
-  const lines = createBufferedOutput();
-  self.once('exit', () => lines.flush());
-  exitOnUncaughtErrors(self, createLog('fatal', lines)); // whatever LOG_LEVEL says
+  const output = createBufferedOutput();
+  self.once('exit', () => output.flush());
+  exitOnUncaughtErrors(self, createLog('fatal', output)); // whatever LOG_LEVEL says
 
   const loaded = loadConfig(self.env, readDotEnv(self).isIgnored);
   const port = await bindPort(loaded.host, loaded.port);
   const config = withPort(loaded, port.port);
 
-  const log = createLog(config.logLevel, lines);
+  const log = createLog(config.logLevel, output);
   logWarnings(self, log);
   if (Number(self.versions.node.split('.')[0]) < 22)
     log.warn({ node: self.version }, 'Node 20 gets no more fixes: use Node 24');
@@ -48,16 +48,22 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
   const signal = await untilSignal(self, ['SIGTERM', 'SIGINT']);
   sighup.ignore();
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
+  const inTime = await shutDown(services, server);
+  log.info({ inTime }, 'stopped');
+  return inTime ? 0 : 1;
+}
+
+/** Drains the server, then disposes of the services. Resolves with whether that took at most SHUTDOWN_SECONDS. */
+async function shutDown(services: Services, server: RunningServer): Promise<boolean> {
+  const { config, tokens } = services;
   const startedAt = performance.now();
   const deadline = startedAt + config.shutdownSeconds * 1_000;
-  services.tokens.setDeadline(deadline);
+  tokens.setDeadline(deadline);
   const drained = await server.drain(deadline - startedAt);
   // A lost refresh token signs its user out, so a refresh that began before the signal may take all of its time.
   const storedBy = Math.max(deadline, startedAt + config.tokenTimeoutSeconds * 1_000) + STORE_WITHIN_MS;
   const stopped = await settlesWithin(services[Symbol.asyncDispose](), storedBy - performance.now());
-  const inTime = drained && stopped && performance.now() <= deadline;
-  log.info({ inTime }, 'stopped');
-  return inTime ? 0 : 1;
+  return drained && stopped && performance.now() <= deadline;
 }
 
 /** Sign-in works only under PUBLIC_URL. Where that is this port, the log shows it in place of the URL of the socket. */

@@ -37,7 +37,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     timeoutMs: config.serviceTimeoutSeconds * 1_000,
   });
 
-  const sessions = createSessionServices({
+  const { encryption, store, sessionEvents, cookie } = createSessionServices({
     config,
     secrets,
     redis,
@@ -46,14 +46,22 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     log,
     now,
   });
-  const oauth = createOAuthServices({ config, secrets, sessions, redis, metrics, log, now });
+  const { oauth, tokens, signIns } = createOAuthServices({
+    config,
+    secrets,
+    sessions: { encryption, store, sessionEvents },
+    redis,
+    metrics,
+    log,
+    now,
+  });
   const workspaces = createWorkspaces({
     service: upstream,
     recordResponse: metrics?.service.pages ?? null,
-    tokens: oauth.tokens,
-    sessions: sessions.store,
+    tokens,
+    sessions: store,
     redis,
-    encryption: sessions.encryption,
+    encryption,
     log,
     now,
     wait,
@@ -79,8 +87,13 @@ export function createServices(config: Config, log: Logger, now: () => number = 
     redis,
     readSession,
     upstream,
-    ...sessions,
-    ...oauth,
+    encryption,
+    store,
+    sessionEvents,
+    cookie,
+    oauth,
+    tokens,
+    signIns,
     workspaces,
     assets,
     render: createRender({ asset: assets.url }),
@@ -99,7 +112,7 @@ export function createServices(config: Config, log: Logger, now: () => number = 
       secrets.current = replaced;
     },
     async [Symbol.asyncDispose](): Promise<void> {
-      await oauth.tokens[Symbol.asyncDispose]();
+      await tokens[Symbol.asyncDispose]();
       await upstream.destroy();
       await closeRedis(redis);
     },

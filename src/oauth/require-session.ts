@@ -18,7 +18,7 @@ export function requiredSession(req: Request): Session {
 }
 
 /** Redirects to sign-in where the session ended while a page was being made. */
-export const signInAgain: ErrorRequestHandler = (error: unknown, req, res, next) => {
+export const redirectEndedSession: ErrorRequestHandler = (error: unknown, req, res, next) => {
   if (error instanceof SessionEndedError && !res.headersSent)
     res.redirect(303, loginUrl(returnPathOf(req, res)));
   else next(error);

@@ -16,7 +16,7 @@ export type OAuthServices = ReturnType<typeof createOAuthServices>;
 export function createOAuthServices(deps: {
   readonly config: Config;
   readonly secrets: Reloadable<Pick<Config, 'clientSecret'>>;
-  readonly sessions: SessionServices;
+  readonly sessions: Omit<SessionServices, 'cookie'>;
   readonly redis: RedisClient;
   readonly metrics: { readonly oauth: OAuthMetrics } | null;
   readonly log: Logger;

@@ -121,7 +121,7 @@ test('a page of an earlier session shows nothing to the next user', async () => 
   await other.route('**/auth/session', async (route) => route.abort()); // tells nobody
   await page.route('**/auth/session', async (route) => route.abort());
   await other.getByRole('button', { name: 'Sign out' }).click();
-  await signInAgain(other);
+  await redirectEndedSession(other);
   await page.unroute('**/auth/session');
   await comeBackTo(page);
   await heading(page, 'You signed in again in another tab').waitFor();
@@ -139,7 +139,7 @@ test('a hidden tab offers to continue once another has signed in', async () => {
   const other = await openTab(page);
   await other.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'You signed out in another tab').waitFor();
-  await signInAgain(other);
+  await redirectEndedSession(other);
   await page.getByRole('button', { name: 'Load this page again' }).click();
   await page.locator('[data-items] > li').first().waitFor();
   expect(page.url()).toBe(e2e.testApp.origin + PLACE);
@@ -191,7 +191,7 @@ test('a page from the back/forward cache is hidden until its session is confirme
 });
 
 /** Signs in once more in a tab that shows the first page. */
-async function signInAgain(page: Page) {
+async function redirectEndedSession(page: Page) {
   await page.getByRole('link', { name: 'Sign in' }).click();
   await passService(page);
   await page.waitForURL(`${e2e.testApp.origin}/workspaces`);

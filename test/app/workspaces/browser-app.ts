@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { beforeEach } from '@jest/globals';
 import express, { type ErrorRequestHandler } from 'express';
 import request from 'supertest';
-import { signInAgain } from '../../../src/oauth/require-session.ts';
+import { redirectEndedSession } from '../../../src/oauth/require-session.ts';
 import type { TokenProvider } from '../../../src/oauth/refresh/token-provider.ts';
 import { createErrorPages } from '../../../src/http/error-pages.ts';
 import { createLog, type Logger } from '../../../src/observability/logger.ts';
@@ -92,7 +92,7 @@ async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> 
     options.onFailure?.(error);
     next(error);
   }) satisfies ErrorRequestHandler);
-  app.use(signInAgain);
+  app.use(redirectEndedSession);
   app.use(createErrorPages({ render, log: silent, isSignedIn: () => true }));
 
   const server = createServer(app).listen(0, '127.0.0.1');
