@@ -208,9 +208,17 @@ describe('an expiring token', () => {
 
   test('is not refreshed before the last third of its lifetime', async () => {
     testApp.intercept = service({ accepts: 'a-living-token' });
-    const { cookie } = await testApp.createSession({ lifetimeMs: 60_000, expiresAt: Date.now() + 50_000 });
-    await get(cookie).expect(200);
-    expect(tokenRequests(testApp)).toEqual([]);
+    const middle = { lifetimeMs: 60_000, expiresAt: Date.now() + 50_000 };
+    const [fresh, expiring] = [
+      await testApp.createSession(middle),
+      await testApp.createSession({ ...middle, expiresAt: Date.now() + 15_000 }),
+    ];
+    await get(fresh.cookie).expect(200);
+    // A refresh of the first session would have begun before that of the second, which has ended then.
+    await get(expiring.cookie).expect(200);
+    await eventually(async () => (await grantOf(expiring.id))?.accessToken === 'refreshed-1');
+    expect((await grantOf(fresh.id))?.accessToken).toBe('a-living-token');
+    expect(tokenRequests(testApp)).toHaveLength(1);
   });
 });
 
