@@ -1,5 +1,8 @@
 import { request } from 'undici';
+import { fromDist } from '../support/compiled.mjs';
 import { HALF_AN_EXPORT } from './outcomes.mjs';
+
+const { PROBLEMS } = /** @type {typeof import('../../src/errors.ts')} */ (await fromDist('errors.js'));
 
 /** What goes wrong on purpose, and exactly which outcomes that explains. */
 
@@ -21,45 +24,48 @@ const SOON_MS = 2_000;
 /** A renewal that was begun at the last moment may take the five seconds of its time-out, and others wait for it. */
 const LATER_MS = 8_000;
 
+/**
+ * The outcome of a page that shows a problem.
+ * @param {import('../../src/errors.ts').ProblemCode} code
+ */
+function page(code) {
+  const { status, title } = PROBLEMS[code];
+  return `${status} “${title}”`;
+}
+
 const NO_TOKEN = [
   '503 token_endpoint_unavailable',
-  '503 “The service can’t refresh your access right now”',
-  '502 “Sign-in did not work”',
+  page('token_endpoint_unavailable'),
+  page('code_exchange_failed'),
   HALF_AN_EXPORT,
 ];
-const NO_STORE = [
-  '503 session_store_unavailable',
-  '503 “Cloakroom is briefly unavailable”',
-  '503 “You are not signed out yet”',
-  HALF_AN_EXPORT,
-];
-const UNREACHABLE = ['502 service_unreachable', '502 “The service can’t be reached”', HALF_AN_EXPORT];
+const NO_STORE = ['503 session_store_unavailable', page('session_store_unavailable'), HALF_AN_EXPORT];
+const UNREACHABLE = ['502 service_unreachable', page('service_unreachable'), HALF_AN_EXPORT];
 
 /** @type {readonly Mishap[]} */
 const MISHAPS = [
   ofService(
     'the service answers 500',
-    ['500 passed on', '502 “The service could not load this page”', '500 of the service', ...NO_TOKEN],
+    ['500 passed on', page('service_failed'), '500 of the service', ...NO_TOKEN],
     { route: 'any', fault: 'status', status: 500 },
     { recoveryMs: LATER_MS },
   ),
   ofService('lists are reset', UNREACHABLE, { route: 'workspaces', fault: 'reset-before' }),
   ofService('lists are cut off', [...UNREACHABLE, 'half an answer'], { route: 'workspaces', fault: 'cut' }),
-  ofService('lists hang', ['504 service_timeout', '504 “The service takes too long”', HALF_AN_EXPORT], {
+  ofService('lists hang', ['504 service_timeout', page('service_timeout'), HALF_AN_EXPORT], {
     route: 'workspaces',
     fault: 'latency',
     latencyMs: 14_000,
   }),
   ofService('lists are late', [], { route: 'workspaces', fault: 'latency', latencyMs: 500 }),
-  ofService(
-    'too many requests',
-    ['429 passed on', '503 “The service asks for a short pause”', HALF_AN_EXPORT],
-    { route: 'workspaces', fault: 'rate-limit' },
-  ),
+  ofService('too many requests', ['429 passed on', page('service_rate_limited'), HALF_AN_EXPORT], {
+    route: 'workspaces',
+    fault: 'rate-limit',
+  }),
   ofService(
     'access tokens are revoked',
     // A call whose repetition was refused as well.
-    ['401 passed on', '502 “The service no longer accepts your sign-in”', HALF_AN_EXPORT],
+    ['401 passed on', page('service_refuses_sign_in'), HALF_AN_EXPORT],
     { route: 'workspaces', fault: 'access-token-revoked', calls: 10 },
   ),
   ofToken('token endpoint answers 500', NO_TOKEN, { fault: 'status', status: 500 }),
