@@ -121,6 +121,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     processes,
     storedGrant,
     async countLost(sessions) {
+      await redisReady(redis); // the processes may be connected again before the test
       const grants = await Promise.all(sessions.map(storedGrant));
       return grants.filter((grant) => grant === null).length;
     },
