@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { eventually } from '../../../support/eventually.ts';
@@ -326,7 +325,8 @@ test('a client that stops reading stops the requests to the service', async () =
   reader.socket.resume();
   await eventually(async () => requests() > before);
   reader.socket.destroy();
-  await once(reader.socket, 'close');
+  // Its requests to the service must not reach the next test.
+  await eventually(async () => exporter.testApp.logged.some((line) => line.includes('"msg":"request"')));
 });
 
 test('a page is sent before the next one has arrived', async () => {
