@@ -97,7 +97,7 @@ let reports: readonly Report[];
 
 /** Lints all lines at once, each in a folder of its own. */
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'cloakroom-doors-'));
+  folder = await mkdtemp(join(tmpdir(), 'cloakroom-lint-rules-'));
   const lines = [...CLOSED, ...OPEN];
   await Promise.all(
     lines.map(([path, line], index) => writeProject(join(folder, String(index)), path, line)),
