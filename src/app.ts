@@ -28,7 +28,6 @@ export function createApp(
   isDraining: () => boolean = () => false,
 ): Express {
   const { config, log, now, accessLog, assets, render, cookie, redis, workspaces } = services;
-  const https = config.publicOrigin.startsWith('https:');
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag'); // no cache stores a page, and an asset changes with its URL
@@ -36,7 +35,7 @@ export function createApp(
   app.enable('case sensitive routing'); // RFC 3986 §6.2.2.1
   // Browsers use PUBLIC_URL, whatever the last hop speaks. Otherwise, behind a proxy that TRUST_PROXY does not count,
   // express-session would silently withhold the cookie.
-  Object.defineProperty(app.request, 'secure', { get: () => https });
+  Object.defineProperty(app.request, 'secure', { get: () => config.isHttps });
 
   const readSession = createSessionMiddleware({ ...services, prefix: config.redisPrefix });
 
@@ -50,7 +49,7 @@ export function createApp(
   // Every request
   app.use('/api', gateway);
   app.use(trackRequest);
-  app.use(createSecurityHeaders({ https }));
+  app.use(createSecurityHeaders({ https: config.isHttps }));
   app.use(refuseTrace);
   app.use(refuseUnknownPaths);
   app.use(

@@ -44,9 +44,7 @@ export async function startServer(services: Services, bound: BoundPort, checkTim
   });
   const gateway = createGateway(services, (req) => http.refuses(req));
   const app = createApp(services, gateway, () => http.isDraining);
-  const strictTransport = new Map(
-    Object.entries(toStrictTransport(config.publicOrigin.startsWith('https:'))),
-  );
+  const strictTransport = new Map(Object.entries(toStrictTransport(config.isHttps)));
 
   await http.listen(bound, (req, res) => {
     const target = req.url ?? '';

@@ -26,6 +26,8 @@ export interface Config extends Fields {
   readonly build: Build;
   /** The origin that a browser sees, by default that of `port`. */
   readonly publicOrigin: string;
+  /** Whether that origin is https. Then cookies are `Secure`, and responses carry HSTS. */
+  readonly isHttps: boolean;
   readonly publicUrlIsDefault: boolean;
 }
 
@@ -103,10 +105,12 @@ function localOrigin(port: number): string {
 
 function toConfig(values: Values, build: Build): Config {
   const fields = Object.entries(values).map(([name, value]) => [fieldOf(name as Variable), value]);
+  const publicOrigin = values.PUBLIC_URL ?? localOrigin(values.PORT);
   return deepFreeze({
     ...(Object.fromEntries(fields) as Fields),
     build,
-    publicOrigin: values.PUBLIC_URL ?? localOrigin(values.PORT),
+    publicOrigin,
+    isHttps: publicOrigin.startsWith('https:'),
     publicUrlIsDefault: values.PUBLIC_URL === undefined,
   });
 }

@@ -44,7 +44,7 @@ export function createGateway(
 ): RequestListener {
   const { config, upstream, store, cookie, tokens, log, accessLog, metrics } = deps;
   const timeoutMs = config.serviceTimeoutSeconds * 1_000;
-  const strictTransport = Object.entries(toStrictTransport(config.publicOrigin.startsWith('https:')));
+  const strictTransport = Object.entries(toStrictTransport(config.isHttps));
   const limits = createConcurrencyLimits({
     requests: config.maxRequests,
     requestsPerSession: config.maxRequestsPerSession,

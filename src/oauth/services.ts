@@ -46,6 +46,6 @@ export function createOAuthServices(deps: {
     log: deps.log,
     now,
   });
-  const https = config.publicOrigin.startsWith('https:');
-  return { oauth, tokens, signIns: createSignInTransactions({ ...shared, encryption, https }) };
+  const signIns = createSignInTransactions({ ...shared, encryption, https: config.isHttps });
+  return { oauth, tokens, signIns };
 }

@@ -34,7 +34,7 @@ export function createSessionServices(deps: {
     idleSeconds: config.sessionIdleSeconds,
     maxSeconds: config.sessionMaxSeconds,
   });
-  const https = config.publicOrigin.startsWith('https:');
-  const cookie = createSessionCookie({ https, sameSite: config.cookieSameSite, sessionKeys });
+  const { isHttps: https, cookieSameSite: sameSite } = config;
+  const cookie = createSessionCookie({ https, sameSite, sessionKeys });
   return { encryption, store, sessionEvents, cookie };
 }

@@ -81,7 +81,9 @@ test('the configuration has a field for each variable, and the build', () => {
   expect(VARIABLES.map(([name]) => name)).toEqual(variableNames);
   const fields = VARIABLES.map(([, field]) => field);
   const config = loadConfig(minimalEnv);
-  expect(Object.keys(config).toSorted()).toEqual([...fields, 'build', 'publicUrlIsDefault'].toSorted());
+  expect(Object.keys(config).toSorted()).toEqual(
+    [...fields, 'build', 'isHttps', 'publicUrlIsDefault'].toSorted(),
+  );
   expect(config.build).toEqual({ version: packageVersion, revision: 'unknown' });
 });
 
