@@ -1,5 +1,5 @@
 /** Fetching a file piece by piece, and keeping it once it is whole. */
-import { toBriefAddress } from './blob-address.js';
+import { toBriefAddress } from './blob-url.js';
 import { make } from './elements.js';
 import { SignInNeeded } from './sign-in.js';
 

@@ -4,9 +4,9 @@
  */
 import { counted } from './counts.js';
 import { fetchFile, Refused, saveFile } from './download.js';
-import { createExportLine } from './export-line.js';
+import { createExportLine } from './export-status.js';
 import { createLineCount, createRecordCount } from './item-counts.js';
-import { putAwaySignal } from './put-away.js';
+import { putAwaySignal } from './content-removed.js';
 import { goToSignIn, SignInNeeded } from './sign-in.js';
 
 /** Exports under way on this page: to leave it would end them. */

@@ -1,6 +1,6 @@
 /** What the tabs of one browser tell each other of the session. Each asks Cloakroom for itself: none is believed. */
 
-/** @typedef {import('./session-states.js').Message} Message */
+/** @typedef {import('./session-state.js').Message} Message */
 
 const NAME = 'cloakroom-session';
 

@@ -1,6 +1,6 @@
 /** What stands in a page's place once its session is over, or while nobody knows. */
 import { make, makeButton } from './elements.js';
-import { announcePutAway } from './put-away.js';
+import { announcePutAway } from './content-removed.js';
 import { signInAddress } from './sign-in.js';
 import { tabStorage } from './tab-storage.js';
 

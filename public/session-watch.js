@@ -4,7 +4,7 @@ import { hideNotice, showNotice } from './notices.js';
 import { openSessionChannel } from './session-channel.js';
 import { hideEnding, showEnding } from './session-notice.js';
 import { concealContent, putContentAway, revealContent } from './session-panel.js';
-import { atFirst, next } from './session-states.js';
+import { atFirst, next } from './session-state.js';
 import { askSession } from './session-status.js';
 
 const SAYS_SO_MS = 5_000;
@@ -32,7 +32,7 @@ export function startSessionWatch() {
 }
 
 /**
- * The states of session-states.js, in a page: it does what they say.
+ * The states of session-state.js, in a page: it does what they say.
  * @param {string} own
  */
 function createWatch(own) {
@@ -46,14 +46,14 @@ function createWatch(own) {
     if (target instanceof HTMLElement && target.closest('[data-notices]') === null) lastPlace = target;
   });
 
-  /** @param {import('./session-states.js').SessionEvent} event */
+  /** @param {import('./session-state.js').SessionEvent} event */
   const happen = (event) => {
     const step = next(state, event, Date.now());
     state = step.state;
     for (const effect of step.effects) carryOut(effect);
   };
 
-  /** @param {import('./session-states.js').Effect} effect */
+  /** @param {import('./session-state.js').Effect} effect */
   const carryOut = (effect) => {
     if (effect.do === 'ask') void ask();
     else if (effect.do === 'ring') alarm.setTo(effect.at);

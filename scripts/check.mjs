@@ -26,7 +26,7 @@ const NOT_RUN = { passed: 0, failed: 1 };
  * (docs/decisions/0045).
  */
 const NODE_INDEPENDENT = [
-  '/test/browser/(?!export|main-way)',
+  '/test/browser/(?!export|sign-in-and-out)',
   '/test/project/deploy/(?!tls|front-rules)',
   '/test/unit/browser/',
 ];

@@ -1,9 +1,9 @@
 /** The facts of an answer: its status and its end in words, a problem, the headers. */
 import { counted } from '../counts.js';
 import { find, make } from '../elements.js';
-import { MOST_BYTES } from './call.js';
+import { MOST_BYTES } from './send-request.js';
 
-/** @typedef {import('./call.js').Answer} Answer */
+/** @typedef {import('./send-request.js').Answer} Answer */
 /** @typedef {import('./explanation.js').Explanation} Explanation */
 
 export const BY = {

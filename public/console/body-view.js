@@ -3,7 +3,7 @@ import { counted, grouped } from '../counts.js';
 import { find, make } from '../elements.js';
 
 /** @typedef {import('./body-text.js').ShownBody} ShownBody */
-/** @typedef {import('./call.js').Answer} Answer */
+/** @typedef {import('./send-request.js').Answer} Answer */
 /** @typedef {import('./json-text.js').Mark} Mark */
 
 const KINDS = /** @type {const} */ (['name', 'text', 'value']);

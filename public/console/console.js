@@ -1,10 +1,10 @@
 /** The developer console: composes a call of the API, sends it, shows what came of it. */
 import { find } from '../elements.js';
 import { claimStorage } from '../own-storage.js';
-import { putAwaySignal } from '../put-away.js';
+import { putAwaySignal } from '../content-removed.js';
 import { tabStorage } from '../tab-storage.js';
-import { createAnswerView } from './answer-view.js';
-import { send } from './call.js';
+import { createAnswerView } from './response-view.js';
+import { send } from './send-request.js';
 import { createCopying } from './copying.js';
 import { toCurlCommand, toFetchCode } from './copy-as.js';
 import { createHistoryView } from './history-view.js';

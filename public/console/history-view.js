@@ -4,7 +4,7 @@ import { claimStorage } from '../own-storage.js';
 import { toOutcome, toTarget } from './past-words.js';
 import { forgetHistory, noteOutcome, readHistory, remember } from './request-history.js';
 
-/** @typedef {import('./call.js').Outcome} Outcome */
+/** @typedef {import('./send-request.js').Outcome} Outcome */
 /** @typedef {import('./request-history.js').PastRequest} PastRequest */
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 

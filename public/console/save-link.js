@@ -1,5 +1,5 @@
 /** Saving a body as a file. */
-import { toBriefAddress } from '../blob-address.js';
+import { toBriefAddress } from '../blob-url.js';
 import { make } from '../elements.js';
 import { isJsonType } from './body-text.js';
 

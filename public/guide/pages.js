@@ -1,4 +1,4 @@
-import { ApiError, callApi } from './call-api.js';
+import { ApiError, callApi } from './fetch-api.js';
 
 /** @typedef {{ name?: string, [field: string]: unknown }} Item */
 /** @typedef {{ value: Item[], next?: string }} Page */

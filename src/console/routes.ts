@@ -52,7 +52,7 @@ export function createConsoleRouter(deps: {
 function readGuideCode() {
   const read = (name: string) => readFileSync(new URL(`guide/${name}`, PUBLIC), 'utf8').trimEnd();
   return {
-    callApi: read('call-api.js'),
+    callApi: read('fetch-api.js'),
     pages: read('pages.js'),
     showWorkspaces: read('show-workspaces.js'),
     viteConfig: read('vite.config.js'),

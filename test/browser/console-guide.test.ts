@@ -12,7 +12,7 @@ test('Each listing is a region by its name, and is copied as it stands', async (
   await using watched = await at.open({}, '/console/guide');
   const { page, context } = watched;
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  for (const name of ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js']) {
+  for (const name of ['fetch-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js']) {
     const listing = page.locator('[data-listing]').filter({ hasText: name }).first();
     await press(page, `Copy ${name}`);
     await listing.getByText('The code is copied.').waitFor();
@@ -48,7 +48,7 @@ async function run(code: string): Promise<unknown> {
   await using watched = await at.open({}, '/console/guide');
   at.e2e.testApp.serviceRequests.length = 0;
   return await watched.page.evaluate(`(async () => {
-    const { ApiError, callApi } = await import('/assets/guide/call-api.js');
+    const { ApiError, callApi } = await import('/assets/guide/fetch-api.js');
     const { pages } = await import('/assets/guide/pages.js');
     const { showWorkspaces } = await import('/assets/guide/show-workspaces.js');
     ${code}
@@ -153,7 +153,7 @@ test.each(['null', '{', ''])('An error whose body is %j is one all the same', as
 test('A session that has ended leads to sign-in and back; a 401 of the service does not', async () => {
   await using watched = await at.open({}, '/console/guide#vite');
   const { page, context } = watched;
-  const call = `import('/assets/guide/call-api.js').then(({ callApi }) => callApi('${API_PATH}')).catch(() => 'failed')`;
+  const call = `import('/assets/guide/fetch-api.js').then(({ callApi }) => callApi('${API_PATH}')).catch(() => 'failed')`;
   at.e2e.testApp.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());
   expect(await page.evaluate(call)).toBe('failed');
   expect(page.url()).toMatch(/guide#vite$/);

@@ -88,9 +88,7 @@ const TO_MARKUP =
   /\b(?:(?:inner|outer)HTML|insertAdjacentHTML|setHTML\w*|createContextualFragment|parseFromString|srcdoc)\b|\b(?:eval|Function)\(|\bdocument\.write|\bset(?:Timeout|Interval)\(\s*['"`]|setAttribute\(\s*['"`](?:on|style)/;
 
 /** Reads pages of ours, which the templates escaped, into a document that runs nothing. */
-const READS_PAGES = new Map([
-  ['next-page-loading.js', 'new DOMParser().parseFromString(await answer.text()'],
-]);
+const READS_PAGES = new Map([['fetch-list-page.js', 'new DOMParser().parseFromString(await answer.text()']]);
 
 test('no page script makes markup or code from text', async () => {
   for (const { name, text } of await filesBelow('public', '.js')) {

@@ -9,7 +9,7 @@ import { startTestApp } from '../../support/test-app.ts';
 import { htmlFaults } from '../../support/e2e/page-checks.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-const GUIDE = ['call-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
+const GUIDE = ['fetch-api.js', 'pages.js', 'show-workspaces.js', 'vite.config.js'];
 
 const testApp = useTestApp();
 

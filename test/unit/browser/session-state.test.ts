@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type LivingSession, toSession } from '../../../public/living-session.js';
-import { atFirst, next, type SessionEvent, type State, type Step } from '../../../public/session-states.js';
+import { atFirst, next, type SessionEvent, type State, type Step } from '../../../public/session-state.js';
 import { HOUR_MS } from '../../support/constants.ts';
 
 const NOW = 50 * HOUR_MS;

@@ -2,8 +2,8 @@
 import { counted, grouped } from './counts.js';
 import { find } from './elements.js';
 import { showLocalTimes } from './local-times.js';
-import { firstOf, ListChanged, loadPage, nextOf, OtherSession, PageFailed } from './next-page-loading.js';
-import { putAwaySignal } from './put-away.js';
+import { firstOf, ListChanged, loadPage, nextOf, OtherSession, PageFailed } from './fetch-list-page.js';
+import { putAwaySignal } from './content-removed.js';
 import { goToSignIn, SignInNeeded } from './sign-in.js';
 
 /** A page stays one that a phone can show. */
@@ -40,7 +40,7 @@ function createGrowingList(items, onMore) {
     /** The page behind it, as far as is known; null where there is none. */
     following: () => (next === null ? null : { address: next, first: first + size() }),
     isFull: () => next === null || size() >= MOST_ITEMS,
-    /** @param {import('./next-page-loading.js').LoadedPage} page */
+    /** @param {import('./fetch-list-page.js').LoadedPage} page */
     add(page) {
       const more = page.items.map((item) => document.importNode(item, true));
       for (const item of more) showLocalTimes(item);

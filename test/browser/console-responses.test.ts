@@ -223,7 +223,7 @@ describe('the answer', () => {
 
 /** Has the console take 1 MiB of an answer in place of its 64. */
 async function giveUpSooner(context: BrowserContext): Promise<void> {
-  await context.route('**/console/call.js', async (route) => {
+  await context.route('**/console/send-request.js', async (route) => {
     const response = await route.fetch();
     const script = await response.text();
     await route.fulfill({ response, body: script.replace('64 * 1024 * 1024', '1024 * 1024') });

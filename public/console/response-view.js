@@ -1,21 +1,21 @@
 /** What came of a request: who answered, what the gateway did, how long it took, and the body. */
 import { counted } from '../counts.js';
 import { find, make } from '../elements.js';
-import { replaceActions, toActions } from './answer-actions.js';
+import { replaceActions, toActions } from './response-actions.js';
 import { BY, endSentences, showHeaders, showProblem, toStatusWords } from './answer-facts.js';
 import { toShownBody } from './body-text.js';
 import { createBodyView } from './body-view.js';
 import { explain } from './explanation.js';
 import { createOutcomeLine } from './outcome-line.js';
-import { toMs, toTimingPicture } from './timing-picture.js';
+import { toMs, toTimingPicture } from './timing-chart.js';
 
-/** @typedef {import('./call.js').Answer} Answer */
-/** @typedef {import('./call.js').Outcome} Outcome */
+/** @typedef {import('./send-request.js').Answer} Answer */
+/** @typedef {import('./send-request.js').Outcome} Outcome */
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
 /**
  * @param {ParentNode} root
- * @param {import('./answer-actions.js').ActionListeners} listeners
+ * @param {import('./response-actions.js').ActionListeners} listeners
  */
 export function createAnswerView(root, listeners) {
   const outcomeLine = createOutcomeLine(root);
