@@ -45,10 +45,22 @@ type UndiciHandler = Required<
 >;
 
 /**
- * One upstream request, as undici's handler. A class, since a closure for each method took a tenth more memory. Its methods are
- * those of undici's older handler API. The newer one parses all response headers into an object that the gateway does not need
- * (docs/decisions/0023). No promise is between the service's bytes and the client, so that a response that comes in one packet
- * leaves in one.
+ * How far the service's response has come.
+ * - `awaited`: the service has sent no head, or only the heads of 1xx responses.
+ * - `held`: a 401 waits for the new access token. The service's connection is paused behind its head.
+ * - `head`: the client gets the head.
+ * - `body`: the client gets the body.
+ * - `ended`: the client has the whole response, or the request has failed.
+ */
+type ResponseState = 'awaited' | 'held' | 'head' | 'body' | 'ended';
+
+/**
+ * One upstream request, as undici's handler. Its methods stand in the order in which a request gets to them. A class, since a
+ * closure for each method took a tenth more memory.
+ *
+ * The methods are those of undici's older handler API. The newer one parses all response headers into an object that the
+ * gateway does not need (docs/decisions/0023). No promise is between the service's bytes and the client, so that a response
+ * that comes in one packet leaves in one.
  */
 class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #deps: ProxyDeps;
@@ -59,21 +71,15 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
   readonly #session: Session | null;
   /** undici's own timer starts again with each 1xx, and only once there is a connection. */
   readonly #timer: NodeJS.Timeout;
+  #state: ResponseState = 'awaited';
+  #status = 0;
+  #headers: RawHeaders = [];
+  /** How a held 401 has ended. Null while the service may send more of it. */
+  #heldEnd: 'complete' | Error | null = null;
+  #isPaused = false;
   /** undici's functions to abort the request and to resume a paused response. */
   #abortRequest: ((reason: Error) => void) | null = null;
   #resumeResponse: (() => void) | null = null;
-  #isDispatching = true;
-  #status = 0;
-  #headers: RawHeaders = [];
-  /** Whether a 401 waits for the new token. */
-  #isHeld = false;
-  #isPaused = false;
-  #isDelivering = false;
-  #hasWritten = false;
-  /** Whether a held response is complete. */
-  #isComplete = false;
-  #isOver = false;
-  #failure: Error | null = null;
 
   constructor(
     deps: ProxyDeps,
@@ -96,26 +102,25 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     const headers = toUpstreamHeaders(req.rawHeaders, this.#accessToken, this.#request);
     const options = { path: target, method: req.method ?? 'GET', headers, body: this.#body };
     this.#deps.upstream.dispatch(options, this);
-    this.#isDispatching = false;
-  }
-
-  abort(): void {
-    this.#abortFor(new RequestAbortedError());
   }
 
   onConnect(abort: (reason: Error) => void): void {
     this.#abortRequest = abort;
-    if (this.#failure !== null) {
-      abort(this.#failure);
+    if (this.#state === 'ended') {
+      abort(new RequestAbortedError()); // it ended while its connection was being opened
       return;
     }
-    if (!this.#isDispatching) this.#timer.refresh(); // it has waited for the connection
+    this.#timer.refresh(); // it may have waited for the connection
     const body = this.#body;
     if (body === null || Buffer.isBuffer(body)) return;
     // The service has the whole time again after each part of the body. request-body.ts aborts clients that stop sending.
     body.on('data', () => {
-      if (this.#status === 0 && !this.#isOver) this.#timer.refresh();
+      if (this.#state === 'awaited') this.#timer.refresh();
     });
+  }
+
+  static #onTimeout(this: void, upstream: UpstreamRequest): void {
+    upstream.#abortFor(new AppError('service_timeout', { cause: new Error('no response in time') }));
   }
 
   /** The body stays with the service until this returns true or `resume` is called. */
@@ -128,78 +133,46 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#request.times.add('service');
     this.#request.upstreamStatus = status;
     if (status === 401 && this.#session !== null) {
-      this.#isHeld = true;
+      this.#state = 'held';
       this.#isPaused = true;
       void this.#refreshAndRepeat(this.#session);
-    } else this.#deliver();
+    } else this.#sendHead();
     return !this.#isPaused;
   }
 
-  onData(chunk: Buffer): boolean {
-    if (chunk.length === 0) return true; // at the end of a connection, where a pause makes undici throw
-    const { res } = this.#request;
-    this.#hasWritten = true;
-    if (!res.write(chunk)) {
-      // Until the client reads. http/connection.ts disconnects one that never does, which aborts this request.
-      this.#isPaused = true;
-      res.once('drain', () => this.#resume());
-    }
-    return !this.#isPaused;
-  }
-
-  onComplete(): void {
-    if (this.#isOver) return;
-    this.#isComplete = true;
-    if (!this.#isDelivering) return;
-    this.#isOver = true;
-    this.#request.res.end();
-  }
-
-  onError(error: Error): void {
-    // undici waits for the bytes of `Content-Length`. A 304 says with it how long a 200 would be (RFC 9110 §8.6).
-    const isBodiless = this.#status === 204 || this.#status === 304;
-    if (isBodiless && 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
-      this.onComplete();
-    else this.#fail(toProblem(error));
-  }
-
-  /** Resumes a paused response. For a held 401, only its end can have been missing. */
-  onServiceClosed(): void {
-    this.#resume();
-  }
-
+  /** Sends the held 401 to the client after all where there is no new token, or no body to repeat the request with. */
   async #refreshAndRepeat(session: Session): Promise<void> {
     const { tokens, fail } = this.#deps;
     const request = this.#request;
     const { times, res } = request;
     try {
-      const refreshed = await tokens
+      const newToken = await tokens
         .tokenAfterUnauthorized(session, this.#accessToken, request)
         .finally(() => times.add('token'));
-      times.refreshed ||= refreshed !== null;
+      times.refreshed ||= newToken !== null;
+      if (res.destroyed) throw new RequestAbortedError();
       const body = request.body?.whole() ?? null;
-      if (refreshed === null || (request.body !== null && body === null)) {
-        this.#deliver();
+      if (newToken === null || (request.body !== null && body === null)) {
+        this.#sendHead();
         return;
       }
-      this.abort();
-      if (res.destroyed) throw new RequestAbortedError();
+      this.#drop();
       times.replayed = true;
       request.upstreamStatus = undefined; // metrics count the response to the second try
       request.token = 'replayed';
-      new UpstreamRequest(this.#deps, request, refreshed, body, null).send();
+      new UpstreamRequest(this.#deps, request, newToken, body, null).send();
     } catch (error) {
-      this.abort();
+      this.#drop();
       fail(request, error);
     }
   }
 
   /** Writes the head to the client, and lets the body follow as fast as the client reads. */
-  #deliver(): void {
+  #sendHead(): void {
     const { res, requestId, times } = this.#request;
-    this.#isHeld = false;
-    if (this.#failure !== null) {
-      this.#deps.fail(this.#request, this.#failure); // a part of a 401 must not look whole
+    this.#state = 'head';
+    if (this.#heldEnd instanceof Error) {
+      this.#fail(this.#heldEnd); // a part of a 401 must not look whole
       return;
     }
     if (hasOtherCoding(this.#headers)) {
@@ -219,13 +192,29 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
       this.#abortFor(new AppError('service_unreachable', { cause: error })); // Node refuses a header of the service
       return;
     }
-    this.#isDelivering = true;
-    if (this.#isComplete) {
+    if (this.#heldEnd === 'complete') {
       this.onComplete();
       return;
     }
-    process.nextTick(UpstreamRequest.#sendHead, this);
+    process.nextTick(UpstreamRequest.#flushHead, this);
     this.#resume();
+  }
+
+  /** Flushes a head that no body follows at once. flushHeaders() would write it as UTF-8 and change its bytes. */
+  static #flushHead(this: void, upstream: UpstreamRequest): void {
+    if (upstream.#state === 'head') upstream.#request.res.write(EMPTY);
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (chunk.length === 0) return true; // at the end of a connection, where a pause makes undici throw
+    const { res } = this.#request;
+    this.#state = 'body';
+    if (!res.write(chunk)) {
+      // Until the client reads. http/connection.ts disconnects one that never does, which aborts this request.
+      this.#isPaused = true;
+      res.once('drain', () => this.#resume());
+    }
+    return !this.#isPaused;
   }
 
   #resume(): void {
@@ -234,29 +223,53 @@ class UpstreamRequest implements UndiciHandler, PooledHandler {
     this.#resumeResponse?.();
   }
 
+  /** Resumes a paused response. For a held 401, only its end can have been missing. */
+  onServiceClosed(): void {
+    this.#resume();
+  }
+
+  onComplete(): void {
+    if (this.#state === 'held') this.#heldEnd = 'complete';
+    else if (this.#state !== 'ended') {
+      this.#state = 'ended';
+      this.#request.res.end();
+    }
+  }
+
+  onError(error: Error): void {
+    // undici waits for the bytes of `Content-Length`. A 304 says with it how long a 200 would be (RFC 9110 §8.6).
+    const isBodiless = this.#status === 204 || this.#status === 304;
+    if (isBodiless && 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
+      this.onComplete();
+    else this.#fail(toProblem(error));
+  }
+
+  /** The client has disconnected. */
+  abort(): void {
+    this.#abortFor(new RequestAbortedError());
+  }
+
   #abortFor(reason: Error): void {
     this.#fail(reason);
     if (this.#abortRequest === null) this.#deps.upstream.cancel(this);
     else this.#abortRequest(reason);
   }
 
+  /** Aborts the request where the client gets another response than the service's. */
+  #drop(): void {
+    this.#state = 'ended';
+    this.abort();
+  }
+
   #fail(error: Error): void {
     clearTimeout(this.#timer);
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#failure = error;
-    if (this.#isHeld) return; // #refreshAndRepeat() goes on, and #deliver() finds the failure
-    if (this.#status === 0) this.#request.times.add('service');
-    this.#deps.fail(this.#request, error);
-  }
-
-  static #onTimeout(this: void, upstream: UpstreamRequest): void {
-    upstream.#abortFor(new AppError('service_timeout', { cause: new Error('no response in time') }));
-  }
-
-  /** Sends a head that no body follows at once. flushHeaders() would write it as UTF-8 and change its bytes. */
-  static #sendHead(this: void, upstream: UpstreamRequest): void {
-    if (!upstream.#hasWritten && !upstream.#isOver) upstream.#request.res.write(EMPTY);
+    if (this.#state === 'held')
+      this.#heldEnd ??= error; // #refreshAndRepeat() goes on, and #sendHead() finds it
+    else if (this.#state !== 'ended') {
+      if (this.#state === 'awaited') this.#request.times.add('service');
+      this.#state = 'ended';
+      this.#deps.fail(this.#request, error);
+    }
   }
 }
 
