@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 import { createDeferred } from '../promises.ts';
-import { quotaOf } from '../upstream/connection-pool.ts';
+import { quotaOf } from '../upstream/quota.ts';
 import { RequestAbortedError } from './api-request.ts';
 
 /** Counts one request in flight. */

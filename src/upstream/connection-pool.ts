@@ -162,11 +162,3 @@ export async function readAtMost(body: AsyncIterable<Buffer>, maxBytes: number):
   }
   return Buffer.concat(chunks);
 }
-
-/**
- * How many of `total` connections or requests one session may hold: half of what the others leave, and at least one. Sessions
- * that hold theirs for long get less and less (docs/decisions/0018).
- */
-export function quotaOf(total: number, takenByOthers: number): number {
-  return Math.max(1, Math.floor((total - takenByOthers) / 2));
-}

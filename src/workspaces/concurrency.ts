@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express';
 import { AppError } from '../errors.ts';
 import type { Session } from '../session/record.ts';
-import { quotaOf } from '../upstream/connection-pool.ts';
+import { quotaOf } from '../upstream/quota.ts';
 import { abortSignalOf } from './api-client.ts';
 
 /** Most requests of one kind that may be in flight in this process. */
