@@ -4,7 +4,7 @@ import { crossSiteRequest, passesCrossSiteCheck } from '../http/cross-site.ts';
 import { checkFraming } from '../http/request-framing.ts';
 import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
-import { BodyTooLargeError } from './request-body.ts';
+import { bodyTooLarge } from './request-body.ts';
 
 /** Checks all of a request's head that needs no session, in the order that docs/api.md promises. Throws the problem. */
 export function checkHead({ req, target }: ApiRequest, config: Config): void {
@@ -20,6 +20,5 @@ export function checkHead({ req, target }: ApiRequest, config: Config): void {
   if (result === 'malformed') throw new AppError('bad_request_target');
   if (result === 'not-allowed') throw new AppError('path_not_allowed');
   if (!passesCrossSiteCheck(method, headers, config.publicOrigin)) throw crossSiteRequest();
-  if (Number(headers['content-length'] ?? 0) > config.maxBodyBytes)
-    throw new BodyTooLargeError(config.maxBodyBytes);
+  if (Number(headers['content-length'] ?? 0) > config.maxBodyBytes) throw bodyTooLarge(config.maxBodyBytes);
 }

@@ -10,11 +10,9 @@ const KEPT_BYTES = 64 * 1024;
 /** The least that has to arrive in each period: 2 KiB a second is slower than any usable connection. */
 const MIN_PACE = { bytes: 64 * 1024, periodMs: 30_000 };
 
-/** The body is larger than MAX_BODY_BYTES, by its Content-Length or as it arrives. */
-export class BodyTooLargeError extends AppError {
-  constructor(maxBytes: number) {
-    super('body_too_large', { detail: `At most ${maxBytes} bytes are forwarded.` });
-  }
+/** The response to a body that is larger than MAX_BODY_BYTES, by its Content-Length or as it arrives. */
+export function bodyTooLarge(maxBytes: number): AppError {
+  return new AppError('body_too_large', { detail: `At most ${maxBytes} bytes are forwarded.` });
 }
 
 /** A request body on its way to the service. */
@@ -51,7 +49,7 @@ export function createRequestBody(
       bytes += chunk.length;
       silence.refresh();
       if (bytes > maxBytes) {
-        done(new BodyTooLargeError(maxBytes));
+        done(bodyTooLarge(maxBytes));
         return;
       }
       if (missing > 0) chunk.copy(start, KEPT_BYTES - missing);
