@@ -18,21 +18,7 @@ const LOGIN = { loginUrl: '/auth/login' };
 
 /** Problems of API requests (docs/api.md). Pages have most of them, too. */
 export const GATEWAY_PROBLEMS = {
-  sign_in_required: { status: 401, title: 'Sign in to use the API', extensions: LOGIN },
-  session_expired: {
-    status: 401,
-    title: 'Your session has ended',
-    detail: 'Sign in again to go on.',
-    extensions: LOGIN,
-  },
-  cross_site_request: { status: 403, title: 'This request came from another site' },
-  path_not_allowed: { status: 404, title: 'This path is not part of the API' },
-  method_not_allowed: { status: 405, title: 'This method is not allowed' },
-  bad_request_target: {
-    status: 400,
-    title: 'This address is malformed',
-    detail: 'It may be cut off or mistyped. Nothing has been changed.',
-  },
+  // Malformed requests
   bad_request: { status: 400, title: 'This request can’t be read', closes: true },
   http_version_not_supported: {
     status: 505,
@@ -47,15 +33,25 @@ export const GATEWAY_PROBLEMS = {
     closes: true,
   },
   too_many_headers: { status: 431, title: 'The request has too many header fields', closes: true },
+
+  // Refused requests
+  method_not_allowed: { status: 405, title: 'This method is not allowed' },
+  bad_request_target: {
+    status: 400,
+    title: 'This address is malformed',
+    detail: 'It may be cut off or mistyped. Nothing has been changed.',
+  },
+  path_not_allowed: { status: 404, title: 'This path is not part of the API' },
+  cross_site_request: { status: 403, title: 'This request came from another site' },
   body_too_large: { status: 413, title: 'The request body is too large' },
-  service_unreachable: { status: 502, title: 'The service can’t be reached' },
-  service_timeout: { status: 504, title: 'The service did not respond in time' },
-  too_busy: { status: 503, title: 'Too many requests at once', retryAfterSeconds: 1 },
-  token_endpoint_unavailable: {
-    status: 503,
-    title: 'The service can’t refresh your access right now',
-    detail: 'Nothing is lost, and you are still signed in. Try again in a moment.',
-    retryAfterSeconds: 2,
+
+  // Session
+  sign_in_required: { status: 401, title: 'Sign in to use the API', extensions: LOGIN },
+  session_expired: {
+    status: 401,
+    title: 'Your session has ended',
+    detail: 'Sign in again to go on.',
+    extensions: LOGIN,
   },
   session_store_unavailable: {
     status: 503,
@@ -63,6 +59,19 @@ export const GATEWAY_PROBLEMS = {
     detail: 'Nothing is lost, and no one is signed out. Try again in a moment.',
     retryAfterSeconds: 2,
   },
+
+  // Service
+  token_endpoint_unavailable: {
+    status: 503,
+    title: 'The service can’t refresh your access right now',
+    detail: 'Nothing is lost, and you are still signed in. Try again in a moment.',
+    retryAfterSeconds: 2,
+  },
+  service_unreachable: { status: 502, title: 'The service can’t be reached' },
+  service_timeout: { status: 504, title: 'The service did not respond in time' },
+
+  // This server
+  too_busy: { status: 503, title: 'Too many requests at once', retryAfterSeconds: 1 },
   draining: {
     status: 503,
     title: 'This server is shutting down',
