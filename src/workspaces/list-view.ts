@@ -1,4 +1,4 @@
-import { toItemRows, type ItemRow } from './item-row.ts';
+import { toItemViews, type ItemView } from './item-view.ts';
 import type { ListedPage } from './paging.ts';
 import type { SearchResult } from './search.ts';
 import {
@@ -19,7 +19,7 @@ export interface ShownList {
   /** Added to every URL of this list. */
   readonly back?: string;
   /** The URL of an item; undefined where it has none. */
-  readonly hrefOf: (row: ItemRow) => string | undefined;
+  readonly hrefOf: (row: ItemView) => string | undefined;
   /** Text of an empty list. */
   readonly empty: string;
   readonly defaultLimit: number;
@@ -32,7 +32,7 @@ export interface ListView {
   readonly firstNumber?: number;
   /** Which part of the list this is, in words; empty for the whole list. */
   readonly place: string;
-  readonly rows: readonly (ItemRow & { readonly href: string | undefined })[];
+  readonly rows: readonly (ItemView & { readonly href: string | undefined })[];
   readonly empty: string;
   readonly notice?: {
     readonly text: string;
@@ -68,7 +68,7 @@ const SMALLEST_SIZE = 10;
 const SIZES = [SMALLEST_SIZE, 25, 50, 100];
 
 /** One page of a list. `requested` is the page number in the URL. */
-export function toPageView(list: ShownList, listed: ListedPage, requested: number): ListView {
+export function toListView(list: ShownList, listed: ListedPage, requested: number): ListView {
   const hrefOf = (params: PageParams) => toHref(list.path, { ...params, back: list.back });
   const notice = toPageNotice(listed, requested, hrefOf);
   const isWhole = listed.page === 1 && listed.next === undefined;
@@ -83,7 +83,7 @@ export function toPageView(list: ShownList, listed: ListedPage, requested: numbe
   };
 }
 
-export function toSearchView(list: ShownList, result: SearchResult, search: SearchParams): ListView {
+export function toSearchResultView(list: ShownList, result: SearchResult, search: SearchParams): ListView {
   const { kind, path, back, defaultLimit } = list;
   const { items, before, upTo, nextFrom } = result;
   const range =
@@ -134,7 +134,7 @@ function toCommonView({ kind, path, back, defaultLimit }: ShownList, page: PageP
 }
 
 function toLinkedRows(list: ShownList, items: readonly unknown[]): ListView['rows'] {
-  return toItemRows(items.slice(0, MAX_ROWS)).map((row) => Object.assign(row, { href: list.hrefOf(row) }));
+  return toItemViews(items.slice(0, MAX_ROWS)).map((row) => Object.assign(row, { href: list.hrefOf(row) }));
 }
 
 function toPageNotice(

@@ -1,5 +1,5 @@
-import { toItemRow } from './item-row.ts';
-import { toPageView, toSearchView, type ListView, type ShownList } from './list-view.ts';
+import { toItemView } from './item-view.ts';
+import { toListView, toSearchResultView, type ListView, type ShownList } from './list-view.ts';
 import type { ListedPage } from './paging.ts';
 import type { SearchResult } from './search.ts';
 import { capitalise, toTitlePart } from './shown-text.ts';
@@ -30,32 +30,32 @@ export interface WorkspacePlace {
 export function toWorkspacesView(listed: ListedPage, requested: number, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(listed, defaultLimit), defaultLimit);
   const title = listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`;
-  return { title, signedIn: true, section: 'workspaces', list: toPageView(list, listed, requested) };
+  return { title, signedIn: true, section: 'workspaces', list: toListView(list, listed, requested) };
 }
 
 export function toWorkspaceSearchView(result: SearchResult, search: SearchParams, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(search, defaultLimit), defaultLimit);
   const title = `Workspaces that match “${toTitlePart(search.words)}”`;
-  return { title, signedIn: true, section: 'workspaces', list: toSearchView(list, result, search) };
+  return { title, signedIn: true, section: 'workspaces', list: toSearchResultView(list, result, search) };
 }
 
 /** One page of items inside a workspace. The returned function adds the workspace as the service describes it, or null. */
 export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number) {
-  const list = toPageView(toItemList(place), listed, requested);
+  const list = toListView(toItemList(place), listed, requested);
   const page = listed.page === 1 ? '' : `, page ${listed.page}`;
   return (workspace: unknown) => toWorkspaceView(place, workspace, list, page);
 }
 
 /** The items inside a workspace that a search found; completed as above. */
 export function toItemSearchView(place: WorkspacePlace, result: SearchResult, search: SearchParams) {
-  const list = toSearchView(toItemList(place), result, search);
+  const list = toSearchResultView(toItemList(place), result, search);
   const part = ` that match “${toTitlePart(search.words)}”`;
   return (workspace: unknown) => toWorkspaceView(place, workspace, list, part);
 }
 
 function toWorkspaceView(place: WorkspacePlace, item: unknown, list: ListView, part: string) {
   const { id, kind, kinds, back, backLink } = place;
-  const workspace = toItemRow(item ?? { id });
+  const workspace = toItemView(item ?? { id });
   return {
     title: `${toLabel(kind)} in ${toTitlePart(workspace.name)}${part}`,
     signedIn: true,

@@ -1,5 +1,5 @@
 import type { ListRequest } from './api-client.ts';
-import { toItemRow, type ItemRow } from './item-row.ts';
+import { toItemView, type ItemView } from './item-view.ts';
 import type { Paging, PositionedPage } from './paging.ts';
 
 /** What a search found, and which part of the list it covers. */
@@ -29,7 +29,7 @@ export function createSearch({ seek }: Pick<Paging, 'seek'>) {
     const searchPage = (at: PositionedPage) => {
       if (at.page < from) return false;
       if (at.page === from) result.before = at.before;
-      for (const item of at.items) if (matches(toItemRow(item))) result.items.push(item);
+      for (const item of at.items) if (matches(toItemView(item))) result.items.push(item);
       result.upTo = at.before + at.items.length;
       return result.items.length >= ENOUGH_ITEMS;
     };
@@ -43,7 +43,7 @@ export function createSearch({ seek }: Pick<Paging, 'seek'>) {
 }
 
 /** Whether each of the words occurs in what a page shows of an item. No words match every item. */
-export function createMatcher(words: string): (row: ItemRow) => boolean {
+export function createMatcher(words: string): (row: ItemView) => boolean {
   const parts = foldText(words)
     .split(/\s+/)
     .filter((part) => part !== '');

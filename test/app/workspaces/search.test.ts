@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toItemRow } from '../../../src/workspaces/item-row.ts';
+import { toItemView } from '../../../src/workspaces/item-view.ts';
 import { createMatcher } from '../../../src/workspaces/search.ts';
 import { json } from '../../support/raw-service.ts';
 import { namesIn, withEmptyRedis } from './browser-app.ts';
@@ -129,7 +129,7 @@ test.each([
   ['design absent', false],
   ['id', false],
 ])('a search for “%s” matches what a row shows: %s', (words, matches) => {
-  const row = toItemRow({
+  const row = toItemView({
     id: 'w1',
     name: 'Design Studio',
     description: 'The first Café',

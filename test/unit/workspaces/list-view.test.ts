@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toPageView, toSearchView } from '../../../src/workspaces/list-view.ts';
+import { toListView, toSearchResultView } from '../../../src/workspaces/list-view.ts';
 import { toWorkspacesView } from '../../../src/workspaces/page-views.ts';
 import type { ListedPage } from '../../../src/workspaces/paging.ts';
 import { workspaces } from '../../app/workspaces/small-service.ts';
@@ -17,7 +17,7 @@ const listAt = (path: string, defaultLimit = 25) => ({
 });
 
 function viewOf(listed: ListedPage, path = '/workspaces', defaultLimit = 25) {
-  return toPageView(listAt(path, defaultLimit), listed, listed.page);
+  return toListView(listAt(path, defaultLimit), listed, listed.page);
 }
 
 const sizesOf = (listed: ListedPage, defaultLimit?: number) =>
@@ -67,7 +67,7 @@ test('a search result says which part of the list it covers', () => {
   const search = { words: 'x', from: 1, origin: { limit: 25, page: 1 } };
   const item = { name: 'x' };
   const found = (more: object) =>
-    toSearchView(listAt('/workspaces'), { items: [item], before: 0, upTo: 137, ...more }, search);
+    toSearchResultView(listAt('/workspaces'), { items: [item], before: 0, upTo: 137, ...more }, search);
   expect(found({}).place).toBe('1 match for “x” in all 137 workspaces');
   expect(found({})).not.toHaveProperty('notice');
   expect(found({ items: [item, item], upTo: 2_000, nextFrom: 21 })).toMatchObject({

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { toItemRow, toItemRows } from '../../../src/workspaces/item-row.ts';
+import { toItemView, toItemViews } from '../../../src/workspaces/item-view.ts';
 
 const NOTHING = {
   name: 'Without a name',
@@ -12,7 +12,7 @@ const NOTHING = {
 
 /** The details of an item as pairs of words. */
 function detailsOf(item: unknown): (readonly [string, string])[] {
-  return toItemRow(item).details.map(({ label, text }) => [label, text]);
+  return toItemView(item).details.map(({ label, text }) => [label, text]);
 }
 
 test('a workspace shows its name, description, day of creation and flags', () => {
@@ -23,7 +23,7 @@ test('a workspace shows its name, description, day of creation and flags', () =>
     locked: true,
     suspended: true,
   };
-  expect(toItemRow(item)).toEqual({
+  expect(toItemView(item)).toEqual({
     ...NOTHING,
     name: 'Design',
     description: 'All of it',
@@ -36,14 +36,14 @@ test('a workspace shows its name, description, day of creation and flags', () =>
 });
 
 test('a room and a mural show what they are at a glance', () => {
-  expect(toItemRow({ type: 'private', confidential: true, favorite: true }).flags).toEqual([
+  expect(toItemView({ type: 'private', confidential: true, favorite: true }).flags).toEqual([
     { text: 'Confidential', tone: 'warning' },
     { text: 'Private', tone: 'plain' },
     { text: 'Favourite', tone: 'plain' },
   ]);
-  expect(toItemRow({ status: 'active' }).flags).toEqual([]);
-  expect(toItemRow({ status: 'archived' }).flags).toEqual([{ text: 'Archived', tone: 'plain' }]);
-  expect(toItemRow({ type: '😀'.repeat(99) }).flags[0]?.text).toBe(`${'😀'.repeat(20)}…`);
+  expect(toItemView({ status: 'active' }).flags).toEqual([]);
+  expect(toItemView({ status: 'archived' }).flags).toEqual([{ text: 'Archived', tone: 'plain' }]);
+  expect(toItemView({ type: '😀'.repeat(99) }).flags[0]?.text).toBe(`${'😀'.repeat(20)}…`);
 });
 
 test.each([
@@ -54,13 +54,13 @@ test.each([
   [{}, 'Without a name'],
   ['just a text', 'just a text'],
 ])('an item without a name is called by what else it has: %j', (item, name) => {
-  expect(toItemRow(item).name).toBe(name);
+  expect(toItemView(item).name).toBe(name);
 });
 
 test.each([[null], [undefined], [''], [42], [true], [[1, 2]]])(
   'an item that is no object has no name: %j',
   (item) => {
-    expect(toItemRow(item)).toEqual(NOTHING);
+    expect(toItemView(item)).toEqual(NOTHING);
   },
 );
 
@@ -74,7 +74,7 @@ test('what has the wrong type at its place is found in the details', () => {
     locked: 'yes',
     suspended: 1,
   };
-  expect(toItemRow(item)).toMatchObject({ name: 'Without a name', description: '', flags: [] });
+  expect(toItemView(item)).toMatchObject({ name: 'Without a name', description: '', flags: [] });
   expect(detailsOf(item)).toEqual([
     ['Name', '–'],
     ['Title', '–'],
@@ -89,14 +89,14 @@ test('what has the wrong type at its place is found in the details', () => {
 test.each([0, -1, 1e300, Number.MAX_VALUE, Date.UTC(10_000, 0), '1700000000000', null])(
   'a time of creation that makes no sense is not shown as a time: %j',
   (createdOn) => {
-    const row = toItemRow({ name: 'x', createdOn });
+    const row = toItemView({ name: 'x', createdOn });
     expect(row).not.toHaveProperty('created');
     expect(row.details[0]).not.toHaveProperty('time');
   },
 );
 
 test('a time may come as a text of ISO 8601', () => {
-  expect(toItemRow({ updatedOn: '2024-03-12T09:30:00Z' }).updated?.iso).toBe('2024-03-12T09:30:00.000Z');
+  expect(toItemView({ updatedOn: '2024-03-12T09:30:00Z' }).updated?.iso).toBe('2024-03-12T09:30:00.000Z');
 });
 
 test('every other field is in the details, in words', () => {
@@ -131,7 +131,7 @@ test('every other field is in the details, in words', () => {
 });
 
 test('a time in the details is one, where its number can be', () => {
-  const [trialEnds, seats] = toItemRow({ trialEnds: Date.UTC(2024, 0, 2), seatsOn: 12 }).details;
+  const [trialEnds, seats] = toItemView({ trialEnds: Date.UTC(2024, 0, 2), seatsOn: 12 }).details;
   expect(trialEnds).toMatchObject({ text: '2 Jan 2024', time: { iso: '2024-01-02T00:00:00.000Z' } });
   expect(seats).toEqual({ label: 'Seats on', text: '12' });
 });
@@ -146,11 +146,11 @@ test.each([
   ['https://[', false],
   ['//service.example', false],
 ])('only an https address is a link: %s', (thumbnailUrl, isLink) => {
-  expect('href' in (toItemRow({ thumbnailUrl }).details[0] ?? {})).toBe(isLink);
+  expect('href' in (toItemView({ thumbnailUrl }).details[0] ?? {})).toBe(isLink);
 });
 
 test('endless texts are cut, never inside a character', () => {
-  const row = toItemRow({
+  const row = toItemView({
     name: '😀'.repeat(10_000),
     description: 'x'.repeat(10_000),
     note: '😀'.repeat(10_000),
@@ -158,7 +158,7 @@ test('endless texts are cut, never inside a character', () => {
   expect(row.name).toBe(`${'😀'.repeat(250)}…`);
   expect(row.description).toHaveLength(2_001);
   expect(row.details[0]?.text).toBe(`${'😀'.repeat(250)}…`);
-  expect(toItemRow({ name: `x${'😀'.repeat(10_000)}` }).name).toBe(`x${'😀'.repeat(249)}…`);
+  expect(toItemView({ name: `x${'😀'.repeat(10_000)}` }).name).toBe(`x${'😀'.repeat(249)}…`);
 });
 
 test('the rows of a page share a million characters: many long ones are cut where few are not', () => {
@@ -169,23 +169,23 @@ test('the rows of a page share a million characters: many long ones are cut wher
     link: `https://service.example/${'x'.repeat(2_000)}`,
   };
   const lengthOf = (row: unknown) => JSON.stringify(row).length;
-  const [alone] = toItemRows([item]);
-  expect(alone).toEqual(toItemRow(item));
+  const [alone] = toItemViews([item]);
+  expect(alone).toEqual(toItemView(item));
   expect(alone?.details).toHaveLength(40);
-  const rows = toItemRows(Array.from({ length: 1_000 }, () => item));
+  const rows = toItemViews(Array.from({ length: 1_000 }, () => item));
   expect(lengthOf(rows)).toBeLessThan(1_300_000); // with the names that JSON gives its parts
   expect(rows[0]).toMatchObject({
     name: `${'n'.repeat(100)}…`,
     description: `${'d'.repeat(250)}…`,
     detailsLeft: 41,
   });
-  expect(toItemRows(Array.from({ length: 1_000 }, () => ({ a: 'b', c: 'd' })))[999]).toMatchObject({
+  expect(toItemViews(Array.from({ length: 1_000 }, () => ({ a: 'b', c: 'd' })))[999]).toMatchObject({
     detailsLeft: 0,
   });
 });
 
 test('of endless fields the first forty are shown, and how many more there are', () => {
-  const row = toItemRow(
+  const row = toItemView(
     Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, index])),
   );
   expect(row.details).toHaveLength(40);
@@ -204,7 +204,7 @@ test('only what is shown is put into words', () => {
     `field${index}`,
     Object.fromEntries(Array.from({ length: 40 }, (__, inner) => [`inner${inner}`, [counts]])),
   ]);
-  const row = toItemRow(Object.fromEntries(objects));
+  const row = toItemView(Object.fromEntries(objects));
   expect(row.details).toHaveLength(40);
   expect(row.detailsLeft).toBe(40 * 40 - 40);
   expect(written).toBeLessThan(50);
@@ -214,7 +214,7 @@ test('hostile names of fields are only names', () => {
   const item: unknown = JSON.parse(
     '{"__proto__":{"locked":true},"constructor":"c","":1,"\\u202e":2,"toString":3}',
   );
-  expect(toItemRow(item).flags).toEqual([]);
+  expect(toItemView(item).flags).toEqual([]);
   expect(detailsOf(item)).toEqual([
     ['Proto › Locked', 'Yes'],
     ['Constructor', 'c'],
@@ -226,7 +226,7 @@ test('hostile names of fields are only names', () => {
 
 test('an item of a hundred thousand fields, names or values costs no more than one page shows', () => {
   const many = Array.from({ length: 100_000 }, (_, index) => index);
-  const row = toItemRow({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
+  const row = toItemView({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
   expect(row.details.map(({ label, text }) => [label.length, text])).toEqual([
     [4, '(too large or too deeply nested to show)'],
     [61, '1'],

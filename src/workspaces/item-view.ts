@@ -8,7 +8,7 @@ interface Flag {
 }
 
 /** An item of any list as a page shows it. Its texts may be hostile: templates escape them. */
-export interface ItemRow {
+export interface ItemView {
   readonly name: string;
   readonly description: string;
   /** The page shows a part of the description at first. */
@@ -35,15 +35,15 @@ const MAX_FLAG = 40;
 const MAX_ON_PAGE = 1_000_000;
 
 /** The rows of a page. They share the limit of its texts. */
-export function toItemRows(items: readonly unknown[]): ItemRow[] {
-  return items.map((item) => toItemRow(item, MAX_ON_PAGE / items.length));
+export function toItemViews(items: readonly unknown[]): ItemView[] {
+  return items.map((item) => toItemView(item, MAX_ON_PAGE / items.length));
 }
 
 /**
  * The service promises nothing about its items. Missing fields and those of another type are left out, and unknown fields
  * become details. `most` limits name, description and details together, in UTF-16 code units.
  */
-export function toItemRow(item: unknown, most = Infinity): ItemRow {
+export function toItemView(item: unknown, most = Infinity): ItemView {
   const fields = toFields(item);
   const { name, title, description, createdOn, updatedOn } = fields;
   const id = toId(fields['id']);
