@@ -1,11 +1,4 @@
-import { toDetails, type Detail } from './item-details.ts';
-import { capitalise, isPlainObject, isVisible, shorten, toMoment, type Moment } from './shown-text.ts';
-
-/** What an item is at a glance. A warning means that it restricts people. */
-interface Flag {
-  readonly text: string;
-  readonly tone: 'warning' | 'plain';
-}
+import { capitalise, isVisible, shorten } from './shown-text.ts';
 
 /** An item of any list as a page shows it. Its texts may be hostile: templates escape them. */
 export interface ItemView {
@@ -18,23 +11,55 @@ export interface ItemView {
   readonly flags: readonly Flag[];
   /** All other fields, in words. */
   readonly details: readonly Detail[];
+  /** Number of the fields that `details` leaves out. */
   readonly detailsLeft: number;
   /** Absent where the service gives none, or none that a URL can hold. */
   readonly id?: string;
 }
+
+/** A state or kind of an item. A warning means that it restricts people. */
+interface Flag {
+  readonly text: string;
+  readonly tone: 'warning' | 'plain';
+}
+
+/** One field of an item under *Details*: its name in words, and its value as text, time or link. */
+interface Detail {
+  readonly label: string;
+  readonly text: string;
+  readonly time?: Moment;
+  /** An https URL. */
+  readonly href?: string;
+}
+
+/** A time as a page shows it: in UTC, until a script converts it to local time. */
+interface Moment {
+  /** ISO 8601. */
+  readonly iso: string;
+  readonly day: string;
+  readonly moment: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_NAME = 500;
 const MAX_DESCRIPTION = 2_000;
 /** About three lines on a wide screen. */
 const LONG_DESCRIPTION = 240;
 const MAX_FLAG = 40;
+const MAX_DETAILS = 40;
+const MAX_LABEL = 60;
+const MAX_DETAIL_TEXT = 500;
+const MAX_URL = 2_048;
+/** Values of an array or object that is shown as JSON. */
+const MAX_JSON_VALUES = 1_000;
 /**
  * Characters of all texts of a page. HTML may take six times as many bytes, and rendering more would block the event loop. A
- * hundred rows of usual items stay far below.
+ * hundred usual items stay far below.
  */
 const MAX_ON_PAGE = 1_000_000;
 
-/** The rows of a page. They share the limit of its texts. */
+/** The items of a page. They share the limit of its texts. */
 export function toItemViews(items: readonly unknown[]): ItemView[] {
   return items.map((item) => toItemView(item, MAX_ON_PAGE / items.length));
 }
@@ -58,7 +83,6 @@ export function toItemView(item: unknown, most = Infinity): ItemView {
     ...(typeof description === 'string' ? ['description'] : []),
     ...(shownName !== undefined ? [shownName === name ? 'name' : 'title'] : []),
   ]);
-  const { details, left } = toDetails(fields, shown, most / 2);
   const shownDescription = isVisible(description)
     ? shorten(description, Math.min(MAX_DESCRIPTION, most / 4))
     : '';
@@ -70,14 +94,13 @@ export function toItemView(item: unknown, most = Infinity): ItemView {
     ...(created && { created }),
     ...(updated && { updated }),
     flags: flags.map(({ text, tone }) => ({ text, tone })),
-    details,
-    detailsLeft: left,
+    ...toDetails(fields, shown, most / 2),
     ...(id !== undefined && { id }),
   };
 }
 
-function toFields(item: unknown): Readonly<Record<string, unknown>> {
-  if (isPlainObject(item)) return { ...item };
+function toFields(item: unknown): Fields {
+  if (isPlainObject(item)) return item;
   return isVisible(item) ? { name: item } : {};
 }
 
@@ -86,7 +109,7 @@ function toId(id: unknown): string | undefined {
   return isVisible(id) ? id : undefined;
 }
 
-function toFlags(fields: Readonly<Record<string, unknown>>): (Flag & { readonly field: string })[] {
+function toFlags(fields: Fields): (Flag & { readonly field: string })[] {
   const { status, type } = fields;
   const flag = (field: string, isSet: boolean, text: unknown, tone: Flag['tone'] = 'plain') =>
     isSet && isVisible(text) ? [{ field, text: capitalise(shorten(text, MAX_FLAG)), tone }] : [];
@@ -98,4 +121,126 @@ function toFlags(fields: Readonly<Record<string, unknown>>): (Flag & { readonly 
     ...flag('type', true, type),
     ...flag('favorite', fields['favorite'] === true, 'Favourite'),
   ];
+}
+
+/**
+ * The fields of an item that are not `shown` elsewhere. Objects become one detail for each member, and deeper values JSON. `most`
+ * limits the characters.
+ */
+function toDetails(
+  item: Fields,
+  shown: ReadonlySet<string>,
+  most: number,
+): Pick<ItemView, 'details' | 'detailsLeft'> {
+  const fields = Object.entries(item).filter(([key]) => !shown.has(key));
+  const details: Detail[] = [];
+  let characters = 0;
+  for (const detail of detailsOf(fields)) {
+    characters += detail.label.length + detail.text.length + (detail.href ?? '').length;
+    if (details.length === MAX_DETAILS || characters > most) break;
+    details.push(detail);
+  }
+  const all = fields.reduce(
+    (sum, [, value]) => sum + (hasOwnDetails(value) ? Object.keys(value).length : 1),
+    0,
+  );
+  return { details, detailsLeft: all - details.length };
+}
+
+/** Yields lazily, because an item may have a million fields, and only the shown ones are worth formatting. */
+function* detailsOf(fields: readonly [string, unknown][]): Generator<Detail> {
+  for (const [key, value] of fields) {
+    const label = toLabel(key);
+    if (!hasOwnDetails(value)) yield toDetail(label, key, value);
+    else
+      for (const [name, part] of Object.entries(value))
+        yield toDetail(`${label} › ${toLabel(name)}`, name, part);
+  }
+}
+
+/** A person with a name is one detail, and so is an empty object. */
+function hasOwnDetails(value: unknown): value is Fields {
+  return isPlainObject(value) && toPersonName(value) === undefined && Object.keys(value).length > 0;
+}
+
+/** Names of fields that hold a time. */
+const TIME_NAME = /(?:On|At|Ends)$/;
+/** A smaller number is a count or seconds, not a time in milliseconds. */
+const YEAR_2000 = Date.UTC(2000, 0);
+
+function toDetail(label: string, key: string, value: unknown): Detail {
+  const isTime = TIME_NAME.test(key) && !(typeof value === 'number' && value < YEAR_2000);
+  const time = isTime ? toMoment(value) : undefined;
+  const href = typeof value === 'string' && isHttpsUrl(value) ? value : undefined;
+  return {
+    label,
+    text: time?.day ?? toText(value),
+    ...(time !== undefined && { time }),
+    ...(href !== undefined && { href }),
+  };
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return isVisible(value) ? shorten(value, MAX_DETAIL_TEXT) : '–';
+  if (typeof value !== 'object' || value === null) return '–';
+  if ((Array.isArray(value) ? value : Object.keys(value)).length === 0) return '–';
+  const person = isPlainObject(value) ? toPersonName(value) : undefined;
+  return person === undefined ? toJson(value) : shorten(person, MAX_DETAIL_TEXT);
+}
+
+/**
+ * The start of a value as JSON. Stops early, because a whole value may be large or nested deeply enough to overflow the stack.
+ */
+function toJson(value: unknown): string {
+  let left = MAX_JSON_VALUES;
+  try {
+    const json = JSON.stringify(value, (_key, part: unknown) => {
+      left -= 1;
+      if (left < 0) throw new RangeError('too many values');
+      return typeof part === 'string' ? shorten(part, MAX_DETAIL_TEXT) : part;
+    });
+    return shorten(json, MAX_DETAIL_TEXT);
+  } catch {
+    return '(too large or too deeply nested to show)';
+  }
+}
+
+/** `companyId` becomes `Company id`. */
+function toLabel(key: string): string {
+  const name = shorten(key, MAX_LABEL);
+  if (!isVisible(name)) return '(no name)';
+  const words = name
+    .replaceAll(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, ' ')
+    .replaceAll(/[_-]+/g, ' ')
+    .trim();
+  return capitalise((isVisible(words) ? words : name).toLowerCase());
+}
+
+function toPersonName({ firstName, lastName }: Fields): string | undefined {
+  const names = [firstName, lastName].filter(isVisible);
+  return names.length === 0 ? undefined : names.join(' ');
+}
+
+/** A link with another scheme could run a script or send data unencrypted. */
+function isHttpsUrl(text: string): boolean {
+  return text.length <= MAX_URL && /^https:\/\/[^\s\p{C}]+$/u.test(text) && URL.canParse(text);
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+const YEAR_10000 = Date.UTC(10_000, 0);
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+
+/** Reads ms since the epoch or ISO 8601; undefined for anything else, and for years before 1970 or after 9999. */
+function toMoment(value: unknown): Moment | undefined {
+  const ms = typeof value === 'string' && ISO.test(value) ? Date.parse(value) : value;
+  if (typeof ms !== 'number' || !(ms > 0 && ms < YEAR_10000)) return undefined;
+  const date = new Date(ms);
+  return { iso: date.toISOString(), day: DAY.format(date), moment: `${MOMENT.format(date)} UTC` };
+}
+
+function isPlainObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

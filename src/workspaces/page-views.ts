@@ -2,7 +2,7 @@ import { toItemView } from './item-view.ts';
 import { toListView, toSearchResultView, type ListView, type ShownList } from './list-view.ts';
 import type { ListedPage } from './paging.ts';
 import type { SearchResult } from './search.ts';
-import { capitalise, toTitlePart } from './shown-text.ts';
+import { capitalise, shorten } from './shown-text.ts';
 import {
   isPathId,
   itemListPaths,
@@ -14,7 +14,7 @@ import {
   type SearchParams,
 } from './urls.ts';
 
-/** The part of a workspace that a URL requests. */
+/** The items of one kind in one workspace, as a URL requests them. */
 export interface WorkspacePlace {
   readonly id: string;
   readonly kind: string;
@@ -26,27 +26,31 @@ export interface WorkspacePlace {
   readonly defaultLimit: number;
 }
 
-/** One page of workspaces. `requested` is the page number in the URL. */
+/** The view of one page of workspaces. `requested` is the page number in the URL. */
 export function toWorkspacesView(listed: ListedPage, requested: number, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(listed, defaultLimit), defaultLimit);
   const title = listed.page === 1 ? 'Workspaces' : `Workspaces, page ${listed.page}`;
   return { title, signedIn: true, section: 'workspaces', list: toListView(list, listed, requested) };
 }
 
+/** The view of the workspaces that a search found. */
 export function toWorkspaceSearchView(result: SearchResult, search: SearchParams, defaultLimit: number) {
   const list = toWorkspaceList(toBackQuery(search, defaultLimit), defaultLimit);
   const title = `Workspaces that match “${toTitlePart(search.words)}”`;
   return { title, signedIn: true, section: 'workspaces', list: toSearchResultView(list, result, search) };
 }
 
-/** One page of items inside a workspace. The returned function adds the workspace as the service describes it, or null. */
+/**
+ * The view of one page of items inside a workspace. The returned function adds the workspace as the service describes it, or
+ * null.
+ */
 export function toItemsView(place: WorkspacePlace, listed: ListedPage, requested: number) {
   const list = toListView(toItemList(place), listed, requested);
   const page = listed.page === 1 ? '' : `, page ${listed.page}`;
   return (workspace: unknown) => toWorkspaceView(place, workspace, list, page);
 }
 
-/** The items inside a workspace that a search found; completed as above. */
+/** The view of the items inside a workspace that a search found. The returned function adds the workspace as above. */
 export function toItemSearchView(place: WorkspacePlace, result: SearchResult, search: SearchParams) {
   const list = toSearchResultView(toItemList(place), result, search);
   const part = ` that match “${toTitlePart(search.words)}”`;
@@ -90,6 +94,17 @@ function toItemList({ id, kind, back, defaultLimit }: WorkspacePlace): ShownList
     hrefOf: () => undefined,
     defaultLimit,
   };
+}
+
+const MAX_IN_TITLE = 30;
+
+/**
+ * A text as a part of a page title. Removes direction marks, which would reorder the words around it, because a title has no
+ * markup.
+ */
+function toTitlePart(text: string): string {
+  const plain = text.replaceAll(/[\p{Bidi_Control}\p{Cc}]/gu, '');
+  return shorten(plain.trim(), MAX_IN_TITLE);
 }
 
 function toWords(kind: string): string {
