@@ -2,9 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { aborted } from 'node:util';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
+import { SessionEndedError } from '../errors.ts';
 import { toTraceHeaders, type RequestContext } from '../http/request-context.ts';
 import type { TokenProvider } from '../oauth/refresh/token-provider.ts';
 import type { Session } from '../session/record.ts';
+import type { SessionStore } from '../session/store.ts';
 import { readAtMost, type ConnectionPool } from '../upstream/connection-pool.ts';
 import type { RecordServiceResponse } from '../upstream/service-metrics.ts';
 import { toConnectionError, toStatusError, toUnreadableResponse } from './service-errors.ts';
@@ -34,7 +36,7 @@ export interface ServicePage {
   readonly text: string;
 }
 
-/** Reads the page at a cursor, or the first page. */
+/** Reads the page at a cursor, or the first page without one. */
 export type ReadPage = (cursor: string | undefined) => Promise<ServicePage>;
 
 export type ApiClient = ReturnType<typeof createApiClient>;
@@ -47,6 +49,7 @@ interface ServiceResponse {
 }
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
+/** How long a page that is ready waits for its item. */
 const ITEM_EXTRA_MS = 1_000;
 
 /** A cursor has to fit into the head of a request, beside everything else. */
@@ -74,6 +77,7 @@ const itemSchema = z.object({ value: z.record(z.string(), z.unknown()) });
  */
 export function createApiClient(deps: {
   readonly service: ConnectionPool;
+  readonly sessions: Pick<SessionStore, 'read'>;
   readonly tokens: Pick<TokenProvider, 'accessToken' | 'tokenAfterUnauthorized'>;
   /** For one whole response, so that a body that trickles in times out as well. */
   readonly timeoutSeconds: number;
@@ -81,9 +85,9 @@ export function createApiClient(deps: {
   readonly recordResponse?: RecordServiceResponse | null;
   readonly now: () => number;
 }) {
-  const { service, tokens, recordResponse = null, now } = deps;
+  const { service, sessions, tokens, recordResponse = null, now } = deps;
 
-  const get = async (request: PageRequest, token: string, query: string): Promise<ServiceResponse> => {
+  const send = async (request: PageRequest, token: string, query: string): Promise<ServiceResponse> => {
     const { path, context } = request;
     const timeout = AbortSignal.timeout(deps.timeoutSeconds * 1_000);
     const signal = AbortSignal.any([request.signal, timeout]);
@@ -114,38 +118,40 @@ export function createApiClient(deps: {
   };
 
   /**
-   * Sends the GETs of one operation. After a 401 it refreshes the token and repeats the GET. It does so once, because a service
-   * that refuses a second fresh token has another problem.
+   * Sends a GET. After a 401 it refreshes the token and repeats the GET. It does so once, because a service that refuses a fresh
+   * token has another problem.
    */
-  const createGet = (request: PageRequest) => {
-    let token: string | undefined;
-    let hasRefreshed = false;
-    return async (query: string): Promise<ServiceResponse> => {
-      token ??= await tokens.accessToken(request.session, request.context);
-      const response = await get(request, token, query);
-      if (response.status !== 401 || hasRefreshed) return response;
-      const refreshed = await tokens.tokenAfterUnauthorized(request.session, token, request.context);
-      if (refreshed === null) return response;
-      hasRefreshed = true;
-      token = refreshed;
-      if (request.context !== undefined) request.context.token = 'replayed';
-      return get(request, token, query);
-    };
+  const get = async (request: PageRequest, query = ''): Promise<ServiceResponse> => {
+    const { session, context } = request;
+    const token = await tokens.accessToken(session, context);
+    const response = await send(request, token, query);
+    if (response.status !== 401) return response;
+    const refreshed = await tokens.tokenAfterUnauthorized(session, token, context);
+    if (refreshed === null) return response;
+    context.token = 'replayed';
+    return send(request, refreshed, query);
   };
 
   const readItemNow = async (request: PageRequest): Promise<unknown> => {
-    const { status, body } = await createGet(request)('');
+    const { status, body } = await get(request);
     if (status !== 200 || body === null) return null;
     return itemSchema.parse(JSON.parse(body.toString('utf8'))).value;
   };
 
   return {
-    /** Reads pages of one list, one request each. */
+    /**
+     * Reads pages of one list, one request each, with the session as it is then. Rejects with SessionEndedError once the session
+     * has ended.
+     */
     createReadPage(list: ListRequest): ReadPage {
-      const getPage = createGet(list);
+      let isFirst = true;
       return async (cursor) => {
+        // The router has just read the session for the first page.
+        const session = isFirst ? list.session : await sessions.read(list.session.id, list.context);
+        isFirst = false;
+        if (session === null) throw new SessionEndedError();
         const next = cursor === undefined ? '' : `&next=${encodeURIComponent(cursor)}`;
-        const { status, headers, body } = await getPage(`limit=${list.limit}${next}`);
+        const { status, headers, body } = await get({ ...list, session }, `limit=${list.limit}${next}`);
         if (status !== 200) throw toStatusError(status, headers, now());
         return toServicePage(body);
       };

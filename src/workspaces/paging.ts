@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { SessionEndedError } from '../errors.ts';
-import type { SessionStore } from '../session/store.ts';
 import type { ApiClient, ListRequest, ReadPage } from './api-client.ts';
 import type { Cursors, PageStart } from './cursors.ts';
 import { isExpiredCursor, ServiceStatusError, toUnreadableResponse } from './service-errors.ts';
@@ -39,38 +38,25 @@ const MAX_MS = 10_000;
 
 /**
  * Pages of a list by number, although the service only gives a cursor for the following page. Seeking starts at the nearest
- * page whose cursor the session knows. Rejects as ApiClient does, and with SessionEndedError once the session has ended.
+ * page whose cursor the session knows. Rejects as ApiClient does.
  */
 export function createPaging(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
-  readonly sessions: Pick<SessionStore, 'read'>;
   readonly cursors: Cursors;
   readonly now: () => number;
 }) {
-  const { api, sessions, cursors, now } = deps;
-
-  /** The router has read the session for the first request. Each further request checks it again. */
-  const createReadWhileSignedIn = (list: ListRequest): ReadPage => {
-    const readPage = api.createReadPage(list);
-    let requests = 0;
-    return async (cursor) => {
-      requests += 1;
-      if (requests > 1 && (await sessions.read(list.session.id, list.context)) === null)
-        throw new SessionEndedError();
-      return readPage(cursor);
-    };
-  };
+  const { api, cursors, now } = deps;
 
   /** Reads pages until `isLast`, the end of the list or a limit. Adds the start of each following page to `found`. */
   const readFrom = async (
     start: PageStart,
-    read: ReadPage,
+    readPage: ReadPage,
     isLast: (page: PositionedPage) => boolean,
     found: PageStart[],
   ): Promise<PositionedPage> => {
     const refuseLoop = createLoopGuard();
     const readPositioned = async ({ page, cursor, before }: PageStart): Promise<PositionedPage> => {
-      const { items, next } = await read(cursor);
+      const { items, next } = await readPage(cursor);
       refuseLoop(next);
       const following = { page: page + 1, cursor: next, before: before + items.length };
       return { page, items, before, ...(next !== undefined && { next: following }) };
@@ -91,12 +77,12 @@ export function createPaging(deps: {
 
   const seek = async (list: ListRequest, target: SeekTarget): Promise<PositionedPage> => {
     const name = { sessionId: list.session.id, path: list.path, limit: list.limit };
-    const read = createReadWhileSignedIn(list);
+    const readPage = api.createReadPage(list);
 
     const seekFrom = async (start: PageStart) => {
       const found: PageStart[] = [];
       try {
-        return await readFrom(start, read, target.start(), found);
+        return await readFrom(start, readPage, target.start(), found);
       } catch (error) {
         if (error instanceof SessionEndedError) found.length = 0; // nothing reads them again
         throw error;

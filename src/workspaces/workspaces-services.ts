@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SessionStore } from '../session/store.ts';
 import { createApiClient } from './api-client.ts';
 import type { PageLimits } from './concurrency.ts';
 import { createCursors } from './cursors.ts';
@@ -9,7 +8,6 @@ import { createSearch } from './search.ts';
 
 type WorkspacesOptions = Parameters<typeof createApiClient>[0] &
   Parameters<typeof createCursors>[0] & {
-    readonly sessions: Pick<SessionStore, 'read'>;
     /** Most connections to the service from this process. */
     readonly connections: number;
     /** Waits before an export repeats a request. */
@@ -22,14 +20,14 @@ const waitWithTimer: Wait = async (ms, signal) => delay(ms, undefined, { signal 
 
 /** What pages and exports read from the service, over one API client. */
 export function createWorkspaces(options: WorkspacesOptions) {
-  const { sessions, connections, now, wait = waitWithTimer } = options;
+  const { connections, now, wait = waitWithTimer } = options;
   const api = createApiClient(options);
-  const paging = createPaging({ api, sessions, cursors: createCursors(options), now });
+  const paging = createPaging({ api, cursors: createCursors(options), now });
   return {
     api,
     paging,
     searchItems: createSearch(paging),
-    readAllItems: createReadAllItems({ api, sessions, wait }),
+    readAllItems: createReadAllItems({ api, wait }),
     pageLimits: toPageLimits(connections),
   };
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AppError, SessionEndedError } from '../../errors.ts';
-import type { SessionStore } from '../../session/store.ts';
+import { AppError } from '../../errors.ts';
 import type { ApiClient, PageRequest, ServicePage } from '../api-client.ts';
 import { createLoopGuard } from '../paging.ts';
 import { isExpiredCursor, toUnreadableResponse } from '../service-errors.ts';
@@ -28,39 +27,29 @@ const MAX_WAIT_MS = 100_000;
 /** `wait` passes the time before a request is repeated. */
 export function createReadAllItems(deps: {
   readonly api: Pick<ApiClient, 'createReadPage'>;
-  readonly sessions: Pick<SessionStore, 'read'>;
   readonly wait: Wait;
 }): ReadAllItems {
-  const { api, sessions, wait } = deps;
+  const { api, wait } = deps;
 
-  /**
-   * Reads each page with the session as it is then. A sign-out ends the export, and the token may be refreshed any number of
-   * times. Null where the cursor has expired.
-   */
-  const createReadPage = (request: PageRequest) => {
-    const list = { ...request, limit: LIMIT };
+  /** Reads a page, and repeats the request after a temporary failure. Null where the cursor has expired. */
+  const createPersistentRead = (request: PageRequest) => {
+    const readPage = api.createReadPage({ ...request, limit: LIMIT });
     let requests = 0;
-
-    const readLaterPage = async (cursor: string | undefined): Promise<ServicePage | null> => {
-      const session = await sessions.read(request.session.id, request.context);
-      if (session === null) throw new SessionEndedError();
-      const page = api.createReadPage({ ...list, session })(cursor);
+    return async (cursor: string | undefined): Promise<ServicePage | null> => {
+      requests += 1;
+      // The first page is never retried. Until it arrives, a failure can still become an error page.
+      if (requests === 1) return readPage(cursor);
+      if (requests > MAX_REQUESTS) throw toUnreadableResponse('the list does not end');
+      const page = withRetries(async () => readPage(cursor), wait, request.signal);
       return page.catch((error: unknown) => {
         if (cursor !== undefined && isExpiredCursor(error)) return null;
         throw error;
       });
     };
-    return async (cursor: string | undefined): Promise<ServicePage | null> => {
-      requests += 1;
-      // The first page is never retried. Until it arrives, a failure can still become an error page.
-      if (requests === 1) return api.createReadPage(list)(cursor);
-      if (requests > MAX_REQUESTS) throw toUnreadableResponse('the list does not end');
-      return withRetries(async () => readLaterPage(cursor), wait, request.signal);
-    };
   };
 
   return async function* readAllItems(request) {
-    const readPage = createReadPage(request);
+    const readPage = createPersistentRead(request);
     const sent = createItemTracker();
     let idlePasses = 0;
     do {

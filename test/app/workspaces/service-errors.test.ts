@@ -80,20 +80,6 @@ test('a second 401 is a page about the service, not a sign-out', async () => {
   expect(requests).toHaveLength(2);
 });
 
-test('a list refreshes its token once: a service that refuses token after token gets no more requests', async () => {
-  const { tokens, refused } = scriptedTokens();
-  await using app = await start(
-    workspaces(137),
-    ({ next, headers }) => {
-      const isAccepted = next === null && headers['authorization'] === 'Bearer second';
-      return !isAccepted && json(401, {});
-    },
-    { tokens },
-  );
-  await app.get('/workspaces?page=2', 502);
-  expect(refused).toEqual(['first']);
-});
-
 test('an ended session leads to sign-in and back to the same page', async () => {
   const tokens = { ...scriptedTokens().tokens, accessToken: () => Promise.reject(new SessionEndedError()) };
   await using app = await start(workspaces(137), undefined, { tokens });

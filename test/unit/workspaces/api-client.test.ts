@@ -38,8 +38,9 @@ afterEach(async () => {
 
 async function readPage(timeoutSeconds: number, signal = new AbortController().signal): Promise<unknown> {
   const tokens = { accessToken: async () => 'a-token', tokenAfterUnauthorized: async () => null };
-  const api = createApiClient({ service: client, tokens, timeoutSeconds, now: Date.now });
   const session = {} as Session; // the tokens above belong to any session
+  const sessions = { read: async () => session };
+  const api = createApiClient({ service: client, sessions, tokens, timeoutSeconds, now: Date.now });
   return api.createReadPage({ session, path: '/things', limit: 25, context: CONTEXT, signal })(undefined);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { StoreUnavailableError, type AppError } from '../../../../src/errors.ts';
+import { SessionEndedError, StoreUnavailableError, type AppError } from '../../../../src/errors.ts';
 import { TokenEndpointError } from '../../../../src/oauth/client.ts';
 import type { Session } from '../../../../src/session/record.ts';
 import type { ReadPage } from '../../../../src/workspaces/api-client.ts';
@@ -12,12 +12,11 @@ import { CONTEXT } from '../../../support/request-context.ts';
 
 const session = {} as Session; // `readPage` does not look at it
 
-/** Reads all items; returns them with the pauses in seconds and the failure, if any. */
-async function readAll(readPage: ReadPage, read = () => Promise.resolve<Session | null>(session)) {
+/** Reads all items. Returns them with the pauses in seconds, and the failure if there was one. */
+async function readAll(readPage: ReadPage) {
   const pauses: number[] = [];
   const readAllItems = createReadAllItems({
     api: { createReadPage: () => readPage },
-    sessions: { read },
     wait: (ms) => Promise.resolve(pauses.push(ms / 1_000)),
   });
   const { signal } = new AbortController();
@@ -86,17 +85,12 @@ test('an export tries a page ten times at most', async () => {
 });
 
 test('an export survives a short outage of Redis and ends with its session', async () => {
-  const reads: (() => Promise<Session | null>)[] = [
-    () => Promise.reject(new StoreUnavailableError(null)),
-    () => Promise.resolve(session),
-    () => Promise.resolve(null),
-  ];
-  const { items, pauses, failure } = await readAll(
-    failing(),
-    () => reads.shift()?.() ?? Promise.resolve(null),
-  );
-  expect({ items, pauses }).toEqual({ items: ['1', '2'], pauses: [2] });
-  expect(failure).toMatchObject({ code: 'session_expired' });
+  const failures = [new StoreUnavailableError(null), new SessionEndedError()];
+  expect(await readAll(failing(...failures))).toMatchObject({
+    items: ['1'],
+    pauses: [2],
+    failure: { code: 'session_expired' },
+  });
 });
 
 test('an export gives up a list that does not end after 10,000 requests', async () => {
