@@ -17,11 +17,6 @@ export class ConfigError extends StartupError {
   }
 }
 
-/** Whether a problem is that a variable is not set at all. */
-export function isMissing(problem: string): boolean {
-  return / is required(?: in production)?$/.test(problem);
-}
-
 /**
  * Reads the `.env` of the current folder into the environment, except in production. Returns whether there is one that was
  * ignored. Throws a StartupError where it can't be read.
@@ -44,7 +39,10 @@ type Schemas = Readonly<Record<string, z.ZodType<unknown, string | undefined>>>;
 /** Values of variables by name; one with a problem is undefined. */
 export interface EnvReading<S extends Schemas> {
   readonly values: { readonly [Name in keyof S]?: z.output<S[Name]> };
+  /** Each starts with the name of a variable. */
   readonly problems: readonly string[];
+  /** The required variables that are not set. Each has a problem. */
+  readonly missing: ReadonlySet<string>;
 }
 
 /**
@@ -58,6 +56,7 @@ export function readVariables<S extends Schemas>(
 ): EnvReading<S> {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
+  const missing = new Set<string>();
   for (const [name, schema] of Object.entries(schemas)) {
     const { text, label, problem } = files.includes(name) ? valueOrFile(name, env) : plainValue(name, env);
     if (problem !== undefined) {
@@ -66,10 +65,12 @@ export function readVariables<S extends Schemas>(
     }
     const parsed = schema.safeParse(text);
     if (parsed.success) values[name] = parsed.data;
-    else if (text === undefined) problems.push(`${label} is required`);
-    else problems.push(...parsed.error.issues.map(({ message }) => `${label} ${message}`));
+    else if (text === undefined) {
+      missing.add(name);
+      problems.push(`${name} is required`);
+    } else problems.push(...parsed.error.issues.map(({ message }) => `${label} ${message}`));
   }
-  return { values: values as EnvReading<S>['values'], problems };
+  return { values: values as EnvReading<S>['values'], problems, missing };
 }
 
 interface Source {

@@ -1,5 +1,5 @@
 import { readBuild, type Build } from './build-info.ts';
-import { ConfigError, isMissing, readVariables, type Env, type EnvReading } from './env.ts';
+import { ConfigError, readVariables, type Env, type EnvReading } from './env.ts';
 import { fileVariables, isLoopback, variables } from './schema.ts';
 
 type Values = Required<EnvReading<typeof variables>['values']>;
@@ -43,9 +43,9 @@ export const variableNames: readonly string[] = Object.keys(variables);
  * read, which the error mentions where a variable is missing.
  */
 export function loadConfig(env: Env, ignoresDotEnv = false): Config {
-  const { values, problems } = readConfig(env);
+  const { values, problems, missing } = readConfig(env);
   if (problems.length > 0) {
-    const hint = ignoresDotEnv && problems.some(isMissing) ? DOT_ENV_IGNORED : undefined;
+    const hint = ignoresDotEnv && missing.size > 0 ? DOT_ENV_IGNORED : undefined;
     throw new ConfigError(problems, hint);
   }
   return toConfig(values as Values, readBuild(env));
@@ -56,8 +56,18 @@ const DOT_ENV_IGNORED =
 
 /** Reads what can be read of a configuration, whatever is wrong with the rest of it. */
 export function readConfig(env: Env): EnvReading<typeof variables> {
-  const { values, problems } = readVariables(variables, env, fileVariables);
-  return { values, problems: [...problems, ...conflicts(values, env)] };
+  const { values, problems, missing } = readVariables(variables, env, fileVariables);
+  const isProduction = env['NODE_ENV'] === 'production';
+  const required = isProduction && !env['PUBLIC_URL'] ? ['PUBLIC_URL'] : [];
+  return {
+    values,
+    problems: [
+      ...problems,
+      ...required.map((name) => `${name} is required in production`),
+      ...conflicts(values, isProduction),
+    ],
+    missing: new Set([...missing, ...required]),
+  };
 }
 
 /** Returns the configuration with the port that was found free. A default `PUBLIC_URL` follows it. */
@@ -73,13 +83,11 @@ export function fieldOf<Name extends Variable>(name: Name): FieldOf<Name> {
 }
 
 /** Problems between variables of which each is fine by itself. */
-function conflicts(values: Partial<Values>, env: Env): string[] {
+function conflicts(values: Partial<Values>, isProduction: boolean): string[] {
   const { PUBLIC_URL, SERVICE_URL, ALLOW_INSECURE_SERVICE, PORT, METRICS_PORT } = values;
-  const production = env['NODE_ENV'] === 'production';
   const rules: [boolean, string][] = [
-    [production && !env['PUBLIC_URL'], 'PUBLIC_URL is required in production'],
     [
-      production && isInsecure(PUBLIC_URL),
+      isProduction && isInsecure(PUBLIC_URL),
       'PUBLIC_URL must be https in production (or http on a loopback host such as localhost)',
     ],
     [

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { isMissing, type Env } from '../../config/env.ts';
+import type { Env } from '../../config/env.ts';
 import { readConfig, variableNames } from '../../config/load.ts';
 import { fileVariables, isLoopback } from '../../config/schema.ts';
 import { WAIT_BEYOND_TOKEN_TIMEOUT_MS } from '../../oauth/refresh/refresh.ts';
@@ -25,6 +25,8 @@ export interface Settings {
   readonly values: Values;
   /** Each begins with the name of its variable. */
   readonly problems: readonly string[];
+  /** The required variables that are not set. */
+  readonly missing: ReadonlySet<string>;
   /** The origin a browser sees; undefined where it is not valid, or depends on a port that is not known yet. */
   readonly publicOrigin: string | undefined;
 }
@@ -42,12 +44,12 @@ const configurationChecks: readonly Check<Settings>[] = [
 
 /** Reads the configuration as `loadConfig` does, and goes on after a problem. */
 export function readSettings(env: Env): Settings {
-  const { values: all, problems } = readConfig(env);
+  const { values: all, problems, missing } = readConfig(env);
   const invalid = new Set(problems.map(variableOf));
   const values: Values = Object.fromEntries(Object.entries(all).filter(([name]) => !invalid.has(name)));
   const isDefault = values.PUBLIC_URL === undefined && !invalid.has('PUBLIC_URL');
   const localOrigin = values.PORT ? new URL(`http://localhost:${values.PORT}`).origin : undefined;
-  return { env, values, problems, publicOrigin: isDefault ? localOrigin : values.PUBLIC_URL };
+  return { env, values, problems, missing, publicOrigin: isDefault ? localOrigin : values.PUBLIC_URL };
 }
 
 /**
@@ -59,7 +61,7 @@ export function checkConfiguration(settings: Settings, ignoresDotEnv: boolean): 
 }
 
 /** What keeps Cloakroom from starting. */
-function checkVariables({ problems }: Settings, ignoresDotEnv: boolean): Finding[] {
+function checkVariables({ problems, missing }: Settings, ignoresDotEnv: boolean): Finding[] {
   if (problems.length === 0) {
     const result = ok(`All ${variableNames.length} are valid, or left to their defaults.`);
     return [toFinding({ id: 'variables', title: 'Variables' }, result)];
@@ -67,7 +69,7 @@ function checkVariables({ problems }: Settings, ignoresDotEnv: boolean): Finding
   return problems.map((each) => {
     const name = variableOf(each);
     const remedy =
-      ignoresDotEnv && isMissing(each)
+      ignoresDotEnv && missing.has(name)
         ? `Set ${name} in the environment: production does not read the .env in this folder (NODE_ENV=development does).`
         : `Set ${name} as .env.example explains it.`;
     return toFinding({ id: `variable:${name}`, title: name }, problem(`${each}.`, remedy));
