@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { createLog } from '../../../src/observability/logger.ts';
+import { createRedis } from '../../../src/redis/client.ts';
+import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+import { countCommands, createRedisMetrics } from '../../../src/redis/redis-metrics.ts';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { eventually } from '../../support/eventually.ts';
+
+test('a command fails as unreachable while Redis accepts connections without replying', async () => {
+  await using server = await startPrivateRedis();
+  const registry = new Registry();
+  process.kill(server.pid, 'SIGSTOP');
+  const client = createRedis(parseRedisUrl(server.url), createLog('silent'));
+  countCommands(client, createRedisMetrics(registry));
+  await eventually(async () => client.status === 'connect');
+  await expect(client.get('key')).rejects.toThrow("Stream isn't writeable");
+  client.disconnect();
+  const text = await registry.metrics();
+  expect(text).toContain('cloakroom_redis_errors_total{kind="unreachable"} 1\n');
+  // The commands with which ioredis opens the connection don't count.
+  expect(text).toContain('cloakroom_redis_command_duration_seconds_count{command="other"} 1\n');
+});
