@@ -1,12 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 
-/** Renders the template `views/{name}.eta`, and HTML-escapes every value. Throws where the template throws. */
+/** Renders the template `{name}.eta`, and HTML-escapes every value. Throws where the template throws. */
 export type Render = (name: string, data: object) => string;
 
-/** Compiles each template once. `shared` is data of every template. `views` stands beside both `src` and `dist`. */
-export function createRender(shared: object = {}): Render {
-  const views = fileURLToPath(new URL('../../views', import.meta.url));
+/** `views` stands beside both `src` and `dist`. */
+const VIEWS = fileURLToPath(new URL('../../views', import.meta.url));
+
+/**
+ * Compiles all templates of a folder. `shared` is data of every template. No render reads a file: a process without a free file
+ * descriptor still needs its error pages.
+ */
+export function createRender(shared: object = {}, views = VIEWS): Render {
   const eta = new Eta({ views, cache: true, autoEscape: true });
+  for (const file of readdirSync(views, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.eta')) continue;
+    const filepath = join(views, file);
+    eta.templatesSync.define(filepath, eta.compile(readFileSync(filepath, 'utf8'), { filepath }));
+  }
   return (name, data) => eta.render(name, { ...data, ...shared });
 }

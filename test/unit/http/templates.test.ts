@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { createRender } from '../../../src/http/templates.ts';
 import { toWorkspaceSearchView, toWorkspacesView } from '../../../src/workspaces/page-views.ts';
 import type { ListedPage } from '../../../src/workspaces/paging.ts';
 import { ROOT } from '../../support/constants.ts';
@@ -113,6 +115,16 @@ test('the page after sign-in redirects by itself, and has a link', () => {
   const href = '/workspaces?a=1&amp;b=2';
   expect(pages.bounce).toContain(`<meta http-equiv="refresh" content="0;url=${href}">`);
   expect(pages.bounce).toContain(`href="${href}">Continue</a>`);
+});
+
+test('no render reads a file: a client could leave no file descriptor for an error page', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'cloakroom-views-'));
+  await mkdir(join(folder, 'parts'));
+  await writeFile(join(folder, 'page.eta'), "<%~ include('parts/name', it) %>");
+  await writeFile(join(folder, 'parts/name.eta'), 'Hello <%= it.name %>');
+  const renderFrom = createRender({}, folder);
+  await rm(folder, { recursive: true });
+  expect(renderFrom('page', { name: 'Ada' })).toBe('Hello Ada');
 });
 
 test('the stylesheet loads nothing else', async () => {
