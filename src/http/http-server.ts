@@ -35,6 +35,7 @@ export class HttpServer {
     // checkFraming() checks the Host header and counts header fields, and closes the connection (request-framing.ts).
     this.server = createServer({ ...limits, requireHostHeader: false });
     this.server.maxHeadersCount = 0;
+    this.server.on('error', (error) => log.warn({ err: error }, 'connection not accepted'));
     this.#shutdown = new Shutdown(this.server, this.#connections, options);
     this.#trackConnections(lingerMs);
     this.#closeSilentConnections(silenceMs);

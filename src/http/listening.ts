@@ -3,6 +3,12 @@ import type { Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { StartupError } from '../errors.ts';
 
+/**
+ * For the `error` event of a server that could not accept a connection, as without a free file descriptor. Without a listener
+ * the event would end the process.
+ */
+const ignore = () => {};
+
 export type BoundPort = Awaited<ReturnType<typeof bindPort>>;
 
 /**
@@ -28,6 +34,7 @@ export async function bindPort(host: string, port: number, prefix = '') {
         : `can't be listened on (${code}). Set ${prefix}HOST or ${prefix}PORT otherwise.`;
     throw new StartupError(`${host}:${port} ${reason}`, { cause: error });
   }
+  listener.on('error', ignore);
   const bound = (listener.address() as AddressInfo).port;
   return {
     port: bound,
@@ -35,6 +42,7 @@ export async function bindPort(host: string, port: number, prefix = '') {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     /** Passes the port and its early connections to a server. Resolves once the server listens. */
     async handOver(server: HttpServer): Promise<void> {
+      server.on('error', ignore);
       await new Promise<void>((resolve) => server.listen(listener, resolve));
       for (const connection of early) {
         early.delete(connection);

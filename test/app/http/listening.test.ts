@@ -3,7 +3,9 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
+import { HttpServer } from '../../../src/http/http-server.ts';
 import { bindPort } from '../../../src/http/listening.ts';
+import { createLog } from '../../../src/observability/logger.ts';
 
 test('a client that connects before the server is up is served by it', async () => {
   await using bound = await bindPort('127.0.0.1', 0);
@@ -25,6 +27,24 @@ test('a client that connects before a server that never starts is disconnected',
   await bound[Symbol.asyncDispose]();
   await closed;
   expect(early.destroyed).toBe(true);
+});
+
+test('a server and its port go on after a connection that could not be accepted', async () => {
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => lines.push(line) });
+  const bound = await bindPort('127.0.0.1', 0);
+  const http = new HttpServer({ log, lingerMs: 1_000, silenceMs: 1_000 });
+  await http.listen(bound, (_req, res) => void res.end('welcome'));
+  http.server.emit('error', new Error('accept EMFILE')); // as Node does
+  expect(lines).toEqual([expect.stringMatching(/"level":"warn".*"msg":"connection not accepted"/)]);
+  expect(await (await fetch(bound.url)).text()).toBe('welcome');
+  await http.drain(1_000);
+
+  const metrics = createServer();
+  await using other = await bindPort('127.0.0.1', 0);
+  await other.handOver(metrics);
+  expect(metrics.emit('error', new Error('accept EMFILE'))).toBe(true);
+  metrics.close();
 });
 
 test('a bound port that no server took over is freed', async () => {
