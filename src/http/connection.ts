@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { discardInput, filterRequests, replaceDestroySoon } from './node-internals.ts';
+import { bytesSent, discardInput, filterRequests, replaceDestroySoon } from './node-internals.ts';
 
 /** After an early response the server reads the rest of a body up to this size: cheaper than a new connection. */
 const SMALL_BODY_BYTES = 64 * 1024;
@@ -42,7 +42,7 @@ export class Connection {
   /** How long a closing connection waits for the client, in ms. */
   #lingerMs: number;
   #lingerTimer: NodeJS.Timeout | undefined;
-  /** How many bytes had left at the last check; null where none waited. */
+  /** How many bytes had been sent at the last check; null where none waited. */
   #bytesSent: number | null = null;
 
   constructor(socket: Socket, lingerMs: number) {
@@ -153,9 +153,9 @@ export class Connection {
   /** Destroys the connection where the client has read nothing of a response since the last check. */
   destroyIfUnread(): void {
     const { socket } = this;
-    const bytesSent = socket.writableLength > 0 ? socket.bytesWritten - socket.writableLength : null;
-    if (bytesSent !== null && bytesSent === this.#bytesSent) socket.destroy();
-    this.#bytesSent = bytesSent;
+    const sent = socket.writableLength > 0 ? bytesSent(socket) : null;
+    if (sent !== null && sent === this.#bytesSent) socket.destroy();
+    this.#bytesSent = sent;
   }
 
   /** A client may retry what it pipelined behind the last response (RFC 9112 §9.3.2). */

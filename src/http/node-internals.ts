@@ -45,6 +45,21 @@ export function discardInput(socket: Socket): void {
 }
 
 /**
+ * Counts the bytes that the kernel has taken. `socket.bytesWritten` counts a write at once, and `socket.writableLength` until
+ * all of it has left.
+ */
+export function bytesSent(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as { readonly _handle: Handle | null };
+  return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
+}
+
+/** The part of libuv's stream under a socket that tells what is left to send. Undocumented. */
+interface Handle {
+  readonly bytesWritten: number;
+  readonly writeQueueSize: number;
+}
+
+/**
  * Stops accepting connections. `http.Server.close()` would also destroy idle connections at once, with a request that may just
  * be arriving.
  */

@@ -1,11 +1,16 @@
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { HttpServer } from '../../../src/http/http-server.ts';
+import { bindPort } from '../../../src/http/listening.ts';
+import { createLog } from '../../../src/observability/logger.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as API } from '../../support/constants.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openConnection } from '../../support/raw-client.ts';
 import { sendRaw } from '../../support/raw.ts';
+import { startStopwatch } from '../../support/stopwatch.ts';
 
 // One request at a time on a connection (contract, section 3).
 
@@ -160,4 +165,22 @@ test.each([
   await fetch(`${testApp.origin}/later`).then(async (response) => response.arrayBuffer());
   await eventually(async () => lines().some((line) => line.path === '/later'));
   expect(lines().filter(({ level }) => ['error', 'fatal'].includes(level))).toEqual([]);
+});
+
+test('a client that reads a large response slowly, but steadily, receives all of it', async () => {
+  const size = 64_000_000;
+  const silenceMs = 500;
+  const bound = await bindPort('127.0.0.1', 0);
+  const http = new HttpServer({ log: createLog('silent'), lingerMs: 1_000, silenceMs });
+  await http.listen(bound, (_req, res) => void res.end(Buffer.alloc(size))); // one write
+  const client = connect(bound.port, '127.0.0.1');
+  client.write(request('GET', '/', 'Connection: close'));
+  using watch = startStopwatch();
+  let received = 0;
+  for await (const chunk of client) {
+    received += (chunk as Buffer).length;
+    if (watch.ms() < 4 * silenceMs) await delay(2);
+  }
+  expect(received).toBeGreaterThan(size);
+  await http.drain(1_000);
 });
