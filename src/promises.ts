@@ -35,29 +35,31 @@ export async function settlesWithin(promise: PromiseLike<unknown>, ms: number): 
 }
 
 /**
- * Limits how many operations run at a time; the others wait in the order in which they came. Acquiring resolves with a function
- * that releases the slot, or with null where none became free within the given time (ms). Unlike the gateway's and the pages'
+ * Limits how many operations run at a time; the others wait in the order in which they came. Acquiring resolves with a slot, to
+ * be disposed of, or with null where none became free within the given time (ms). Unlike the gateway's and the pages'
  * concurrency limits, it knows no sessions.
  */
-export function createLimiter(limit: number): (withinMs: number) => Promise<(() => void) | null> {
+export function createLimiter(limit: number): (withinMs: number) => Promise<Disposable | null> {
   let active = 0;
   const waiting = new Set<() => void>();
-  const release = () => {
-    active -= 1;
-    const [next] = waiting;
-    next?.();
+  const slot = {
+    [Symbol.dispose]() {
+      active -= 1;
+      const [next] = waiting;
+      next?.();
+    },
   };
   return async (withinMs) => {
     if (active < limit) {
       active += 1;
-      return release;
+      return slot;
     }
     return new Promise((resolve) => {
       const start = () => {
         clearTimeout(timeout);
         waiting.delete(start);
         active += 1;
-        resolve(release);
+        resolve(slot);
       };
       const timeout = setTimeout(() => {
         waiting.delete(start);

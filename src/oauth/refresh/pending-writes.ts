@@ -25,50 +25,11 @@ interface PendingWrite {
  * Stores refreshed grants in their session records. Once the token endpoint has responded, they must not be lost, because the
  * old refresh token may be used up. A write that Redis does not take is retried for as long as an unused session lives.
  */
-export class PendingWrites {
-  readonly #options: PendingWritesOptions;
-  readonly #pending = new Map<string, PendingWrite>();
-  #shutdownAt = Infinity;
+export function createPendingWrites({ store, idleSeconds, log }: PendingWritesOptions) {
+  const pendingWrites = new Map<string, PendingWrite>();
+  let shutdownAt = Infinity;
 
-  constructor(options: PendingWritesOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Replaces the record that `before` read, and resolves with the grant that stands now. Rejects with SessionEndedError, and
-   * the late tokens are dropped; or with StoreUnavailableError, and then retries in the background.
-   */
-  async write(before: Session, record: SessionRecord): Promise<Grant> {
-    try {
-      return await this.#compareAndSet(before, record);
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) {
-        const outcome = this.#keepTrying(before, record).finally(() => this.#pending.delete(before.id));
-        this.#pending.set(before.id, { before, record, outcome });
-      }
-      throw error;
-    }
-  }
-
-  /** Tries the pending write of a session now. Null where there is none. Rejects like `write`. */
-  retry(sessionId: string): Promise<Grant> | null {
-    const pending = this.#pending.get(sessionId);
-    return pending === undefined ? null : this.#compareAndSet(pending.before, pending.record);
-  }
-
-  /** Null where no write of the session is pending. Otherwise resolves at its end: whether Redis has the outcome. */
-  outcome(sessionId: string): Promise<boolean> | null {
-    return this.#pending.get(sessionId)?.outcome ?? null;
-  }
-
-  /** Retries for some more seconds, then gives up. Resolves when no write is pending. */
-  async settle(): Promise<void> {
-    this.#shutdownAt = performance.now() + SHUTDOWN_TIMEOUT_MS;
-    await Promise.allSettled([...this.#pending.values()].map(async ({ outcome }) => outcome));
-  }
-
-  async #compareAndSet(before: Session, record: SessionRecord): Promise<Grant> {
-    const { store } = this.#options;
+  const compareAndSet = async (before: Session, record: SessionRecord): Promise<Grant> => {
     for (let current = before; ;) {
       if ((await store.replace(current, record)) !== null) return record.grant;
       const found = (await store.peek(before.id))?.session;
@@ -76,21 +37,58 @@ export class PendingWrites {
       if (!isSameGrant(found.record.grant, before.record.grant)) return found.record.grant;
       current = found; // only encrypted again, under another session key
     }
-  }
+  };
 
-  async #keepTrying(before: Session, record: SessionRecord): Promise<boolean> {
-    const giveUpAt = performance.now() + this.#options.idleSeconds * 1_000;
+  /** Resolves with whether Redis has the outcome. */
+  const keepTrying = async (before: Session, record: SessionRecord): Promise<boolean> => {
+    const giveUpAt = performance.now() + idleSeconds * 1_000;
     for (;;) {
       await delay(RETRY_MS);
       try {
-        await this.#compareAndSet(before, record); // where a request has stored it meanwhile, this finds the same grant
+        await compareAndSet(before, record); // where a request has stored it meanwhile, this finds the same grant
         return true;
       } catch (error) {
         if (error instanceof SessionEndedError) return true;
-        if (performance.now() < Math.min(giveUpAt, this.#shutdownAt)) continue;
-        this.#options.log.error({ err: error }, 'refreshed grant not stored');
+        if (performance.now() < Math.min(giveUpAt, shutdownAt)) continue;
+        log.error({ err: error }, 'refreshed grant not stored');
         return false;
       }
     }
-  }
+  };
+
+  return {
+    /**
+     * Replaces the record that `before` read, and resolves with the grant that stands now. Rejects with SessionEndedError, and
+     * the late tokens are dropped; or with StoreUnavailableError, and then retries in the background.
+     */
+    async write(before: Session, record: SessionRecord): Promise<Grant> {
+      try {
+        return await compareAndSet(before, record);
+      } catch (error) {
+        if (error instanceof StoreUnavailableError) {
+          const outcome = keepTrying(before, record).finally(() => {
+            // By now there may be the pending write of a later refresh.
+            if (pendingWrites.get(before.id)?.outcome === outcome) pendingWrites.delete(before.id);
+          });
+          pendingWrites.set(before.id, { before, record, outcome });
+        }
+        throw error;
+      }
+    },
+
+    /** Tries the pending write of a session now. Null where there is none. Rejects like `write`. */
+    retry(sessionId: string): Promise<Grant> | null {
+      const pending = pendingWrites.get(sessionId);
+      return pending === undefined ? null : compareAndSet(pending.before, pending.record);
+    },
+
+    /** Null where no write of the session is pending. Otherwise resolves at its end: whether Redis has the outcome. */
+    outcome: (sessionId: string): Promise<boolean> | null => pendingWrites.get(sessionId)?.outcome ?? null,
+
+    /** Retries for some more seconds, then gives up. Resolves when no write is pending. */
+    async settle(): Promise<void> {
+      shutdownAt = performance.now() + SHUTDOWN_TIMEOUT_MS;
+      await Promise.allSettled([...pendingWrites.values()].map(async ({ outcome }) => outcome));
+    },
+  };
 }

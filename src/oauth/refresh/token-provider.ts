@@ -1,20 +1,15 @@
 import { StoreUnavailableError } from '../../errors.ts';
 import type { RequestContext, TokenUse } from '../../http/request-context.ts';
-import {
-  isNewer,
-  type Grant,
-  type Session,
-  type SessionRecord,
-  type StaleToken,
-} from '../../session/record.ts';
+import { isNewer, type Grant, type Session, type SessionRecord } from '../../session/record.ts';
 import { TokenEndpointError } from '../client.ts';
 import type { RefreshTrigger } from '../metrics.ts';
 import {
   MIN_INTERVAL_MS,
   ShuttingDownError,
-  TokenRefresh,
+  createTokenRefresh,
   type RefreshOptions,
   type RefreshResult,
+  type RefreshTask,
 } from './refresh.ts';
 
 interface TokenProviderOptions extends RefreshOptions {
@@ -38,18 +33,18 @@ function recordTokenUse(context: RequestContext | undefined, use: TokenUse): voi
  */
 export function createTokenProvider(options: TokenProviderOptions) {
   const { log, metrics, now, store } = options;
-  const tokenRefresh = new TokenRefresh(options);
+  const tokenRefresh = createTokenRefresh(options);
   /** At most one refresh of a session in this process. */
   const inProgress = new Map<string, Promise<RefreshResult>>();
   let isClosing = false;
 
-  const join = async (id: string, stale: StaleToken, context?: RequestContext): Promise<RefreshResult> => {
-    const known = inProgress.get(id);
+  const joinOrStart = async (task: RefreshTask): Promise<RefreshResult> => {
+    const known = inProgress.get(task.id);
     if (known !== undefined) return { ...(await known), isRequested: false };
     if (isClosing) throw new ShuttingDownError();
-    const refresh = tokenRefresh.refresh(id, stale, context);
-    inProgress.set(id, refresh);
-    const forget = () => inProgress.delete(id);
+    const refresh = tokenRefresh.refresh(task);
+    inProgress.set(task.id, refresh);
+    const forget = () => inProgress.delete(task.id);
     refresh.then(forget, (error: unknown) => {
       if (error instanceof StoreUnavailableError) metrics?.refreshFailed('redis');
       // Requests that come just after a failure share it.
@@ -59,14 +54,14 @@ export function createTokenProvider(options: TokenProviderOptions) {
     return refresh;
   };
 
-  const newerToken = async (id: string, stale: StaleToken, context?: RequestContext) => {
-    const known = await inProgress.get(id);
-    // A refresh that started before the stale token was issued may have brought just that one. Then start another.
-    if (known !== undefined && isNewer(known.grant, stale)) return { ...known, isRequested: false };
-    return join(id, stale, context);
+  /** A refresh that started before the stale token was issued may have brought just that one. Then starts another. */
+  const joinNewerOrStart = async (task: RefreshTask): Promise<RefreshResult> => {
+    const known = await inProgress.get(task.id);
+    if (known !== undefined && isNewer(known.grant, task.stale)) return { ...known, isRequested: false };
+    return joinOrStart(task);
   };
 
-  const count = async (trigger: RefreshTrigger, refresh: Promise<RefreshResult>): Promise<Grant> => {
+  const countOutcome = async (trigger: RefreshTrigger, refresh: Promise<RefreshResult>): Promise<Grant> => {
     try {
       const { grant, isRequested } = await refresh;
       metrics?.refresh(trigger, isRequested ? 'refreshed' : 'joined');
@@ -95,7 +90,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
     const isRefreshDue = isExpiring(record) && grant.refreshToken !== undefined;
     if (isRefreshDue && !inProgress.has(id)) {
       // The refresh has logged its failure; the next request tries again.
-      count('expiring', join(id, grant, context)).catch((error: unknown) =>
+      countOutcome('expiring', joinOrStart({ id, stale: grant, context })).catch((error: unknown) =>
         log.debug({ err: error }, 'background token refresh failed'),
       );
     }
@@ -106,16 +101,20 @@ export function createTokenProvider(options: TokenProviderOptions) {
   };
 
   return {
-    setDeadline: (deadline: number) => tokenRefresh.setDeadline(deadline),
+    setDeadline: tokenRefresh.setDeadline,
 
     unexpiredToken,
 
     /** An unexpired access token. Rejects with SessionEndedError, TokenEndpointError or StoreUnavailableError. */
     async accessToken(session: Session, context?: RequestContext): Promise<string> {
+      const { id, record } = session;
       const unexpired = unexpiredToken(session, context);
       if (unexpired !== null) return unexpired;
       recordTokenUse(context, 'failed'); // until there is one
-      const { accessToken } = await count('expired', newerToken(session.id, session.record.grant, context));
+      const { accessToken } = await countOutcome(
+        'expired',
+        joinNewerOrStart({ id, stale: record.grant, context }),
+      );
       recordTokenUse(context, 'refreshed');
       return accessToken;
     },
@@ -136,7 +135,7 @@ export function createTokenProvider(options: TokenProviderOptions) {
       // Of a refused token that the session did not hold, only the value is known.
       const stale = isOfSession ? session.record.grant : { accessToken: refused, expiresAt: Infinity };
       recordTokenUse(context, 'failed'); // until there is one
-      const { accessToken } = await count('unauthorized', newerToken(id, stale, context));
+      const { accessToken } = await countOutcome('unauthorized', joinNewerOrStart({ id, stale, context }));
       recordTokenUse(context, 'refused');
       return accessToken;
     },
