@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Request, RequestHandler } from 'express';
-import { AppError, StoreUnavailableError } from '../errors.ts';
+import type { RequestHandler } from 'express';
+import { AppError } from '../errors.ts';
 import { requestContext, type RequestContext } from '../http/request-context.ts';
 import { currentSession, startSession } from '../session/express-session.ts';
 import { sessionLogId } from '../session/events.ts';
@@ -8,16 +8,15 @@ import type { SessionStore } from '../session/store.ts';
 import { InvalidAuthorizationResponseError, OAuthError, toLoggableCode } from './client.ts';
 import { HOME } from './login.ts';
 import type { AuthDeps } from './routes.ts';
-import type { SignInTransaction } from './sign-in-transactions.ts';
 
 /**
  * `GET /auth/callback`: takes the authorization response (RFC 6749 §4.1.2) and exchanges its code for tokens (§4.1.3). Starts a
  * session under a new id and ends the previous one.
  */
 export function createCallback(deps: AuthDeps): RequestHandler {
-  const { config, signIns, sessionEvents, metrics, render, now } = deps;
+  const { config, oauth, signIns, sessionEvents, metrics, render, now } = deps;
   return async (req, res) => {
-    const query = queryOf(req);
+    const { searchParams: query } = new URL(req.originalUrl, config.publicOrigin);
     const state = query.get('state') ?? '';
     const transaction = await signIns.take(state, req.headers.cookie);
     const previous = currentSession(req);
@@ -28,21 +27,56 @@ export function createCallback(deps: AuthDeps): RequestHandler {
       return;
     }
 
+    const { verifier, returnTo } = transaction;
+    checkAuthorizationResponse(query, returnTo);
     const context = requestContext(res);
-    const grant = await exchangeCode(deps, query, state, transaction, context);
+    const grant = await oauth
+      .exchangeCode(query, state, verifier, context.trace)
+      .catch((error: unknown) => throwExchangeFailed(error, returnTo));
+
     await startSession(req, { grant, createdAt: now() });
     context.session = sessionLogId(req.sessionID);
     sessionEvents.started(req.sessionID, context);
     metrics?.oauth.signIn('signed_in');
-    for (const id of new Set([previous?.id, transaction.previousSession]))
-      if (id !== undefined) await endPreviousSession(deps, id, context);
+    const previousIds = new Set([previous?.id, transaction.previousSession]);
+    await Promise.all(
+      [...previousIds].map(async (id) => id !== undefined && endPreviousSession(deps, id, context)),
+    );
 
     // The browser's cache may hold responses of the previous user (W3C Clear Site Data §3.1).
     res.setHeader('clear-site-data', '"cache"');
-    if (config.cookieSameSite === 'lax') res.redirect(303, transaction.returnTo);
+    if (config.cookieSameSite === 'lax') res.redirect(303, returnTo);
     // Browsers send a strict cookie only with requests that a page of this site starts. So there is a page in between.
-    else res.send(render('bounce', { title: 'Signed in', signedIn: true, href: transaction.returnTo }));
+    else res.send(render('bounce', { title: 'Signed in', signedIn: true, href: returnTo }));
   };
+}
+
+/** Throws for an error response (RFC 6749 §4.1.2.1). Anyone can write it into a link, so the page shows only a plain code. */
+function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): void {
+  const error = query.get('error');
+  if (error === 'access_denied') throw new AppError('access_denied', { returnTo });
+  if (error !== null) {
+    const shown = /^[\w.-]{1,64}$/.test(error) ? error : 'unknown error';
+    throw new AppError('authorization_failed', {
+      detail: `The service reported a problem (“${shown}”). Nothing is lost. Try again in a few minutes.`,
+      returnTo,
+      cause: new Error(`authorization response with ${toLoggableCode(error)}`),
+    });
+  }
+  if ((query.get('code') ?? '') === '') throw new AppError('code_missing', { returnTo });
+}
+
+/** The authorization code may be used up, so that only a new sign-in helps, whatever the cause. */
+function throwExchangeFailed(cause: unknown, returnTo: string): never {
+  if (cause instanceof InvalidAuthorizationResponseError) {
+    throw new AppError('authorization_failed', {
+      detail: 'What sent you back here was not a response of the service. Nothing is lost: try again.',
+      returnTo,
+      cause,
+    });
+  }
+  const code = cause instanceof OAuthError ? 'code_refused' : 'code_exchange_failed';
+  throw new AppError(code, { returnTo, cause });
 }
 
 /**
@@ -57,14 +91,14 @@ export async function endPreviousSession(
   }: Pick<AuthDeps, 'sessionEvents' | 'log'> & { readonly store: Pick<SessionStore, 'end'> },
   id: string,
   context: RequestContext,
-  times = { retryMs: 1_000, giveUpMs: 600_000 },
+  { retryMs, giveUpMs } = { retryMs: 1_000, giveUpMs: 600_000 },
 ): Promise<void> {
   const end = async () => {
     if (await store.end(id)) sessionEvents.ended(id, 'signed_in_again', context);
   };
   const retry = async () => {
-    for (const giveUpAt = performance.now() + times.giveUpMs; ;) {
-      await delay(times.retryMs, undefined, { ref: false });
+    for (const giveUpAt = performance.now() + giveUpMs; ;) {
+      await delay(retryMs, undefined, { ref: false });
       try {
         await end();
         return;
@@ -79,51 +113,4 @@ export async function endPreviousSession(
     log.warn({ err: error }, 'previous session not ended yet');
     void retry();
   });
-}
-
-async function exchangeCode(
-  deps: AuthDeps,
-  query: URLSearchParams,
-  state: string,
-  { verifier, returnTo }: SignInTransaction,
-  { trace }: RequestContext,
-) {
-  const error = query.get('error');
-  if (error === 'access_denied') throw new AppError('access_denied', { returnTo });
-  if (error !== null) throw authorizationFailed(error, returnTo);
-  if ((query.get('code') ?? '') === '') throw new AppError('code_missing', { returnTo });
-  try {
-    return await deps.oauth.exchangeCode(query, state, verifier, trace);
-  } catch (cause) {
-    throw exchangeFailed(cause, returnTo);
-  }
-}
-
-function queryOf(req: Request): URLSearchParams {
-  const at = req.originalUrl.indexOf('?');
-  return new URLSearchParams(at < 0 ? '' : req.originalUrl.slice(at));
-}
-
-/** An error of the service (RFC 6749 §4.1.2.1). Anyone can write it into a link, so the page shows only a plain code. */
-function authorizationFailed(error: string, returnTo: string): AppError {
-  const shown = /^[\w.-]{1,64}$/.test(error) ? error : 'unknown error';
-  return new AppError('authorization_failed', {
-    detail: `The service reported a problem (“${shown}”). Nothing is lost. Try again in a few minutes.`,
-    returnTo,
-    cause: new Error(`authorization response with ${toLoggableCode(error)}`),
-  });
-}
-
-/** The authorization code may be used up, so that only a new sign-in helps, whatever the cause. */
-function exchangeFailed(cause: unknown, returnTo: string): AppError {
-  if (cause instanceof StoreUnavailableError) return cause;
-  if (cause instanceof InvalidAuthorizationResponseError) {
-    return new AppError('authorization_failed', {
-      detail: 'What sent you back here was not a response of the service. Nothing is lost: try again.',
-      returnTo,
-      cause,
-    });
-  }
-  const code = cause instanceof OAuthError ? 'code_refused' : 'code_exchange_failed';
-  return new AppError(code, { returnTo, cause });
 }
