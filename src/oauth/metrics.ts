@@ -50,17 +50,6 @@ export function createOAuthMetrics(registry: Registry) {
     help: 'Sign-ins, by outcome: started, signed in, or the reason of the failure.',
     values: { outcome: SIGN_IN_OUTCOMES },
   });
-  const tokenRequests = createDurationHistogram(registry, {
-    name: 'cloakroom_token_request_duration_seconds',
-    help: 'Token requests to the service, by grant and outcome.',
-  });
-  const series = new Map(
-    GRANT_TYPES.flatMap((grant) =>
-      TOKEN_ENDPOINT_OUTCOMES.map(
-        (outcome) => [`${grant} ${outcome}`, tokenRequests.series({ grant, outcome })] as const,
-      ),
-    ),
-  );
   const refreshes = createCounter(registry, {
     name: 'cloakroom_token_refreshes_total',
     help: 'Token refreshes that requests started or joined, by trigger and outcome.',
@@ -71,6 +60,17 @@ export function createOAuthMetrics(registry: Registry) {
     help: 'Token refreshes that failed, by cause.',
     values: { cause: REFRESH_FAILURES },
   });
+  const tokenRequests = createDurationHistogram(registry, {
+    name: 'cloakroom_token_request_duration_seconds',
+    help: 'Token requests to the service, by grant and outcome.',
+  });
+  const tokenRequestSeries = new Map(
+    GRANT_TYPES.flatMap((grant) =>
+      TOKEN_ENDPOINT_OUTCOMES.map(
+        (outcome) => [`${grant} ${outcome}`, tokenRequests.series({ grant, outcome })] as const,
+      ),
+    ),
+  );
   const waits = createDurationHistogram(registry, {
     name: 'cloakroom_token_refresh_wait_seconds',
     help: 'How long a token refresh waited for that of another process.',
@@ -78,7 +78,7 @@ export function createOAuthMetrics(registry: Registry) {
   return {
     signIn: (outcome: SignInOutcome) => signIns({ outcome }),
     tokenRequest: (grant: GrantType, outcome: TokenEndpointOutcome, ms: number) =>
-      series.get(`${grant} ${outcome}`)?.observe(ms / 1_000),
+      tokenRequestSeries.get(`${grant} ${outcome}`)?.observe(ms / 1_000),
     refresh: (trigger: RefreshTrigger, outcome: RefreshOutcome) => refreshes({ trigger, outcome }),
     /** Counts each refresh that failed, however many requests wait for it. */
     refreshFailed: (cause: RefreshFailure) => failures({ cause }),
