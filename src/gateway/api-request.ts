@@ -4,7 +4,7 @@ import type { RequestBody } from './request-body.ts';
 
 export interface ApiRequest extends LoggedRequest {
   readonly times: Timing;
-  /** Counts among the requests in flight. Null until the session cookie has been read. */
+  /** Null until the session cookie has been read. */
   slot: RequestSlot | null;
   /** Null until the request has a slot, and where it has no body. */
   body: RequestBody | null;
@@ -45,7 +45,7 @@ export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
 }
 
-/** What the parts of a request took, in ms. A part that was not reached took no time. */
+/** Measures how long the parts of a request take, in ms. A part that was not reached took no time. */
 export class Timing {
   session = 0;
   token = 0;
@@ -82,7 +82,7 @@ export class Timing {
   }
 }
 
-/** Up to 100 ms, ready-made: formatting a fraction costs as much as the rest of the header. */
+/** The texts of 0 to 100 ms. Formatting a fraction costs as much as the rest of the header. */
 const TENTHS = Array.from({ length: 1_001 }, (_, at) => String(at / 10));
 
 function tenths(ms: number): string {

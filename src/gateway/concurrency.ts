@@ -3,20 +3,20 @@ import { createDeferred } from '../promises.ts';
 import { quotaOf } from '../upstream/quota.ts';
 import { RequestAbortedError } from './api-request.ts';
 
-/** Counts one request in flight. */
+/** One request in flight. */
 export type RequestSlot = ReturnType<ReturnType<typeof createConcurrencyLimits>['acquire']>;
 
 interface SessionLoad {
   inFlight: number;
   /** Requests that have been sent to the service. */
   sent: number;
-  /** Starts those that wait for a connection. */
+  /** One function for each request that waits for a connection. It sends that request. */
   readonly waiting: Set<() => void>;
 }
 
 /**
- * Limits the requests in flight, so that neither one user nor a stuck service takes the others down. One session gets at most
- * its quota of requests and of connections. Past the first, its requests are refused; past the second, they wait.
+ * Limits the requests in flight, so that neither one session nor a slow service stops the requests of other sessions. The
+ * gateway refuses a session's requests past its quota of requests. Those past its quota of connections wait.
  */
 export function createConcurrencyLimits(limits: {
   readonly requests: number;
@@ -24,7 +24,7 @@ export function createConcurrencyLimits(limits: {
   readonly connections: number;
 }) {
   const sessions = new Map<string, SessionLoad>();
-  /** Sessions with requests that wait, the first to wait first. */
+  /** Sessions with requests that wait, in the order in which they began to wait. */
   const waitingSessions = new Set<SessionLoad>();
   let inFlight = 0;
   let sent = 0;
@@ -55,7 +55,7 @@ export function createConcurrencyLimits(limits: {
     return { promise, cancel };
   };
 
-  /** A connection of one session may become free for another. */
+  /** Sends waiting requests after a connection became free. It may serve any session. */
   const startWaiting = () => {
     for (const session of waitingSessions) {
       for (const start of session.waiting) {
@@ -75,12 +75,12 @@ export function createConcurrencyLimits(limits: {
     };
     return {
       /**
-       * Returns null where the request may be sent to the service at once, as nearly always. Otherwise returns a promise that
-       * resolves once one of the session's connections is free. It rejects with `service_timeout` after `timeoutMs`, and with
-       * RequestAbortedError when the slot is released. Throws RequestAbortedError for a slot that was released before.
+       * Returns null where the request may be sent to the service at once. Otherwise returns a promise that resolves once the
+       * session may use another connection. It rejects with `service_timeout` after `timeoutMs`, and with RequestAbortedError
+       * when the slot is released. Throws RequestAbortedError for a slot that was released before.
        */
       waitForConnection(timeoutMs: number): Promise<void> | null {
-        if (state === 'released') throw new RequestAbortedError(); // nothing would release it again
+        if (state === 'released') throw new RequestAbortedError(); // no second release() would free the connection
         if (maySend(session)) {
           send();
           return null;

@@ -35,8 +35,8 @@ export interface GatewayDeps {
 
 /**
  * Creates the gateway (docs/api.md). It forwards `/api/*` to the service with the session's access token in place of the
- * cookie. It is a plain listener, for http.Server and for `app.use('/api', …)` alike. `refusesRequest`
- * returns whether a request came too late, after the start of a drain.
+ * cookie. It is a plain listener, for http.Server and for `app.use('/api', …)` alike. `refusesRequest` returns whether a request
+ * came too late, after the start of a drain.
  */
 export function createGateway(
   deps: GatewayDeps,
@@ -66,7 +66,7 @@ export function createGateway(
     else void serve(request, signedCookie);
   };
 
-  /** Goes through the steps in the order that docs/api.md promises. */
+  /** Serves a request in the order that docs/api.md promises. */
   const serve = async (request: ApiRequest, signedCookie: ReadCookie | null): Promise<void> => {
     const { req, res, times } = request;
     try {
@@ -74,7 +74,7 @@ export function createGateway(
       if (signedCookie === null) throw new AppError('sign_in_required');
       const { id } = signedCookie;
       const slot = (request.slot = limits.acquire(id));
-      // Read the body from here on: Node keeps each unread chunk as an object.
+      // Read the body from here on. Node keeps each unread chunk as an object.
       if (hasBody(req)) request.body = createRequestBody(req, config.maxBodyBytes, timeoutMs);
       const session = await store.read(id, request).finally(() => times.add('session'));
       if (session === null) throw new SessionEndedError();
@@ -84,7 +84,7 @@ export function createGateway(
         await request.body.startReceived();
         times.skip();
       }
-      // Nearly always there is one: no promise, and no time to count.
+      // An unexpired token takes no promise and no measurement.
       let accessToken = tokens.unexpiredToken(session, request);
       if (accessToken === null) {
         accessToken = await tokens.accessToken(session, request).finally(() => times.add('token'));
@@ -101,7 +101,7 @@ export function createGateway(
     request.failure = error;
     const { res, requestId } = request;
     if (error instanceof RequestAbortedError) {
-      abortResponse(res); // the access log has it
+      abortResponse(res); // only the access log tells of it
       return;
     }
     const problem = toAppError(error);

@@ -146,7 +146,7 @@ export function withoutLength(raw: RawHeaders): RawHeaders {
   return raw.filter((_, index) => !isName(raw[index - (index % 2)] ?? '', 'content-length'));
 }
 
-/** Returns the plain names that `Connection` lists (RFC 9110 §7.6.1), or null where it lists none, as nearly always. */
+/** Returns the plain names that `Connection` lists (RFC 9110 §7.6.1), or null where it lists none. */
 function namedByConnection(raw: RawHeaders): ReadonlySet<string> | null {
   let named: Set<string> | null = null;
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -169,8 +169,8 @@ function toPlainName(name: string): string {
 }
 
 /**
- * Caches the results of a rule: requests have the same few names again and again. peek() leaves the order of use alone, which
- * some twenty names a request would rewrite.
+ * Caches the results of a rule, since most requests have the same few names. peek() leaves the order of use alone, which the
+ * twenty names of a request would rewrite.
  */
 function createNameRule(rule: (plain: string, name: string) => boolean): (name: string) => boolean {
   const results = new LRUCache<string, boolean>({ max: 500 });
@@ -191,13 +191,13 @@ function words(text: string): string[] {
 const SHARED = new Set(['public', 's-maxage', 'proxy-revalidate', 'must-understand']);
 /**
  * One element of a `Cache-Control` list: a directive, or nothing (RFC 9110 §5.6.1). No two neighbours match the same
- * characters, so it reads any field in linear time.
+ * characters, so that it reads any field in linear time.
  */
 const ELEMENT =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)(=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?[ \t]*)?(?:,|$)/gy;
 /** For a response without `Cache-Control` and `Expires`. */
 const DEFAULT_CACHE_CONTROL = 'private, no-cache';
-/** For a list that recipients may read in two ways. One of them may be `no-store`. */
+/** For a list that caches may read in two ways, one of which may be `no-store`. */
 const UNREADABLE_CACHE_CONTROL = 'private, no-store';
 
 /** A service sends few different fields. Parsing each again takes 4 % of a request's CPU time. */

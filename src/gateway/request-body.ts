@@ -7,7 +7,7 @@ import { RequestAbortedError } from './api-request.ts';
 /** Bodies up to this size are kept, so that the request can be repeated with a new token. */
 const KEPT_BYTES = 64 * 1024;
 
-/** The least that has to arrive in each period: 2 KiB a second is slower than any usable connection. */
+/** The least that a client has to send in each period. Any usable connection is faster than 2 KiB a second. */
 const MIN_PACE = { bytes: 64 * 1024, periodMs: 30_000 };
 
 /** The response to a body that is larger than MAX_BODY_BYTES, by its Content-Length or as it arrives. */
@@ -36,14 +36,14 @@ export function createRequestBody(
   pace = MIN_PACE,
 ) {
   const { 'content-length': length = KEPT_BYTES } = req.headers;
-  /** One buffer: as chunks of one byte each, the start would take more than a hundred times the memory. */
+  /** One buffer, since chunks of one byte each would take more than a hundred times the memory. */
   let start = Buffer.allocUnsafe(Math.min(Number(length), KEPT_BYTES));
   let bytes = 0;
   let isWhole = false;
   const startReceived = createDeferred<void>();
 
   const stream = new Transform({
-    readableHighWaterMark: KEPT_BYTES + 1, // a body that is kept arrives whole before anything reads it
+    readableHighWaterMark: KEPT_BYTES + 1, // a kept body fits in, and arrives whole without a reader
     transform(chunk: Buffer, _encoding, done) {
       const missing = KEPT_BYTES - bytes;
       bytes += chunk.length;
@@ -95,7 +95,7 @@ export function createRequestBody(
     clearTimeout(silence);
     clearInterval(paceCheck);
   };
-  req.once('end', stopTimers); // from here on only the service is slow
+  req.once('end', stopTimers); // from here on only the service can be slow
   // The client disconnected. The upstream request ends in endApiRequest() (api-request.ts).
   req.once('close', () => !req.complete && stream.destroy());
 

@@ -24,7 +24,7 @@ export interface PooledHandler extends Dispatcher.DispatchHandler {
 
 interface Connection {
   readonly client: Client;
-  /** Of the request that is on this connection. */
+  /** Handler of the request on this connection. Null while it is idle. */
   handler: PooledHandler | null;
   /** By performance.now(). */
   restsUntil: number;
@@ -110,7 +110,7 @@ export class ConnectionPool extends Dispatcher {
   }
 }
 
-/** Creates one connection, without pipelining, so that a slow response delays no other. */
+/** Creates one connection, which carries one request at a time. */
 function createClient(
   { origin, timeoutMs, connect }: Required<ConnectionPoolOptions>,
   onServiceClosed: () => void,
