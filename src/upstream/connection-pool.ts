@@ -110,7 +110,7 @@ export class ConnectionPool extends Dispatcher {
   }
 }
 
-/** Creates one connection, which carries one request at a time. */
+/** Creates one connection. It carries one request at a time, so that no response waits for another. */
 function createClient(
   { origin, timeoutMs, connect }: Required<ConnectionPoolOptions>,
   onServiceClosed: () => void,
