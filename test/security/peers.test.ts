@@ -50,7 +50,7 @@ async function askAtOnce(expiresAt: number | undefined): Promise<string[]> {
 }
 const OWN_TOKENS = Array.from({ length: 20 }, (_, at) => `user-${at}: Bearer new-user-${at}`);
 
-test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site changes something with the user’s token', async () => {
+test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site sends requests with the user’s token', async () => {
   const { cookie } = await testApp.createSession();
   const hostile = [
     ['Sec-Fetch-Site: cross-site'],
@@ -70,7 +70,7 @@ test('GHSA-4j63-5v5f-xcc4 Duende.BFF: a page of another site changes something w
   expect(testApp.serviceRequests).toEqual([]);
 });
 
-test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: the session cookie goes on to the service', async () => {
+test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: the session cookie reaches the service', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('{}'));
   const { cookie } = await testApp.createSession();
   const text = requestText({ fields: [`Cookie: ${cookie}`, 'Cookie2: $Version=1', `COOKIE: other=1`] });
@@ -79,7 +79,7 @@ test('GHSA-vvg7-p7jw-8qr3 Duende.BFF: the session cookie goes on to the service'
   expect(testApp.serviceRequests[0]?.headers.cookie).toBeUndefined();
 });
 
-test('CVE-2026-34454 oauth2-proxy: the cookie is not cleared, since the head is written first', async () => {
+test('CVE-2026-34454 oauth2-proxy: sign-out writes the head before it clears the cookie', async () => {
   const { cookie } = await testApp.createSession();
   const done = await fetch(`${testApp.origin}/auth/logout`, {
     method: 'POST',
@@ -91,7 +91,7 @@ test('CVE-2026-34454 oauth2-proxy: the cookie is not cleared, since the head is 
   expect(await status.json()).toEqual({ signedIn: false });
 });
 
-test('CVE-2025-48947 nextjs-auth0: a page that a cache may keep sets the session cookie', async () => {
+test('CVE-2025-48947 nextjs-auth0: a page that a cache may store sets the session cookie', async () => {
   await using rotated = await startTestApp({ SESSION_KEYS: KEYS.join() });
   await using before = await startTestApp({ SESSION_KEYS: KEYS[1] });
   rotated.intercept = (_req, res) => Boolean(res.setHeader('cache-control', 's-maxage=31536000').end('{}'));
@@ -117,7 +117,7 @@ test('CVE-2026-40155 nextjs-auth0: a request that is repeated gets the token of 
   expect(tokenRequests(testApp)).toHaveLength(20);
 });
 
-test('CVE-2024-24814 mod_auth_openidc: a cookie names the number of pieces to be read', async () => {
+test('CVE-2024-24814 mod_auth_openidc: a cookie says how many parts it has', async () => {
   const { name } = testApp.services.cookie;
   const cookies = [`${name}_chunks=99999999`, `${name}=99999999`, `${name}.0=x`, `${name}=s:`].join('; ');
   const text = requestText({ fields: [`Cookie: ${cookies}`] });
@@ -126,7 +126,7 @@ test('CVE-2024-24814 mod_auth_openidc: a cookie names the number of pieces to be
   expect(answer).toContain('"sign_in_required"');
 });
 
-test('CVE-2025-31492 mod_auth_openidc: behind the way to sign in comes what is protected', async () => {
+test('CVE-2025-31492 mod_auth_openidc: protected content follows the redirect to sign-in', async () => {
   testApp.intercept = (_req, res) => Boolean(res.end('protected'));
   const requests: [method: string, target: string][] = [
     ['GET', '/workspaces'],
@@ -144,7 +144,7 @@ test('CVE-2025-31492 mod_auth_openidc: behind the way to sign in comes what is p
   expect(testApp.serviceRequests).toEqual([]);
 });
 
-test('CVE-2025-3891 mod_auth_openidc: an empty POST of a stranger ends the process', async () => {
+test('CVE-2025-3891 mod_auth_openidc: an empty POST without a session ends the process', async () => {
   for (const target of [
     '/',
     '/auth/login',

@@ -33,32 +33,32 @@ describe('a body is bytes, which nobody here reads', () => {
     '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n--b\r\n\r\nrole=admin\r\n--b--\r\n';
   const cases: [flaw: string, contentType: string, body: string][] = [
     [
-      'CVE-2023-51701 @fastify/reply-from: it is read as JSON by a part of its type',
+      'CVE-2023-51701 @fastify/reply-from: a part of its type makes a body JSON',
       'application/json;a',
       '{"a": 1,}',
     ],
     [
-      'CVE-2025-32996 http-proxy-middleware: it is written twice',
+      'CVE-2025-32996 http-proxy-middleware: a body is written twice',
       'multipart/form-data; x="application/json"',
       multipart,
     ],
     [
-      'CVE-2025-32997 http-proxy-middleware: one that could not be read is written anew',
+      'CVE-2025-32997 http-proxy-middleware: a body that failed to parse is written again',
       'application/json',
       '{"a":',
     ],
     [
-      'CVE-2026-55603 http-proxy-middleware: line breaks in it make new fields',
+      'CVE-2026-55603 http-proxy-middleware: line breaks in a body make new fields',
       'multipart/form-data; boundary=b',
       multipart,
     ],
     [
-      'CVE-2026-25223 fastify: a tab in its type passes by the check',
+      'CVE-2026-25223 fastify: a tab in the type of a body skips a check',
       'application/json\ta',
       '{"__proto__": 1}',
     ],
     [
-      'CVE-2022-35948 undici: its type becomes line breaks and new fields',
+      'CVE-2022-35948 undici: the type of a body becomes line breaks and new fields',
       Buffer.from('a/b\u010d\u010aX-New: 1').toString('latin1'),
       'body',
     ],
@@ -80,7 +80,7 @@ test('CVE-2022-31150 undici: a field becomes line breaks and new fields', async 
   expect(testApp.serviceRequests[0]?.headers['x-new']).toBeUndefined();
 });
 
-test('CVE-2024-24791 Go net/http: after a refused Expect the connection is out of step', async () => {
+test('CVE-2024-24791 Go net/http: after a refused Expect the body is read as a request', async () => {
   testApp.intercept = (_req, res) => Boolean(res.writeHead(417).end());
   expect(await send('a/b', 'GET /smuggled HTTP/1.1\r\n\r\n', 'Expect: 100-continue')).toMatch(/ 417 /);
   expect(testApp.serviceRequests[0]?.headers['expect']).toBeUndefined();
@@ -89,7 +89,7 @@ test('CVE-2024-24791 Go net/http: after a refused Expect the connection is out o
   expect(testApp.serviceRequests).toHaveLength(2);
 });
 
-test('GHSA-6x33-pw7p-hmpq http-proxy: a long body that the service does not wait for ends the process', async () => {
+test('GHSA-6x33-pw7p-hmpq http-proxy: a service that closes during a long body ends the process', async () => {
   testApp.intercept = (req) => Boolean(req.socket.destroy());
   expect(statusesOf(await send('a/b', 'a'.repeat(60_000)))).toEqual([502]);
   expect(statusesOf(await sendRaw(testApp, requestText({ target: '/healthz' })))).toEqual([200]);

@@ -36,12 +36,12 @@ describe('a request whose end can be read in two ways is refused, closed, and re
       CHUNKED_END,
     ],
     [
-      'CVE-2020-8287 Node.js: two Transfer-Encoding fields of which one hides the other',
+      'CVE-2020-8287 Node.js: one Transfer-Encoding field hides another',
       ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked-false'],
       CHUNKED_END,
     ],
     [
-      'CVE-2022-32213 Node.js: a Transfer-Encoding that is parsed though it is malformed',
+      'CVE-2022-32213 Node.js: a malformed Transfer-Encoding is parsed',
       ['Transfer-Encoding: chunkedchunked', 'Content-Length: 5'],
       CHUNKED_END,
     ],
@@ -60,7 +60,7 @@ describe('a request whose end can be read in two ways is refused, closed, and re
     ['CVE-2023-30589 Node.js: a CR alone ends an empty field', ['X-A:\r\rContent-Length: 5'], SMUGGLED],
     ['CVE-2024-27982 Node.js: a space before Content-Length', [' Content-Length: 5'], SMUGGLED],
     [
-      'CVE-2021-22960 Node.js: chunk extensions are not looked at',
+      'CVE-2021-22960 Node.js: chunk extensions are not parsed',
       ['Transfer-Encoding: chunked'],
       `2 x\r\nab\r\n${CHUNKED_END}`,
     ],
@@ -120,7 +120,7 @@ test('CVE-2024-22019 Node.js: chunk extensions of any size keep the server busy'
   expect(testApp.serviceRequests).toEqual([]);
 });
 
-test('CVE-2019-20372 nginx: the body of a refused request is taken for the next one', async () => {
+test('CVE-2019-20372 nginx: the body of a refused request is read as the next request', async () => {
   const text = requestText({
     method: 'POST',
     target: '/api/elsewhere',

@@ -33,7 +33,7 @@ test('CVE-2021-41246 express-openid-connect: the session id from before sign-in 
   expect(await browser.jar.getCookieString(testApp.origin)).not.toContain(planted);
 });
 
-test('CVE-2022-25896 passport: the session from before sign-in lives on', async () => {
+test('CVE-2022-25896 passport: the session from before sign-in does not end', async () => {
   const browser = new Browser();
   const { cookie: before } = await testApp.createSession();
   await browser.jar.setCookie(before, testApp.origin);
@@ -42,7 +42,7 @@ test('CVE-2022-25896 passport: the session from before sign-in lives on', async 
   expect(await isSignedIn(before)).toBe(false);
 });
 
-test('CVE-2023-29019 @fastify/passport: a cookie tossed in by an attacker is signed in with the victim', async () => {
+test('CVE-2023-29019 @fastify/passport: the victim signs in to the session of a planted cookie', async () => {
   const { id } = await testApp.createSession();
   await testApp.services.store.end(id);
   const tossed = testApp.services.cookie.write(id).split(';', 1)[0] ?? '';
@@ -53,7 +53,7 @@ test('CVE-2023-29019 @fastify/passport: a cookie tossed in by an attacker is sig
   expect(await isSignedIn(tossed)).toBe(false);
 });
 
-test('nextjs-auth0#2100 nextjs-auth0: an answer that sets the session cookie may be kept by a cache', async () => {
+test('nextjs-auth0#2100 nextjs-auth0: a cache may store a response that sets the session cookie', async () => {
   const browser = new Browser();
   const done = await browser.fetch(await comeBack(browser));
   expect(done.headers.getSetCookie().join()).toContain('cloakroom=s%3A');
@@ -92,7 +92,7 @@ async function answerRenewal(req: IncomingMessage, res: ServerResponse): Promise
   res.end(JSON.stringify({ access_token: refreshToken?.replace('refresh', 'renewed') }));
 }
 
-test('CVE-2024-51987 Duende.AccessTokenManagement: after a renewal a call carries another user’s token', async () => {
+test('CVE-2024-51987 Duende.AccessTokenManagement: after a refresh a request has another user’s token', async () => {
   testApp.intercept = (req, res) => {
     if (!req.url?.endsWith('/token')) return Boolean(res.end(req.headers.authorization));
     void answerRenewal(req, res);
@@ -130,7 +130,7 @@ test('CVE-2026-50631 Apache CXF: a refresh token is used many times at once', as
   expect(tokenRequests(testApp)).toHaveLength(1);
 });
 
-test('CVE-2026-22751 Spring Security: what may be used once is used twice at the same time', async () => {
+test('CVE-2026-22751 Spring Security: a one-time token is used twice at once', async () => {
   const browser = new Browser();
   const address = await comeBack(browser);
   const headers = { cookie: await browser.jar.getCookieString(address.href) };
@@ -150,7 +150,7 @@ test('CVE-2017-1000069 bitly/oauth2_proxy: a sign-in that one browser began ends
   expect(tokenRequests(testApp)).toEqual([]);
 });
 
-test('CVE-2023-27490 next-auth: a code without the state of its sign-in is taken', async () => {
+test('CVE-2023-27490 next-auth: a code without the state of its sign-in is accepted', async () => {
   const browser = new Browser();
   const address = await comeBack(browser);
   for (const state of [null, '', 'x'.repeat(43)]) {
@@ -172,13 +172,13 @@ async function callbackPage(parameters: Record<string, string>) {
   return browser.fetch(`${testApp.origin}/auth/callback?${query}`);
 }
 
-test('CVE-2021-32702 nextjs-auth0: the error page runs what stands in error', async () => {
+test('CVE-2021-32702 nextjs-auth0: the error page runs markup of the parameter error', async () => {
   const page = await callbackPage({ error: '<script>alert(1)</script>' });
   expect(page.status).toBe(502);
   expect(page.text).not.toContain('alert(1)');
 });
 
-test('CVE-2017-6059 mod_auth_openidc: the error page says what a stranger wrote', async () => {
+test('CVE-2017-6059 mod_auth_openidc: the error page shows text of an attacker', async () => {
   const words = 'Call 555 0100 and tell them your password';
   const page = await callbackPage({
     error: words,

@@ -38,7 +38,7 @@ function answerFirstWith(bytes: string | Buffer): void {
 }
 
 describe('a second answer that nobody asked for reaches nobody', () => {
-  test('CVE-2026-6733 undici: it comes while the connection is idle', async () => {
+  test('CVE-2026-6733 undici: a second response arrives while the connection is idle', async () => {
     let tampered = Promise.resolve<unknown>(undefined);
     service.answer = (request, socket) => {
       if (nameOf(request) === 'a') {
@@ -53,7 +53,7 @@ describe('a second answer that nobody asked for reaches nobody', () => {
     expect(new Set(service.requests.map(({ connection }) => connection)).size).toBe(2);
   });
 
-  test('CVE-2026-48931 Node.js: it comes with the first, and the next call waits for the connection', async () => {
+  test('CVE-2026-48931 Node.js: a second response arrives with the first one', async () => {
     let begin = () => {};
     const begun = new Promise<void>((resolve) => (begin = resolve));
     let answer = () => {};
@@ -72,7 +72,7 @@ describe('a second answer that nobody asked for reaches nobody', () => {
     expect((await Promise.all(others)).map((text) => text.slice(-5))).toEqual(['for b', 'for c']);
   });
 
-  test('aiohttp#13656 aiohttp: it lies behind the end that Content-Length gave', async () => {
+  test('aiohttp#13656 aiohttp: a second response follows the end of Content-Length', async () => {
     answerFirstWith('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfor a' + ok('stolen'));
     expect(await call('a')).toMatch(/for a$/);
     expect(await call('b')).toMatch(/for b$/);
@@ -115,7 +115,7 @@ describe('an answer that can be read in two ways is service_unreachable, and its
   });
 });
 
-test('undici#5360 undici: a connection that ends while its answer is held back ends the process', async () => {
+test('undici#5360 undici: a connection that ends under a paused response ends the process', async () => {
   const refused = response(401, '', 'Connection: close');
   service.answer = (request, socket) => {
     // The refusal waits for the token endpoint: not before its end has come.
@@ -129,7 +129,7 @@ test('undici#5360 undici: a connection that ends while its answer is held back e
   expect(await call('b')).toMatch(/for b$/);
 });
 
-test('CVE-2019-17567 Apache httpd: behind an upgrade that was not granted nothing is judged', async () => {
+test('CVE-2019-17567 Apache httpd: after a refused upgrade no request is checked', async () => {
   const { cookie } = await testApp.createSession();
   answerFirstWith(ok('for a'));
   const socket = connect({ port: testApp.config.port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding(
@@ -162,14 +162,14 @@ test('a 204 has no length (RFC 9110 §8.6), whatever the service says', async ()
   expect(answer).not.toMatch(/\r\ncontent-length:/i);
 });
 
-test('CVE-2022-0711 HAProxy: an answer with Set-Cookie2 never ends', async () => {
+test('CVE-2022-0711 HAProxy: a response with Set-Cookie2 never ends', async () => {
   answerFirstWith(ok('for a', 'Set-Cookie: hostile=1', 'Set-Cookie2: hostile=2'));
   const answer = await call('a');
   expect(answer).toMatch(/for a$/);
   expect(answer).not.toContain('hostile');
 });
 
-test('CVE-2026-22036 undici: a long chain of encodings is taken off one by one', async () => {
+test('CVE-2026-22036 undici: a long chain of encodings is decoded one by one', async () => {
   const chain = Array.from({ length: 1_000 }, () => 'gzip').join(', ');
   answerFirstWith(ok('for a', `Content-Encoding: ${chain}`));
   const answer = await call('a');
@@ -177,13 +177,13 @@ test('CVE-2026-22036 undici: a long chain of encodings is taken off one by one',
   expect(answer).toMatch(/for a$/);
 });
 
-test('CVE-2026-2581 undici: calls alike share one answer', async () => {
+test('CVE-2026-2581 undici: equal requests share one response', async () => {
   service.answer = () => ok('for a');
   await Promise.all([call('a'), call('a'), call('a')]);
   expect(service.requests).toHaveLength(3);
 });
 
-test('CVE-2026-13697 undici: an answer for one user is kept for another', async () => {
+test('CVE-2026-13697 undici: a response to one user is stored for another', async () => {
   service.answer = () => ok('for a', 'Cache-Control: public, max-age=600, private="x');
   await call('a');
   await call('a');
@@ -192,10 +192,10 @@ test('CVE-2026-13697 undici: an answer for one user is kept for another', async 
 
 describe('a redirect to another host is the browser’s to follow, or not', () => {
   const cases: [flaw: string, method: string, status: number][] = [
-    ['CVE-2022-31151 undici: cookies go along', 'GET', 302],
-    ['CVE-2023-45143 undici: cookies go along with fetch', 'GET', 307],
-    ['CVE-2024-24758 undici: Proxy-Authorization goes along', 'POST', 303],
-    ['CVE-2024-30260 undici: Authorization goes along', 'POST', 308],
+    ['CVE-2022-31151 undici: cookies follow a redirect', 'GET', 302],
+    ['CVE-2023-45143 undici: cookies follow a redirect of fetch', 'GET', 307],
+    ['CVE-2024-24758 undici: Proxy-Authorization follows a redirect', 'POST', 303],
+    ['CVE-2024-30260 undici: Authorization follows a redirect', 'POST', 308],
   ];
 
   test.each(cases)('%s', async (_flaw, method, status) => {
