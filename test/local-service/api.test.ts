@@ -4,20 +4,20 @@ import { WORKSPACES_PATH } from '../support/constants.ts';
 import { useFixture } from '../support/fixtures.ts';
 import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
 import { startServiceFixture } from '../support/local-service/fixture.ts';
-import { getApi, idsOf, newTokens, readPages } from '../support/local-service/requests.ts';
+import { idsOf } from '../support/local-service/requests.ts';
 
 const fixture = useFixture(startServiceFixture);
 let room: string;
 const service = useFixture(async () => fixture.start());
 beforeAll(async () => {
-  room = (await newTokens(service)).access_token;
+  room = (await service.newTokens()).access_token;
 });
 
 describe('401', () => {
   const send = (header: string) => request(service).get(WORKSPACES_PATH).set('authorization', header);
 
   test('a request without a token learns how to send one', async () => {
-    const res = await getApi(service, '/workspaces');
+    const res = await service.getApi('/workspaces');
     expect(res.status).toBe(401);
     expect(res.body).toEqual({
       code: 'UNAUTHORIZED',
@@ -41,7 +41,7 @@ describe('401', () => {
 });
 
 describe('scopes', () => {
-  const id = async () => idsOf(await readPages(service, '/workspaces', room, 100))[0] ?? '';
+  const id = async () => idsOf(await service.readPages('/workspaces', room, 100))[0] ?? '';
   const table: [string, string, number][] = [
     ['room:read', '', 200],
     ['room:read', '/ID', 200],
@@ -52,8 +52,8 @@ describe('scopes', () => {
     ['room:write', '', 403],
   ];
   test.each(table)('%s on /workspaces%s is %i', async (scope, path, status) => {
-    const { access_token } = await newTokens(service, scope);
-    const res = await getApi(service, `/workspaces${path.replace('ID', await id())}`, access_token);
+    const { access_token } = await service.newTokens(scope);
+    const res = await service.getApi(`/workspaces${path.replace('ID', await id())}`, access_token);
     expect({ status: res.status, code: (res.body as { code?: string }).code }).toEqual({
       status,
       code: status === 403 ? 'INVALID_SCOPE' : undefined,
@@ -62,9 +62,9 @@ describe('scopes', () => {
 
   test('the public service’s plural names open the same', async () => {
     const plural = await fixture.start({ scopes: ['workspaces:read', 'rooms:read', 'murals:read'] });
-    const { access_token } = await newTokens(plural, 'workspaces:read rooms:read murals:read');
+    const { access_token } = await plural.newTokens('workspaces:read rooms:read murals:read');
     for (const path of ['', '/ID', '/ID/rooms', '/ID/murals']) {
-      const res = await getApi(plural, `/workspaces${path.replace('ID', await id())}`, access_token);
+      const res = await plural.getApi(`/workspaces${path.replace('ID', await id())}`, access_token);
       expect(res.status).toBe(200);
     }
   });
@@ -72,14 +72,14 @@ describe('scopes', () => {
 
 describe('what is not there', () => {
   test.each(['', '/rooms', '/murals'])('a workspace of someone else: /workspaces/{id}%s', async (rest) => {
-    const guest = (await newTokens(service, undefined, 'guest')).access_token;
-    const [id] = idsOf(await readPages(service, '/workspaces', guest));
-    expect((await getApi(service, `/workspaces/${id}${rest}`, guest)).status).toBe(200);
-    expect((await getApi(service, `/workspaces/${id}${rest}`, room)).status).toBe(404);
+    const guest = (await service.newTokens(undefined, 'guest')).access_token;
+    const [id] = idsOf(await service.readPages('/workspaces', guest));
+    expect((await service.getApi(`/workspaces/${id}${rest}`, guest)).status).toBe(200);
+    expect((await service.getApi(`/workspaces/${id}${rest}`, room)).status).toBe(404);
   });
 
   test.each(['', '/users/me', '/workspaces/a/rooms/b'])('no such path: "%s"', async (path) => {
-    const res = await getApi(service, path, room);
+    const res = await service.getApi(path, room);
     expect(outcomeOf(res)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
   });
 

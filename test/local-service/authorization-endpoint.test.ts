@@ -13,8 +13,8 @@ import {
   signInAndAllow,
 } from '../support/local-service/cookie-browser.ts';
 import { authorizationOutcome, tellsApp } from '../support/local-service/expectations.ts';
-import { CALLBACK, startServiceFixture } from '../support/local-service/fixture.ts';
-import { CHALLENGE, requestRaw } from '../support/local-service/requests.ts';
+import { startServiceFixture } from '../support/local-service/fixture.ts';
+import { CALLBACK, CHALLENGE, requestRaw } from '../support/local-service/requests.ts';
 
 const url = authorizationUrl();
 

@@ -5,14 +5,7 @@ import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
 import { useFixture } from '../support/fixtures.ts';
 import { authorizationUrl, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
 import { startServiceFixture } from '../support/local-service/fixture.ts';
-import {
-  codeFields,
-  newCode,
-  newTokens,
-  postToken,
-  refreshFields,
-  without,
-} from '../support/local-service/requests.ts';
+import { NO_CREDENTIALS, codeFields, refreshFields } from '../support/local-service/requests.ts';
 
 const fixture = useFixture(startServiceFixture);
 const OAUTH = '/api/public/v1/authorization/oauth2';
@@ -25,18 +18,18 @@ const postJson = (body: object | string, path = TOKEN_PATH) =>
   request(compat).post(path).type('json').send(body);
 
 async function withoutCredentials(more: Record<string, string> = {}): Promise<Record<string, string>> {
-  return { ...without(codeFields(await newCode(compat)), 'client_id', 'client_secret'), ...more };
+  return codeFields(await compat.newCode(), { ...NO_CREDENTIALS, ...more });
 }
 
 test('what the interface asks for is taken as before', async () => {
-  expect(await newTokens(compat)).toEqual(TOKENS);
+  expect(await compat.newTokens()).toEqual(TOKENS);
 });
 
 describe('other paths', () => {
   test.each(['token/', 'refresh', 'refresh/'])(
     'a token request is taken at %s, and only here',
     async (path) => {
-      const { refresh_token } = await newTokens(compat);
+      const { refresh_token } = await compat.newTokens();
       const post = (server: Server) =>
         request(server).post(`${OAUTH}/${path}`).type('form').send(refreshFields(refresh_token));
       expect((await post(compat)).status).toBe(200);
@@ -47,7 +40,7 @@ describe('other paths', () => {
   test('the authorization address works without its slash all the way to the code', async () => {
     const url = authorizationUrl().replace('oauth2/?', 'oauth2?');
     const parameters = await signInAndAllow(openBrowser(compat), url);
-    const res = await postToken(compat, codeFields(parameters.get('code') ?? ''));
+    const res = await compat.exchange(parameters.get('code') ?? '');
     expect(res.status).toBe(200);
     expect((await request(strict).get(url)).status).toBe(404);
   });
@@ -61,7 +54,11 @@ describe('other paths', () => {
 
 describe('a JSON body', () => {
   test('is taken as the form of the same fields', async () => {
-    const res = await postJson({ ...codeFields(await newCode(compat)), scope: ['ignored'], extra: { a: 1 } });
+    const res = await postJson({
+      ...codeFields(await compat.newCode()),
+      scope: ['ignored'],
+      extra: { a: 1 },
+    });
     expect(res.body).toEqual(TOKENS);
   });
 
@@ -78,7 +75,7 @@ describe('a JSON body', () => {
   });
 
   test('takes null for a field that is not there', async () => {
-    const { refresh_token } = await newTokens(compat);
+    const { refresh_token } = await compat.newTokens();
     expect((await postJson({ ...refreshFields(refresh_token), redirect_uri: null })).status).toBe(200);
     expect((await postJson({ ...refreshFields(refresh_token), refresh_token: null })).body).toMatchObject({
       error: 'invalid_request',
@@ -88,7 +85,7 @@ describe('a JSON body', () => {
 
 describe('HTTP Basic', () => {
   test('carries the credentials in place of the body', async () => {
-    const res = await postToken(compat, await withoutCredentials()).auth(CLIENT_ID, CLIENT_SECRET);
+    const res = await compat.postToken(await withoutCredentials()).auth(CLIENT_ID, CLIENT_SECRET);
     expect(res.body).toEqual(TOKENS);
   });
 
@@ -96,7 +93,7 @@ describe('HTTP Basic', () => {
     ['another client_id', { client_id: 'other-app' }],
     ['another secret', { client_secret: 'other-secret' }],
   ])('with %s in the body is invalid_request', async (_name, more) => {
-    const res = await postToken(compat, await withoutCredentials(more)).auth(CLIENT_ID, CLIENT_SECRET);
+    const res = await compat.postToken(await withoutCredentials(more)).auth(CLIENT_ID, CLIENT_SECRET);
     expect(res.status).toBe(400);
     expect(res.body).toMatchObject({ error: 'invalid_request' });
   });
@@ -104,7 +101,7 @@ describe('HTTP Basic', () => {
   test('may come with the same credentials in the body, or with empty ones', async () => {
     for (const client_secret of [CLIENT_SECRET, '']) {
       const fields = await withoutCredentials({ client_id: client_secret && CLIENT_ID, client_secret });
-      expect((await postToken(compat, fields).auth(CLIENT_ID, CLIENT_SECRET)).status).toBe(200);
+      expect((await compat.postToken(fields).auth(CLIENT_ID, CLIENT_SECRET)).status).toBe(200);
     }
   });
 
@@ -114,16 +111,16 @@ describe('HTTP Basic', () => {
     ['with spaces as %20', encodeURIComponent],
   ])('id and secret may be %s', async (_name, encode) => {
     const service = await fixture.start({ compat: true, ...odd });
-    const code = await newCode(service, { client_id: odd.clientId });
-    const fields = without(codeFields(code), 'client_id', 'client_secret');
-    const res = await postToken(service, fields).auth(encode(odd.clientId), encode(odd.clientSecret));
+    const code = await service.newCode({ client_id: odd.clientId });
+    const fields = codeFields(code, NO_CREDENTIALS);
+    const res = await service.postToken(fields).auth(encode(odd.clientId), encode(odd.clientSecret));
     expect(res.status).toBe(200);
   });
 
   test('a secret may be sent as it is', async () => {
     const service = await fixture.start({ compat: true, clientSecret: odd.clientSecret });
-    const fields = without(codeFields(await newCode(service)), 'client_id', 'client_secret');
-    expect((await postToken(service, fields).auth(CLIENT_ID, odd.clientSecret)).status).toBe(200);
+    const fields = codeFields(await service.newCode(), NO_CREDENTIALS);
+    expect((await service.postToken(fields).auth(CLIENT_ID, odd.clientSecret)).status).toBe(200);
   });
 
   test.each([
@@ -131,7 +128,7 @@ describe('HTTP Basic', () => {
     ['broken percent-encoding', `Basic ${Buffer.from('%zz:%').toString('base64')}`],
     ['another scheme', 'Bearer abc'],
   ])('with %s is invalid_client, and says what is taken', async (_name, header) => {
-    const res = await postToken(compat, await withoutCredentials()).set('authorization', header);
+    const res = await compat.postToken(await withoutCredentials()).set('authorization', header);
     expect(res.status).toBe(401);
     expect(res.body).toMatchObject({ error: 'invalid_client' });
     expect(res.get('www-authenticate')).toMatch(/^Basic /);
@@ -148,7 +145,7 @@ test('a rule of the interface is loosened by none of it', async () => {
   expect((await request(compat).post(TOKEN_PATH).type('form').send(twice)).body).toMatchObject({
     error: 'invalid_request',
   });
-  const code = await newCode(compat);
+  const code = await compat.newCode();
   const wrongPlace = codeFields(code, { redirect_uri: 'http://localhost:3000/other' });
   expect((await postJson(wrongPlace)).body).toMatchObject({ error: 'invalid_grant' });
 });

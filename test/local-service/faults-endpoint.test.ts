@@ -3,11 +3,9 @@ import { createServer, type RequestListener } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { WORKSPACES_PATH } from '../support/constants.ts';
-import { useFixture } from '../support/fixtures.ts';
-import { startServiceFixture } from '../support/local-service/fixture.ts';
+import { startServiceFixture, useLocalService } from '../support/local-service/fixture.ts';
 
-const fixture = useFixture(startServiceFixture);
-const service = useFixture(async () => fixture.start({ faults: true }));
+const { fixture, service } = useLocalService({ faults: true });
 afterEach(async () => {
   await request(service).delete('/_faults').expect(200);
 });

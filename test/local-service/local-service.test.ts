@@ -2,29 +2,16 @@ import { once } from 'node:events';
 import { beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { CLIENT_SECRET, WORKSPACES_PATH } from '../support/constants.ts';
-import { useFixture } from '../support/fixtures.ts';
 import {
   authorizationUrl,
   copyCookies,
   openBrowser,
   signInAndAllow,
 } from '../support/local-service/cookie-browser.ts';
-import { startServiceFixture } from '../support/local-service/fixture.ts';
-import {
-  PKCE,
-  VERIFIER,
-  codeFields,
-  getApi,
-  newCode,
-  newTokens,
-  postToken,
-  readPages,
-  refreshFields,
-  type TokenResponse,
-} from '../support/local-service/requests.ts';
+import { useLocalService } from '../support/local-service/fixture.ts';
+import { PKCE, VERIFIER, codeFields, refreshFields, tokensOf } from '../support/local-service/requests.ts';
 
-const fixture = useFixture(startServiceFixture);
-const service = useFixture(async () => fixture.start());
+const { fixture, service } = useLocalService();
 beforeEach(async () => {
   if (fixture.redis.status === 'end') await fixture.redis.connect();
   await fixture.redis.flushall();
@@ -78,10 +65,10 @@ async function useEverything() {
   const browser = openBrowser(service);
   const code = (await signInAndAllow(browser, authorizationUrl(PKCE))).get('code') ?? '';
   const fields = codeFields(code, { code_verifier: VERIFIER });
-  const tokens = (await postToken(service, fields)).body as TokenResponse;
-  const refreshed = (await postToken(service, refreshFields(tokens.refresh_token))).body as TokenResponse;
-  const [page] = await readPages(service, '/workspaces', refreshed.access_token);
-  await getApi(service, '/workspaces', 'not-a-token');
+  const tokens = tokensOf(await service.postToken(fields));
+  const refreshed = tokensOf(await service.refresh(tokens.refresh_token));
+  const [page] = await service.readPages('/workspaces', refreshed.access_token);
+  await service.getApi('/workspaces', 'not-a-token');
   const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
   const secrets = [
     code,
@@ -91,19 +78,19 @@ async function useEverything() {
     page?.next ?? '',
     cookie,
   ];
-  return { secrets, unspentCode: await newCode(service) };
+  return { secrets, unspentCode: await service.newCode() };
 }
 
 test('what was issued before a restart works after it', async () => {
   const before = await fixture.start();
-  const tokens = await newTokens(before);
-  const code = await newCode(before);
+  const tokens = await before.newTokens();
+  const code = await before.newCode();
   before.closeAllConnections();
   before.close();
   const again = await fixture.start();
-  expect((await getApi(again, '/workspaces', tokens.access_token)).status).toBe(200);
-  expect((await postToken(again, refreshFields(tokens.refresh_token))).status).toBe(200);
-  expect((await postToken(again, codeFields(code))).status).toBe(200);
+  expect((await again.getApi('/workspaces', tokens.access_token)).status).toBe(200);
+  expect((await again.refresh(tokens.refresh_token)).status).toBe(200);
+  expect((await again.exchange(code)).status).toBe(200);
 });
 
 test('two processes on one Redis know the same sign-in', async () => {
@@ -146,30 +133,30 @@ test('a log line has method, path and status, and no secret or query value', asy
 });
 
 test('using a refresh token restarts its idle time, and the grant’s', async () => {
-  const { refresh_token } = await newTokens(service);
+  const { refresh_token } = await service.newTokens();
   const keys = ['grant', 'refresh'].map((kind) => fixture.redis.keys(`local-service:${kind}:*`));
   const lasting = (await Promise.all(keys)).flat();
   for (const key of lasting) await fixture.redis.expire(key, 100);
-  await postToken(service, refreshFields(refresh_token));
+  await service.refresh(refresh_token);
   for (const key of lasting) expect(await fixture.redis.ttl(key)).toBeGreaterThan(7_000_000);
   expect(lasting).toHaveLength(2);
 });
 
 test('while Redis is down an API request is a 503 in JSON, and no 401', async () => {
-  const { access_token } = await newTokens(service);
+  const { access_token } = await service.newTokens();
   await loseRedis();
-  const res = await getApi(service, '/workspaces', access_token);
+  const res = await service.getApi('/workspaces', access_token);
   expect(res.status).toBe(503);
   expect(res.body).toEqual({ code: 'INTERNAL_SERVER_ERROR', message: expect.any(String), details: [] });
   expect(res.get('retry-after')).toBe('2');
 });
 
 test('while Redis is down the token endpoint responds with 503 without an OAuth error', async () => {
-  const { refresh_token } = await newTokens(service);
-  const code = await newCode(service);
+  const { refresh_token } = await service.newTokens();
+  const code = await service.newCode();
   await loseRedis();
   for (const fields of [refreshFields(refresh_token), codeFields(code)]) {
-    const res = await postToken(service, fields);
+    const res = await service.postToken(fields);
     expect(res.status).toBe(503);
     expect(res.body).not.toHaveProperty('error');
     expect(res.get('cache-control')).toBe('no-store');
@@ -188,10 +175,10 @@ test('while Redis is down a signed-in browser gets a 503 page with a request id 
 });
 
 test('after Redis was down, when the process stays healthy, requests succeed again', async () => {
-  const { access_token } = await newTokens(service);
+  const { access_token } = await service.newTokens();
   await loseRedis();
-  expect((await getApi(service, '/workspaces', access_token)).status).toBe(503);
+  expect((await service.getApi('/workspaces', access_token)).status).toBe(503);
   expect((await request(service).get('/healthz')).status).toBe(200);
   await fixture.redis.connect();
-  expect((await getApi(service, '/workspaces', access_token)).status).toBe(200);
+  expect((await service.getApi('/workspaces', access_token)).status).toBe(200);
 });

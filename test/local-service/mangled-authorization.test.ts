@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { parseCookie } from 'cookie';
 import { CLIENT_ID } from '../support/constants.ts';
-import { useFixture } from '../support/fixtures.ts';
 import {
   AUTHORIZATION,
   DEMO,
@@ -13,8 +12,9 @@ import {
   type CookieBrowser,
 } from '../support/local-service/cookie-browser.ts';
 import { DESCRIPTION, expectPage, expectStatus } from '../support/local-service/expectations.ts';
-import { CALLBACK, startServiceFixture } from '../support/local-service/fixture.ts';
+import { useLocalService } from '../support/local-service/fixture.ts';
 import {
+  CALLBACK,
   CHALLENGE,
   FORM,
   PKCE,
@@ -31,8 +31,7 @@ const OTHER_CALLBACK = 'https://app.example/callback?tenant=a%20b';
 const SCOPES = ['room:read', 'room:write', 'workspace:read'];
 const STATE = 'a state & more';
 
-const fixture = useFixture(startServiceFixture);
-const service = useFixture(async () => fixture.start({ redirectUris: [CALLBACK, OTHER_CALLBACK] }));
+const { service } = useLocalService({ redirectUris: [CALLBACK, OTHER_CALLBACK] });
 
 describe('an authorization request', () => {
   /** A form is posted to the address of its request, whose parameters are checked again. */

@@ -9,21 +9,18 @@ import {
   type CookieBrowser,
 } from '../support/local-service/cookie-browser.ts';
 import { expectApiError, expectStatus, expectTokenError } from '../support/local-service/expectations.ts';
-import { CALLBACK, startServiceFixture } from '../support/local-service/fixture.ts';
+import { useLocalService } from '../support/local-service/fixture.ts';
 import {
+  CALLBACK,
   FORM,
+  NO_CREDENTIALS,
   PKCE,
   VERIFIER,
   codeFields,
-  getApi,
   idsOf,
-  newTokens,
   postRaw,
-  postToken,
-  readPages,
   refreshFields,
   requestRaw,
-  without,
   type ListPage,
   type RawResponse,
 } from '../support/local-service/requests.ts';
@@ -36,8 +33,7 @@ const INVALID_REQUEST = ['invalid_request'];
 const NO_TOKEN_REQUEST = ['invalid_request', 'invalid_client'];
 const LARGEST_BODY = 16_384;
 
-const fixture = useFixture(startServiceFixture);
-const strict = useFixture(async () => fixture.start({ redirectUris: [CALLBACK, `${CALLBACK}/other`] }));
+const { fixture, service: strict } = useLocalService({ redirectUris: [CALLBACK, `${CALLBACK}/other`] });
 const compat = useFixture(async () => fixture.start({ compat: true }));
 /** Signed in, so that each further code takes two requests only. */
 let browser: CookieBrowser;
@@ -50,17 +46,17 @@ let id: string;
 beforeAll(async () => {
   browser = openBrowser(strict);
   await signInAndAllow(browser);
-  const tokens = await newTokens(strict);
+  const tokens = await strict.newTokens();
   fields = refreshFields(tokens.refresh_token);
   accessToken = tokens.access_token;
-  ids = idsOf(await readPages(strict, '/workspaces', accessToken));
+  ids = idsOf(await strict.readPages('/workspaces', accessToken));
   id = await findLargeWorkspace();
 });
 
 async function findLargeWorkspace(): Promise<string> {
   for (const one of ids) {
     const lists = ['rooms', 'murals'].map((kind) =>
-      readPages(strict, `/workspaces/${one}/${kind}`, accessToken, 10),
+      strict.readPages(`/workspaces/${one}/${kind}`, accessToken, 10),
     );
     if ((await Promise.all(lists)).every((pages) => pages.length > 1)) return one;
   }
@@ -90,9 +86,9 @@ describe('fields of a token request', () => {
     errors: readonly string[],
   ): Promise<void> {
     await forAll(30, mangled(request[name] ?? ''), async (text) => {
-      expectTokenError(await postToken(strict, { ...request, [name]: text }), errors);
+      expectTokenError(await strict.postToken({ ...request, [name]: text }), errors);
     });
-    expect((await postToken(strict, request)).status).toBe(200);
+    expect((await strict.postToken(request)).status).toBe(200);
   }
 
   test.each([...COMMON, ['redirect_uri', GRANT], ['code', GRANT]] as typeof COMMON)(
@@ -103,7 +99,7 @@ describe('fields of a token request', () => {
   test('an exchange with a mangled code_verifier is invalid_grant', async () => {
     await forAll(40, mangled(VERIFIER), async (text) => {
       const request = { ...(await newExchange()), code_verifier: text };
-      expectTokenError(await postToken(strict, request), ['invalid_grant']);
+      expectTokenError(await strict.postToken(request), ['invalid_grant']);
     });
   });
 
@@ -116,10 +112,10 @@ describe('fields of a token request', () => {
     const exchange = await newExchange();
     const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
     for (const code of [accessToken, fields['refresh_token'] ?? '', cookie, VERIFIER]) {
-      expectTokenError(await postToken(strict, { ...exchange, code }), ['invalid_grant']);
+      expectTokenError(await strict.postToken({ ...exchange, code }), ['invalid_grant']);
     }
     for (const secret of [accessToken, exchange['code'] ?? '', cookie, VERIFIER]) {
-      expectTokenError(await postToken(strict, refreshFields(secret)), ['invalid_grant']);
+      expectTokenError(await strict.refresh(secret), ['invalid_grant']);
     }
   });
 });
@@ -298,7 +294,7 @@ describe('HTTP Basic, compat', () => {
   };
 
   async function expectRefused(header: string): Promise<void> {
-    const body = toBytes(toForm(without(fields, 'client_id', 'client_secret')));
+    const body = toBytes(toForm(refreshFields(fields['refresh_token'] ?? '', NO_CREDENTIALS)));
     const response = await postRaw(compat, TOKEN_PATH, body, FORM, `authorization: ${header}`);
     expectTokenError(response, ['invalid_client']);
     expect(response.get('www-authenticate')).toMatch(/^Basic /);
@@ -354,7 +350,7 @@ describe('the query of a list', () => {
   const LIMITS: ReadonlySet<string> = new Set(Array.from({ length: 100 }, (_, index) => String(index + 1)));
   const isLimit = (text: string) => LIMITS.has(text);
   const get = (query: Record<string, string>) =>
-    getApi(strict, `${path.replace('ID', id)}?${toForm(query)}`, accessToken);
+    strict.getApi(`${path.replace('ID', id)}?${toForm(query)}`, accessToken);
 
   /** The cursor of the second page. */
   let next: string;

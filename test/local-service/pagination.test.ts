@@ -1,12 +1,11 @@
-import type { Server } from 'node:http';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Items } from '../../src/local-service/pagination.ts';
 import { muralsIn, roomsIn } from '../../src/local-service/seed/items.ts';
 import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts';
 import { useFixture } from '../support/fixtures.ts';
 import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
-import { startServiceFixture } from '../support/local-service/fixture.ts';
-import { getApi, idsOf, newTokens, readPages, type ListPage } from '../support/local-service/requests.ts';
+import { startServiceFixture, type LocalService } from '../support/local-service/fixture.ts';
+import { idsOf, type ListPage } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 import { BASE64URL, forAll } from './mangling.ts';
 
@@ -15,10 +14,10 @@ let token: string;
 const service = useFixture(async () => fixture.start({ accessTokenSeconds: 7_200 }));
 const second = useFixture(async () => fixture.start());
 beforeAll(async () => {
-  token = (await newTokens(service)).access_token;
+  token = (await service.newTokens()).access_token;
 });
 
-const get = (path: string) => getApi(service, path, token);
+const get = (path: string) => service.getApi(path, token);
 
 test.each(['limit=0x10', 'limit=٣', 'limit=5&limit=5'])('the query %s is refused', async (query) => {
   const res = await get(`/workspaces?${encodeURI(query)}`);
@@ -26,10 +25,10 @@ test.each(['limit=0x10', 'limit=٣', 'limit=5&limit=5'])('the query %s is refuse
 });
 
 test('every mural is in a room of its workspace', async () => {
-  const ids = idsOf(await readPages(service, '/workspaces', token, 100));
+  const ids = idsOf(await service.readPages('/workspaces', token, 100));
   for (const id of ids.slice(0, 10)) {
-    const rooms = new Set(idsOf(await readPages(service, `/workspaces/${id}/rooms`, token)));
-    for (const page of await readPages(service, `/workspaces/${id}/murals`, token)) {
+    const rooms = new Set(idsOf(await service.readPages(`/workspaces/${id}/rooms`, token)));
+    for (const page of await service.readPages(`/workspaces/${id}/murals`, token)) {
       for (const mural of page.value) expect(rooms).toContain(String(mural['roomId']));
     }
   }
@@ -45,7 +44,7 @@ test('a single workspace comes in an envelope of its own, with who made it', asy
 });
 
 async function nextOf(path: string, server = service, accessToken = token): Promise<string> {
-  const { next } = (await getApi(server, path, accessToken)).body as ListPage;
+  const { next } = (await server.getApi(path, accessToken)).body as ListPage;
   if (next === undefined) throw new Error(`${path} is one page only.`);
   return next;
 }
@@ -81,7 +80,7 @@ describe('a token is refused', () => {
   });
 
   test('from another user', async () => {
-    const guest = (await newTokens(service, undefined, 'guest')).access_token;
+    const guest = (await service.newTokens(undefined, 'guest')).access_token;
     const next = await nextOf('/workspaces?limit=2', service, guest);
     expect(await outcomeAt(`/workspaces?limit=2&next=${next}`)).toEqual(INVALID);
   });
@@ -119,9 +118,10 @@ const NEXT: unknown = expect.any(String);
 const all = <T>(items: Items<T>): T[] => Array.from({ length: items.count }, (_, index) => items.at(index));
 
 /** A page as both processes give it, where they agree on its items; its next is the first one's. */
-async function readTwice(servers: readonly Server[], turn: number, path: string): Promise<ListPage> {
+async function readTwice(servers: readonly LocalService[], turn: number, path: string): Promise<ListPage> {
   const responses = [];
-  for (const which of [turn, 1 - turn]) responses.push(await getApi(servers[which] as Server, path, token));
+  for (const which of [turn, 1 - turn])
+    responses.push(await (servers[which] as LocalService).getApi(path, token));
   expect(responses.map((response) => response.status)).toEqual([200, 200]);
   const [page, again] = responses.map((response) => response.body as ListPage) as [ListPage, ListPage];
   expect(again.value).toEqual(page.value);
@@ -134,7 +134,7 @@ async function expectPagesOf(
   list: readonly unknown[],
   path: string,
   pageSize: number,
-  { servers, limit, turns }: { servers: readonly Server[]; limit: number | undefined; turns: number[] },
+  { servers, limit, turns }: { servers: readonly LocalService[]; limit: number | undefined; turns: number[] },
 ): Promise<void> {
   const query = new URLSearchParams(limit === undefined ? {} : { limit: String(limit) });
   const pageCount = Math.max(Math.ceil(list.length / pageSize), 1);

@@ -1,21 +1,13 @@
-import type { Server } from 'node:http';
 import { beforeAll, expect, test } from '@jest/globals';
 import { useFixture } from '../support/fixtures.ts';
 import { expectApiError, expectTokenError } from '../support/local-service/expectations.ts';
-import { startServiceFixture } from '../support/local-service/fixture.ts';
-import {
-  codeFields,
-  getApi,
-  newCode,
-  postToken,
-  refreshFields,
-  type TokenResponse,
-} from '../support/local-service/requests.ts';
+import { startServiceFixture, type LocalService } from '../support/local-service/fixture.ts';
+import type { TokenResponse } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 import { forAll } from './mangling.ts';
 
 const fixture = useFixture(startServiceFixture);
-let processes: readonly Server[];
+let processes: readonly LocalService[];
 beforeAll(async () => {
   processes = [await fixture.start({ rotateRefresh: true }), await fixture.start({ rotateRefresh: true })];
 });
@@ -27,7 +19,7 @@ type Use = typeof USE extends fc.Arbitrary<infer T> ? T : never;
 /** What several of an app's parts do at the same time, each one thing after the other. */
 const PARTS = fc.array(fc.array(USE, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 6 });
 
-const serverAt = (at: number) => processes[at] as Server;
+const serverAt = (at: number) => processes[at] as LocalService;
 
 /** All that came of one code; the first is what the code was exchanged for. */
 interface Family {
@@ -39,8 +31,8 @@ interface Family {
 
 async function newFamily(): Promise<Family> {
   await fixture.redis.flushall();
-  const code = await newCode(serverAt(0));
-  const response = await postToken(serverAt(0), codeFields(code));
+  const code = await serverAt(0).newCode();
+  const response = await serverAt(0).exchange(code);
   return { code, issued: [response.body as TokenResponse], replaced: new Set() };
 }
 
@@ -48,7 +40,7 @@ async function newFamily(): Promise<Family> {
 async function refresh({ issued, replaced }: Family, { at, back }: Use): Promise<void> {
   const { refresh_token: token } = issued.at(-1 - Math.min(back, issued.length - 1)) as TokenResponse;
   const wasReplaced = replaced.has(token);
-  const response = await postToken(serverAt(at), refreshFields(token));
+  const response = await serverAt(at).refresh(token);
   if (response.status !== 200) {
     expectTokenError(response, ['invalid_grant']);
     return;
@@ -84,11 +76,11 @@ test('with rotation, in any order over two processes, one refresh token is alive
     expect(await countAlive(playAll(family, parts))).toBe(1);
     expect(family.issued).toHaveLength(family.replaced.size + 1);
     for (const { refresh_token } of family.issued.slice(0, -1)) {
-      expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
+      expectTokenError(await serverAt(1).refresh(refresh_token), ['invalid_grant']);
     }
     const newest = family.issued.at(-1) as TokenResponse;
-    expect((await getApi(serverAt(0), '/workspaces', newest.access_token)).status).toBe(200);
-    expect((await postToken(serverAt(0), refreshFields(newest.refresh_token))).status).toBe(200);
+    expect((await serverAt(0).getApi('/workspaces', newest.access_token)).status).toBe(200);
+    expect((await serverAt(0).refresh(newest.refresh_token)).status).toBe(200);
   });
 });
 
@@ -97,12 +89,12 @@ test('a code that comes again amid refreshes ends all that came of it', async ()
     const family = await newFamily();
     const replay = async () => {
       await playAll(family, [before]);
-      expectTokenError(await postToken(serverAt(1), codeFields(family.code)), ['invalid_grant']);
+      expectTokenError(await serverAt(1).exchange(family.code), ['invalid_grant']);
     };
     await Promise.all([playAll(family, parts), replay()]);
     for (const { access_token, refresh_token } of family.issued) {
-      expectApiError(await getApi(serverAt(0), '/workspaces', access_token), 401, 'TOKEN_REVOKED');
-      expectTokenError(await postToken(serverAt(1), refreshFields(refresh_token)), ['invalid_grant']);
+      expectApiError(await serverAt(0).getApi('/workspaces', access_token), 401, 'TOKEN_REVOKED');
+      expectTokenError(await serverAt(1).refresh(refresh_token), ['invalid_grant']);
     }
   });
 });

@@ -1,12 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import { useFixture } from '../../support/fixtures.ts';
-import { startServiceFixture } from '../../support/local-service/fixture.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
 import { startProgram } from '../../support/programs.ts';
 import { addressesOf } from './whole-flow.ts';
 
-const fixture = useFixture(startServiceFixture);
-const strict = useFixture(async () => fixture.start());
+const { fixture, service: strict } = useLocalService();
 
 /** Runs the very script of the documentation. */
 async function runScript(env: Readonly<Record<string, string>> = {}) {

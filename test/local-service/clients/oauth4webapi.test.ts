@@ -4,12 +4,10 @@ import * as oauth from 'oauth4webapi';
 import type { CustomFetch } from 'openid-client';
 import { createTokenRequestSender } from '../../../src/oauth/client.ts';
 import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
-import { useFixture } from '../../support/fixtures.ts';
-import { startServiceFixture } from '../../support/local-service/fixture.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
 import { APP, addressesOf, expectWholeFlow, signIn, type OAuthClient } from './whole-flow.ts';
 
-const fixture = useFixture(startServiceFixture);
-const strict = useFixture(async () => fixture.start());
+const { fixture, service: strict } = useLocalService();
 
 const plainFetch: CustomFetch = async (url, init) => fetch(url, init as RequestInit);
 const sendTokenRequest = createTokenRequestSender(10_000);

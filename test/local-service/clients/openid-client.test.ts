@@ -3,12 +3,10 @@ import { expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { createTokenRequestSender } from '../../../src/oauth/client.ts';
 import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
-import { useFixture } from '../../support/fixtures.ts';
-import { startServiceFixture } from '../../support/local-service/fixture.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
 import { APP, addressesOf, expectWholeFlow, signIn, type OAuthClient } from './whole-flow.ts';
 
-const fixture = useFixture(startServiceFixture);
-const strict = useFixture(async () => fixture.start());
+const { fixture, service: strict } = useLocalService();
 
 interface Choices {
   readonly dialect: boolean;

@@ -7,7 +7,8 @@ import { Passport } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import { Browser } from '../../support/browser.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { originOf, startServiceFixture } from '../../support/local-service/fixture.ts';
+import { startServiceFixture } from '../../support/local-service/fixture.ts';
+import { originOf } from '../../support/local-service/requests.ts';
 import {
   APP,
   addressesOf,

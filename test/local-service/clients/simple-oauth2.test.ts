@@ -3,11 +3,10 @@ import type { Server } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { AuthorizationCode, type AccessToken, type ModuleOptions } from 'simple-oauth2';
 import { useFixture } from '../../support/fixtures.ts';
-import { startServiceFixture } from '../../support/local-service/fixture.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
 import { APP, addressesOf, expectWholeFlow, getWith, signIn, type OAuthClient } from './whole-flow.ts';
 
-const fixture = useFixture(startServiceFixture);
-const strict = useFixture(async () => fixture.start());
+const { fixture, service: strict } = useLocalService();
 const compat = useFixture(async () => fixture.start({ compat: true }));
 
 type Options = NonNullable<ModuleOptions['options']>;

@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import { expect } from '@jest/globals';
 import { loadLocalServiceConfig } from '../../../src/local-service/config.ts';
 import { Browser } from '../../support/browser.ts';
-import { CALLBACK, originOf, type ServiceFixture } from '../../support/local-service/fixture.ts';
-import type { ListPage } from '../../support/local-service/requests.ts';
+import type { ServiceFixture } from '../../support/local-service/fixture.ts';
+import { CALLBACK, originOf, type ListPage } from '../../support/local-service/requests.ts';
 
 const { accessTokenSeconds, clientId, clientSecret, scopes, workspaces } = loadLocalServiceConfig({});
 

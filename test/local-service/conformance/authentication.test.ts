@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import request, { type Response } from 'supertest';
-import { useFixture } from '../../support/fixtures.ts';
 import {
   DEMO,
   authorizationUrl,
@@ -10,46 +9,41 @@ import {
 import {
   ASKS_TO_SIGN_IN,
   A_TOKEN,
+  INVALID_GRANT,
   SHOWS_ERROR,
+  TOKENS,
   apiRefusal,
   authorizationOutcome,
   outcomeOf,
-  success,
   tellsApp,
   tokenRefusal,
 } from '../../support/local-service/expectations.ts';
-import { CALLBACK, startServiceFixture } from '../../support/local-service/fixture.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
 import {
+  CALLBACK,
   PKCE,
   VERIFIER,
   codeFields,
-  getApi,
   idsOf,
-  newCode,
-  newTokens,
-  postToken,
-  readPages,
   refreshFields,
-  without,
+  tokensOf,
+  type Fields,
   type TokenResponse,
 } from '../../support/local-service/requests.ts';
 
-const fixture = useFixture(startServiceFixture);
-const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
+const { fixture, service } = useLocalService();
 
-const service = useFixture(async () => fixture.start());
-
-const post = async (fields: Record<string, string>) => outcomeOf(await postToken(service, fields));
-const callWith = async (accessToken: string) => outcomeOf(await getApi(service, '/workspaces', accessToken));
+const post = async (fields: Fields) => outcomeOf(await service.postToken(fields));
+const callWith = async (accessToken: string) => outcomeOf(await service.getApi('/workspaces', accessToken));
 
 test('1 user-scoped tokens: a token acts for the one user who allowed it, and for nobody else', async () => {
-  const [demo, guest] = [await newTokens(service), await newTokens(service, undefined, 'guest')];
-  const idsFor = async (token: string) => idsOf(await readPages(service, '/workspaces', token));
+  const [demo, guest] = [await service.newTokens(), await service.newTokens(undefined, 'guest')];
+  const idsFor = async (token: string) => idsOf(await service.readPages('/workspaces', token));
   const ofGuest = await idsFor(guest.access_token);
   expect(ofGuest).toHaveLength(9);
   const together = new Set([...(await idsFor(demo.access_token)), ...ofGuest]);
   expect(together.size).toBe(137 + 9);
-  const foreign = await getApi(service, `/workspaces/${ofGuest[0]}`, demo.access_token);
+  const foreign = await service.getApi(`/workspaces/${ofGuest[0]}`, demo.access_token);
   expect(outcomeOf(foreign)).toEqual(apiRefusal(404, 'WORKSPACE_NOT_FOUND'));
 });
 
@@ -60,18 +54,20 @@ test('5 rule 1, code grant: OAuth 2.0 with the Authorization Code Grant, and no 
   );
   for (const grant_type of ['password', 'client_credentials']) {
     const user = { ...DEMO, scope: 'room:read' };
-    const fields = codeFields(await newCode(service), { ...user, grant_type });
+    const fields = codeFields(await service.newCode(), { ...user, grant_type });
     expect(await post(fields)).toEqual(tokenRefusal('unsupported_grant_type'));
   }
-  expect(await post(codeFields(await newCode(service)))).toEqual(TOKENS);
+  expect(await post(codeFields(await service.newCode()))).toEqual(TOKENS);
 });
 
 test('5 rule 1, PKCE: PKCE is supported: a code with a challenge is worth nothing without its verifier', async () => {
-  for (const verifier of [{}, { code_verifier: PKCE.code_challenge }, { code_verifier: 'x'.repeat(43) }]) {
-    const code = await newCode(service, PKCE);
-    expect(await post(codeFields(code, verifier))).toEqual(tokenRefusal('invalid_grant'));
+  for (const code_verifier of [undefined, '', PKCE.code_challenge, 'x'.repeat(43), 'x'.repeat(129)]) {
+    const code = await service.newCode(PKCE);
+    expect(await post(codeFields(code, { code_verifier }))).toEqual(INVALID_GRANT);
   }
-  const code = await newCode(service, PKCE);
+  const withoutChallenge = await service.newCode();
+  expect(await post(codeFields(withoutChallenge, { code_verifier: VERIFIER }))).toEqual(INVALID_GRANT);
+  const code = await service.newCode(PKCE);
   expect(await post(codeFields(code, { code_verifier: VERIFIER }))).toEqual(TOKENS);
 });
 
@@ -89,25 +85,25 @@ test('5 rule 2, step 2: having authenticated and authorized, the user goes back 
 });
 
 test('5 rule 2, step 3: the app exchanges the code for tokens', async () => {
-  const code = await newCode(service);
+  const code = await service.newCode();
   expect(await callWith(code)).toEqual(apiRefusal(401, 'TOKEN_INVALID'));
-  const res = await postToken(service, codeFields(code));
+  const res = await service.exchange(code);
   expect(outcomeOf(res)).toEqual(TOKENS);
   expect(await callWith((res.body as TokenResponse).access_token)).toMatchObject({ status: 200 });
 });
 
 test('5 rule 3: once its access token has expired, the app gets a new one by the refresh token', async () => {
-  const { access_token, refresh_token } = await newTokens(service);
+  const { access_token, refresh_token } = await service.newTokens();
   expect(await callWith(access_token)).toMatchObject({ status: 200 });
   fixture.clock.time += 900_000;
   expect(await callWith(access_token)).toEqual(apiRefusal(401, 'TOKEN_EXPIRED'));
-  const refreshed = (await postToken(service, refreshFields(refresh_token))).body as TokenResponse;
+  const refreshed = tokensOf(await service.refresh(refresh_token));
   expect(await callWith(refreshed.access_token)).toMatchObject({ status: 200 });
 });
 
 test('5 rule 5: API calls carry the access token as `Authorization: Bearer`, and in no other way', async () => {
-  const { access_token } = await newTokens(service);
-  const [id] = idsOf(await readPages(service, '/workspaces', access_token));
+  const { access_token } = await service.newTokens();
+  const [id] = idsOf(await service.readPages('/workspaces', access_token));
   for (const path of ['', `/${id}`, `/${id}/rooms`, `/${id}/murals`]) {
     const url = `/api/public/v1/workspaces${path}`;
     const bare = await request(service).get(`${url}?access_token=${access_token}`);
@@ -129,8 +125,8 @@ test('2 app registration: id, secret, redirect URLs (any number) and scopes are 
   });
   const own = { client_id: app.client_id, scope: 'mural:read' };
   for (const redirect_uri of redirectUris) {
-    const code = await newCode(custom, { ...own, redirect_uri });
-    expect((await postToken(custom, codeFields(code, { ...app, redirect_uri }))).status).toBe(200);
+    const code = await custom.newCode({ ...own, redirect_uri });
+    expect((await custom.exchange(code, { ...app, redirect_uri })).status).toBe(200);
   }
   const valid = { ...own, redirect_uri: 'https://app.example/one' };
   for (const unregistered of [{ redirect_uri: CALLBACK }, { client_id: 'demo-app' }]) {
@@ -152,11 +148,11 @@ test('2 scope form: a scope is one resource and `read` or `write`, and opens jus
   }
   const statuses: Record<string, number[]> = {};
   for (const scope of ['room:read', 'room:write', 'workspace:read']) {
-    const { access_token } = await newTokens(service, scope);
-    const all = await newTokens(service);
-    const { value } = (await getApi(service, '/workspaces?limit=1', all.access_token)).body;
+    const { access_token } = await service.newTokens(scope);
+    const all = await service.newTokens();
+    const { value } = (await service.getApi('/workspaces?limit=1', all.access_token)).body;
     const paths = ['/workspaces', `/workspaces/${value[0].id}/rooms`];
-    const responses = await Promise.all(paths.map(async (path) => getApi(service, path, access_token)));
+    const responses = await Promise.all(paths.map(async (path) => service.getApi(path, access_token)));
     statuses[scope] = responses.map(({ status }) => status);
   }
   expect(statuses).toEqual({
@@ -174,8 +170,8 @@ test('2 scope separator: several scopes are one string with spaces between', asy
   for (const separator of [',', ', ', ';', '+', '|', '\t', '\n', '']) {
     expect(await outcomeWith(['room:read', 'room:write'].join(separator))).toEqual(tellsApp('invalid_scope'));
   }
-  const { access_token } = await newTokens(service, 'room:write workspace:read');
-  expect((await getApi(service, '/workspaces', access_token)).status).toBe(200);
+  const { access_token } = await service.newTokens('room:write workspace:read');
+  expect((await service.getApi('/workspaces', access_token)).status).toBe(200);
 });
 
 test('2 scope case: scopes are case-sensitive', async () => {
@@ -189,8 +185,8 @@ test('2 scope case: scopes are case-sensitive', async () => {
     );
   }
   // It is another scope than the one that opens the list.
-  const { access_token } = await newTokens(custom, 'Room:read');
-  expect((await getApi(custom, '/workspaces', access_token)).status).toBe(403);
+  const { access_token } = await custom.newTokens('Room:read');
+  expect((await custom.getApi('/workspaces', access_token)).status).toBe(403);
 });
 
 test('5 rule 4: each token request needs the client secret and the grant; the secret is shown to nobody', async () => {
@@ -208,16 +204,22 @@ test('5 rule 4: each token request needs the client secret and the grant; the se
   const code = new URL(allowed.get('location') ?? '').searchParams.get('code') ?? '';
 
   const fields = codeFields(code, { client_secret, code_verifier: VERIFIER });
-  const send = async (form: Record<string, string>) => see(await postToken(custom, form));
-  expect(outcomeOf(await send(without(fields, 'client_secret')))).toEqual(tokenRefusal('invalid_client'));
-  expect(outcomeOf(await send(without(fields, 'code')))).toEqual(tokenRefusal('invalid_request'));
+  const send = async (form: Fields) => see(await custom.postToken(form));
+  expect(outcomeOf(await send({ ...fields, client_secret: undefined }))).toEqual(
+    tokenRefusal('invalid_client'),
+  );
+  expect(outcomeOf(await send({ ...fields, code: undefined }))).toEqual(tokenRefusal('invalid_request'));
   expect(outcomeOf(await send({ ...fields, code: client_secret }))).toEqual(tokenRefusal('invalid_grant'));
-  const { access_token, refresh_token } = (await send(fields)).body as TokenResponse;
+  const { access_token, refresh_token } = tokensOf(await send(fields));
   const refresh = refreshFields(refresh_token, { client_secret });
-  expect(outcomeOf(await send(without(refresh, 'client_secret')))).toEqual(tokenRefusal('invalid_client'));
-  expect(outcomeOf(await send(without(refresh, 'refresh_token')))).toEqual(tokenRefusal('invalid_request'));
+  expect(outcomeOf(await send({ ...refresh, client_secret: undefined }))).toEqual(
+    tokenRefusal('invalid_client'),
+  );
+  expect(outcomeOf(await send({ ...refresh, refresh_token: undefined }))).toEqual(
+    tokenRefusal('invalid_request'),
+  );
   expect((await send(refresh)).status).toBe(200);
-  see(await getApi(custom, '/workspaces', access_token));
+  see(await custom.getApi('/workspaces', access_token));
   for (const { text, headers } of seen) expect(text + JSON.stringify(headers)).not.toContain(client_secret);
 });
 

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { useFixture } from '../../support/fixtures.ts';
 import {
   AUTHORIZATION,
   DEMO,
@@ -15,14 +14,13 @@ import {
   authorizationOutcome,
   tellsApp,
 } from '../../support/local-service/expectations.ts';
-import { CALLBACK, startServiceFixture } from '../../support/local-service/fixture.ts';
-import { codeFields, postToken } from '../../support/local-service/requests.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
+import { CALLBACK } from '../../support/local-service/requests.ts';
 
 const WITH_QUERY = `${CALLBACK}?tenant=a%20b`;
 const url = authorizationUrl();
 
-const fixture = useFixture(startServiceFixture);
-const service = useFixture(async () => fixture.start({ redirectUris: [CALLBACK, WITH_QUERY] }));
+const { service } = useLocalService({ redirectUris: [CALLBACK, WITH_QUERY] });
 
 /** The outcome of a request that is valid but for these parameters. */
 const outcomeWith = (overrides: Record<string, string | undefined>) =>
@@ -145,8 +143,8 @@ test('4.1 callback, code: a code that can be exchanged for an access token', asy
   expect(codes).toEqual([[expect.stringMatching(/^[\w-]{20,}$/)], [expect.stringMatching(/^[\w-]{20,}$/)]]);
   const [[one = ''] = [], [other = ''] = []] = codes;
   expect(one).not.toBe(other);
-  expect((await postToken(service, codeFields(one))).status).toBe(200);
-  expect((await postToken(service, codeFields(other))).status).toBe(200);
+  expect((await service.exchange(one)).status).toBe(200);
+  expect((await service.exchange(other)).status).toBe(200);
 });
 
 test('4.1 callback, state: the request’s state where it had one, else none', async () => {

@@ -10,16 +10,13 @@ import {
   openBrowser,
 } from '../../support/local-service/cookie-browser.ts';
 import { apiRefusal, outcomeOf } from '../../support/local-service/expectations.ts';
-import { originOf, startServiceFixture } from '../../support/local-service/fixture.ts';
+import { startServiceFixture } from '../../support/local-service/fixture.ts';
 import {
-  getApi,
   idsOf,
-  newTokens,
-  postToken,
-  readPages,
+  originOf,
   refreshFields,
+  tokensOf,
   type ListPage,
-  type TokenResponse,
 } from '../../support/local-service/requests.ts';
 
 const fixture = useFixture(startServiceFixture);
@@ -27,12 +24,11 @@ const QUARTER = 900_000;
 
 const service = useFixture(async () => fixture.start());
 
-const callWith = async (accessToken: string) => outcomeOf(await getApi(service, '/workspaces', accessToken));
-const refresh = async (token: string) =>
-  (await postToken(service, refreshFields(token))).body as TokenResponse;
+const callWith = async (accessToken: string) => outcomeOf(await service.getApi('/workspaces', accessToken));
+const refresh = async (token: string) => tokensOf(await service.refresh(token));
 
 test('3 expiry: each access token expires by its own time of issue', async () => {
-  const first = await newTokens(service);
+  const first = await service.newTokens();
   fixture.clock.time += QUARTER / 2;
   const second = await refresh(first.refresh_token);
   fixture.clock.time += QUARTER / 2;
@@ -44,8 +40,8 @@ test('3 expiry: each access token expires by its own time of issue', async () =>
 
 test('4 base_url: every path is relative to the host, whichever it is', async () => {
   for (const server of [service, await fixture.start()]) {
-    const { access_token } = await newTokens(server);
-    expect((await getApi(server, '/workspaces', access_token)).status).toBe(200);
+    const { access_token } = await server.newTokens();
+    expect((await server.getApi('/workspaces', access_token)).status).toBe(200);
     const [browser, url] = [openBrowser(server), authorizationUrl()];
     const res = await browser.submit(url, await browser.get(url), 'sign-in', DEMO);
     expect(new URL(locationOf(res), originOf(server)).href).toBe(originOf(server) + url);
@@ -55,7 +51,7 @@ test('4 base_url: every path is relative to the host, whichever it is', async ()
 test('5 rule 6: the default lifetime is 15 minutes; `expires_in` tells the lifetime in seconds', async () => {
   for (const accessTokenSeconds of [undefined, 1, 3_600]) {
     const server = await fixture.start(accessTokenSeconds === undefined ? {} : { accessTokenSeconds });
-    const { access_token, expires_in } = await newTokens(server);
+    const { access_token, expires_in } = await server.newTokens();
     expect(expires_in).toBe(accessTokenSeconds ?? 15 * 60);
     fixture.clock.time += expires_in * 1_000 - 1;
     expect(await callWith(access_token)).toMatchObject({ status: 200 });
@@ -65,7 +61,7 @@ test('5 rule 6: the default lifetime is 15 minutes; `expires_in` tells the lifet
 });
 
 test('8 default access token lifetime: 15 minutes', async () => {
-  const { access_token, expires_in } = await newTokens(service);
+  const { access_token, expires_in } = await service.newTokens();
   expect(expires_in).toBe(900);
   fixture.clock.time += QUARTER - 1;
   expect(await callWith(access_token)).toMatchObject({ status: 200 });
@@ -74,12 +70,12 @@ test('8 default access token lifetime: 15 minutes', async () => {
 });
 
 test('8 default page size: one for each resource type, 100 or fewer', async () => {
-  const { access_token } = await newTokens(service);
-  const workspaces = await readPages(service, '/workspaces', access_token);
+  const { access_token } = await service.newTokens();
+  const workspaces = await service.readPages('/workspaces', access_token);
   const firstPages: Record<string, ListPage> = { workspaces: workspaces[0] ?? { value: [] } };
   for (const id of idsOf(workspaces)) {
     for (const kind of ['rooms', 'murals']) {
-      const page = (await getApi(service, `/workspaces/${id}/${kind}`, access_token)).body as ListPage;
+      const page = (await service.getApi(`/workspaces/${id}/${kind}`, access_token)).body as ListPage;
       // Only a page that isn't the last tells the size.
       if (page.next !== undefined) firstPages[kind] = page;
     }
@@ -90,17 +86,17 @@ test('8 default page size: one for each resource type, 100 or fewer', async () =
 });
 
 test('8 page size parameter: `limit`, in the query', async () => {
-  const { access_token } = await newTokens(service);
+  const { access_token } = await service.newTokens();
   const count = async (query: string) =>
-    ((await getApi(service, `/workspaces${query}`, access_token)).body as ListPage).value.length;
+    ((await service.getApi(`/workspaces${query}`, access_token)).body as ListPage).value.length;
   for (const name of ['Limit', 'page_size', 'per_page', 'count']) expect(await count(`?${name}=3`)).toBe(25);
-  const elsewhere = await getApi(service, '/workspaces', access_token).set('limit', '3');
+  const elsewhere = await service.getApi('/workspaces', access_token).set('limit', '3');
   expect((elsewhere.body as ListPage).value).toHaveLength(25);
   expect(await count('?limit=3')).toBe(3);
 });
 
 test('8 refresh token reuse: no cap on the number of uses', async () => {
-  const { refresh_token } = await newTokens(service);
+  const { refresh_token } = await service.newTokens();
   const given = new Set<string>();
   for (let use = 1; use <= 100; use += 1) given.add((await refresh(refresh_token)).access_token);
   expect(given.size).toBe(100);
@@ -108,7 +104,7 @@ test('8 refresh token reuse: no cap on the number of uses', async () => {
 });
 
 test('9 version: everything is under `/api/public/v1/`, and under no other version', async () => {
-  const { access_token, refresh_token } = await newTokens(service);
+  const { access_token, refresh_token } = await service.newTokens();
   const V1 = '/api/public/v1';
   const statusesUnder = async (prefix: string) => {
     const { search } = new URL(authorizationUrl(), 'http://localhost');

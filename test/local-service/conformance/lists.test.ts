@@ -3,7 +3,7 @@ import request from 'supertest';
 import { useFixture } from '../../support/fixtures.ts';
 import { apiRefusal, outcomeOf, success } from '../../support/local-service/expectations.ts';
 import { startServiceFixture } from '../../support/local-service/fixture.ts';
-import { getApi, idsOf, newTokens, readPages, type ListPage } from '../../support/local-service/requests.ts';
+import { idsOf, type ListPage } from '../../support/local-service/requests.ts';
 
 const fixture = useFixture(startServiceFixture);
 const WORKSPACES = '/api/public/v1/workspaces';
@@ -12,10 +12,10 @@ const AN_ITEM: unknown = expect.objectContaining({ id: expect.any(String) });
 let token: string;
 const service = useFixture(async () => fixture.start());
 beforeAll(async () => {
-  token = (await newTokens(service)).access_token;
+  token = (await service.newTokens()).access_token;
 });
 
-const list = (query: string, server = service) => getApi(server, `/workspaces?${query}`, token);
+const list = (query: string, server = service) => server.getApi(`/workspaces?${query}`, token);
 const workspacesPage = async (query: string) => (await list(query)).body as ListPage;
 const items = (count: number): unknown[] => Array.from({ length: count }, () => AN_ITEM);
 
@@ -93,7 +93,7 @@ beforeAll(async () => {
   lists = ['/workspaces', `/workspaces/${id}/rooms`, `/workspaces/${id}/murals`];
 });
 
-const get = (path: string) => getApi(few, path, token);
+const get = (path: string) => few.getApi(path, token);
 const pageOf = async (path: string) => (await get(path)).body as ListPage;
 /** All items of a list, on one page. */
 const wholeOf = async (path: string) => (await pageOf(`${path}?limit=100`)).value;
@@ -103,7 +103,7 @@ test('4.5 rule 1: items are in `value`; a token is in `next` if and only if more
     const count = (await wholeOf(path)).length;
     expect(count).toBeGreaterThan(2 * LIMIT);
     let read = 0;
-    for (const page of await readPages(few, path, token, LIMIT)) {
+    for (const page of await few.readPages(path, token, LIMIT)) {
       read += page.value.length;
       expect(page).toEqual({ value: page.value, ...(read < count && { next: NEXT }) });
     }
@@ -117,7 +117,7 @@ test('4.5 rule 2: the same request with `next` gives the page that follows', asy
     const { next = '' } = await pageOf(`${path}?limit=${LIMIT}`);
     const second = await pageOf(`${path}?limit=${LIMIT}&next=${encodeURIComponent(next)}`);
     expect(second.value).toEqual(whole.slice(LIMIT, 2 * LIMIT));
-    const pages = await readPages(few, path, token, LIMIT);
+    const pages = await few.readPages(path, token, LIMIT);
     expect(pages.flatMap((page) => page.value)).toEqual(whole);
   }
 });
@@ -127,10 +127,10 @@ test('4.5 rule 3: `next` is absent from the last page, even one that is full or 
     const whole = await wholeOf(path);
     expect(outcomeOf(await get(`${path}?limit=${whole.length}`))).toEqual(success({ value: whole }));
   }
-  const [, last] = await readPages(few, '/workspaces', token, 20);
+  const [, last] = await few.readPages('/workspaces', token, 20);
   expect(last).toEqual({ value: (await wholeOf('/workspaces')).slice(20) });
   const empty = await fixture.start({ workspaces: 0 });
-  expect(outcomeOf(await getApi(empty, '/workspaces', token))).toEqual(success({ value: [] }));
+  expect(outcomeOf(await empty.getApi('/workspaces', token))).toEqual(success({ value: [] }));
 });
 
 test('4.5 rule 4: a `limit` of the first request must come again, the same, with each `next`', async () => {
@@ -155,8 +155,8 @@ test('4.5 rule 5: the items in a workspace are paginated too', async () => {
     expect(outcomeOf(await get(`${path(one)}?limit=1`))).toEqual(
       success({ value: [expect.any(Object)], next: expect.any(String) }),
     );
-    const ids = idsOf(await readPages(few, path(one), token, 7));
-    expect(ids).toEqual(idsOf(await readPages(few, path(one), token)));
+    const ids = idsOf(await few.readPages(path(one), token, 7));
+    expect(ids).toEqual(idsOf(await few.readPages(path(one), token)));
     expect(ids).not.toEqual(expect.arrayContaining(idsOf([await pageOf(path(other))]).slice(0, 1)));
     expect(outcomeOf(await get(path('workspace1')))).toEqual(apiRefusal(404, 'WORKSPACE_NOT_FOUND'));
   }

@@ -4,135 +4,62 @@ import { fileURLToPath } from 'node:url';
 /** The document that holds the table. */
 export const DOCUMENT = fileURLToPath(new URL('../../../docs/local-service.md', import.meta.url));
 
-/** Every row and every rule of the service’s interface, in its order. A test’s title begins with the one it is of. */
-export const ROWS = [
-  '1 user-scoped tokens',
+/** The rows and rules of the service’s interface, in its order: a line each section, `|` between its rows. */
+const SECTIONS = `
+  1: user-scoped tokens
+  2: list value | list next | code exchange, access_token | code exchange, expires_in |
+    code exchange, refresh_token | refresh, access_token | refresh, expires_in | refresh, refresh_token |
+    app registration | scope form | scope separator | scope case
+  3: expiry
+  4: base_url
+  4.1: method and path | browser redirect | client_id | redirect_uri | scope | state | response_type |
+    authentication page | redirect after consent | callback, code | callback, state
+  4.2: method and path | content type | client_id | client_secret | redirect_uri | code | grant_type |
+    response
+  4.3: method and path | content type | client_id | client_secret | refresh_token | grant_type | response |
+    reuse
+  4.4: method and path | header | limit | next | response
+  4.5: rule 1 | rule 2 | rule 3 | rule 4 | rule 5
+  5: rule 1, code grant | rule 1, PKCE | rule 2, step 1 | rule 2, step 2 | rule 2, step 3 | rule 3 |
+    rule 4 | rule 5 | rule 6 | rule 7
+  7: error shape | invalid_request, missing parameter | invalid_request, unsupported value |
+    invalid_request, malformed | invalid_client, unknown client | invalid_client, wrong secret |
+    invalid_client, no authentication | invalid_client, unsupported method | invalid_grant, code invalid |
+    invalid_grant, code already used | invalid_grant, code expired | invalid_grant, code revoked |
+    invalid_grant, redirect_uri | invalid_grant, code of another client |
+    invalid_grant, refresh token invalid | invalid_grant, refresh token already used |
+    invalid_grant, refresh token expired | invalid_grant, refresh token revoked |
+    invalid_grant, refresh token of another client | unsupported_grant_type
+  8: default access token lifetime | default page size | page size parameter | refresh token reuse
+  9: version
+`;
 
-  '2 list value',
-  '2 list next',
-  '2 code exchange, access_token',
-  '2 code exchange, expires_in',
-  '2 code exchange, refresh_token',
-  '2 refresh, access_token',
-  '2 refresh, expires_in',
-  '2 refresh, refresh_token',
-  '2 app registration',
-  '2 scope form',
-  '2 scope separator',
-  '2 scope case',
-
-  '3 expiry',
-
-  '4 base_url',
-
-  '4.1 method and path',
-  '4.1 browser redirect',
-  '4.1 client_id',
-  '4.1 redirect_uri',
-  '4.1 scope',
-  '4.1 state',
-  '4.1 response_type',
-  '4.1 authentication page',
-  '4.1 redirect after consent',
-  '4.1 callback, code',
-  '4.1 callback, state',
-
-  '4.2 method and path',
-  '4.2 content type',
-  '4.2 client_id',
-  '4.2 client_secret',
-  '4.2 redirect_uri',
-  '4.2 code',
-  '4.2 grant_type',
-  '4.2 response',
-
-  '4.3 method and path',
-  '4.3 content type',
-  '4.3 client_id',
-  '4.3 client_secret',
-  '4.3 refresh_token',
-  '4.3 grant_type',
-  '4.3 response',
-  '4.3 reuse',
-
-  '4.4 method and path',
-  '4.4 header',
-  '4.4 limit',
-  '4.4 next',
-  '4.4 response',
-
-  '4.5 rule 1',
-  '4.5 rule 2',
-  '4.5 rule 3',
-  '4.5 rule 4',
-  '4.5 rule 5',
-
-  '5 rule 1, code grant',
-  '5 rule 1, PKCE',
-  '5 rule 2, step 1',
-  '5 rule 2, step 2',
-  '5 rule 2, step 3',
-  '5 rule 3',
-  '5 rule 4',
-  '5 rule 5',
-  '5 rule 6',
-  '5 rule 7',
-
-  '7 error shape',
-  '7 invalid_request, missing parameter',
-  '7 invalid_request, unsupported value',
-  '7 invalid_request, malformed',
-  '7 invalid_client, unknown client',
-  '7 invalid_client, wrong secret',
-  '7 invalid_client, no authentication',
-  '7 invalid_client, unsupported method',
-  '7 invalid_grant, code invalid',
-  '7 invalid_grant, code already used',
-  '7 invalid_grant, code expired',
-  '7 invalid_grant, code revoked',
-  '7 invalid_grant, redirect_uri',
-  '7 invalid_grant, code of another client',
-  '7 invalid_grant, refresh token invalid',
-  '7 invalid_grant, refresh token already used',
-  '7 invalid_grant, refresh token expired',
-  '7 invalid_grant, refresh token revoked',
-  '7 invalid_grant, refresh token of another client',
-  '7 unsupported_grant_type',
-
-  '8 default access token lifetime',
-  '8 default page size',
-  '8 page size parameter',
-  '8 refresh token reuse',
-
-  '9 version',
-];
+/** The name of each row: its section and its words. The title of a test begins with the name of its row. */
+export const ROWS = SECTIONS.trim()
+  .split(/\n {2}(?=\d)/)
+  .flatMap((line) => {
+    const [section = '', rows = ''] = line.split(/:\s/);
+    return rows.split(/ \|\s+/).map((row) => `${section} ${row}`);
+  });
 
 const PLACE = /(?<=<!-- conformance -->\n).*(?=<!-- \/conformance -->)/s;
 
 /** The files of tests, by name, with their source. */
-function readFiles() {
+export function readFiles() {
   return readdirSync(new URL('.', import.meta.url))
     .filter((name) => name.endsWith('.test.ts') && name !== 'table.test.ts')
     .map((file) => ({ file, source: readFileSync(new URL(file, import.meta.url), 'utf8') }));
 }
 
-/** The test of each row, wherever it is: its title is the row's name, a colon, and what the row demands. */
+/** The test of each row: its title, alone or in a table of `test.each`, is the row’s name, a colon, and what it demands. */
 export function findTests() {
   return readFiles().flatMap(({ file, source }) =>
-    [...source.matchAll(/^test\('(.+?): (.+?)', /gm)].map(([, row = '', demand = '']) => ({
+    [...source.matchAll(/^(?:test\(| +)'(\d[^:']*): ([^']+)'/gm)].map(([, row = '', demand = '']) => ({
       row,
       demand,
       file,
     })),
   );
-}
-
-/** How many tests each file has, however they are written. */
-export function countTests() {
-  return readFiles().map(({ file, source }) => ({
-    file,
-    tests: source.match(/^\s*(?:test|it)[.(]/gm)?.length ?? 0,
-  }));
 }
 
 /**

@@ -1,253 +1,186 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH } from '../../support/constants.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import {
-  A_TOKEN,
+  INVALID_GRANT,
+  INVALID_REQUEST,
+  NEW_TOKEN,
+  TOKENS,
   apiRefusal,
   outcomeOf,
-  success,
   tokenRefusal,
+  type TokenError,
 } from '../../support/local-service/expectations.ts';
-import { CALLBACK, startServiceFixture } from '../../support/local-service/fixture.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
 import {
+  CALLBACK,
   codeFields,
-  getApi,
-  newCode,
-  newTokens,
-  postToken,
   refreshFields,
-  without,
+  tokensOf,
+  type Fields,
   type TokenResponse,
 } from '../../support/local-service/requests.ts';
 
-const fixture = useFixture(startServiceFixture);
+const DAY = 86_400_000;
 const OTHER = 'http://localhost:3000/other';
-const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
 
-const service = useFixture(async () => fixture.start({ redirectUris: [CALLBACK, OTHER] }));
+const { fixture, service } = useLocalService({ redirectUris: [CALLBACK, OTHER] });
+const brief = useFixture(async () => fixture.start({ accessTokenSeconds: 7 }));
 
-const exchange = async (fields: Record<string, string>) => outcomeOf(await postToken(service, fields));
+const post = async (fields: Fields) => outcomeOf(await service.postToken(fields));
+const statusWith = async (accessToken: string) => (await service.getApi('/workspaces', accessToken)).status;
+
+/** The token works for its seven seconds, and no longer. */
+async function expectSevenSeconds({ access_token, expires_in }: TokenResponse): Promise<void> {
+  expect(expires_in).toBe(7);
+  fixture.clock.time += 6_999;
+  expect(await statusWith(access_token)).toBe(200);
+  fixture.clock.time += 1;
+  expect(await statusWith(access_token)).toBe(401);
+}
 
 test('2 code exchange, access_token: a string that API calls take as their bearer token', async () => {
-  const { access_token } = await newTokens(service);
-  expect((await getApi(service, '/workspaces', access_token)).status).toBe(200);
-  expect((await getApi(service, '/workspaces', access_token.slice(1))).status).toBe(401);
+  const { access_token } = await service.newTokens();
+  expect(await statusWith(access_token)).toBe(200);
+  expect(await statusWith(access_token.slice(1))).toBe(401);
 });
 
 test('2 code exchange, expires_in: a whole number: the seconds that the access token lives', async () => {
-  const brief = await fixture.start({ accessTokenSeconds: 7 });
-  const { access_token, expires_in } = await newTokens(brief);
-  expect(expires_in).toBe(7);
-  fixture.clock.time += 6_999;
-  expect((await getApi(brief, '/workspaces', access_token)).status).toBe(200);
-  fixture.clock.time += 1;
-  expect((await getApi(brief, '/workspaces', access_token)).status).toBe(401);
+  await expectSevenSeconds(await brief.newTokens());
 });
 
 test('2 code exchange, refresh_token: a string that gets new access tokens', async () => {
-  const { access_token, refresh_token } = await newTokens(service);
-  expect((await postToken(service, refreshFields(refresh_token))).status).toBe(200);
-  expect(await exchange(refreshFields(access_token))).toEqual(tokenRefusal('invalid_grant'));
-  expect((await getApi(service, '/workspaces', refresh_token)).status).toBe(401);
+  const { access_token, refresh_token } = await service.newTokens();
+  expect(await post(refreshFields(refresh_token))).toEqual(NEW_TOKEN);
+  expect(await post(refreshFields(access_token))).toEqual(INVALID_GRANT);
+  expect(await statusWith(refresh_token)).toBe(401);
 });
-
-test('4.2 method and path: `POST /api/public/v1/authorization/oauth2/token`', async () => {
-  const fields = codeFields(await newCode(service));
-  const query = new URLSearchParams(fields).toString();
-  for (const method of ['get', 'put', 'patch', 'delete'] as const) {
-    const res = await request(service)[method](`${TOKEN_PATH}?${query}`);
-    expect(outcomeOf(res)).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
-  }
-  for (const path of [`${TOKEN_PATH}/`, TOKEN_PATH.replace('oauth2/token', 'token')]) {
-    const res = await request(service).post(path).type('form').send(fields);
-    expect(outcomeOf(res)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
-  }
-  const res = await request(service)
-    .post('/api/public/v1/authorization/oauth2/token')
-    .type('form')
-    .send(fields);
-  expect(outcomeOf(res)).toEqual(TOKENS);
-});
-
-test('4.2 content type: `application/x-www-form-urlencoded`', async () => {
-  const fields = codeFields(await newCode(service));
-  const form = new URLSearchParams(fields).toString();
-  const post = (type: string, body: string) =>
-    request(service).post(TOKEN_PATH).set('content-type', type).send(body);
-  for (const [type, body] of [
-    ['application/json', JSON.stringify(fields)],
-    ['application/json', form],
-    ['text/plain', form],
-  ] as const) {
-    expect(outcomeOf(await post(type, body))).toEqual(tokenRefusal('invalid_request'));
-  }
-  expect(outcomeOf(await post('application/x-www-form-urlencoded', form))).toEqual(TOKENS);
-});
-
-test('4.2 client_id: required; that of the registered app', async () => {
-  const fields = codeFields(await newCode(service));
-  expect(await exchange(without(fields, 'client_id'))).toEqual(tokenRefusal('invalid_client'));
-  for (const client_id of ['', 'other-app', 'Demo-App']) {
-    expect(await exchange({ ...fields, client_id })).toEqual(tokenRefusal('invalid_client'));
-  }
-  expect(await exchange({ ...fields, client_id: 'demo-app' })).toEqual(TOKENS);
-});
-
-test('4.2 client_secret: required; that of the registered app', async () => {
-  const fields = codeFields(await newCode(service));
-  expect(await exchange(without(fields, 'client_secret'))).toEqual(tokenRefusal('invalid_client'));
-  for (const client_secret of ['', 'wrong', 'Demo-Secret']) {
-    expect(await exchange({ ...fields, client_secret })).toEqual(tokenRefusal('invalid_client'));
-  }
-  expect(await exchange({ ...fields, client_secret: 'demo-secret' })).toEqual(TOKENS);
-});
-
-test('4.2 redirect_uri: required, as the authorization request always has one; identical to it', async () => {
-  const fields = codeFields(await newCode(service));
-  expect(await exchange(without(fields, 'redirect_uri'))).toEqual(tokenRefusal('invalid_request'));
-  for (const redirect_uri of [OTHER, `${CALLBACK}/`, `${CALLBACK}?`, CALLBACK.toUpperCase()]) {
-    expect(await exchange({ ...fields, redirect_uri })).toEqual(tokenRefusal('invalid_grant'));
-  }
-  expect(await exchange(fields)).toEqual(TOKENS);
-});
-
-test('4.2 code: required; the code of the callback', async () => {
-  const fields = codeFields(await newCode(service));
-  expect(await exchange(without(fields, 'code'))).toEqual(tokenRefusal('invalid_request'));
-  expect(await exchange({ ...fields, code: '' })).toEqual(tokenRefusal('invalid_request'));
-  expect(await exchange({ ...fields, code: 'another' })).toEqual(tokenRefusal('invalid_grant'));
-  expect(await exchange(fields)).toEqual(TOKENS);
-});
-
-test('4.2 grant_type: required; `authorization_code`', async () => {
-  const fields = codeFields(await newCode(service));
-  expect(await exchange(without(fields, 'grant_type'))).toEqual(tokenRefusal('invalid_request'));
-  expect(await exchange({ ...fields, grant_type: 'Authorization_Code' })).toEqual(
-    tokenRefusal('unsupported_grant_type'),
-  );
-  // The other grant wants a refresh_token.
-  expect(await exchange({ ...fields, grant_type: 'refresh_token' })).toEqual(tokenRefusal('invalid_request'));
-  expect(await exchange({ ...fields, grant_type: 'authorization_code' })).toEqual(TOKENS);
-});
-
-test('4.2 response: JSON with `access_token`, `expires_in`, `refresh_token`', async () => {
-  expect(await exchange(codeFields(await newCode(service)))).toEqual(TOKENS);
-});
-
-const DAY = 86_400_000;
-const NEW_TOKEN = success({ access_token: A_TOKEN, expires_in: 900 });
-
-let tokens: TokenResponse;
-let fields: Record<string, string>;
-beforeEach(async () => {
-  tokens = await newTokens(service);
-  fields = refreshFields(tokens.refresh_token);
-});
-
-const refresh = async (changed: Record<string, string> = {}) =>
-  outcomeOf(await postToken(service, { ...fields, ...changed }));
-const refreshWithout = async (name: string) => outcomeOf(await postToken(service, without(fields, name)));
-const refreshed = async (server = service, token = tokens.refresh_token) =>
-  (await postToken(server, refreshFields(token))).body as Omit<TokenResponse, 'refresh_token'> &
-    Partial<TokenResponse>;
-const statusWith = async (accessToken: string, server = service) =>
-  (await getApi(server, '/workspaces', accessToken)).status;
 
 test('2 refresh, access_token: a new bearer token, not the one before', async () => {
-  const { access_token } = await refreshed();
+  const tokens = await service.newTokens();
+  const { access_token } = tokensOf(await service.refresh(tokens.refresh_token));
   expect(access_token).not.toBe(tokens.access_token);
   expect(await statusWith(access_token)).toBe(200);
 });
 
 test('2 refresh, expires_in: a whole number: the seconds that the new access token lives', async () => {
-  const brief = await fixture.start({ accessTokenSeconds: 7 });
-  const { access_token, expires_in } = await refreshed(brief);
-  expect(expires_in).toBe(7);
-  fixture.clock.time += 6_999;
-  expect(await statusWith(access_token, brief)).toBe(200);
-  fixture.clock.time += 1;
-  expect(await statusWith(access_token, brief)).toBe(401);
+  const { refresh_token } = await brief.newTokens();
+  await expectSevenSeconds(tokensOf(await brief.refresh(refresh_token)));
 });
 
 test('2 refresh, refresh_token: may be there; a client that goes on with what it was given last is served', async () => {
   const rotating = await fixture.start({ rotateRefresh: true });
-  const given: (string | undefined)[] = [];
-  for (const server of [service, rotating, rotating, service]) {
-    const current = given.findLast((token) => token !== undefined) ?? tokens.refresh_token;
-    const response = await refreshed(server, current);
-    expect(await statusWith(response.access_token)).toBe(200);
-    given.push(response.refresh_token);
+  const given: string[] = [(await service.newTokens()).refresh_token];
+  for (const [server, expected] of [
+    [service, NEW_TOKEN],
+    [rotating, TOKENS],
+    [rotating, TOKENS],
+    [service, NEW_TOKEN],
+  ] as const) {
+    const res = await server.refresh(given.at(-1) ?? '');
+    expect(outcomeOf(res)).toEqual(expected);
+    const { access_token, refresh_token } = res.body as Partial<TokenResponse>;
+    expect(await statusWith(access_token ?? '')).toBe(200);
+    if (refresh_token !== undefined) given.push(refresh_token);
   }
-  expect(given).toEqual([undefined, A_TOKEN, A_TOKEN, undefined]);
 });
 
-test('4.3 method and path: `POST`, to the very path of 4.2', async () => {
-  const query = new URLSearchParams(fields).toString();
+const newExchange = async () => codeFields(await service.newCode());
+const newRefresh = async () => refreshFields((await service.newTokens()).refresh_token);
+
+/** The fields of a valid request of this row's section, and the outcome that it has once. */
+async function validFor(row: string) {
+  return row.startsWith('4.2 ')
+    ? { valid: await newExchange(), expected: TOKENS }
+    : { valid: await newRefresh(), expected: NEW_TOKEN };
+}
+
+test.each([
+  '4.2 method and path: `POST /api/public/v1/authorization/oauth2/token`',
+  '4.3 method and path: `POST`, to the very path of 4.2',
+])('%s', async (row) => {
+  const { valid, expected } = await validFor(row);
+  const query = new URLSearchParams(valid).toString();
   for (const method of ['get', 'put', 'patch', 'delete'] as const) {
     const res = await request(service)[method](`${TOKEN_PATH}?${query}`);
     expect(outcomeOf(res)).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
+    expect(res.get('allow')).toBe('POST');
   }
-  for (const path of [`${TOKEN_PATH}/refresh`, TOKEN_PATH.replace('token', 'refresh')]) {
-    const res = await request(service).post(path).type('form').send(fields);
-    expect(outcomeOf(res)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
+  const oauth2 = '/api/public/v1/authorization/oauth2';
+  const sendTo = async (path: string) =>
+    outcomeOf(await request(service).post(path).type('form').send(valid));
+  for (const path of ['/token/', '/token/refresh', '/refresh', '/../token']) {
+    expect(await sendTo(oauth2 + path)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
   }
-  const res = await request(service)
-    .post('/api/public/v1/authorization/oauth2/token')
-    .type('form')
-    .send(fields);
-  expect(outcomeOf(res)).toEqual(NEW_TOKEN);
+  expect(await sendTo(`${oauth2}/token`)).toEqual(expected);
 });
 
-test('4.3 content type: `application/x-www-form-urlencoded`', async () => {
-  const form = new URLSearchParams(fields).toString();
-  const post = async (type: string, body: string) =>
+test.each([
+  '4.2 content type: `application/x-www-form-urlencoded`',
+  '4.3 content type: `application/x-www-form-urlencoded`',
+])('%s', async (row) => {
+  const { valid, expected } = await validFor(row);
+  const form = new URLSearchParams(valid).toString();
+  const send = async (type: string, body: string) =>
     outcomeOf(await request(service).post(TOKEN_PATH).set('content-type', type).send(body));
-  expect(await post('application/json', JSON.stringify(fields))).toEqual(tokenRefusal('invalid_request'));
-  expect(await post('text/plain', form)).toEqual(tokenRefusal('invalid_request'));
-  expect(await post('application/x-www-form-urlencoded', form)).toEqual(NEW_TOKEN);
+  expect(await send('application/json', JSON.stringify(valid))).toEqual(INVALID_REQUEST);
+  for (const type of ['application/json', 'text/plain'])
+    expect(await send(type, form)).toEqual(INVALID_REQUEST);
+  expect(await send('application/x-www-form-urlencoded', form)).toEqual(expected);
 });
 
-test('4.3 client_id: required; that of the registered app', async () => {
-  expect(await refreshWithout('client_id')).toEqual(tokenRefusal('invalid_client'));
-  for (const client_id of ['', 'other-app', 'Demo-App']) {
-    expect(await refresh({ client_id })).toEqual(tokenRefusal('invalid_client'));
+/** Values that are refused, by their error; undefined leaves the field out. */
+type Refused = Partial<Record<TokenError, (string | undefined)[]>>;
+const CLIENT_IDS: Refused = { invalid_client: [undefined, '', 'other-app', 'Demo-App'] };
+const CLIENT_SECRETS: Refused = { invalid_client: [undefined, '', 'wrong', 'Demo-Secret'] };
+const UNKNOWN: Refused = { invalid_request: [undefined, ''], invalid_grant: ['another'] };
+
+const fieldRows: Readonly<Record<string, Refused>> = {
+  '4.2 client_id: required; that of the registered app': CLIENT_IDS,
+  '4.2 client_secret: required; that of the registered app': CLIENT_SECRETS,
+  '4.2 redirect_uri: required, as the authorization request always has one; identical to it': {
+    invalid_request: [undefined],
+    invalid_grant: [OTHER, `${CALLBACK}/`, `${CALLBACK}?`, CALLBACK.toUpperCase()],
+  },
+  '4.2 code: required; the code of the callback': UNKNOWN,
+  '4.2 grant_type: required; `authorization_code`': {
+    invalid_request: [undefined, 'refresh_token'], // the other grant needs a refresh_token
+    unsupported_grant_type: ['Authorization_Code'],
+  },
+  '4.3 client_id: required; that of the registered app': CLIENT_IDS,
+  '4.3 client_secret: required; that of the registered app': CLIENT_SECRETS,
+  '4.3 refresh_token: required; one that was issued before': UNKNOWN,
+  '4.3 grant_type: required; `refresh_token`': {
+    invalid_request: [undefined, 'authorization_code'], // the other grant needs a code
+    unsupported_grant_type: ['Refresh_Token'],
+  },
+};
+test.each(Object.entries(fieldRows))('%s', async (row, refused) => {
+  const { valid, expected } = await validFor(row);
+  const [, field = ''] = /^\S+ (\w+):/.exec(row) ?? [];
+  for (const [error, values] of Object.entries(refused)) {
+    for (const value of values) {
+      expect(await post({ ...valid, [field]: value })).toEqual(tokenRefusal(error as TokenError));
+    }
   }
-  expect(await refresh({ client_id: 'demo-app' })).toEqual(NEW_TOKEN);
+  expect(await post(valid)).toEqual(expected);
 });
 
-test('4.3 client_secret: required; that of the registered app', async () => {
-  expect(await refreshWithout('client_secret')).toEqual(tokenRefusal('invalid_client'));
-  for (const client_secret of ['', 'wrong', 'Demo-Secret']) {
-    expect(await refresh({ client_secret })).toEqual(tokenRefusal('invalid_client'));
-  }
-  expect(await refresh({ client_secret: 'demo-secret' })).toEqual(NEW_TOKEN);
-});
-
-test('4.3 refresh_token: required; one that was issued before', async () => {
-  expect(await refreshWithout('refresh_token')).toEqual(tokenRefusal('invalid_request'));
-  expect(await refresh({ refresh_token: '' })).toEqual(tokenRefusal('invalid_request'));
-  expect(await refresh({ refresh_token: 'another' })).toEqual(tokenRefusal('invalid_grant'));
-  expect(await refresh()).toEqual(NEW_TOKEN);
-});
-
-test('4.3 grant_type: required; `refresh_token`', async () => {
-  expect(await refreshWithout('grant_type')).toEqual(tokenRefusal('invalid_request'));
-  expect(await refresh({ grant_type: 'Refresh_Token' })).toEqual(tokenRefusal('unsupported_grant_type'));
-  // The other grant wants a code.
-  expect(await refresh({ grant_type: 'authorization_code' })).toEqual(tokenRefusal('invalid_request'));
-  expect(await refresh({ grant_type: 'refresh_token' })).toEqual(NEW_TOKEN);
+test('4.2 response: JSON with `access_token`, `expires_in`, `refresh_token`', async () => {
+  expect(await post(await newExchange())).toEqual(TOKENS);
 });
 
 test('4.3 response: JSON with `access_token` and `expires_in`', async () => {
-  expect(await refresh()).toEqual(NEW_TOKEN);
+  expect(await post(await newRefresh())).toEqual(NEW_TOKEN);
 });
 
 test('4.3 reuse: the same refresh token works repeatedly', async () => {
+  const tokens = await service.newTokens();
   const seen = new Set([tokens.access_token]);
   for (let use = 1; use <= 3; use += 1) {
     fixture.clock.time += 10 * DAY;
-    const { access_token } = await refreshed();
+    const { access_token } = tokensOf(await service.refresh(tokens.refresh_token));
     expect(await statusWith(access_token)).toBe(200);
     seen.add(access_token);
   }

@@ -2,12 +2,11 @@ import type { Server } from 'node:http';
 import request, { type Response } from 'supertest';
 import { CookieJar } from 'tough-cookie';
 import { CLIENT_ID } from '../constants.ts';
-import { CALLBACK, originOf } from './fixture.ts';
-import type { Fields } from './requests.ts';
+import { CALLBACK, originOf, type Fields } from './requests.ts';
 
 export const AUTHORIZATION = '/api/public/v1/authorization/oauth2/';
 
-/** The account's credentials, as the sign-in page asks for them. */
+/** The fields of the sign-in page. */
 export const DEMO = { username: 'demo', password: 'demo' };
 
 /** The address of an authorization request; an override of undefined leaves the parameter out. */
@@ -85,7 +84,7 @@ export async function copyCookies(from: CookieJar, to: CookieBrowser): Promise<C
   return to;
 }
 
-/** Where an answer redirects to. */
+/** Where a response redirects to. */
 export function locationOf(res: Response): string {
   const location = res.get('location');
   if (location === undefined) throw new Error(`No redirect (${res.status}): ${res.text}`);

@@ -1,8 +1,7 @@
 import type { Server } from 'node:http';
 import { expect } from '@jest/globals';
 import request, { type Response } from 'supertest';
-import { CALLBACK } from './fixture.ts';
-import type { RawResponse } from './requests.ts';
+import { CALLBACK, type RawResponse } from './requests.ts';
 
 const JSON_TYPE = 'application/json';
 const WORDS: unknown = expect.stringMatching(/.+/);
@@ -22,25 +21,34 @@ const TOKEN_ERRORS = [
 ] as const;
 export type TokenError = (typeof TOKEN_ERRORS)[number];
 
-/** What a client sees of a JSON response; the body is compared whole. */
+/** What a client sees of a JSON response; the body is compared whole. No response may be stored. */
 export function outcomeOf(res: Response) {
-  return { status: res.status, type: res.type, body: res.body as unknown };
+  return { status: res.status, type: res.type, cache: res.get('cache-control'), body: res.body as unknown };
 }
+
+const outcome = (status: number, body: unknown) => ({ status, type: JSON_TYPE, cache: 'no-store', body });
 
 /** The outcome of a request that succeeds. */
 export function success(body: unknown) {
-  return { status: 200, type: JSON_TYPE, body };
+  return outcome(200, body);
 }
 
 /** The outcome of a token request that is refused. */
 export function tokenRefusal(error: TokenError) {
   const status = error === 'invalid_client' ? 401 : 400;
-  return { status, type: JSON_TYPE, body: { error, error_description: DESCRIPTION } };
+  return outcome(status, { error, error_description: DESCRIPTION });
 }
+
+/** The outcome of a code exchange, or of a refresh with rotation. */
+export const TOKENS = success({ access_token: A_TOKEN, expires_in: 900, refresh_token: A_TOKEN });
+/** The outcome of a refresh. */
+export const NEW_TOKEN = success({ access_token: A_TOKEN, expires_in: 900 });
+export const INVALID_GRANT = tokenRefusal('invalid_grant');
+export const INVALID_REQUEST = tokenRefusal('invalid_request');
 
 /** The outcome of an API request that is refused. */
 export function apiRefusal(status: number, code: string) {
-  return { status, type: JSON_TYPE, body: { code, message: WORDS, details: [] } };
+  return outcome(status, { code, message: WORDS, details: [] });
 }
 
 /** The outcome of an authorization request at its first step. */

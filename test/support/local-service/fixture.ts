@@ -1,16 +1,36 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import request from 'supertest';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { loadLocalServiceConfig, type LocalServiceConfig } from '../../../src/local-service/config.ts';
 import { createLocalService } from '../../../src/local-service/local-service.ts';
 import { createLog } from '../../../src/observability/logger.ts';
 import { createRedis } from '../../../src/redis/client.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+import { TOKEN_PATH } from '../constants.ts';
+import { useFixture } from '../fixtures.ts';
+import { authorizationUrl, openBrowser, signInAndAllow } from './cookie-browser.ts';
+import {
+  codeFields,
+  refreshFields,
+  tokensOf,
+  type Fields,
+  type ListPage,
+  type TokenResponse,
+} from './requests.ts';
 
-export const CALLBACK = 'http://localhost:3000/auth/callback';
+const MOST_PAGES = 500;
 
 export type ServiceFixture = Awaited<ReturnType<typeof startServiceFixture>>;
+
+/** A server with the requests that tests send to it. */
+export type LocalService = Awaited<ReturnType<ServiceFixture['start']>>;
+
+/** Starts a Redis and a local service on it for the tests of a file. `fixture.start` starts more services on that Redis. */
+export function useLocalService(overrides: Partial<LocalServiceConfig> = {}) {
+  const fixture = useFixture(startServiceFixture);
+  return { fixture, service: useFixture(async () => fixture.start(overrides)) };
+}
 
 /** Starts a Redis, and local services on it. Disposal ends it and every service. */
 export async function startServiceFixture() {
@@ -35,7 +55,7 @@ export async function startServiceFixture() {
       await once(server, 'listening');
       servers.push(server);
       // Disposal of this fixture closes the server; a second close would reject.
-      return Object.assign(server, { [Symbol.asyncDispose]: async () => {} });
+      return Object.assign(server, requestsTo(server), { [Symbol.asyncDispose]: async () => {} });
     },
     async [Symbol.asyncDispose]() {
       for (const server of servers) {
@@ -49,10 +69,50 @@ export async function startServiceFixture() {
   };
 }
 
-export function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port;
-}
+function requestsTo(server: Server) {
+  /** Posts a form to the token endpoint. */
+  const postToken = (fields: Fields) => request(server).post(TOKEN_PATH).type('form').send(fields);
+  const exchange = (code: string, more: Fields = {}) => postToken(codeFields(code, more));
 
-export function originOf(server: Server): string {
-  return `http://127.0.0.1:${portOf(server)}`;
+  /** A code that a user has just allowed. */
+  async function newCode(
+    overrides: Readonly<Record<string, string | undefined>> = {},
+    user = 'demo',
+  ): Promise<string> {
+    const parameters = await signInAndAllow(openBrowser(server), authorizationUrl(overrides), user);
+    const code = parameters.get('code');
+    if (code === null) throw new Error(`No code: ${parameters.toString()}`);
+    return code;
+  }
+
+  /** Requests a path of the API with an access token. */
+  function getApi(path: string, accessToken?: string): request.Test {
+    const test = request(server).get(`/api/public/v1${path}`);
+    return accessToken === undefined ? test : test.set('authorization', `Bearer ${accessToken}`);
+  }
+
+  return {
+    postToken,
+    exchange,
+    refresh: (token: string, more: Fields = {}) => postToken(refreshFields(token, more)),
+    newCode,
+    /** The tokens of a user who has just signed in. */
+    newTokens: async (scope?: string, user?: string): Promise<TokenResponse> =>
+      tokensOf(await exchange(await newCode(scope === undefined ? {} : { scope }, user))),
+    getApi,
+    /** Reads a list from the first page to the last, each requested as the interface says. */
+    async readPages(path: string, accessToken: string, limit?: number): Promise<ListPage[]> {
+      const pages: ListPage[] = [];
+      const query = new URLSearchParams(limit === undefined ? {} : { limit: String(limit) });
+      while (pages.length < MOST_PAGES) {
+        const res = await getApi(`${path}?${query.toString()}`, accessToken);
+        if (res.status !== 200) throw new Error(`Page ${pages.length + 1}: ${res.status} ${res.text}`);
+        const page = res.body as ListPage;
+        pages.push(page);
+        if (page.next === undefined) return pages;
+        query.set('next', page.next);
+      }
+      throw new Error('The list has no end.');
+    },
+  };
 }

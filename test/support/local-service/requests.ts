@@ -1,19 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { Server } from 'node:http';
-import request from 'supertest';
-import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../constants.ts';
+import type { AddressInfo } from 'node:net';
+import type { Response } from 'supertest';
+import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
 import { exchangeBytes } from '../raw.ts';
-import { authorizationUrl, openBrowser, signInAndAllow } from './cookie-browser.ts';
-import { CALLBACK, portOf } from './fixture.ts';
 
+/** The redirect URL that the local service knows by default. */
+export const CALLBACK = 'http://localhost:3000/auth/callback';
 const CREDENTIALS = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
 
+/** Leaves the credentials out of a token request. */
+export const NO_CREDENTIALS = { client_id: undefined, client_secret: undefined };
 export const VERIFIER = 'a-verifier.with_all~the-marks-and-43-characters';
 export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
 export const PKCE = { code_challenge: CHALLENGE, code_challenge_method: 'S256' };
 export const FORM = 'application/x-www-form-urlencoded';
 
-export type Fields = Readonly<Record<string, string>>;
+/** Fields of a form; undefined leaves one out. */
+export type Fields = Readonly<Record<string, string | undefined>>;
 
 /** A successful response of the token endpoint. */
 export interface TokenResponse {
@@ -35,77 +39,39 @@ export interface RawResponse {
   get(name: string): string | undefined;
 }
 
-const MOST_PAGES = 500;
-
-/** Posts a form to the token endpoint. */
-export function postToken(server: Server, fields: Fields): request.Test {
-  return request(server).post(TOKEN_PATH).type('form').send(fields);
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
 }
 
-/** A code that a user has just allowed. */
-export async function newCode(
-  server: Server,
-  overrides: Readonly<Record<string, string | undefined>> = {},
-  user = 'demo',
-): Promise<string> {
-  const parameters = await signInAndAllow(openBrowser(server), authorizationUrl(overrides), user);
-  const code = parameters.get('code');
-  if (code === null) throw new Error(`No code: ${parameters.toString()}`);
-  return code;
+export function originOf(server: Server): string {
+  return `http://127.0.0.1:${portOf(server)}`;
 }
 
-/** The tokens of a user who has just signed in. */
-export async function newTokens(server: Server, scope?: string, user = 'demo'): Promise<TokenResponse> {
-  const code = await newCode(server, scope === undefined ? {} : { scope }, user);
-  const res = await postToken(server, codeFields(code));
-  if (res.status !== 200) throw new Error(`No tokens: ${res.text}`);
+/** The tokens of a successful response of the token endpoint; a refresh without rotation gives no refresh token. */
+export function tokensOf(res: Response): TokenResponse {
+  if (res.status !== 200) throw new Error(`No tokens: ${res.status} ${res.text}`);
   return res.body as TokenResponse;
-}
-
-/** The fields that exchange a code. */
-export function codeFields(code: string, more: Fields = {}): Record<string, string> {
-  return { ...CREDENTIALS, grant_type: 'authorization_code', redirect_uri: CALLBACK, code, ...more };
-}
-
-/** The fields that use a refresh token. */
-export function refreshFields(token: string, more: Fields = {}): Record<string, string> {
-  return { ...CREDENTIALS, grant_type: 'refresh_token', refresh_token: token, ...more };
-}
-
-/** All fields but these. */
-export function without(fields: Fields, ...names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
-}
-
-/** Requests a path of the API with an access token. */
-export function getApi(server: Server, path: string, accessToken?: string): request.Test {
-  const test = request(server).get(`/api/public/v1${path}`);
-  return accessToken === undefined ? test : test.set('authorization', `Bearer ${accessToken}`);
-}
-
-/** Reads a list from the first page to the last, each requested as the interface says. */
-export async function readPages(
-  server: Server,
-  path: string,
-  accessToken: string,
-  limit?: number,
-): Promise<ListPage[]> {
-  const pages: ListPage[] = [];
-  const query = new URLSearchParams(limit === undefined ? {} : { limit: String(limit) });
-  while (pages.length < MOST_PAGES) {
-    const res = await getApi(server, `${path}?${query.toString()}`, accessToken);
-    if (res.status !== 200) throw new Error(`Page ${pages.length + 1}: ${res.status} ${res.text}`);
-    const page = res.body as ListPage;
-    pages.push(page);
-    if (page.next === undefined) return pages;
-    query.set('next', page.next);
-  }
-  throw new Error('The list has no end.');
 }
 
 /** The ids of all items on these pages, in order. */
 export function idsOf(pages: readonly ListPage[]): string[] {
   return pages.flatMap((page) => page.value.map((item) => String(item['id'])));
+}
+
+/** The fields that exchange a code. */
+export function codeFields(code: string, more: Fields = {}): Record<string, string> {
+  return present({ ...CREDENTIALS, grant_type: 'authorization_code', redirect_uri: CALLBACK, code, ...more });
+}
+
+/** The fields that use a refresh token. */
+export function refreshFields(token: string, more: Fields = {}): Record<string, string> {
+  return present({ ...CREDENTIALS, grant_type: 'refresh_token', refresh_token: token, ...more });
+}
+
+function present(fields: Fields): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined),
+  );
 }
 
 /**
