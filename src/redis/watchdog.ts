@@ -9,7 +9,7 @@ export const COMMAND_TIMEOUT_MS = 1_500;
  * A connection without a reply for this long (ms) is closed, so that it delays no further command. A request that goes on with
  * its next command then fails hardly later than with its first.
  */
-export const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;
+const SILENCE_TIMEOUT_MS = COMMAND_TIMEOUT_MS + 200;
 const CHECK_EVERY_MS = 100;
 
 /** Redis left a command without a reply for COMMAND_TIMEOUT_MS. */

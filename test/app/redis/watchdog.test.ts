@@ -5,10 +5,13 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
-import { SILENCE_TIMEOUT_MS, endSilentConnections } from '../../../src/redis/watchdog.ts';
+import { endSilentConnections } from '../../../src/redis/watchdog.ts';
 import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { closeRedis, createRedis, fromStore, redisReady } from '../../../src/redis/client.ts';
 import { blockEventLoop } from '../../support/event-loop.ts';
+
+/** A command fails after 1.5 s, and its connection is closed soon after. */
+const SILENCE_TIMEOUT_MS = 1_700;
 
 describe('a connection', () => {
   let stream: PassThrough;
