@@ -18,13 +18,8 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(USAGE);
     return 2;
   }
-  const dotEnv = readDotEnv(process);
-  const findings = await runChecks({
-    env: process.env,
-    ignoresDotEnv: dotEnv.isIgnored,
-    now: Date.now,
-    reportDefect: (description) => console.error(description),
-  });
+  const { isIgnored: ignoresDotEnv } = readDotEnv(process);
+  const findings = await runChecks(process.env, { ignoresDotEnv });
   await print(args.length > 0 ? toJson(findings) : toText(findings));
   return hasProblem(findings) ? 1 : 0;
 }

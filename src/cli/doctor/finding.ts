@@ -6,9 +6,9 @@ export type Status = (typeof STATUSES)[number];
 /** What a check found, in words for an operator. Holds no secret, and no value that may be a secret in the wrong place. */
 export interface Result {
   readonly status: Status;
-  /** What is the case, and what follows from it. */
+  /** The state, and what follows from it. */
   readonly detail: string;
-  /** What to do; empty where there is nothing to do. */
+  /** The next step; empty where there is none. */
   readonly remedy: string;
 }
 
@@ -18,7 +18,7 @@ export interface Finding extends Result {
   readonly title: string;
 }
 
-/** Looks at one aspect of a subject, such as the configuration or the responses of the service. */
+/** Checks one aspect of a subject, such as the configuration or the responses of the service. */
 export interface Check<Subject> {
   readonly id: string;
   readonly title: string;
@@ -29,7 +29,7 @@ export function ok(detail: string): Result {
   return { status: 'ok', detail, remedy: '' };
 }
 
-/** The check could not run, or it can't see enough from outside. */
+/** The check could not run, or the doctor can't see enough from outside. */
 export function skipped(detail: string, remedy = ''): Result {
   return { status: 'skipped', detail, remedy };
 }
@@ -44,23 +44,26 @@ export function problem(detail: string, remedy: string): Result {
   return { status: 'problem', detail, remedy };
 }
 
-export function runAll<Subject>(checks: readonly Check<Subject>[], subject: Subject): Finding[] {
-  return checks.map((check) => toFinding(check, check.run(subject)));
+/** Variables that a check needs are missing or wrong; each of them has a finding of its own. */
+export const INVALID_VARIABLES = skipped('Its variables must be valid first.');
+
+export function isResult(value: object): value is Result {
+  return 'remedy' in value;
 }
 
-/** The findings where there is no subject: the first check has this result, and the others are skipped for this reason. */
-export function withoutSubject<Subject>(
+/** Runs the checks on a subject. A result in place of a subject is that of the first check, and the others are skipped. */
+export function runAll<Subject extends object>(
   checks: readonly Check<Subject>[],
-  first: Result,
-  reason: string,
+  subject: Subject | Result,
 ): Finding[] {
-  return checks.map((check, at) => toFinding(check, at === 0 ? first : skipped(reason)));
+  const without = (first: Result, at: number) =>
+    at === 0 || first.status === 'skipped' ? first : skipped(`See “${checks[0]?.title}” first.`);
+  return checks.map((check, at) =>
+    toFinding(check.id, check.title, isResult(subject) ? without(subject, at) : check.run(subject)),
+  );
 }
 
-export function toFinding(
-  { id, title }: Pick<Finding, 'id' | 'title'>,
-  { status, detail, remedy }: Result,
-): Finding {
+export function toFinding(id: string, title: string, { status, detail, remedy }: Result): Finding {
   return { id, status, title, detail, remedy };
 }
 

@@ -12,7 +12,6 @@ const MAX_NAMES = 2_048;
 
 /** What Cloakroom sends and what its scripts run: arguments after the key. */
 const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[]])[] = [
-  ['SET', '1', 'EX', KEY_SECONDS],
   ['GET'],
   ['GETEX', 'EX', KEY_SECONDS],
   ['INCR'],
@@ -30,26 +29,27 @@ const COMMANDS: readonly (readonly [command: string, ...args: (string | number)[
 const CREATES_KEY = new Set(['INCR', 'RPUSH']);
 
 /**
- * Tries every command that Cloakroom uses, and gives those that Redis refuses. A user may not read the ACL that restricts it,
- * so that trying is the only way.
+ * Tries every command that Cloakroom uses, and resolves with those that Redis refuses. A user may not read the ACL that
+ * restricts it, so that trying is the only way.
  *
  * All work on one string under `prefix` with a time to live, which the last one deletes. Commands for lists fail with
  * WRONGTYPE, after Redis has checked the right to run them. So no key without a time to live can be left behind.
  */
 export async function tryCommands(send: Send, prefix: string): Promise<Refusal[]> {
   const key = await findKey(send, prefix);
-  const replies = new Map([
-    ['INFO', await send('INFO', 'server')],
-    ['EVAL', await send('EVAL', 'return 1', 1, key)],
-  ]);
-  for (const [command, ...args] of COMMANDS) {
-    const set = replies.get('SET');
-    const isSafe = (set !== undefined && 'value' in set) || !CREATES_KEY.has(command);
-    if (isSafe) replies.set(command, await send(command, key, ...args));
-  }
-  return [...replies].flatMap(([command, reply]): Refusal[] =>
-    'error' in reply && !reply.error.startsWith('WRONGTYPE') ? [[command, reply.error]] : [],
-  );
+  const refusals: Refusal[] = [];
+  const isRefused: (...command: Parameters<Send>) => Promise<boolean> = async (command, ...args) => {
+    const reply = await send(command, ...args);
+    if ('value' in reply || reply.error.startsWith('WRONGTYPE')) return false;
+    refusals.push([command, reply.error]);
+    return true;
+  };
+  await isRefused('INFO', 'server');
+  await isRefused('EVAL', 'return 1', 1, key);
+  const isKeyMissing = await isRefused('SET', key, '1', 'EX', KEY_SECONDS);
+  for (const [command, ...args] of COMMANDS)
+    if (!isKeyMissing || !CREATES_KEY.has(command)) await isRefused(command, key, ...args);
+  return refusals;
 }
 
 async function findKey(send: Send, prefix: string): Promise<string> {
@@ -68,6 +68,7 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   INFO: 'Cloakroom can’t tell when Redis is full, and other checks can’t run.',
 };
 
+/** Explains the refusal that the operator has to solve first, and all others with the same reason. */
 export function explainRefusals(refusals: readonly Refusal[]): Result {
   const essential = refusals.filter(
     ([command, message]) => OPTIONAL[command] === undefined || !message.startsWith('NOPERM'),
@@ -94,14 +95,9 @@ const REASONS: readonly (readonly [pattern: RegExp, detail: string, remedy: stri
     'Raise maxmemory, or find out what else is stored there.',
   ],
   [
-    /^MISCONF/,
-    'It takes no writes, because it can’t save them to disk (MISCONF).',
-    'Look at its log and its disk.',
-  ],
-  [
-    /^NOREPLICAS/,
-    'It takes no writes, because too few replicas follow it (min-replicas-to-write).',
-    'Bring its replicas back.',
+    /^MISCONF|^NOREPLICAS/,
+    'It takes no writes: it can’t save them to disk, or too few replicas follow it (min-replicas-to-write).',
+    'Look at its log, its disk and its replicas.',
   ],
   [
     /^NOPERM.*\bkeys?\b/,

@@ -6,8 +6,6 @@ import { ok, warning, type Result } from './finding.ts';
 const KNOWN = [...variableNames, ...fileVariables.map((name) => `${name}_FILE`)];
 /** Shorter names, such as HOST and PORT, resemble too many others. */
 const MIN_LENGTH = 6;
-/** A name of this length may hold two typing errors. */
-const LONG = 12;
 
 /** Finds variables that Cloakroom does not read and whose names resemble one that it does. Never prints a value. */
 export function checkUnknownVariables(env: Env): Result {
@@ -23,36 +21,22 @@ function hintFor(name: string, env: Env): string | undefined {
   if (variable !== name && variableNames.includes(variable))
     return `${name} (${variable} is not read from a file)`;
   const bare = name.replace(/^CLOAKROOM_/, '');
-  const meant = bare !== name && KNOWN.includes(bare) ? bare : resembling(bare);
+  const meant = bare !== name && KNOWN.includes(bare) ? bare : KNOWN.find((known) => isMisspelt(bare, known));
   // Platforms set the same value under two names.
   return meant === undefined || env[meant] === env[name] ? undefined : `${name} (did you mean ${meant}?)`;
 }
 
-function resembling(name: string): string | undefined {
-  const normalise = (each: string) => each.toUpperCase().replaceAll('_', '');
-  return KNOWN.find((known) => {
-    const { length } = normalise(known);
-    return length >= MIN_LENGTH && distance(normalise(name), normalise(known)) <= (length >= LONG ? 2 : 1);
-  });
+/** Whether the names differ only in case, underscores and one letter: too many, missing, wrong, or swapped with the next. */
+function isMisspelt(name: string, known: string): boolean {
+  const [one, other] = [normalise(name), normalise(known)];
+  if (other.length < MIN_LENGTH) return false;
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start += 1;
+  const [a, b] = [one.slice(start), other.slice(start)];
+  const isSwapped = a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
+  return isSwapped || a.slice(1) === b || a === b.slice(1) || a.slice(1) === b.slice(1);
 }
 
-/** Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours. */
-function distance(from: string, to: string): number {
-  const rows = [Array.from({ length: to.length + 1 }, (_, at) => at)];
-  for (let i = 1; i <= from.length; i += 1) {
-    const [above = [], before = []] = [rows[i - 1], rows[i - 2]];
-    const row = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const isSame = from[i - 1] === to[j - 1];
-      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
-      row[j] = Math.min(
-        (above[j] ?? 0) + 1,
-        (row[j - 1] ?? 0) + 1,
-        (above[j - 1] ?? 0) + (isSame ? 0 : 1),
-        isSwapped ? (before[j - 2] ?? 0) + 1 : Infinity,
-      );
-    }
-    rows.push(row);
-  }
-  return rows[from.length]?.[to.length] ?? 0;
+function normalise(name: string): string {
+  return name.toUpperCase().replaceAll('_', '');
 }

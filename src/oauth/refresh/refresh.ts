@@ -53,7 +53,7 @@ export class ShuttingDownError extends TokenEndpointError {
 /** A session is refreshed at most once within this time. */
 export const MIN_INTERVAL_MS = 1_000;
 /** Beyond TOKEN_TIMEOUT_SECONDS, a refresh waits this long, for example for a process that holds the lock and crashes. */
-export const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
+const WAIT_BEYOND_TOKEN_TIMEOUT_MS = 12_000;
 
 /** Most refreshes at a time in one process. After an outage all sessions are refreshed at once. */
 const MAX_REFRESHES = 32;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from '@jest/globals';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
-import { runChecks, type Circumstances } from '../../../src/cli/doctor/run-checks.ts';
+import { runChecks } from '../../../src/cli/doctor/run-checks.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
 import type { TestApp } from '../test-app.ts';
 
@@ -35,17 +35,9 @@ export function envOf(testApp: TestApp): Record<string, string> {
 /** Runs the doctor on a valid configuration with these changes; gives the finding with an id. */
 export async function examine(
   changes: Readonly<Record<string, string | undefined>>,
-  circumstances: Partial<Circumstances> = {},
+  options?: Parameters<typeof runChecks>[1],
 ): Promise<(id: string) => Finding> {
-  const findings = await runChecks({
-    env: { ...validEnv, ...changes },
-    ignoresDotEnv: false,
-    now: Date.now,
-    reportDefect(description) {
-      throw new Error(description);
-    },
-    ...circumstances,
-  });
+  const findings = await runChecks({ ...validEnv, ...changes }, options);
   return (id) => {
     const found = findings.find((each) => each.id === id);
     if (found === undefined) throw new Error(`the report has no ${id}`);

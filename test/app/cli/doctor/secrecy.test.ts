@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { toJson, toText } from '../../../../src/cli/doctor/report.ts';
-import { runChecks } from '../../../../src/cli/doctor/run-checks.ts';
+import { describeDefect, runChecks } from '../../../../src/cli/doctor/run-checks.ts';
 import { envOf, validEnv } from '../../../support/doctor/doctor.ts';
 import { useTestApp } from '../../../support/fixtures.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
@@ -14,12 +14,9 @@ const SECRETS = ['hunter2', key, weak, validEnv.SESSION_KEYS];
 const testApp = useTestApp();
 
 /** All that the doctor prints, for people and for programs. */
-async function outputFor(changes: Record<string, string>, now = Date.now): Promise<string> {
-  const env = { ...envOf(testApp), ...changes };
-  let defects = '';
-  const reportDefect = (description: string) => void (defects += description);
-  const findings = await runChecks({ env, ignoresDotEnv: false, now, reportDefect });
-  return toText(findings) + toJson(findings) + defects;
+async function outputFor(changes: Record<string, string>): Promise<string> {
+  const findings = await runChecks({ ...envOf(testApp), ...changes });
+  return toText(findings) + toJson(findings);
 }
 
 test.each([
@@ -72,14 +69,23 @@ test('the report holds no secret that Redis echoes', async () => {
     );
   });
   const output = await outputFor({ REDIS_URL: `redis://:${secret}@127.0.0.1:${server.port}` });
-  expect(output).toMatch(/^PROBLEM {2}Redis at /m);
+  expect(output).toMatch(/^PROBLEM {2}Redis: /m);
   expect(output).not.toContain(secret);
 });
 
-test('a defect of a check is reported with its stack frames and without its message', async () => {
-  const output = await outputFor({}, () => {
-    throw new RangeError(`${secret}\n    at ${secret} (${secret}:1:1)`);
+test('a defect of a check is reported with its place in the code', async () => {
+  await using server = await startTcpServer((socket) => {
+    socket.on('data', (commands: Buffer) => {
+      for (const _ of commands.toString().matchAll(/^\*/gm)) socket.write('*1\r\n:1\r\n');
+    });
   });
-  expect(output).toMatch(/The check redis-reachable has a defect: RangeError\n {4}at .*src\/cli\/doctor\//s);
-  expect(output).not.toContain('hunter2');
+  const output = await outputFor({ REDIS_URL: `redis+cluster://127.0.0.1:${server.port}` });
+  expect(output).toMatch(/^PROBLEM {2}Redis: The check itself failed: TypeError at .*src\/cli\/doctor\//m);
+  expect(output).toMatch(/^ok {7}Service: token endpoint/m);
+});
+
+test('the description of a defect leaves its message out, which may look like a stack frame', () => {
+  const described = describeDefect(new RangeError(`${secret}\n    at ${secret} (${secret}:1:1)`));
+  expect(described).toMatch(/^RangeError at .*secrecy\.test\.ts/);
+  expect(described).not.toContain('hunter2');
 });

@@ -141,8 +141,8 @@ test('the doctor gives up on a service that accepts no connection, or does not r
     examine({ ...env, SERVICE_URL: `http://127.0.0.1:${deaf.port}` }),
     examine({ ...env, SERVICE_URL: `http://127.0.0.1:${silent.port}` }),
   ]);
-  expect(ofDeaf('service-reachable').detail).toContain('packets to it get no response');
-  expect(ofSilent('service-reachable').detail).toContain('accepts the request and does not respond');
+  expect(ofDeaf('service-reachable').detail).toContain('connecting gets no response');
+  expect(ofSilent('service-reachable').detail).toContain('accepts the connection and does not respond');
 });
 
 test.each([

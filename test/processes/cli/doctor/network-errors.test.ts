@@ -58,7 +58,7 @@ test('a host name of Redis without a response from DNS does not hold up the serv
   });
   expect(findingOf('redis-reachable')).toMatchObject({
     status: 'problem',
-    detail: `Redis at redis.hangs.example:6379 ${NO_RESPONSE}.`,
+    detail: `redis.hangs.example:6379 ${NO_RESPONSE}.`,
   });
   expect(findingOf('service-reachable')).toMatchObject({ status: 'ok' });
 });

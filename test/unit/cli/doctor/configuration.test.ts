@@ -1,13 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import {
-  LOAD_BALANCER_TIMEOUT_SECONDS,
-  checkConfiguration,
-  readSettings,
-} from '../../../../src/cli/doctor/configuration.ts';
+import { checkConfiguration, readSettings } from '../../../../src/cli/doctor/configuration.ts';
 import { validEnv } from '../../../support/doctor/doctor.ts';
 
 /** The findings about a valid environment with changes. */
@@ -24,16 +20,16 @@ test('each variable with a problem is a finding, and the checks that need it are
     PORT: 'http',
     SESSION_KEYS: 'short',
     SESSION_KEYS_FILE: '/nowhere',
-    SHUTDOWN_SECONDS: 'soon',
+    TRUST_PROXY: 'yes',
   });
   const statuses = Object.fromEntries(findings.map(({ id, status }) => [id, status]));
   expect(statuses).toMatchObject({
     'variable:PORT': 'problem',
     'variable:SESSION_KEYS': 'problem',
-    'variable:SHUTDOWN_SECONDS': 'problem',
+    'variable:TRUST_PROXY': 'problem',
     'session-keys': 'skipped',
-    'shutdown-time': 'skipped',
-    proxies: 'ok',
+    proxies: 'skipped',
+    'secret-files': 'ok',
   });
   expect(statuses['variables']).toBeUndefined();
 });
@@ -77,7 +73,7 @@ test.each([
   [0o440, 'ok'],
   [0o444, 'warning'],
   [0o660, 'warning'],
-])('a secret in a file of mode %o: %s', async (mode, status) => {
+])('a secret file of mode %o is %s', async (mode, status) => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-secrets-'));
   const path = join(folder, 'secret');
   await writeFile(path, 'a secret');
@@ -97,25 +93,13 @@ test.each([
   ['proxies', { PUBLIC_URL: 'https://app.example.com' }, 'warning'],
   ['proxies', { PUBLIC_URL: 'https://app.example.com', TRUST_PROXY: '1' }, 'ok'],
   ['proxies', { PUBLIC_URL: 'http://localhost:3000' }, 'ok'],
-  ['load-balancer-times', {}, 'ok'],
-  ['load-balancer-times', { SERVICE_TIMEOUT_SECONDS: '60' }, 'warning'],
-  ['load-balancer-times', { CLIENT_IDLE_SECONDS: '60', TRUST_PROXY: '1' }, 'warning'],
-  ['load-balancer-times', { CLIENT_IDLE_SECONDS: '60' }, 'ok'],
-  ['shutdown-time', { SHUTDOWN_SECONDS: '27' }, 'ok'],
-  ['shutdown-time', { SHUTDOWN_SECONDS: '28' }, 'warning'],
-  ['shutdown-time', { SHUTDOWN_SECONDS: '5', TOKEN_TIMEOUT_SECONDS: '30' }, 'warning'],
-  ['metrics', {}, 'ok'],
-  ['metrics', { METRICS_PORT: '9090' }, 'ok'],
-  ['metrics', { METRICS_PORT: '9090', HOST: '::1' }, 'ok'],
-  ['metrics', { METRICS_PORT: '9090', HOST: '0.0.0.0' }, 'warning'],
-] as const)('%s of %j: %s', (id, changes, status) => {
+  ['redis-encryption', { REDIS_URL: 'redis://[::1]' }, 'ok'],
+  ['redis-encryption', { REDIS_URL: 'redis://:a-password@redis.invalid' }, 'warning'],
+  ['redis-encryption', { REDIS_URL: 'rediss://redis.invalid' }, 'ok'],
+  ['redis-encryption', { REDIS_URL: 'redis+cluster://localhost,redis.invalid' }, 'warning'],
+  ['redis-password', { REDIS_URL: 'redis+unix:///redis.sock' }, 'ok'],
+  ['redis-password', { REDIS_URL: 'rediss://redis.invalid' }, 'warning'],
+  ['redis-password', { REDIS_URL: 'redis+sentinel://:a-password@redis.invalid/master' }, 'ok'],
+] as const)('the check %s of %j is %s', (id, changes, status) => {
   expect(finding(id, changes)?.status).toBe(status);
-});
-
-test('the timeout of load balancers is that of deploy/haproxy.cfg', async () => {
-  const config = await readFile(new URL('../../../../deploy/haproxy.cfg', import.meta.url), 'utf8');
-  const timeouts = [...config.matchAll(/^\s*timeout (?:client|server) +(\d+)s$/gm)].map(([, each]) =>
-    Number(each),
-  );
-  expect(timeouts).toEqual([LOAD_BALANCER_TIMEOUT_SECONDS, LOAD_BALANCER_TIMEOUT_SECONDS]);
 });
