@@ -30,7 +30,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
   const log = createLog(config.logLevel, output);
   logWarnings(self, log);
   if (Number(self.versions.node.split('.')[0]) < 22)
-    log.warn({ node: self.version }, 'Node 20 gets no more fixes: use Node 24');
+    log.warn({ node: self.version }, 'node version out of support');
 
   const services = createServices(config, log);
   sighup.handle(createSecretsReload(self.env, services));
@@ -49,7 +49,7 @@ export async function run(self: NodeJS.Process, sighup: Sighup): Promise<number>
   sighup.ignore();
   log.info({ signal, withinSeconds: config.shutdownSeconds }, 'draining');
   const inTime = await shutDown(services, server);
-  log.info({ inTime }, 'stopped');
+  log.info({ inTime }, 'shutdown complete');
   return inTime ? 0 : 1;
 }
 

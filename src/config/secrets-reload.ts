@@ -39,7 +39,7 @@ export function createSecretsReload(
 
   return async () => {
     if (!isFromFile) {
-      log.info('no secrets to reload: none comes from a file');
+      log.info('no secrets to reload');
       return;
     }
     try {
@@ -57,11 +57,11 @@ export function createSecretsReload(
       if (changed.length === 0) log.info('secrets unchanged');
       else log.info({ changed }, 'secrets reloaded');
       if (!read.sessionKeys.some((key) => isDeepStrictEqual(key, current.sessionKeys[0])))
-        log.warn('session key removed while in use: sessions encrypted with it are lost');
+        log.warn('session key removed; its sessions are lost');
       metrics?.countReload('done');
     } catch (error) {
       const why = error instanceof ConfigError ? { problems: error.problems } : { err: error };
-      log.error(why, 'secrets not reloaded; the old ones stay in use');
+      log.error(why, 'secrets reload failed; old secrets stay in use');
       metrics?.countReload('failed');
     }
   };

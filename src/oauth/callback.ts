@@ -104,13 +104,13 @@ export async function endPreviousSession(
         return;
       } catch (error) {
         if (performance.now() < giveUpAt) continue;
-        log.error({ err: error }, 'gave up ending the previous session');
+        log.error({ err: error }, 'previous session not ended; gave up');
         return;
       }
     }
   };
   await end().catch((error: unknown) => {
-    log.warn({ err: error }, 'previous session not ended yet');
+    log.warn({ err: error }, 'previous session not ended; retrying');
     void retry();
   });
 }

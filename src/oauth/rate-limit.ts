@@ -64,10 +64,7 @@ export function createSignInLimit(deps: {
       const { used, limit, resetTime } = (req as Required<CountedRequest>).rateLimit;
       // Once for an address and a window.
       if (used === limit + 1)
-        log.warn(
-          { requestId: requestId(res), client: addressOf(req) },
-          'sign-in limit of an address reached',
-        );
+        log.warn({ requestId: requestId(res), client: addressOf(req) }, 'sign-in limit reached');
       const leftMs = (resetTime?.getTime() ?? 0) - Date.now();
       const retryAfterSeconds = Math.max(1, Math.ceil(leftMs / 1_000));
       next(new AppError('too_many_sign_ins', { retryAfterSeconds }));

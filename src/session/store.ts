@@ -85,7 +85,7 @@ export function createSessionStore(options: SessionStoreOptions) {
     const plain = encryption.decrypt(encrypted, id, key);
     const record = plain === null ? null : parseRecord(plain.text);
     if (plain === null || record === null) {
-      log.warn({ ...sessionLogFields(id, context), key }, 'session value refused');
+      log.warn({ ...sessionLogFields(id, context), key }, 'session record refused');
       return null;
     }
     const { usesFirstKey } = plain;

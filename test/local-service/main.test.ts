@@ -81,7 +81,7 @@ test('shutdown lets requests in progress finish', async () => {
   const fault = new URLSearchParams({ route: 'workspaces', fault: 'latency', latencyMs: '700' });
   await fetch(`${origin}/_faults`, { method: 'POST', body: fault });
   const response = list(origin, 'any-token');
-  await program.prints(/"msg":"fault"/);
+  await program.prints(/"msg":"fault injected"/);
   process.kill(program.child.pid ?? 0, 'SIGTERM');
   expect((await response).status).toBe(401);
   expect((await program.ended()).code).toBe(0);

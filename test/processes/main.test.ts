@@ -92,7 +92,7 @@ describe('npm start', () => {
     program.child.kill('SIGTERM');
     const { code, output } = await program.ended();
     expect(code).toBe(0);
-    expect(output).toContain('"msg":"stopped"'); // the last line is not lost either
+    expect(output).toContain('"msg":"shutdown complete"'); // the last line is not lost either
     for (const entry of output
       .trim()
       .split('\n')
@@ -217,14 +217,14 @@ describe('npm start', () => {
     const [line = {}, ...more] = behind.map((text) => JSON.parse(text) as object);
     expect(line).toMatchObject({ msg: 'request', path: '/api/public/v1/slow', cutOff: true });
     expect(line).not.toHaveProperty('status');
-    expect(more).toEqual([expect.objectContaining({ msg: 'stopped', inTime: false })]);
+    expect(more).toEqual([expect.objectContaining({ msg: 'shutdown complete', inTime: false })]);
   });
 
   test('drains on Ctrl-C, though npm passes the signal on a second time', async () => {
     await using program = await npmStart();
     await readyUrl(program);
     program.signalGroup('SIGINT');
-    await program.prints(/"msg":"stopped"/);
+    await program.prints(/"msg":"shutdown complete"/);
     expect((await program.ended()).code).toBe(0);
   });
 
@@ -239,7 +239,7 @@ describe('npm start', () => {
     program.signalGroup('SIGHUP'); // npm itself ends by it
     expect(await call.answered).toBe('cut off');
     const { output } = await program.ended();
-    expect(output).toContain('"msg":"stopped"');
+    expect(output).toContain('"msg":"shutdown complete"');
     expect(output).not.toContain('no secrets to reload');
   });
 
@@ -253,7 +253,7 @@ describe('npm start', () => {
     await delay(400); // an echo of the first would come sooner
     program.child.kill('SIGTERM');
     expect(await call.answered).toBe('cut off');
-    expect((await program.ended()).output).not.toContain('"msg":"stopped"');
+    expect((await program.ended()).output).not.toContain('"msg":"shutdown complete"');
   });
 
   test.each(['throw', 'Promise.reject'] as const)(

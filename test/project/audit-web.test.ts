@@ -24,7 +24,7 @@ test('the audit ignores lines below error', () => {
   const errors = errorsOf((log) => {
     log.debug('background token refresh failed');
     log.info('request');
-    log.warn('sign-in limit of an address reached');
+    log.warn('sign-in limit reached');
   });
   expect(errors).toEqual([]);
 });

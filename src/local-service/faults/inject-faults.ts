@@ -40,7 +40,7 @@ export function injectFaults(
       next();
       return;
     }
-    log.warn({ requestId: requestId(res), route, fault: fault.kind }, 'fault');
+    log.warn({ requestId: requestId(res), route, fault: fault.kind }, 'fault injected');
     if (!(await waitFor(fault.latencyMs, req))) return;
     if (await applyFault(fault, req, res, store, now)) next();
   });

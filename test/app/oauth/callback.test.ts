@@ -278,7 +278,7 @@ test('ending the previous session is retried, and at last given up with the caus
   await eventually(async () => lines.length > 1);
   const err = expect.objectContaining({ message: 'Redis is away' });
   expect(lines).toEqual([
-    expect.objectContaining({ level: 'warn', msg: 'previous session not ended yet', err }),
-    expect.objectContaining({ level: 'error', msg: 'gave up ending the previous session', err }),
+    expect.objectContaining({ level: 'warn', msg: 'previous session not ended; retrying', err }),
+    expect.objectContaining({ level: 'error', msg: 'previous session not ended; gave up', err }),
   ]);
 });

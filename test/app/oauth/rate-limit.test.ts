@@ -62,7 +62,7 @@ test('past the limit a sign-in is a page with 429 that says how long to wait', a
 test('the limit is logged once in a window, and Redis holds no address', async () => {
   await using testApp = await startTestApp({ SIGN_INS_PER_ADDRESS: '1' });
   await statusesOf(testApp, 4);
-  const lines = testApp.logged.filter((line) => line.includes('sign-in limit of an address reached'));
+  const lines = testApp.logged.filter((line) => line.includes('sign-in limit reached'));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     expect.objectContaining({ level: 'warn', client: '127.0.0.1', requestId: expect.any(String) }),
   ]);

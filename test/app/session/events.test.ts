@@ -187,7 +187,7 @@ describe('the log of a session', () => {
       const { id, cookie } = await testApp.createSession();
       await testApp.redis.set(sessionKey(testApp.config.redisPrefix, id), 'never encrypted', 'KEEPTTL');
       const { requestId } = await send(cookie, path, TRACED);
-      expect(await lineOf('session value refused', sessionLogId(id))).toMatchObject({
+      expect(await lineOf('session record refused', sessionLogId(id))).toMatchObject({
         requestId,
         traceId: TRACE_ID,
       });

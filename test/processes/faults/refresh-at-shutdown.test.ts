@@ -66,7 +66,7 @@ test('a process that exits after SHUTDOWN_SECONDS because of a background refres
   const exitCode = leaving.stop();
   await releaseAfter(PAST_SHUTDOWN_MS, barrier);
   expect(await exitCode).toBe(1);
-  expect(leaving.logged().at(-1)).toMatchObject({ msg: 'stopped', inTime: false });
+  expect(leaving.logged().at(-1)).toMatchObject({ msg: 'shutdown complete', inTime: false });
   await expectRefreshed(session);
 });
 

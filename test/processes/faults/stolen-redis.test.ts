@@ -121,7 +121,7 @@ describe('an encrypted value that was', () => {
       const response = await send(fleet.at(at).url, session.cookie);
       expect(response).toMatchObject({ status: 401, code: 'session_expired' });
       const refused = (line: LogLine) =>
-        line.msg === 'session value refused' && line['key'] === keyOf(session);
+        line.msg === 'session record refused' && line['key'] === keyOf(session);
       await eventually(async () => fleet.at(at).logged().some(refused));
       const lines = JSON.stringify(fleet.at(at).logged());
       for (const secret of [changed || 'nothing', session.grant.accessToken, session.id]) {
