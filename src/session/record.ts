@@ -37,8 +37,11 @@ export interface Session {
 
 /** Parses a decrypted record; null where it is of another version. */
 export function parseRecord(text: string): SessionRecord | null {
-  const parsed = recordSchema.safeParse(JSON.parse(text));
-  return parsed.success ? parsed.data : null;
+  try {
+    return recordSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
 }
 
 /**
