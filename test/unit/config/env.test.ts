@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { loadConfig } from '../../../src/config/load.ts';
 import { minimalEnv, problemsOf } from './minimal-env.ts';
@@ -10,21 +10,19 @@ let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'cloakroom-config-'));
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  symlinkSync(join(folder, 'pipe'), join(folder, 'link'));
 });
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The minimal environment with one variable moved to a file. */
-function withFile(name: keyof typeof minimalEnv, content: string) {
+function withFile(name: keyof typeof minimalEnv, content: string): Record<string, string> {
   const path = join(folder, name);
   writeFileSync(path, content);
-  const { [name]: _, ...others } = minimalEnv;
-  return { ...others, [`${name}_FILE`]: path };
+  return { ...minimalEnv, [name]: '', [`${name}_FILE`]: path };
 }
 
-test.each(['CLIENT_SECRET', 'REDIS_URL', 'SESSION_KEYS'] as const)('%s may stand in a file', (name) => {
+test.each(['CLIENT_SECRET', 'REDIS_URL', 'SESSION_KEYS'] as const)('%s may come from a file', (name) => {
   expect(loadConfig(withFile(name, ` ${minimalEnv[name]}\r\n`))).toEqual(loadConfig(minimalEnv));
 });
 
@@ -37,33 +35,21 @@ test('a variable and its file may not both be set', () => {
   expect(problemsOf(env)).toEqual(['CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one']);
 });
 
-test('a file that does not exist is named by its variable', () => {
-  const { SESSION_KEYS: _, ...others } = minimalEnv;
-  expect(problemsOf({ ...others, SESSION_KEYS_FILE: join(folder, 'missing') })).toEqual([
-    "SESSION_KEYS_FILE names a file that can't be read (ENOENT)",
-  ]);
-});
-
-test.each(['folder', 'pipe', 'device', 'link to a pipe'])('a %s instead of a file is a problem', (what) => {
-  const { REDIS_URL: _, ...others } = minimalEnv;
-  const pipe = join(folder, 'pipe');
-  const link = join(folder, 'link');
-  const paths: Record<string, string> = { folder, pipe, device: '/dev/zero', 'link to a pipe': link };
-  execFileSync('mkfifo', [pipe]);
-  symlinkSync(pipe, link);
-  try {
-    expect(problemsOf({ ...others, REDIS_URL_FILE: paths[what] ?? '' })).toEqual([
-      "REDIS_URL_FILE names a file that can't be read (it is no regular file)",
-    ]);
-  } finally {
-    for (const path of [pipe, link]) rmSync(path);
-  }
+test.each([
+  ['no file', 'missing', 'ENOENT'],
+  ['a folder', '', 'it is no regular file'],
+  ['a pipe', 'pipe', 'it is no regular file'],
+  ['a device', '/dev/zero', 'it is no regular file'],
+  ['a link to a pipe', 'link', 'it is no regular file'],
+])('the path of %s is a problem of its variable', (_what, path, why) => {
+  const env = { ...minimalEnv, REDIS_URL: '', REDIS_URL_FILE: resolve(folder, path) };
+  expect(problemsOf(env)).toEqual([`REDIS_URL_FILE names a file that can't be read (${why})`]);
 });
 
 test('a file may be a symbolic link', () => {
   const env = withFile('CLIENT_SECRET', minimalEnv.CLIENT_SECRET);
-  const link = join(folder, 'linked');
-  symlinkSync(join(folder, 'CLIENT_SECRET'), link);
+  const link = join(folder, 'link to a file');
+  symlinkSync(env['CLIENT_SECRET_FILE'] ?? '', link);
   expect(loadConfig({ ...env, CLIENT_SECRET_FILE: link })).toEqual(loadConfig(minimalEnv));
 });
 
