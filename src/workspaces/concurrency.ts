@@ -18,7 +18,7 @@ const LEAST_PER_SESSION = 2;
 /**
  * Counts the requests of each session in flight. Returns a function that ends the request, or null for a request over the
  * limit. Each request takes memory and connections to the service, so no session may take them all. Unlike the gateway's
- * limits, it queues nothing. Unlike the gateway's limits, it queues nothing.
+ * limits, it queues nothing.
  */
 export function createConcurrencyLimiter({ perSession, total = Infinity }: PageLimits) {
   const inFlight = new Map<string, number>();

@@ -25,7 +25,7 @@ export type PageStart = Readonly<z.infer<typeof pageStartSchema>>;
 
 export type Cursors = ReturnType<typeof createCursors>;
 
-/** Lists that one session has cursors of. The least recently used one goes first. */
+/** Most lists of one session. The least recently used one is dropped first. */
 const MAX_LISTS = 32;
 /** JSON of one list: about 600 pages with usual cursors, and at least one with the longest. Encrypted it is a third larger. */
 const MAX_BYTES = 98_304;

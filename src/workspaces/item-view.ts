@@ -132,25 +132,27 @@ function toDetails(
   shown: ReadonlySet<string>,
   most: number,
 ): Pick<ItemView, 'details' | 'detailsLeft'> {
-  const fields = Object.entries(item).filter(([key]) => !shown.has(key));
+  const keys = Object.keys(item).filter((key) => !shown.has(key));
   const details: Detail[] = [];
   let characters = 0;
-  for (const detail of detailsOf(fields)) {
+  for (const detail of detailsOf(item, keys)) {
     characters += detail.label.length + detail.text.length + (detail.href ?? '').length;
     if (details.length === MAX_DETAILS || characters > most) break;
     details.push(detail);
   }
-  const all = fields.reduce(
-    (sum, [, value]) => sum + (hasOwnDetails(value) ? Object.keys(value).length : 1),
-    0,
-  );
+  let all = 0;
+  for (const key of keys) {
+    const value = item[key];
+    all += hasOwnDetails(value) ? Object.keys(value).length : 1;
+  }
   return { details, detailsLeft: all - details.length };
 }
 
 /** Yields lazily, because an item may have a million fields, and only the shown ones are worth formatting. */
-function* detailsOf(fields: readonly [string, unknown][]): Generator<Detail> {
-  for (const [key, value] of fields) {
+function* detailsOf(item: Fields, keys: readonly string[]): Generator<Detail> {
+  for (const key of keys) {
     const label = toLabel(key);
+    const value = item[key];
     if (!hasOwnDetails(value)) yield toDetail(label, key, value);
     else
       for (const [name, part] of Object.entries(value))

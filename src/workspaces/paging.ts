@@ -26,7 +26,7 @@ export interface ListedPage extends PositionedPage {
 interface SeekTarget {
   /** The first page of interest. Seeking starts there or earlier. */
   readonly page: number;
-  /** Starts over, and returns whether a page is the last one needed. It sees each page once, in order. */
+  /** Forgets all pages, and returns a check whether a page is the last one needed. The check gets each page once, in order. */
   start(): (page: PositionedPage) => boolean;
 }
 

@@ -18,9 +18,7 @@ export function elementsOf(array: string): string[] {
   return partsOf(array);
 }
 
-/**
- * The members of an object by name, each value as it is written. The last one of a repeated name counts, as in JSON.parse().
- */
+/** Returns the members of an object by name, each value as it is written. Of a repeated name it keeps the last, as JSON.parse(). */
 export function membersOf(object: string): Map<string, string> {
   const members = new Map<string, string>();
   const parts = partsOf(object);

@@ -71,7 +71,7 @@ export function writeExportHead(res: ServerResponse, format: ExportFormat, fileN
   });
 }
 
-/** At least one piece, so that an empty export has a head. */
+/** Yields at least one piece, so that an empty export has a head. */
 async function* toTexts(
   pages: AsyncIterable<readonly string[]>,
   format: ExportFormat,
