@@ -1,37 +1,31 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
+import { useFixture } from '../../../support/fixtures.ts';
 import { json, response } from '../../../support/raw-service.ts';
 import { workspaces } from '../small-service.ts';
-import { fieldOf, startExportApp, toLines, type ExportApp } from './export-app.ts';
+import { fieldOf, startExportApp, toLines } from './export-app.ts';
 
-let exporter: ExportApp;
-beforeAll(async () => {
-  exporter = await startExportApp({ WORKSPACE_ITEMS: 'rooms,whiteboards' });
-  exporter.testApp.advanceToNoon();
-});
-afterAll(async () => {
-  await exporter[Symbol.asyncDispose]();
+const exporter = useFixture(async () => {
+  const app = await startExportApp({ WORKSPACE_ITEMS: 'rooms,whiteboards' });
+  app.testApp.advanceToNoon();
+  return app;
 });
 
 const today = () => new Date(exporter.testApp.services.now()).toISOString().slice(0, 10);
 
-test('NDJSON has all pages in order, one item a line', async () => {
+test('NDJSON has all pages in order, one item a line, from the largest pages', async () => {
   const items = workspaces(537);
   const { status, body } = await exporter.get('/workspaces.ndjson', await exporter.begin(items));
-  expect(status).toBe(200);
-  expect(body).toBe(toLines(items));
+  expect([status, body]).toEqual([200, toLines(items)]);
+  const { requests, cursors } = exporter.service;
+  expect(requests.map(({ limit }) => limit)).toEqual(Array.from({ length: 6 }, () => '100'));
+  expect(requests.map(({ next }) => next)).toEqual([null, ...cursors]);
 });
 
 test('CSV has all pages in order, one item a row', async () => {
   const items = workspaces(537);
   const { body } = await exporter.get('/workspaces.csv', await exporter.begin(items));
   expect(parse(body ?? '', { columns: true, record_delimiter: '\r\n' })).toEqual(items);
-});
-
-test('an export requests the largest pages, with the same limit for every cursor', async () => {
-  await exporter.get('/workspaces.ndjson', await exporter.begin(workspaces(537)));
-  expect(exporter.service.requests.map(({ limit }) => limit)).toEqual(Array.from({ length: 6 }, () => '100'));
-  expect(exporter.service.requests.map(({ next }) => next)).toEqual([null, ...exporter.service.cursors]);
 });
 
 test.each([
@@ -50,7 +44,7 @@ test.each([
   expect(fieldOf(result, 'x-request-id')).toBeDefined();
 });
 
-test('the items of a workspace have an export named after both', async () => {
+test('an export of items is named after their kind and workspace', async () => {
   const cookie = await exporter.begin([{ id: 7, name: 'Room' }]);
   const result = await exporter.get('/workspaces/workspace1234.16%C3%BC%22x/whiteboards.csv', cookie);
   expect(result.body).toBe('id,name\r\n7,Room\r\n');
@@ -74,13 +68,13 @@ test.each([
   expect(exporter.service.requests).toEqual([]);
 });
 
-test('an empty list is an empty NDJSON and a CSV with a header row', async () => {
+test('an export of an empty list is an empty NDJSON and a CSV with a header row', async () => {
   const cookie = await exporter.begin([]);
   expect((await exporter.get('/workspaces.ndjson', cookie)).body).toBe('');
   expect((await exporter.get('/workspaces.csv', cookie)).body).toBe('id,name\r\n');
 });
 
-test('HEAD has the head of GET, and sends the service nothing', async () => {
+test('the response to HEAD has the head of GET, without a request to the service', async () => {
   const cookie = await exporter.begin(workspaces(5));
   const result = await fetch(`${exporter.testApp.origin}/workspaces.csv`, {
     method: 'HEAD',
@@ -97,14 +91,14 @@ test.each([
   ['/workspaces.ndjson', '/workspaces'],
   ['/workspaces/w1/rooms.csv', '/workspaces/w1/rooms'],
   ['/workspaces/w1.csv/rooms.ndjson', '/workspaces/w1.csv/rooms'],
-])('without a session, %s leads to sign-in and back to its list', async (path, list) => {
+])('a client without a session signs in and comes back to the list of %s', async (path, list) => {
   await exporter.begin([]);
   const result = await fetch(exporter.testApp.origin + path, { redirect: 'manual' });
   expect(result.status).toBe(303);
   expect(result.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(list)}`);
 });
 
-test('an ended session leads to sign-in and back to the list', async () => {
+test('a client whose session has ended signs in and comes back to the list', async () => {
   await exporter.begin([]);
   const { cookie } = await exporter.testApp.createSession({ expiresAt: 0 });
   exporter.intercept = () => json(400, { error: 'invalid_grant' });
@@ -113,30 +107,34 @@ test('an ended session leads to sign-in and back to the list', async () => {
   expect(fieldOf(result, 'location')).toBe('/auth/login?return_to=%2Fworkspaces%2Fw1%2Frooms');
 });
 
-describe('as the service sent it', () => {
+describe('an export keeps', () => {
   const ITEM = String.raw`{"id":9007199254740993,"a":1.50,"__proto__":{"x":null},"a":"\u0041\ud800\/","b":[1, -0]}`;
-  const respondWith = (text: string) => {
-    exporter.intercept = () => response(200, text, 'Content-Type: application/json');
-  };
+  const LINES = [{ id: 1, name: 'a  b\n c', list: [1, { deep: ' ' }] }, { id: 2 }];
+  const ON_ONE_LINE = ['{"id": 1,"name": "a  b\\n c","list": [1,{"deep": " "}]}', '{"id": 2}'];
 
-  test('NDJSON keeps large numbers, repeated names, escapes and blanks', async () => {
+  test.each([
+    [
+      'large numbers, repeated names, escapes and blanks',
+      'ndjson',
+      String.raw`{"value":[0], "val\u0075e" : [ ${ITEM} , "text",null , 2.0]}`,
+      `${ITEM}\n"text"\nnull\n2.0\n`,
+    ],
+    [
+      'an item on one line that the service sent on several',
+      'ndjson',
+      JSON.stringify({ value: LINES }, null, 2),
+      `${ON_ONE_LINE.join('\n')}\n`,
+    ],
+    [
+      'large numbers',
+      'csv',
+      '{"value":[{"id":9007199254740993,"cost":0.10}]}',
+      'id,cost\r\n9007199254740993,0.10\r\n',
+    ],
+  ])('%s (%s)', async (_what, extension, sent, exported) => {
     const cookie = await exporter.begin([]);
-    respondWith(String.raw`{"value":[0], "val\u0075e" : [ ${ITEM} , "text",null , 2.0]}`);
-    expect((await exporter.get('/workspaces.ndjson', cookie)).body).toBe(`${ITEM}\n"text"\nnull\n2.0\n`);
-  });
-
-  test('NDJSON has an item on one line that the service sent on several', async () => {
-    const items = [{ id: 1, name: 'a  b\n c', list: [1, { deep: ' ' }] }, { id: 2 }];
-    const cookie = await exporter.begin([]);
-    respondWith(JSON.stringify({ value: items }, null, 2));
-    const lines = (await exporter.get('/workspaces.ndjson', cookie)).body?.trimEnd().split('\n') ?? [];
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(items);
-  });
-
-  test('CSV keeps large numbers too', async () => {
-    const cookie = await exporter.begin([]);
-    respondWith('{"value":[{"id":9007199254740993,"cost":0.10}]}');
-    expect((await exporter.get('/workspaces.csv', cookie)).body).toBe('id,cost\r\n9007199254740993,0.10\r\n');
+    exporter.intercept = () => response(200, sent, 'Content-Type: application/json');
+    expect((await exporter.get(`/workspaces.${extension}`, cookie)).body).toBe(exported);
   });
 });
 
@@ -147,7 +145,7 @@ describe('a failure of the first page', () => {
     [404, 404, 'There is nothing here'],
     [500, 502, 'The service could not load this page'],
     [400, 502, 'The service could not load this page'],
-  ])('is a page in words: %i', async (given, status, words) => {
+  ])('is an error page (the service responds %i)', async (given, status, words) => {
     const cookie = await exporter.begin(workspaces(3));
     exporter.intercept = () => json(given, {});
     const result = await exporter.get('/workspaces.csv', cookie);
@@ -158,7 +156,7 @@ describe('a failure of the first page', () => {
     expect(exporter.service.requests).toHaveLength(1);
   });
 
-  test('leads to sign-in and back to the list where new access may help', async () => {
+  test('offers to sign in again, and links back to the list, where new access may help', async () => {
     const cookie = await exporter.begin(workspaces(3));
     exporter.intercept = () => json(403, {});
     const { body } = await exporter.get('/workspaces/w1/rooms.csv', cookie);
@@ -174,7 +172,7 @@ describe('a failure of the first page', () => {
     expect(JSON.parse(result.body ?? '')).toMatchObject({ status: 503, code: 'service_rate_limited' });
   });
 
-  test('is a page for a list that does not fit into a table, but into NDJSON', async () => {
+  test('is an error page for a list that fits into NDJSON, but not into a table', async () => {
     const cookie = await exporter.begin([{ id: 1 }, 'text']);
     const result = await exporter.get('/workspaces.csv', cookie);
     expect(result.status).toBe(502);
@@ -183,7 +181,7 @@ describe('a failure of the first page', () => {
   });
 });
 
-test('a third export of a session is a 429 until another has ended', async () => {
+test('a third export of a session is a 429 until another one has ended', async () => {
   const cookie = await exporter.begin(workspaces(150));
   const release: (() => void)[] = [];
   exporter.intercept = (request, socket) => {
@@ -191,27 +189,26 @@ test('a third export of a session is a 429 until another has ended', async () =>
     release.push(() => socket.write(json(200, { value: [] })));
     return null;
   };
-  const two = [
-    await exporter.open('/workspaces.csv', cookie),
-    await exporter.open('/workspaces.ndjson', cookie),
-  ];
-  await Promise.all(two.map(async (end) => end.until('HTTP/1.1 200')));
+  const open = async (extension: string, owner = cookie) => {
+    const end = await exporter.open(`/workspaces.${extension}`, owner);
+    await end.until('HTTP/1.1 200');
+    return end;
+  };
+  const first = await open('csv');
+  const second = await open('ndjson');
 
   const third = await exporter.get('/workspaces.csv', cookie);
   expect(third.status).toBe(429);
   expect(fieldOf(third, 'retry-after')).toBe('10');
   expect(third.body).toContain('Two exports are already running');
   expect(third.body).toContain('href="/workspaces.csv">Try again</a>');
+  const other = await open('csv', (await exporter.testApp.createSession()).cookie);
 
-  const other = (await exporter.testApp.createSession()).cookie;
-  two.push(await exporter.open('/workspaces.csv', other));
-  await two[2]?.until('HTTP/1.1 200');
-
-  two[0]?.socket.destroy();
-  await two[0]?.over;
+  first.socket.destroy();
+  await first.over;
   exporter.intercept = () => false;
   release.forEach((respond) => respond());
-  await two[1]?.until('\r\n0\r\n\r\n');
+  await second.until('\r\n0\r\n\r\n');
   expect((await exporter.get('/workspaces.csv', cookie)).status).toBe(200);
-  for (const end of two) end.socket.destroy();
+  for (const end of [second, other]) end.socket.destroy();
 });

@@ -6,7 +6,7 @@ import { dechunk, readMessage } from '../../../support/raw-message.ts';
 import { exchangeBytes } from '../../../support/raw.ts';
 import { eventLoopTurns } from '../../../support/event-loop.ts';
 import { workspaces, type Interception } from '../small-service.ts';
-import { startExportApp, toLines, type ExportApp } from './export-app.ts';
+import { startExportApp, toLines } from './export-app.ts';
 import { useFixture } from '../../../support/fixtures.ts';
 
 // Failures after the first page, when the head of the response is sent.
@@ -14,7 +14,7 @@ import { useFixture } from '../../../support/fixtures.ts';
 const exporter = useFixture(async () => startExportApp());
 
 const ITEMS = workspaces(537);
-const waitInReality: ExportApp['wait'] = async (ms, signal) => delay(ms, undefined, { signal });
+const waitInReality: typeof exporter.wait = async (ms, signal) => delay(ms, undefined, { signal });
 
 /** Responds to the n-th request of a list, counted from 1. */
 function onRequest(nth: number, respond: Interception): Interception {
@@ -41,16 +41,14 @@ function cuts(): CutLine[] {
 
 async function expectCutOff(cookie: string, code: string, why = ''): Promise<void> {
   const { status, head, body } = await exporter.get('/workspaces.ndjson', cookie);
-  expect(status).toBe(200);
-  expect(body).toBeNull();
-  const [cut, ...more] = cuts();
-  expect(more).toEqual([]);
-  expect(cut).toMatchObject({ level: 'warn', code });
+  expect([status, body]).toEqual([200, null]);
+  expect(cuts()).toMatchObject([{ level: 'warn', code }]);
+  const [cut] = cuts();
   expect(head.fields).toContainEqual(['x-request-id', cut?.requestId]);
   expect(cut?.err.cause?.message ?? '').toMatch(why);
 }
 
-async function expectWhole(cookie: string, items: readonly unknown[] = ITEMS): Promise<void> {
+async function expectComplete(cookie: string, items: readonly unknown[] = ITEMS): Promise<void> {
   expect((await exporter.get('/workspaces.ndjson', cookie)).body).toBe(toLines(items));
   expect(cuts()).toEqual([]);
 }
@@ -59,7 +57,7 @@ describe('an export continues', () => {
   test('after a pause that the service asks for', async () => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = onRequest(3, () => response(429, '', 'Retry-After: 20'));
-    await expectWhole(cookie);
+    await expectComplete(cookie);
     expect(exporter.pauses).toEqual([20_000]);
     expect(exporter.service.requests).toHaveLength(7);
   });
@@ -73,22 +71,22 @@ describe('an export continues', () => {
         return false;
       }
       if (request.headers['authorization'] !== `Bearer ${taken}`) return json(401, { code: 'TOKEN_EXPIRED' });
-      // One page later this one is refused as well. A younger token would not be refreshed after that.
+      // The service refuses this token for the next page. A younger token would not be refreshed after that.
       taken = 'the next one';
       exporter.testApp.advance(31_000);
       return false;
     };
-    await expectWhole(cookie);
+    await expectComplete(cookie);
     expect(exporter.refreshes()).toBe(5);
   });
 
-  test('with a token that is refreshed before it expires', async () => {
+  test('with a new token once the first has expired', async () => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = onRequest(3, () => {
       exporter.testApp.advance(901_000);
       return false;
     });
-    await expectWhole(cookie);
+    await expectComplete(cookie);
     expect(exporter.refreshes()).toBe(1);
     const tokens = exporter.service.requests.map(({ headers }) => headers['authorization']).filter(Boolean);
     expect([...new Set(tokens)]).toEqual(['Bearer a-living-token', 'Bearer token-1']);
@@ -96,48 +94,44 @@ describe('an export continues', () => {
 
   test('after a short outage of the token endpoint', async () => {
     const cookie = await exporter.begin(ITEMS);
-    exporter.wait = waitInReality; // Redis, too, must have forgotten the attempt before
+    exporter.wait = waitInReality; // the record of the failed refresh in Redis has to expire
     let refusals = 0;
     exporter.intercept = (request) => {
-      if (
-        request.next === exporter.service.cursors[1] &&
-        request.headers['authorization'] === 'Bearer a-living-token'
-      ) {
-        return json(401, {});
-      }
+      const isThirdPage = request.next === exporter.service.cursors[1];
+      if (isThirdPage && request.headers['authorization'] === 'Bearer a-living-token') return json(401, {});
       if (!request.target.includes('/oauth2/') || refusals === 1) return false;
       refusals += 1;
       return response(503);
     };
-    await expectWhole(cookie);
+    await expectComplete(cookie);
     expect([refusals, exporter.refreshes()]).toEqual([1, 1]);
   });
 
-  test('after an expired cursor: it skips the items that are sent', async () => {
+  test('after an expired cursor, without the items that were sent', async () => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = onRequest(4, () => {
       exporter.service.expireCursors();
       return false;
     });
-    await expectWhole(cookie);
+    await expectComplete(cookie);
     expect(exporter.service.requests).toHaveLength(4 + 6);
   });
 
-  test('when cursors expire again and again, as long as each pass finds a new item', async () => {
+  test('after cursors that expire again and again, while each pass finds a new item', async () => {
     const cookie = await exporter.begin(ITEMS);
     const expired = new Set<string>();
     exporter.intercept = (request) => {
-      // Each page but the first is first asked for with a token that is not taken.
+      // The first request for each page but the first is refused.
       const offset = request.next?.split('?')[1];
       if (offset === undefined || expired.has(offset)) return false;
       expired.add(offset);
       return json(400, { code: 'NEXT_TOKEN_EXPIRED' });
     };
-    await expectWhole(cookie);
+    await expectComplete(cookie);
     expect(expired.size).toBe(5);
   });
 
-  test('where the service cuts its pages differently in the second pass', async () => {
+  test('after the service cuts its pages differently in the second pass', async () => {
     const cookie = await exporter.begin([]);
     const toPage = (from: number, to: number, next?: string) => ({ value: ITEMS.slice(from, to), next });
     const pages = [
@@ -152,10 +146,10 @@ describe('an export continues', () => {
       const page = pages[nth - 1] ?? null;
       return json(page === null ? 400 : 200, page);
     };
-    await expectWhole(cookie, ITEMS.slice(0, 210));
+    await expectComplete(cookie, ITEMS.slice(0, 210));
   });
 
-  test('past items with the same id that have changed, and items without an id', async () => {
+  test('past items that have changed but kept their id, and items without an id', async () => {
     const rest = [...Array.from({ length: 60 }, (_, n) => ({ text: n })), 'a', null, ...ITEMS.slice(0, 100)];
     const items = [...ITEMS.slice(0, 150), ...rest];
     const cookie = await exporter.begin(items);
@@ -164,7 +158,7 @@ describe('an export continues', () => {
       exporter.service.expireCursors();
       return false;
     });
-    await expectWhole(cookie, items);
+    await expectComplete(cookie, items);
   });
 });
 
@@ -172,10 +166,10 @@ describe('an export is cut off', () => {
   test.each([
     ['an item is missing', () => exporter.items.splice(5, 1)],
     ['an item is new', () => exporter.items.unshift({ id: 'w0', name: 'New' })],
-    ['two have changed places', () => exporter.items.splice(0, 2, ITEMS[1], ITEMS[0])],
+    ['two items have changed places', () => exporter.items.splice(0, 2, ITEMS[1], ITEMS[0])],
     ['an id has another type', () => exporter.items.splice(0, 1, { id: 1 })],
     ['the list has become short', () => exporter.items.splice(150)],
-    ['nothing is left', () => exporter.items.splice(0)],
+    ['no item is left', () => exporter.items.splice(0)],
   ])('when a cursor has expired and the list has changed: %s', async (_what, change) => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = onRequest(4, () => {
@@ -183,22 +177,16 @@ describe('an export is cut off', () => {
       exporter.service.expireCursors();
       return false;
     });
-    await expectCutOff(
-      cookie,
-      'service_response_unreadable',
-      'the list has changed since its first pages were sent',
-    );
+    const why = 'the list has changed since its first pages were sent';
+    await expectCutOff(cookie, 'service_response_unreadable', why);
   });
 
   test('when its cursors never lead to a new item', async () => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = ({ next }) => next !== null && exporter.service.cursors.length > 2 && json(400, {});
-    await expectCutOff(
-      cookie,
-      'service_response_unreadable',
-      'the cursors of the list expire before the list ends',
-    );
-    // Three pages, and the fourth is refused; then three times the first, and the second is refused.
+    const why = 'the cursors of the list expire before the list ends';
+    await expectCutOff(cookie, 'service_response_unreadable', why);
+    // Three pages and a refused fourth; then three times the first page and a refused second.
     expect(exporter.service.requests).toHaveLength(4 + 3 * 2);
   });
 
@@ -210,24 +198,18 @@ describe('an export is cut off', () => {
     expect(exporter.service.requests).toHaveLength(3);
   });
 
+  const HALF_A_PAGE = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":[';
+  const endWith =
+    (bytes: string): Interception =>
+    (_request, socket) => {
+      socket.end(bytes);
+      return null;
+    };
+
   test.each([
     ['fails', 'service_failed', () => json(500, {})],
-    [
-      'breaks off',
-      'service_unreachable',
-      (_request, socket) => {
-        socket.destroy();
-        return null;
-      },
-    ],
-    [
-      'sends half a page',
-      'service_unreachable',
-      (_request, socket) => {
-        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":[');
-        return null;
-      },
-    ],
+    ['closes the connection', 'service_unreachable', endWith('')],
+    ['sends half a page', 'service_unreachable', endWith(HALF_A_PAGE)],
     ['sends no JSON', 'service_response_unreadable', () => response(200, 'secret-data')],
     [
       'refuses two tokens',
@@ -263,7 +245,7 @@ describe('an export is cut off', () => {
     expect(exporter.service.requests.filter(({ limit }) => limit !== null)).toHaveLength(3);
   });
 
-  test('with a reset where the end of the connection ends the body (HTTP/1.0)', async () => {
+  test('with a reset where the end of the connection would end the body (HTTP/1.0)', async () => {
     const cookie = await exporter.begin(ITEMS);
     exporter.intercept = onRequest(3, () => json(500, {}));
     const request = `GET /workspaces.csv HTTP/1.0\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`;
@@ -273,10 +255,8 @@ describe('an export is cut off', () => {
   });
 });
 
-describe('an export ends with its client', () => {
-  const hasRequests = (count: number) => async () => exporter.service.requests.length === count;
-
-  test('the request in flight is aborted', async () => {
+describe('a client that disconnects', () => {
+  test('aborts the request in flight', async () => {
     const cookie = await exporter.begin(ITEMS);
     let aborted = false;
     exporter.intercept = onRequest(3, (_request, socket) => {
@@ -284,26 +264,38 @@ describe('an export ends with its client', () => {
       return null;
     });
     const reader = await exporter.open('/workspaces.csv', cookie);
-    await eventually(hasRequests(3));
+    await eventually(async () => exporter.service.requests.length === 3);
     reader.socket.destroy();
     await eventually(async () => aborted);
     expect(cuts()).toEqual([]);
   });
 
-  test('a pause ends, and another export may start at once', async () => {
+  test('ends the pause of its export, and another export may start at once', async () => {
     const cookie = await exporter.begin(ITEMS);
     exporter.wait = waitInReality;
     exporter.intercept = ({ next }) => next !== null && response(429, '', 'Retry-After: 60');
-    for (let times = 0; times < 3; times += 1) {
-      const { length } = exporter.service.requests;
+    for (let times = 1; times <= 3; times += 1) {
       const reader = await exporter.open('/workspaces.csv', cookie);
       await reader.until('HTTP/1.1 200');
-      await eventually(hasRequests(length + 2));
+      await eventually(async () => exporter.pauses.length === times);
       reader.socket.destroy();
-      const ended = () => exporter.testApp.logged.filter((line) => line.includes('"msg":"request"')).length;
-      await eventually(async () => ended() === times + 1);
+      await exporter.idle();
     }
     expect(cuts()).toEqual([]);
+  });
+
+  test('before its session is read does not count as an export', async () => {
+    const cookie = await exporter.begin(workspaces(250));
+    for (let visit = 0; visit < 30; visit += 1) {
+      const reader = await exporter.open('/workspaces.csv', cookie);
+      await eventLoopTurns(visit % 10);
+      reader.socket.destroy();
+    }
+    await exporter.idle();
+    const both = await Promise.all(
+      ['csv', 'ndjson'].map(async (form) => exporter.get(`/workspaces.${form}`, cookie)),
+    );
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
   });
 });
 
@@ -325,8 +317,6 @@ test('a client that stops reading stops the requests to the service', async () =
   reader.socket.resume();
   await eventually(async () => requests() > before);
   reader.socket.destroy();
-  // Its requests to the service must not reach the next test.
-  await eventually(async () => exporter.testApp.logged.some((line) => line.includes('"msg":"request"')));
 });
 
 test('a page is sent before the next one has arrived', async () => {
@@ -348,7 +338,7 @@ test('a page is sent before the next one has arrived', async () => {
   expect(dechunk(rest)?.toString()).toBe(toLines(items));
 });
 
-test('a drain lets an export finish', async () => {
+test('a drain waits for an export', async () => {
   await using own = await startExportApp();
   const cookie = await own.begin(workspaces(537));
   let go = () => {};
@@ -365,18 +355,4 @@ test('a drain lets an export finish', async () => {
   expect(await reader.over).toBe('end');
   expect(reader.text()).toMatch(/"the last"[^]*\r\n0\r\n\r\n$/);
   expect(await drained).toBe(true);
-});
-
-test('a client that disconnects before its session is read does not count as an export', async () => {
-  const cookie = await exporter.begin(workspaces(250));
-  for (let visit = 0; visit < 30; visit += 1) {
-    const reader = await exporter.open('/workspaces.csv', cookie);
-    await eventLoopTurns(visit % 10);
-    reader.socket.destroy();
-  }
-  await eventually(async () => (await exporter.get('/workspaces.csv', cookie)).status === 200);
-  const both = await Promise.all(
-    ['csv', 'ndjson'].map(async (form) => exporter.get(`/workspaces.${form}`, cookie)),
-  );
-  expect(both.map(({ status }) => status)).toEqual([200, 200]);
 });
