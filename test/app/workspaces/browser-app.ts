@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { beforeEach } from '@jest/globals';
 import express, { type ErrorRequestHandler } from 'express';
 import request from 'supertest';
@@ -37,16 +37,11 @@ export interface BrowserAppOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** The workspace browser alone. A request names its session in `X-Test-Session`. */
-interface BrowserApp extends AsyncDisposable {
-  readonly server: Server;
-  readonly redis: RedisClient;
-}
-
 const silent = createLog('silent');
 const encryption = createEncryption({ current: [Buffer.alloc(32, 7)] });
 
-async function startBrowserApp(options: BrowserAppOptions): Promise<BrowserApp> {
+/** The workspace browser alone. A request names its session in `X-Test-Session`. */
+async function startBrowserApp(options: BrowserAppOptions) {
   const { redis, now = Date.now, timeoutSeconds = 10 } = options;
   const tokens = options.tokens ?? {
     accessToken: async () => 'access-token',
@@ -114,11 +109,7 @@ function toSession(id: string): Session {
 }
 
 /** A private Redis and a connection to it. */
-export interface OwnRedis extends AsyncDisposable {
-  readonly redis: RedisClient;
-}
-
-export async function startOwnRedis(): Promise<OwnRedis> {
+export async function startOwnRedis() {
   const server = await startPrivateRedis();
   const redis = createRedis(parseRedisUrl(server.url), createLog('silent'));
   await once(redis, 'ready');
@@ -132,8 +123,8 @@ export async function startOwnRedis(): Promise<OwnRedis> {
 }
 
 /**
- * Shared by the tests of a file: an empty Redis for each. The returned function starts a small service and the workspace browser in
- * front of it.
+ * Empties a Redis before each test of a file. The returned function starts a small service, and the workspace browser in front of
+ * it.
  */
 export function withEmptyRedis() {
   const own = useFixture(async () => startOwnRedis());
@@ -159,7 +150,7 @@ export async function startWithService(
   return {
     ...app,
     service,
-    /** Requests a page, as a session of its own where a test says so, and expects a status. */
+    /** Requests a page and expects a status. */
     async get(path: string, status: number, session = 'session-a') {
       return request(app.server).get(path).set('x-test-session', session).expect(status);
     },

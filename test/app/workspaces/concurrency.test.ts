@@ -15,7 +15,7 @@ const start = withEmptyRedis();
 const CONNECTIONS = 24;
 const MAX_PAGES = 3;
 
-test('a session has as many requests in flight as allowed, and again as many once they have ended', () => {
+test('a session may have as many requests in flight as its limit allows, and another once one has ended', () => {
   const begin = createConcurrencyLimiter({ perSession: 2 });
   const [first, second] = [begin('a'), begin('a')];
   expect(begin('a')).toBeNull();
@@ -27,7 +27,7 @@ test('a session has as many requests in flight as allowed, and again as many onc
   expect(begin('a')).not.toBeNull();
 });
 
-test('a session gets half of what the others leave, but at least two', () => {
+test('a session may have half of the requests that other sessions leave, but at least two', () => {
   const begin = createConcurrencyLimiter({ perSession: 5, total: 12 });
   const taken = ['a', 'b', 'c', 'd', 'e'].map((session) => {
     const begun = Array.from({ length: 12 }, () => begin(session)).filter((end) => end !== null);
@@ -39,7 +39,7 @@ test('a session gets half of what the others leave, but at least two', () => {
   expect(begin('e')).not.toBeNull();
 });
 
-/** The workspace browser in front of a service that responds when a test says so. */
+/** The workspace browser in front of a service whose responses a test writes to the sockets in `held`. */
 async function startHeld() {
   const held: Socket[] = [];
   const app = await start(
@@ -55,7 +55,7 @@ async function startHeld() {
   return { ...app, held, open };
 }
 
-test('one page too many of a session is a 429, until another one is sent or has failed', async () => {
+test('a page over the limit of its session is a 429 until another page has ended', async () => {
   await using app = await startHeld();
   const { held, open } = app;
   const pages = Promise.all(Array.from({ length: MAX_PAGES }, async () => open()));
@@ -76,7 +76,7 @@ test('one page too many of a session is a 429, until another one is sent or has 
   expect(await again).toBe(200);
 });
 
-test('while a few sessions have all their pages in flight, another one may load two', async () => {
+test('while a few sessions load all their pages, another session may load two', async () => {
   await using app = await startHeld();
   const { held, open } = app;
   const pages: Promise<number>[] = [];

@@ -4,13 +4,13 @@ import type { RedisClient } from '../../../src/redis/client.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import { createCursors } from '../../../src/workspaces/cursors.ts';
 import { json } from '../../support/raw-service.ts';
-import { IDLE_SECONDS, startOwnRedis, startWithService, type OwnRedis } from './browser-app.ts';
+import { IDLE_SECONDS, startOwnRedis, startWithService } from './browser-app.ts';
 import { workspaces } from './small-service.ts';
 
-let own: OwnRedis;
+let own: Awaited<ReturnType<typeof startOwnRedis>>;
 let redis: RedisClient;
 
-// One for each test: some fill it, some disconnect.
+// Each test has its own Redis, because some tests fill it or disconnect.
 beforeEach(async () => {
   own = await startOwnRedis();
   ({ redis } = own);
@@ -78,14 +78,14 @@ test('with Redis full, every page is still shown', async () => {
   expect(await redis.dbsize()).toBe(0);
 });
 
-test('with Redis away, a later page is a 503 that keeps the session', async () => {
+test('while Redis is away, a later page is a 503 that keeps the session', async () => {
   await using app = await startWithService(redis, workspaces(137));
   redis.disconnect();
-  const address = '/workspaces?page=2';
-  const page = await app.get(address, 503);
+  const url = '/workspaces?page=2';
+  const page = await app.get(url, 503);
   expect(page.headers['retry-after']).toBe('2');
   expect(page.text).toContain('no one is signed out');
-  expect(page.text).toContain(`<a class="button button--primary" href="${address}">Try again</a>`);
+  expect(page.text).toContain(`<a class="button button--primary" href="${url}">Try again</a>`);
   expect(page.headers['set-cookie']).toBeUndefined();
 });
 
@@ -106,7 +106,7 @@ test('a page is shown even where Redis goes away before its cursors are stored',
   expect(lines).toEqual([expect.stringContaining('page cursors not stored')]);
 });
 
-test('an error of the service stays the same where Redis goes away meanwhile', async () => {
+test('an error page of the service stays the same where Redis goes away meanwhile', async () => {
   await using app = await startWithService(redis, workspaces(137), (_request, _socket, nth) => {
     if (nth < 2) return false;
     redis.disconnect();
@@ -125,7 +125,7 @@ function createTestCursors() {
   return createCursors({ redis, encryption, prefix: 'test:', idleSeconds: 60, log: createLog('silent') });
 }
 
-test('a session has 32 lists at most: the least recently used one goes, and other sessions keep theirs', async () => {
+test('a session keeps the cursors of its 32 most recently used lists, and other sessions keep theirs', async () => {
   const cursors = createTestCursors();
   await cursors.add({ ...list('/0'), sessionId: 'another' }, [startOf(2)]);
   for (let nth = 0; nth < 32; nth += 1) await cursors.add(list(`/${nth}`), [startOf(2)]);
@@ -138,7 +138,7 @@ test('a session has 32 lists at most: the least recently used one goes, and othe
   expect(await redis.keys('test:cursors:*')).toHaveLength(32 + 1);
 });
 
-test('a list over its limit gives up the pages furthest away, before or behind', async () => {
+test('a list over its limit drops the cursors of the pages furthest away, before or behind', async () => {
   const cursors = createTestCursors();
   const nearest = async (page: number) => (await cursors.nearest(list('/'), page))?.page;
   for (let page = 2; page < 26; page += 1) await cursors.add(list('/'), [startOf(page, 'x'.repeat(8_000))]);
@@ -150,7 +150,7 @@ test('a list over its limit gives up the pages furthest away, before or behind',
   expect(await nearest(99)).toBe(13);
 });
 
-test('a cursor of the longest kind fits, however much longer JSON and encryption make it', async () => {
+test('a cursor of the greatest length fits, although JSON and encryption lengthen it', async () => {
   const cursors = createTestCursors();
   const longest = '\u0001'.repeat(8_192);
   for (const page of [9, 10, 11, 12]) await cursors.add(list('/'), [startOf(page, longest)]);

@@ -5,10 +5,10 @@ import { workspaces } from './small-service.ts';
 
 const start = withEmptyRedis();
 
-/** Seeking ends after ten seconds. With a clock that stands still, it ends at its number of requests. */
+/** A clock that stands still, so that seeking ends at its number of requests and not after ten seconds. */
 const TIMELESS = { now: () => 0 };
 
-test('the list without parameters shows the first 25 of 137 workspaces', async () => {
+test('the URL without parameters shows the first 25 of 137 workspaces', async () => {
   await using app = await start(workspaces(137));
   const page = await app.get('/workspaces', 200);
   expect(page.headers['content-type']).toMatch(/^text\/html/);
@@ -22,20 +22,26 @@ test('a middle page links to the first, the previous and the next one', async ()
   await using app = await start(workspaces(137));
   const page = await app.get('/workspaces?limit=25&page=3', 200);
   expect(namesIn(page.text).at(0)).toBe('Workspace 51');
-  expect(page.text).toContain('rel="first" href="/workspaces?limit=25&amp;page=1"');
-  expect(page.text).toContain('rel="prev" href="/workspaces?limit=25&amp;page=2"');
-  expect(page.text).toContain('rel="next" href="/workspaces?limit=25&amp;page=4"');
+  for (const [rel, target] of [
+    ['first', 1],
+    ['prev', 2],
+    ['next', 4],
+  ] as const)
+    expect(page.text).toContain(`rel="${rel}" href="/workspaces?limit=25&amp;page=${target}"`);
 });
 
-test.each(['99', '99999999999999999999999'])('page %s of six shows the last one', async (number) => {
-  await using app = await start(workspaces(137));
-  const page = await app.get(`/workspaces?page=${number}`, 200);
-  expect(namesIn(page.text)).toHaveLength(12);
-  expect(page.text).toContain('Items 126–137');
-  expect(page.text).toContain(`There is no page ${Math.min(Number(number), 1_000_000)}.`);
-  expect(page.text).toContain('rel="prev" href="/workspaces?limit=25&amp;page=5"');
-  expect(page.text).not.toContain('rel="next"');
-});
+test.each(['99', '99999999999999999999999'])(
+  'page %s of a list of six pages shows the last one',
+  async (number) => {
+    await using app = await start(workspaces(137));
+    const page = await app.get(`/workspaces?page=${number}`, 200);
+    expect(namesIn(page.text)).toHaveLength(12);
+    expect(page.text).toContain('Items 126–137');
+    expect(page.text).toContain(`There is no page ${Math.min(Number(number), 1_000_000)}.`);
+    expect(page.text).toContain('rel="prev" href="/workspaces?limit=25&amp;page=5"');
+    expect(page.text).not.toContain('rel="next"');
+  },
+);
 
 test('every request of a list sends the same limit, and each cursor as the service gave it', async () => {
   await using app = await start(workspaces(137));
@@ -64,8 +70,8 @@ test('seeking starts at the nearest page whose cursor is known', async () => {
 
 test('page sizes and sessions have cursors of their own', async () => {
   await using app = await start(workspaces(137));
-  const visit = async (session: string, address: string) => {
-    const page = await app.get(address, 200, session);
+  const visit = async (session: string, url: string) => {
+    const page = await app.get(url, 200, session);
     return namesIn(page.text).at(0);
   };
   await visit('session-a', '/workspaces?limit=10&page=2');
@@ -89,7 +95,7 @@ test('after an expired cursor, all cursors of the list are dropped and seeking s
   expect(app.service.requests).toHaveLength(2); // pages 4 and 5: the old cursor of page 5 is dropped as well
 });
 
-test('a service that refuses every cursor is tried from the first page once, not for ever', async () => {
+test('after a refused stored cursor, seeking starts over at the first page once', async () => {
   await using app = await start(
     workspaces(137),
     ({ next }) => next !== null && json(400, { code: 'NEXT_TOKEN_EXPIRED' }),
@@ -101,7 +107,7 @@ test('a service that refuses every cursor is tried from the first page once, not
   expect(app.service.requests.map(({ next }) => next !== null)).toEqual([true, false, true]);
 });
 
-test('a list that leads back to an earlier page is an error, not an endless loop', async () => {
+test('a list whose cursors lead back to an earlier page is an error page', async () => {
   const cycle: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
   await using app = await start([], ({ next }) => json(200, { value: [1], next: cycle[next ?? ''] }));
   const page = await app.get('/workspaces?page=50', 502);
@@ -120,7 +126,7 @@ test('after 200 requests, the page reached is shown with a link that continues f
   expect(namesIn(further.text)).toEqual(['Workspace 300']);
 });
 
-test('a page beyond all reach has no link that continues', async () => {
+test('a page that is more than 10,000 pages away has no link that continues', async () => {
   await using app = await start(
     [],
     ({ next }) => json(200, { value: [{}], next: `${Number(next ?? 0) + 1}` }),
@@ -183,7 +189,7 @@ test('an empty list says so, and has no links to other pages', async () => {
   expect(page.text).not.toMatch(/aria-label="Pages"|Page 1|per page/);
 });
 
-test('seeking ends with its session, shows nothing and stores nothing', async () => {
+test('seeking ends when its session ends, and stores no cursor', async () => {
   let ended = false;
   await using app = await start(
     workspaces(1_000),

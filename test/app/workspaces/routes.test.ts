@@ -43,7 +43,7 @@ function withRooms(count: number): Interceptor {
 }
 
 describe('inside a workspace', () => {
-  test('its kinds of item are tabs, and the bare address shows the first', async () => {
+  test('each kind of item has a tab, and the URL without a kind shows the first', async () => {
     testApp.intercept = withRooms(2);
     const page = await browser.open(`${testApp.origin}/workspaces/w1`);
     expect(page.status).toBe(200);
@@ -53,7 +53,7 @@ describe('inside a workspace', () => {
     expect(page.text).toContain('Items 1–2');
   });
 
-  test('items are paged as workspaces are, and every link keeps the way back', async () => {
+  test('pages of items link to each other and keep the link back', async () => {
     testApp.intercept = withRooms(60);
     const back = encodeURIComponent('limit=10&page=3');
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?limit=25&page=2&back=${back}`);
@@ -67,14 +67,6 @@ describe('inside a workspace', () => {
     expect(page.text).toContain(`<a href="/workspaces/w1/murals?back=${back}">Murals</a>`);
     expect(page.text).toContain('<input type="hidden" name="back" value="limit=10&amp;page=3">');
     expect(page.text).toMatch(/href="\/workspaces\?limit=10&amp;page=3">[^\n]*Workspaces, page 3/);
-  });
-
-  test('items can be found', async () => {
-    testApp.intercept = withRooms(230);
-    const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?find=room%20199`);
-    expect(page.text).toContain('1 match for “room 199” in all 230 rooms');
-    expect(page.text).toContain('>Room 199<');
-    expect(page.text).toContain('href="/workspaces/w1/rooms">Show all rooms</a>');
   });
 
   test('the page shows the name and the details of the workspace', async () => {
@@ -105,23 +97,25 @@ describe('inside a workspace', () => {
     },
   );
 
-  test('an empty kind says so', async () => {
+  test('a kind without items says so', async () => {
     testApp.intercept = withRooms(0);
     const page = await browser.open(`${testApp.origin}/workspaces/w1`);
     expect(page.text).toContain('There are no rooms in this workspace yet.');
   });
 
-  test('items that are found keep the page and the size, and the way back', async () => {
-    testApp.intercept = withRooms(60);
+  test('a search of items keeps the page, the size and the link back', async () => {
+    testApp.intercept = withRooms(230);
     const page = await browser.open(
-      `${testApp.origin}/workspaces/w1/rooms?limit=10&page=2&find=room&back=page%3D3`,
+      `${testApp.origin}/workspaces/w1/rooms?limit=10&page=2&find=room%20199&back=page%3D3`,
     );
+    expect(page.text).toContain('1 match for “room 199” in all 230 rooms');
+    expect(page.text).toContain('>Room 199<');
     const all = '/workspaces/w1/rooms?limit=10&amp;page=2&amp;back=limit%3D25%26page%3D3';
     expect(page.text).toContain(`href="${all}">Show all rooms</a>`);
   });
 
-  test('a workspace that is not there is a 404 page with ways on', async () => {
-    const page = await browser.open(`${testApp.origin}/workspaces/nobody/rooms`);
+  test('a workspace that does not exist is a 404 page', async () => {
+    const page = await browser.open(`${testApp.origin}/workspaces/unknown/rooms`);
     expect(page.status).toBe(404);
     expect(page.text).toContain('There is nothing here');
   });
@@ -130,7 +124,7 @@ describe('inside a workspace', () => {
     [404, 404, 'There is nothing here'],
     [500, 502, 'The service could not load this page'],
     [429, 503, 'The service asks for a short pause'],
-  ])('an error page (the service responds %d) keeps the way back', async (sent, status, words) => {
+  ])('an error page (the service responds %d) keeps the link back', async (sent, status, words) => {
     testApp.intercept = respondingAt(`${WORKSPACES_PATH}/w1/rooms`, (res) => sendJson(res, sent, {}));
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     expect(page.status).toBe(status);
@@ -141,7 +135,7 @@ describe('inside a workspace', () => {
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
   });
 
-  test('the error page of a Redis outage keeps the way back', async () => {
+  test('the error page of a Redis outage keeps the link back', async () => {
     await testApp.redis.acl('SETUSER', 'default', '-getex');
     const page = await browser.open(`${testApp.origin}/workspaces/w1/rooms?back=limit%3D10%26page%3D3`);
     await testApp.redis.acl('SETUSER', 'default', '+getex');
@@ -149,7 +143,7 @@ describe('inside a workspace', () => {
     expect(page.text).toContain('<a href="/workspaces?limit=10&amp;page=3">');
   });
 
-  test('an error page of the workspaces themselves has no way back, but stands among them', async () => {
+  test('an error page of the list of workspaces has no link back', async () => {
     testApp.intercept = respondingAt(WORKSPACES_PATH, (res) => sendJson(res, 500, {}));
     const page = await browser.open(`${testApp.origin}/workspaces?page=2`);
     expect(page.text).toContain('<a href="/workspaces" aria-current="true">Workspaces</a>');
@@ -187,7 +181,7 @@ describe('inside a workspace', () => {
     '%EF%BC%8E%EF%BC%8E%EF%BC%8Fauthorization%EF%BC%8Foauth2',
     'x'.repeat(257),
   ])(
-    'an id that could lead elsewhere on the service is refused before any request to the service: %s',
+    'an id that could lead elsewhere on the service is a 404 without an upstream request: %s',
     async (id) => {
       const page = await browser.fetch(`${testApp.origin}/workspaces/${id}/rooms`);
       expect(page.status).toBe(404);
@@ -195,7 +189,7 @@ describe('inside a workspace', () => {
     },
   );
 
-  test('an id with marks goes to the service as one segment', async () => {
+  test('an id with special characters reaches the service as one path segment', async () => {
     testApp.intercept = respondingAt(`${WORKSPACES_PATH}/a%26%C3%A4.b/rooms`, (res) =>
       sendJson(res, 200, { value: [] }),
     );
@@ -209,22 +203,22 @@ describe('inside a workspace', () => {
     '/workspaces/w1.csv',
     '/workspaces/w1.ndjson?limit=10',
     '/workspaces/w1.csv/rooms',
-  ])('a client without a session signs in and comes back to the same address: %s', async (path) => {
+  ])('a client without a session signs in and comes back to the same URL: %s', async (path) => {
     const response = await fetch(testApp.origin + path, { redirect: 'manual' });
     expect(response.status).toBe(303);
     expect(response.headers.get('location')).toBe(`/auth/login?return_to=${encodeURIComponent(path)}`);
   });
 });
 
-test('WORKSPACE_ITEMS says which kinds there are, and in which order', async () => {
+test('WORKSPACE_ITEMS sets the kinds of item and their order', async () => {
   await using other = await startTestApp({ WORKSPACE_ITEMS: 'whiteboard-notes,rooms' });
-  const { browser: visitor } = await other.signIn();
+  const signedIn = await other.signIn();
   other.intercept = respondingAt(`${WORKSPACES_PATH}/w1/whiteboard-notes`, (res) =>
     sendJson(res, 200, { value: [] }),
   );
-  const page = await visitor.open(`${other.origin}/workspaces/w1`);
+  const page = await signedIn.browser.open(`${other.origin}/workspaces/w1`);
   expect(page.text).toContain('<a href="/workspaces/w1" aria-current="page">Whiteboard notes</a>');
   expect(page.text).toContain('<a href="/workspaces/w1/rooms">Rooms</a>');
   expect(page.text).toContain('There are no whiteboard notes in this workspace yet.');
-  expect((await visitor.open(`${other.origin}/workspaces/w1/murals`)).status).toBe(404);
+  expect((await signedIn.browser.open(`${other.origin}/workspaces/w1/murals`)).status).toBe(404);
 });

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { json, startRawService, type RawService } from '../../support/raw-service.ts';
+import { json, startRawService } from '../../support/raw-service.ts';
 
 interface ServiceRequest {
   readonly limit: string | null;
@@ -9,7 +9,7 @@ interface ServiceRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Responds in the service's place: with these bytes, or over the socket where it gives null; false leaves it to the list. */
+/** Responds in the service's place: with bytes, or over the socket where it returns null. After false, the list responds. */
 export type Interception = (
   request: ServiceRequest,
   socket: Socket,
@@ -17,18 +17,7 @@ export type Interception = (
 ) => string | Buffer | null | false;
 
 /** A service with one list that follows section 4.5 of the service interface to the letter. */
-export interface SmallService extends AsyncDisposable, Pick<RawService, 'origin'> {
-  readonly requests: ServiceRequest[];
-  /** Given out so far. */
-  readonly cursors: string[];
-  /** Refuses all cursors given out so far with a 400. */
-  expireCursors(): void;
-}
-
-export async function startSmallService(
-  items: readonly unknown[],
-  intercept: Interception = () => false,
-): Promise<SmallService> {
+export async function startSmallService(items: readonly unknown[], intercept: Interception = () => false) {
   const requests: ServiceRequest[] = [];
   const cursors: string[] = [];
   const offsets = new Map<string, { readonly limit: string; readonly offset: number }>();
@@ -42,12 +31,12 @@ export async function startSmallService(
     const end = from.offset + Number(limit);
     return json(200, {
       value: items.slice(from.offset, end),
-      ...(end < items.length && { next: give({ limit, offset: end }) }),
+      ...(end < items.length && { next: toCursor({ limit, offset: end }) }),
     });
   };
 
-  /** Full of what an address must encode. */
-  const give = (page: { limit: string; offset: number }) => {
+  /** Each cursor is full of characters that a URL must encode. */
+  const toCursor = (page: { limit: string; offset: number }) => {
     const cursor = `#${cursors.length}+a/b= c&d%25é?${page.offset}`;
     offsets.set(cursor, page);
     cursors.push(cursor);
@@ -57,7 +46,7 @@ export async function startSmallService(
   const service = await startRawService();
   service.answer = ({ start, fields }, socket) => {
     const target = start.split(' ')[1] ?? '';
-    // As strict servers do: a plus sign is a plus sign.
+    // Takes a plus sign for a plus sign, as strict servers do.
     const query = new URLSearchParams(new URL(target, service.origin).search.replaceAll('+', '%2B'));
     const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
     const request = { limit: query.get('limit'), next: query.get('next'), target, headers };
@@ -68,7 +57,9 @@ export async function startSmallService(
   return {
     origin: service.origin,
     requests,
+    /** The cursors sent so far. */
     cursors,
+    /** Refuses all of these cursors with a 400. */
     expireCursors: () => offsets.clear(),
     [Symbol.asyncDispose]: async () => service[Symbol.asyncDispose](),
   };

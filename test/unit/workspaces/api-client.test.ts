@@ -66,8 +66,8 @@ test('a request that timed out is never sent, and leaves the connection usable',
   await expect(readPage(0.1)).rejects.toMatchObject(TIMED_OUT);
   release();
   expect(await readPage(60)).toMatchObject({ items: [] });
-  const asked = service.requests.map(({ start }) => start);
-  expect(asked).toEqual(['GET /held HTTP/1.1', 'GET /things?limit=25 HTTP/1.1']);
+  const lines = service.requests.map(({ start }) => start);
+  expect(lines).toEqual(['GET /held HTTP/1.1', 'GET /things?limit=25 HTTP/1.1']);
 });
 
 test.each(['before', 'after'])(

@@ -35,7 +35,7 @@ test('a workspace shows its name, description, day of creation and flags', () =>
   });
 });
 
-test('a room and a mural show what they are at a glance', () => {
+test('a room and a mural have flags for their type, status and favourite', () => {
   expect(toItemView({ type: 'private', confidential: true, favorite: true }).flags).toEqual([
     { text: 'Confidential', tone: 'warning' },
     { text: 'Private', tone: 'plain' },
@@ -53,7 +53,7 @@ test.each([
   [{ name: 7, id: 42 }, '42'],
   [{}, 'Without a name'],
   ['just a text', 'just a text'],
-])('an item without a name is called by what else it has: %j', (item, name) => {
+])('an item without a name shows its title, id or a default: %j', (item, name) => {
   expect(toItemView(item).name).toBe(name);
 });
 
@@ -64,7 +64,7 @@ test.each([[null], [undefined], [''], [42], [true], [[1, 2]]])(
   },
 );
 
-test('what has the wrong type at its place is found in the details', () => {
+test('a field of the wrong type becomes a detail', () => {
   const item = {
     name: {},
     title: [],
@@ -87,7 +87,7 @@ test('what has the wrong type at its place is found in the details', () => {
 });
 
 test.each([0, -1, 1e300, Number.MAX_VALUE, Date.UTC(10_000, 0), '1700000000000', null])(
-  'a time of creation that makes no sense is not shown as a time: %j',
+  'a time of creation out of range is not shown as a time: %j',
   (createdOn) => {
     const row = toItemView({ name: 'x', createdOn });
     expect(row).not.toHaveProperty('created');
@@ -95,11 +95,11 @@ test.each([0, -1, 1e300, Number.MAX_VALUE, Date.UTC(10_000, 0), '1700000000000',
   },
 );
 
-test('a time may come as a text of ISO 8601', () => {
+test('a time may be a string of ISO 8601', () => {
   expect(toItemView({ updatedOn: '2024-03-12T09:30:00Z' }).updated?.iso).toBe('2024-03-12T09:30:00.000Z');
 });
 
-test('every other field is in the details, in words', () => {
+test('every other field becomes a detail in words', () => {
   expect(
     detailsOf({
       id: 'w1',
@@ -130,7 +130,7 @@ test('every other field is in the details, in words', () => {
   ]);
 });
 
-test('a time in the details is one, where its number can be', () => {
+test('a detail is a time where its name and number allow it', () => {
   const [trialEnds, seats] = toItemView({ trialEnds: Date.UTC(2024, 0, 2), seatsOn: 12 }).details;
   expect(trialEnds).toMatchObject({ text: '2 Jan 2024', time: { iso: '2024-01-02T00:00:00.000Z' } });
   expect(seats).toEqual({ label: 'Seats on', text: '12' });
@@ -145,11 +145,11 @@ test.each([
   ['https://service.example/a b', false],
   ['https://[', false],
   ['//service.example', false],
-])('only an https address is a link: %s', (thumbnailUrl, isLink) => {
+])('only an https URL becomes a link: %s', (thumbnailUrl, isLink) => {
   expect('href' in (toItemView({ thumbnailUrl }).details[0] ?? {})).toBe(isLink);
 });
 
-test('endless texts are cut, never inside a character', () => {
+test('long texts are cut, never inside a character', () => {
   const row = toItemView({
     name: '😀'.repeat(10_000),
     description: 'x'.repeat(10_000),
@@ -161,7 +161,7 @@ test('endless texts are cut, never inside a character', () => {
   expect(toItemView({ name: `x${'😀'.repeat(10_000)}` }).name).toBe(`x${'😀'.repeat(249)}…`);
 });
 
-test('the rows of a page share a million characters: many long ones are cut where few are not', () => {
+test('the items of a page share a million characters', () => {
   const item = {
     name: 'n'.repeat(500),
     description: 'd'.repeat(2_000),
@@ -184,7 +184,7 @@ test('the rows of a page share a million characters: many long ones are cut wher
   });
 });
 
-test('of endless fields the first forty are shown, and how many more there are', () => {
+test('an item shows its first forty details and the number of the others', () => {
   const row = toItemView(
     Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, index])),
   );
@@ -192,7 +192,7 @@ test('of endless fields the first forty are shown, and how many more there are',
   expect(row.detailsLeft).toBe(960);
 });
 
-test('only what is shown is put into words', () => {
+test('only shown details are formatted', () => {
   let written = 0;
   const counts = {
     toJSON() {
@@ -210,7 +210,7 @@ test('only what is shown is put into words', () => {
   expect(written).toBeLessThan(50);
 });
 
-test('hostile names of fields are only names', () => {
+test('hostile field names are labels like others', () => {
   const item: unknown = JSON.parse(
     '{"__proto__":{"locked":true},"constructor":"c","":1,"\\u202e":2,"toString":3}',
   );
@@ -224,7 +224,7 @@ test('hostile names of fields are only names', () => {
   ]);
 });
 
-test('an item of a hundred thousand fields, names or values costs no more than one page shows', () => {
+test('an item with a hundred thousand values and very long names is shown in short', () => {
   const many = Array.from({ length: 100_000 }, (_, index) => index);
   const row = toItemView({ many, ['x'.repeat(1_000_000)]: 1, status: 'y'.repeat(1_000_000) });
   expect(row.details.map(({ label, text }) => [label.length, text])).toEqual([
@@ -234,7 +234,7 @@ test('an item of a hundred thousand fields, names or values costs no more than o
   expect(row.flags[0]?.text).toBe(`Y${'y'.repeat(39)}…`);
 });
 
-test('what is nested too deeply is said to be', () => {
+test('a value that is nested too deeply is replaced by a remark', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
   expect(detailsOf({ deep })).toEqual([['Deep', '(too large or too deeply nested to show)']]);
 });

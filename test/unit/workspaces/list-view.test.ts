@@ -42,12 +42,12 @@ test('a list at another path has the same links', () => {
 });
 
 test.each([
-  ['no items', { items: [] }, false],
-  ['all items on a short page', { items: workspaces(10) }, false],
-  ['all items on a longer page', { items: workspaces(11) }, true],
-  ['some items of more', { items: [1], next: NEXT }, true],
-  ['the last items of more', { items: [1], page: 2 }, true],
-])('a page with %s offers sizes where they make a difference', (_what, more, offered) => {
+  ['no items', false, { items: [] }],
+  ['all items on a short page', false, { items: workspaces(10) }],
+  ['all items on a longer page', true, { items: workspaces(11) }],
+  ['the first items of a longer list', true, { items: [1], next: NEXT }],
+  ['the last items of a longer list', true, { items: [1], page: 2 }],
+])('a page with %s offers page sizes: %s', (_what, offered, more) => {
   expect(sizesOf({ ...ONLY_PAGE, ...more }).length > 0).toBe(offered);
 });
 
@@ -57,7 +57,7 @@ test('a page says which items it shows', () => {
   expect(viewOf({ ...LISTED, items: [] }).place).toBe('Page 2');
 });
 
-test('a service that sends far more items than requested gets a thousand rows and a notice', () => {
+test('a page with more than a thousand items shows a thousand and a notice', () => {
   const { rows, notice } = viewOf({ ...ONLY_PAGE, items: Array.from({ length: 5_000 }, () => ({})) });
   expect(rows).toHaveLength(1_000);
   expect(notice?.text).toBe('The service sent 5,000 items at once. The first 1,000 are shown.');
@@ -85,17 +85,9 @@ test('a search result says which part of the list it covers', () => {
   expect(many.notice?.text).toBe('The first 1,000 of them are shown.');
 });
 
-/** The page of a list of workspaces. */
+/** The view of a page of workspaces. */
 function workspacesPage(items: readonly unknown[], more: Partial<ListedPage> = {}) {
-  const listed = {
-    items,
-    page: 1,
-    limit: 25,
-    before: 0,
-    reached: 'requested' as const,
-    ...more,
-  };
-  return toWorkspacesView(listed, more.page ?? 1, 25);
+  return toWorkspacesView({ ...ONLY_PAGE, limit: 25, items, ...more }, more.page ?? 1, 25);
 }
 
 test('the title names every page but the first', () => {

@@ -32,7 +32,7 @@ test.each([
   expect(parseBackLink({ back }, 25)).toEqual({ href, label });
 });
 
-test('the first page of the default size needs no link back of its own', () => {
+test('the query back to the first page of the default size is empty', () => {
   expect(toBackQuery({ limit: 25, page: 1 }, 25)).toBe('');
   expect(toBackQuery({ limit: 50, page: 1 }, 25)).toBe('limit=50&page=1');
   const origin = { limit: 25, page: 1 };
@@ -40,7 +40,7 @@ test('the first page of the default size needs no link back of its own', () => {
   expect(toBackQuery({ words: 'a b', from: 4, origin }, 25)).toBe('find=a%20b&from=4');
 });
 
-test('a search has at most two hundred characters, and never half of one', () => {
+test('a search has at most two hundred code units, and is never cut inside a character', () => {
   expect(parseSearch({ find: '  two words ' }, 25)).toMatchObject({ words: 'two words', from: 1 });
   expect(parseSearch({ find: ['a', 'b'] }, 25)).toBeNull();
   expect(parseSearch({ find: ' ' }, 25)).toBeNull();

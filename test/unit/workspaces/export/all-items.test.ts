@@ -8,7 +8,7 @@ import { toStatusError } from '../../../../src/workspaces/service-errors.ts';
 import { fc, times } from '../../../support/properties.ts';
 import { CONTEXT } from '../../../support/request-context.ts';
 
-// A real service would take hours, or a million items. Here `readPage` stands in for it and responds at once.
+// A real service would take hours, or a million items. Here `readPage` replaces it and resolves at once.
 
 const session = {} as Session; // `readPage` does not look at it
 
@@ -47,7 +47,7 @@ function failing(...failures: AppError[]): ReadPage {
   };
 }
 
-test('an export pauses as long as the service, the token endpoint or Redis asks for', async () => {
+test('an export pauses for the Retry-After of the service, the token endpoint or Redis', async () => {
   const { items, pauses, failure } = await readAll(
     failing(busy(30), new TokenEndpointError(null), busy(5), new StoreUnavailableError(null)),
   );
@@ -63,7 +63,7 @@ test('an export reads x-ratelimit-reset where Retry-After is missing', async () 
   expect((await readAll(failing(failure))).pauses).toEqual([7]);
 });
 
-test('an export never leaves its client without a byte for more than 100 s', async () => {
+test('an export sends its client nothing for at most 100 s', async () => {
   expect((await readAll(failing(busy(100)))).pauses).toEqual([100]);
   expect(await readAll(failing(busy(101)))).toMatchObject({
     items: ['1'],
@@ -93,7 +93,7 @@ test('an export survives a short outage of Redis and ends with its session', asy
   });
 });
 
-test('an export gives up a list that does not end after 10,000 requests', async () => {
+test('an export of an endless list fails after 10,000 requests', async () => {
   let requests = 0;
   const { items, failure } = await readAll(() => Promise.resolve(toPage('1', `next-${(requests += 1)}`)));
   expect([items.length, requests]).toEqual([10_000, 10_000]);
@@ -111,20 +111,14 @@ test('items with the same ids in the same order have the same digest', () => {
 });
 
 test.each([
-  [
-    ['{"id":1}', '{"id":23}'],
-    ['{"id":12}', '{"id":3}'],
-  ],
-  [['{"id":1}'], ['{"id":"1"}']],
-  [
-    ['{"id":1}', '{"id":2}'],
-    ['{"id":2}', '{"id":1}'],
-  ],
-  [['{"id":1}'], ['{"id":1}', '{"id":1}']],
-  [['{"id":null,"a":1}'], ['{"id":null,"a":2}']],
-  [['1'], ['{"id":1,"id":2}']],
-])('the items %j and %j have different digests', (one, other) => {
-  expect(digestOf(...one)).not.toBe(digestOf(...other));
+  ['{"id":1} {"id":23}', '{"id":12} {"id":3}'],
+  ['{"id":1}', '{"id":"1"}'],
+  ['{"id":1} {"id":2}', '{"id":2} {"id":1}'],
+  ['{"id":1}', '{"id":1} {"id":1}'],
+  ['{"id":null,"a":1}', '{"id":null,"a":2}'],
+  ['1', '{"id":1,"id":2}'],
+])('the items %s and %s have different digests', (one, other) => {
+  expect(digestOf(...one.split(' '))).not.toBe(digestOf(...other.split(' ')));
 });
 
 /** What the service does with one request: sends a page of so many items, or fails. */
@@ -164,7 +158,7 @@ function createService(items: readonly string[], script: readonly (number | stri
   };
 }
 
-test('whatever the service does, an export repeats, skips and moves no item, and only a complete one ends in order', async () => {
+test('an export repeats, skips and moves no item, and only a complete export ends without an error', async () => {
   const ends = { complete: 0, cut: 0 };
   await fc.assert(
     fc.asyncProperty(

@@ -14,8 +14,8 @@ function write(...pages: readonly (readonly string[])[]): string {
 }
 
 /**
- * What other programs read: three parsers by different authors, which must agree. None is told the line ending: many end a row
- * at a lone CR or LF as well. Papa Parse removes one leading byte order mark: it gets one, so that data keeps its own.
+ * The rows that three parsers by different authors read, which must agree. No parser is told the line ending, because many end a
+ * row at a lone CR or LF as well. Papa Parse removes one leading byte order mark, so it gets one more.
  */
 function read(text: string): string[][] {
   const rows = csvParseRows(text);
@@ -29,30 +29,28 @@ function read(text: string): string[][] {
 
 const toJson = (items: readonly unknown[]) => items.map((item) => JSON.stringify(item));
 
-test('every line ends in CRLF, the header included', () => {
-  expect(write(toJson([{ id: 1, name: 'A' }]))).toBe('id,name\r\n1,A\r\n');
-});
-
-test('an empty list is a header row of id and name', () => {
-  expect(write()).toBe('id,name\r\n');
-  expect(write([])).toBe('id,name\r\n');
-});
-
-test('id comes first, then name and title, then the other fields as they come', () => {
-  const items = [
-    { locked: true, title: 'T', id: 1 },
-    { other: 2, name: 'N' },
-  ];
-  expect(read(write(toJson(items)))[0]).toEqual(['id', 'name', 'title', 'locked', 'other']);
-});
-
-test('fields of later pages have no column, and a missing field is an empty cell', () => {
-  const text = write(toJson([{ id: 1, a: 2 }]), toJson([{ b: 3, a: 4 }]));
-  expect(text).toBe('id,a\r\n1,2\r\n,4\r\n');
-});
-
-test('the columns are those of the first page that has items', () => {
-  expect(write([], toJson([{ id: 1, a: 2 }]))).toBe('id,a\r\n1,2\r\n');
+test.each([
+  ['a header row, and CRLF after each row', [['{"id":1,"name":"A"}']], 'id,name\r\n1,A\r\n'],
+  ['a header row of id and name for no page', [], 'id,name\r\n'],
+  ['a header row of id and name for an empty page', [[]], 'id,name\r\n'],
+  [
+    'id first, then name and title, then the other fields in their order',
+    [['{"locked":true,"title":"T","id":1}', '{"other":2,"name":"N"}']],
+    'id,name,title,locked,other\r\n1,,T,true,\r\n,N,,,2\r\n',
+  ],
+  [
+    'no column for fields of later pages, and an empty cell for a missing field',
+    [['{"id":1,"a":2}'], ['{"b":3,"a":4}']],
+    'id,a\r\n1,2\r\n,4\r\n',
+  ],
+  ['the columns of the first page that has items', [[], ['{"id":1,"a":2}']], 'id,a\r\n1,2\r\n'],
+  [
+    'a negative number, and an apostrophe before a string like it',
+    [['{"a":-5,"b":"-5"}']],
+    "a,b\r\n-5,'-5\r\n",
+  ],
+])('CSV has %s', (_what, pages, text) => {
+  expect(write(...pages)).toBe(text);
 });
 
 test('a value that is no string is JSON text as the service wrote it', () => {
@@ -72,11 +70,11 @@ test('a negative number stays a number, and a string that looks like one gets an
   expect(write(['{"a":-5,"b":"-5"}'])).toBe("a,b\r\n-5,'-5\r\n");
 });
 
-test('a field name begins no formula', () => {
+test('a field name starts no formula', () => {
   expect(read(write(toJson([{ '=A1': 1, '\t@b': 2 }])))[0]).toEqual(["'=A1", "'\t'@b"]);
 });
 
-test('JSON text begins no formula behind a semicolon', () => {
+test('JSON text starts no formula behind a semicolon', () => {
   expect(read(write(toJson([{ a: ['x;=1'] }])))[1]).toEqual([`["x;'=1"]`]);
 });
 
@@ -106,7 +104,7 @@ test('all items of a large page share its columns', () => {
   expect(rows.at(-1)).toEqual(['', '1']);
 });
 
-test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is no row: the export fails', (item) => {
+test.each(['"text"', '1', 'null', '[{"id":1}]'])('%s is no row, and fails the export', (item) => {
   expect(() => write([item])).toThrow(expect.objectContaining({ status: 502, code: 'list_not_tabular' }));
   expect(() => write(['{"id":1}'], [item])).toThrow('This list doesn’t fit into a table');
 });
@@ -128,7 +126,6 @@ const TEXT = fc.oneof(
 const VALUE = fc.oneof(TEXT, fc.jsonValue({ maxDepth: 2 }));
 const ITEM = fc.array(fc.tuple(TEXT, VALUE), { maxLength: 6 }).map((members) => new Map(members));
 
-/** Object.fromEntries() would lose nothing, but `__proto__` shows best in text. */
 function toItemText(item: ReadonlyMap<string, unknown>): string {
   return `{${[...item].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`;
 }
@@ -170,7 +167,7 @@ test.each([
   ['a; =1;@b', "a; '=1;'@b"],
   ['a\n=1', "a\n'=1"],
   ['a\r\n-1', "a\r\n'-1"],
-])('%j begins no formula any more', (text, harmless) => {
+])('%j starts no formula once neutralised', (text, harmless) => {
   expect(neutraliseFormulas(text)).toBe(harmless);
 });
 
@@ -194,7 +191,7 @@ const HOSTILE = fc
   .array(fc.constantFrom('=', '+', '-', '@', '＝', ';', '\t', '\r', '\n', ' ', '\u200b', "'", 'a', '"', ','))
   .map((letters) => letters.join(''));
 
-test('no cell begins with a formula for any reader, and only apostrophes are added', () => {
+test('no cell starts with a formula for any reader, and only apostrophes are added', () => {
   fc.assert(
     fc.property(HOSTILE, (text) => {
       const harmless = neutraliseFormulas(text);
@@ -207,17 +204,17 @@ test('no cell begins with a formula for any reader, and only apostrophes are add
 });
 
 test.each(['x;"=1+1;y', 'x\n"=1+2;y', 'x\t"=1+3\ty', 'x;"＝1+7;y', 'x\r"@SUM(1);y', 'x;" "=1'])(
-  'a quote hides no formula from a reader of other separators: %j',
+  'a formula behind a quote is neutralised for readers of other separators: %j',
   (text) => {
     const harmless = neutraliseFormulas(text);
     expect(harmless).not.toBe(text);
-    // As such a reader takes the file: quotes doubled, an empty quoted part ahead.
+    // Such a reader splits the file as it is, with doubled quotes.
     for (const cell of `"${harmless.replaceAll('"', '""')}"`.split(/[;\t\r\n]/)) {
       expect(cell.replaceAll('"', '')).not.toMatch(/^[\s\p{C}\p{Z}]*[=+\-@＝]/u);
     }
   },
 );
 
-test('a cell of a million formulas is neutralised at each', () => {
+test('each of a million formulas in a cell is neutralised', () => {
   expect(neutraliseFormulas(';='.repeat(1_000_000))).toBe(";'=".repeat(1_000_000));
 });

@@ -15,7 +15,7 @@ const LETTER = fc.oneof(
 );
 const STRING = fc.array(LETTER, { maxLength: 6 }).map((letters) => `"${letters.join('')}"`);
 
-/** JSON text in any style, each part of it with blanks around. */
+/** JSON text in any style, with blanks around each part. */
 const { value: VALUE } = fc.letrec<{ value: string }>((tie) => {
   const padded = (text: fc.Arbitrary<string>) =>
     fc.tuple(BLANKS, text, BLANKS).map((parts) => parts.join(''));
@@ -27,7 +27,7 @@ const { value: VALUE } = fc.letrec<{ value: string }>((tie) => {
 });
 const VALUES = fc.array(fc.tuple(VALUE, BLANKS, BLANKS), { maxLength: 5 });
 
-test('every element of an array is cut out as it was written', () => {
+test('elementsOf returns each element of an array as it was written', () => {
   fc.assert(
     fc.property(VALUES, BLANKS, (values, blanks) => {
       const inside = values.map(([value, before, after]) => before + value + after).join(',');
@@ -38,7 +38,7 @@ test('every element of an array is cut out as it was written', () => {
   );
 });
 
-test('every member of an object is cut out as it was written, the last one of a name', () => {
+test('membersOf returns each member of an object as it was written, and the last of a repeated name', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(STRING, VALUE, BLANKS), { maxLength: 6 }), (members) => {
       const object = `{${members.map(([name, value, blank]) => `${blank}${name}${blank}:${blank}${value}${blank}`).join(',')}}`;
@@ -49,32 +49,31 @@ test('every member of an object is cut out as it was written, the last one of a 
   );
 });
 
-test('a value on one line is the same value, written the same but for blanks', () => {
+test('toOneLine keeps the value and removes only blanks outside of strings', () => {
   fc.assert(
     fc.property(VALUE, (value) => {
       const line = toOneLine(value);
       expect(line).not.toMatch(/[\n\r]/);
       expect(JSON.parse(line)).toEqual(JSON.parse(value));
-      // To drop the blanks of strings, too, shows that nothing else was touched.
+      // Without the blanks of strings as well, both texts are equal: nothing else was changed.
       expect(line.replaceAll(/[ \t]/g, '')).toBe(value.replaceAll(/[ \t\n\r]/g, ''));
-      const isOnOne = !/[\n\r]/.test(value);
-      expect(line).toBe(isOnOne ? value : line);
+      expect(line === value || /[\n\r]/.test(value)).toBe(true);
     }),
   );
 });
 
-test('only line breaks and the indentation behind them go', () => {
+test('toOneLine removes only line breaks and the indentation behind them', () => {
   expect(toOneLine('{\n  "a b" : [ 1,\r\n\t"c \\n d" ]\n}')).toBe('{"a b" : [ 1,"c \\n d" ]}');
 });
 
-test('a member named __proto__ is one like any other', () => {
+test('membersOf returns a member named __proto__', () => {
   expect([...membersOf('{"__proto__":{"a":1},"constructor":2}')]).toEqual([
     ['__proto__', '{"a":1}'],
     ['constructor', '2'],
   ]);
 });
 
-test('very deep and very long values are cut out, too', () => {
+test('elementsOf returns very deep and very long values', () => {
   const deep = '['.repeat(200_000) + ']'.repeat(200_000);
   const long = `"${'\\"'.repeat(1_000_000)}"`;
   expect(elementsOf(`[${deep},${long}]`)).toEqual([deep, long]);
