@@ -6,7 +6,7 @@ import { Browser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { useTestApp } from '../support/fixtures.ts';
 
-/** Stands in all that is hostile, and nowhere else. */
+/** Part of each hostile value, and of nothing else. */
 const MARK = 'hst7q';
 const MARKUP = `"><script>${MARK}</script>`;
 const INSIDE = '/workspaces/workspace5733149';
@@ -17,39 +17,39 @@ const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-/** What a parameter could be, percent-encoded where it must be to be sent at all. */
+/** Hostile values of a parameter, percent-encoded where HTTP needs it. */
 const VALUES: Readonly<Record<string, string>> = {
   markup: encodeURIComponent(MARKUP),
-  'markup as it stands': MARKUP,
+  'markup without an encoding': MARKUP,
   'the end of an attribute': `'%20onmouseover='${MARK}'%20x='`,
-  'an address that runs': `javascript:${MARK}//`,
+  'a URL that runs a script': `javascript:${MARK}//`,
   'another site': `//${MARK}.example/`,
   'another site, disguised': `/%5C${MARK}.example/`,
-  'a path that leads upwards': `../../${MARK}`,
+  'a path to a parent folder': `../../${MARK}`,
   'the end of a header': `x%0D%0Aset-cookie:%20${MARK}=1`,
-  'characters of control': `%00%01%1B${MARK}%7F`,
+  'control characters': `%00%01%1B${MARK}%7F`,
   'half a character': `%ED%A0%80${MARK}`,
-  'an encoding that ends early': `${MARK}%E0%A4%A`,
+  'an incomplete encoding': `${MARK}%E0%A4%A`,
   'a stray percent sign': `${MARK}%`,
   'ten thousand characters': MARK.repeat(2_000),
-  'a number beyond all': `1e400${MARK}`,
+  'an infinite number': `1e400${MARK}`,
 };
 const NAMES = ['limit', 'page', 'find', 'from', 'back', 'next', 'return_to', 'state', 'code', 'error'];
 const QUERIES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(VALUES).flatMap(([name, value]) =>
-      // One alone fits ten thousand characters into a head.
+      // A head has room for one value of ten thousand characters.
       value.length < 1_000
         ? [[name, NAMES.map((each) => `${each}=${value}`).join('&')]]
         : ['find', 'back', 'return_to'].map((each) => [`${name} in ${each}`, `${each}=${value}`]),
     ),
   ),
-  'the same again': NAMES.map((each) => `${each}=1&${each}=${MARK}`).join('&'),
+  'repeated names': NAMES.map((each) => `${each}=1&${each}=${MARK}`).join('&'),
   lists: NAMES.map((each) => `${each}[]=${MARK}&${each}[1]=2`).join('&'),
   objects: NAMES.map((each) => `${each}[${MARK}]=1&${each}[toString]=1`).join('&'),
   prototypes: `__proto__[${MARK}]=1&constructor[prototype][${MARK}]=1&__proto__=${MARK}&limit[__proto__][${MARK}]=1`,
   'names alone': `${MARK}&${NAMES.join('&')}&=&&=${MARK}`,
-  'a question in a question': `?find=${MARKUP}?limit=1`,
+  'a query in a query': `?find=${MARKUP}?limit=1`,
 };
 
 const PAGES = ['/', '/workspaces', INSIDE, `${INSIDE}/murals`, '/console', '/console/guide', '/nowhere'];
@@ -66,23 +66,23 @@ beforeEach(() => {
   testApp.logged.length = 0;
 });
 
-interface Answer {
+interface Response {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** Sends a target just as it is. */
-async function send(target: string, headers: Readonly<Record<string, string>> = { cookie }): Promise<Answer> {
-  const sent = request(testApp.origin, { path: target, headers: { accept: 'text/html', ...headers } }).end();
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
+/** Sends a target byte for byte. */
+async function send(path: string, headers: Readonly<Record<string, string>> = { cookie }): Promise<Response> {
+  const sent = request(testApp.origin, { path, headers: { accept: 'text/html', ...headers } }).end();
+  const [res] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: res.statusCode ?? 0, headers: res.headers, body: await text(res) };
 }
 
-/** What of it came back where it must not: in a header, as markup, or with a failure of ours. */
-function faultsOf({ status, headers, body }: Answer): string[] {
+/** Finds a hostile value in a header or in markup, a missing security header, and a 5xx. */
+function faultsOf({ status, headers, body }: Response): string[] {
   const { location = '', ...others } = headers;
-  const leads =
+  const isOurs =
     location === '' || /^\/(?![/\\])/.test(location) || location.startsWith(testApp.serviceOrigin);
   return [
     ...(status >= 500 ? [`status ${status}`] : []),
@@ -91,7 +91,7 @@ function faultsOf({ status, headers, body }: Answer): string[] {
       .map(([name]) => `${name}: ${String(headers[name])}`),
     ...(String(headers['content-security-policy']).startsWith("default-src 'none';") ? [] : ['no policy']),
     ...(/^[\da-f-]{36}$/.test(String(headers['x-request-id'])) ? [] : ['no request id of ours']),
-    ...(leads ? [] : [`leads to ${location}`]),
+    ...(isOurs ? [] : [`redirects to ${location}`]),
     ...(JSON.stringify(others).includes(MARK) ? [`in headers: ${JSON.stringify(others)}`] : []),
     ...(/<script>hst7q|["'] *onmouseover=|(?:href|src|action)=["']?(?:javascript:|\/[/\\])/i.test(body)
       ? ['as markup']
@@ -101,18 +101,19 @@ function faultsOf({ status, headers, body }: Answer): string[] {
 
 const marked = () => testApp.logged.filter((line) => line.includes(MARK));
 
-describe.each(ROUTES)('in the query of %s', (route) => {
-  test.each(Object.entries(QUERIES))('%s does no harm, and is in no log', async (_name, query) => {
-    for (const headers of [{ cookie }, {}]) {
-      const answer = await send(`${route}?${query}`, headers);
-      expect(faultsOf(answer)).toEqual([]);
-    }
-    await eventually(async () => testApp.logged.length > 0); // a line is written once all is sent
-    expect(marked()).toEqual([]);
-  });
+describe.each(ROUTES)('the query of %s', (route) => {
+  test.each(Object.entries(QUERIES))(
+    'may be hostile (%s): no page and no log repeats it',
+    async (_name, query) => {
+      for (const headers of [{ cookie }, {}])
+        expect(faultsOf(await send(`${route}?${query}`, headers))).toEqual([]);
+      await eventually(async () => testApp.logged.length > 0); // a line follows the end of the response
+      expect(marked()).toEqual([]);
+    },
+  );
 });
 
-test('a search term is shown as text', async () => {
+test('the page shows a search term as text', async () => {
   const { body } = await send(`/workspaces?find=${encodeURIComponent(MARKUP)}`);
   expect(body).toContain(`value="&quot;&gt;&lt;script&gt;${MARK}&lt;/script&gt;"`);
 });
@@ -128,11 +129,11 @@ test.each([
     `/auth/${value}`,
   ]),
   ...['/__proto__', '/workspaces/__proto__/constructor', '/assets/..%2f..%2fpackage.json', '/%2e%2e/%2e%2e/'],
-])('the path %s does no harm', async (path) => {
+])('no response repeats the path %s as markup', async (path) => {
   for (const headers of [{ cookie }, {}]) {
-    const answer = await send(path, headers);
-    expect(faultsOf(answer)).toEqual([]);
-    expect(answer.status).not.toBe(200);
+    const response = await send(path, headers);
+    expect(faultsOf(response)).toEqual([]);
+    expect(response.status).not.toBe(200);
   }
 });
 
@@ -152,26 +153,26 @@ test.each([
   ['cookie', `cloakroom="${MARKUP}"; cloakroom=s%3A${MARK}.${MARK}; __proto__=${MARK}; =; ;;`],
   ['range', `bytes=${MARK}-`],
   ['if-none-match', MARKUP],
-])('the header %s: %s does no harm, and is in no log', async (name, value) => {
+])('no response and no log repeats the header %s: %s', async (name, value) => {
   for (const target of ['/', '/workspaces', '/nowhere', '/auth/session', '/assets/cloakroom.css']) {
-    const answer = await send(target, { cookie, [name]: value });
-    expect(faultsOf(answer)).toEqual([]);
-    expect(answer.body).not.toContain(MARK);
+    const response = await send(target, { cookie, [name]: value });
+    expect(faultsOf(response)).toEqual([]);
+    expect(response.body).not.toContain(MARK);
   }
   expect(marked()).toEqual([]);
 });
 
-test('a Host that is not a name is refused without being repeated', async () => {
-  const answer = await send('/', { cookie, host: `a${MARKUP}` });
-  expect(answer.status).toBe(400);
-  expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
-  expect(answer.body).not.toContain(MARK);
+test('the response to a malformed Host does not repeat it', async () => {
+  const response = await send('/', { cookie, host: `a${MARKUP}` });
+  expect(response.status).toBe(400);
+  expect(response.headers['content-type']).toMatch(/^application\/problem\+json/);
+  expect(response.body).not.toContain(MARK);
   expect(marked()).toEqual([]);
 });
 
 describe('the service’s response to a sign-in', () => {
-  /** Begins to sign in, and comes back with what a service could say. */
-  async function comeBack(query: string, returnTo = '/workspaces') {
+  /** Begins a sign-in, and opens its callback with a hostile response of the service. */
+  async function openCallback(query: string, returnTo = '/workspaces') {
     const browser = new Browser();
     const login = await browser.fetch(
       `${testApp.origin}/auth/login?return_to=${encodeURIComponent(returnTo)}`,
@@ -189,18 +190,18 @@ describe('the service’s response to a sign-in', () => {
     ['error_uri', `error=server_error&error_uri=${encodeURIComponent(`javascript:${MARK}`)}`],
     ['code', `code=${encodeURIComponent(MARKUP)}`],
     ['iss', `code=x&iss=${encodeURIComponent(MARKUP)}`],
-  ])('is shown without its %s, which is in no log', async (_name, query) => {
-    const { status, ...answer } = await comeBack(query);
+  ])('appears without its %s on the page and in the log', async (_name, query) => {
+    const { status, ...response } = await openCallback(query);
     expect(status).toBe(502);
-    expect(faultsOf({ status: 0, ...answer })).toEqual([]);
-    expect(answer.body).not.toContain(MARK);
+    expect(faultsOf({ status: 0, ...response })).toEqual([]);
+    expect(response.body).not.toContain(MARK);
     expect(marked()).toEqual([]);
   });
 
-  test('that the user refused offers the page where the sign-in began, as text', async () => {
-    const answer = await comeBack('error=access_denied', `/workspaces?find=${MARKUP}`);
-    expect(answer.status).toBe(403);
-    expect(faultsOf(answer)).toEqual([]);
-    expect(answer.body).toContain(`href="/auth/login?return_to=%2Fworkspaces%3Ffind%3D`);
+  test('that access was denied links to the page where the sign-in began, as text', async () => {
+    const response = await openCallback('error=access_denied', `/workspaces?find=${MARKUP}`);
+    expect(response.status).toBe(403);
+    expect(faultsOf(response)).toEqual([]);
+    expect(response.body).toContain(`href="/auth/login?return_to=%2Fworkspaces%3Ffind%3D`);
   });
 });

@@ -1,27 +1,43 @@
 import { API_PATH } from '../support/constants.ts';
+import { exchangeBytes } from '../support/raw.ts';
+import type { TestApp } from '../support/test-app.ts';
 
-interface RequestText {
+export interface RequestText {
   readonly method?: string;
   readonly target?: string;
-  /** Lines of the head, as they stand. */
+  readonly cookie?: string;
+  /** Further lines of the head, byte for byte. */
   readonly fields?: readonly string[];
-  /** What follows the head. */
+  /** The bytes behind the head. */
   readonly rest?: string;
 }
 
-/** A request as it goes over the line; it closes its connection. */
+/** The bytes of a request that closes its connection, unless a field says otherwise. */
 export function requestText({
   method = 'GET',
   target = API_PATH,
+  cookie,
   fields = [],
   rest = '',
 }: RequestText): string {
-  const lines = [`${method} ${target} HTTP/1.1`, 'Host: x', 'X-Requested-With: test', ...fields];
+  const lines = [`${method} ${target} HTTP/1.1`, 'Host: x', 'X-Requested-With: test'];
+  if (cookie !== undefined) lines.push(`Cookie: ${cookie}`);
+  lines.push(...fields);
   if (!fields.some((line) => /^connection:/i.test(line))) lines.push('Connection: close');
   return `${lines.join('\r\n')}\r\n\r\n${rest}`;
 }
 
-/** The status of each answer in what came back, in order. */
-export function statusesOf(answers: string): number[] {
-  return [...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+/** Sends a request as Latin-1 over a connection of its own. Returns all that comes back. */
+export async function send(testApp: TestApp, request: RequestText | string): Promise<string> {
+  const text = typeof request === 'string' ? request : requestText(request);
+  return (await exchangeBytes(testApp.config.port, Buffer.from(text, 'latin1'))).toString('latin1');
+}
+
+/** Sends a request like send(). Returns the status of each response. */
+export async function statusesTo(testApp: TestApp, request: RequestText | string): Promise<number[]> {
+  return statusesOf(await send(testApp, request));
+}
+
+export function statusesOf(responses: string): number[] {
+  return [...responses.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CHUNKED } from '../support/constants.ts';
+import { createDeferred } from '../../src/promises.ts';
+import { eventLoopTurns } from '../support/event-loop.ts';
 import { useFixture } from '../support/fixtures.ts';
-import { startTestApp } from '../support/test-app.ts';
+import { openConnection } from '../support/raw-client.ts';
 import { valuesOf } from '../support/raw-message.ts';
 import { ok, response, startRawService, type RawRequest, type RawService } from '../support/raw-service.ts';
-import { sendRaw } from '../support/raw.ts';
-import { eventLoopTurns } from '../support/event-loop.ts';
-import { requestText, statusesOf } from './request-text.ts';
+import { startTestApp } from '../support/test-app.ts';
+import { requestText, send, statusesOf } from './request-text.ts';
 
 const service = useFixture(startRawService);
-// With one connection, the next request uses the connection that was tampered with.
+// With one connection, the next request uses the connection that carried the attack.
 const testApp = useFixture(async () =>
   startTestApp({ SERVICE_URL: service.origin, SERVICE_CONNECTIONS: '1' }),
 );
@@ -20,24 +20,23 @@ beforeEach(() => {
   service.requests.length = 0;
 });
 
-/** Sends a request of a new session; gives the whole response as text. */
-async function call(name: string, method = 'GET'): Promise<string> {
+/** Sends a request of a new session. Returns the bytes of the response. */
+async function responseTo(name: string, method = 'GET'): Promise<string> {
   const { cookie } = await testApp.createSession();
-  const target = `/api/public/v1/${name}`;
-  return sendRaw(testApp, requestText({ method, target, fields: [`Cookie: ${cookie}`] }));
+  return send(testApp, { method, target: `/api/public/v1/${name}`, cookie });
 }
 
 /** The last segment of a request's path. */
 const nameOf = ({ start }: RawRequest) => /\/v1\/(\S*) /.exec(start)?.[1] ?? '';
 
-const answerByName: RawService['answer'] = (request) => ok(`for ${nameOf(request)}`);
+const respondByName: RawService['answer'] = (request) => ok(`for ${nameOf(request)}`);
 
-/** Answers the call named `a` with these bytes, and each other one by its name. */
-function answerFirstWith(bytes: string | Buffer): void {
-  service.answer = (request, socket) => (nameOf(request) === 'a' ? bytes : answerByName(request, socket));
+/** Lets the service respond to the request named `a` with these bytes, and to each other one by its name. */
+function respondToFirstWith(bytes: string | Buffer): void {
+  service.answer = (request, socket) => (nameOf(request) === 'a' ? bytes : respondByName(request, socket));
 }
 
-describe('a second answer that nobody asked for reaches nobody', () => {
+describe('an unexpected second response reaches no client', () => {
   test('CVE-2026-6733 undici: a second response arrives while the connection is idle', async () => {
     let tampered = Promise.resolve<unknown>(undefined);
     service.answer = (request, socket) => {
@@ -45,41 +44,38 @@ describe('a second answer that nobody asked for reaches nobody', () => {
         tampered = once(socket, 'close');
         void delay(20).then(() => socket.write(ok('stolen')));
       }
-      return answerByName(request, socket);
+      return respondByName(request, socket);
     };
-    expect(await call('a')).toMatch(/for a$/);
-    await tampered; // taken out of use at once, not with the next call
-    expect(await call('b')).toMatch(/for b$/);
+    expect(await responseTo('a')).toMatch(/for a$/);
+    await tampered; // the gateway closes the connection at once, not with the next request
+    expect(await responseTo('b')).toMatch(/for b$/);
     expect(new Set(service.requests.map(({ connection }) => connection)).size).toBe(2);
   });
 
   test('CVE-2026-48931 Node.js: a second response arrives with the first one', async () => {
-    let begin = () => {};
-    const begun = new Promise<void>((resolve) => (begin = resolve));
-    let answer = () => {};
+    const received = createDeferred<() => void>();
     service.answer = (request, socket) => {
-      begin();
-      if (nameOf(request) !== 'a') return answerByName(request, socket);
-      answer = () => socket.write(ok('for a') + ok('stolen'));
+      if (nameOf(request) !== 'a') return respondByName(request, socket);
+      received.resolve(() => socket.write(ok('for a') + ok('stolen')));
       return null;
     };
-    const first = call('a');
-    await begun;
-    const others = [call('b'), call('c')];
-    await delay(50); // they wait inside, where nothing tells of it
-    answer();
+    const first = responseTo('a');
+    const respond = await received.promise;
+    const others = [responseTo('b'), responseTo('c')];
+    await delay(50); // until they wait for the connection, which is not visible from outside
+    respond();
     expect(await first).toMatch(/for a$/);
     expect((await Promise.all(others)).map((text) => text.slice(-5))).toEqual(['for b', 'for c']);
   });
 
   test('aiohttp#13656 aiohttp: a second response follows the end of Content-Length', async () => {
-    answerFirstWith('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfor a' + ok('stolen'));
-    expect(await call('a')).toMatch(/for a$/);
-    expect(await call('b')).toMatch(/for b$/);
+    respondToFirstWith('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfor a' + ok('stolen'));
+    expect(await responseTo('a')).toMatch(/for a$/);
+    expect(await responseTo('b')).toMatch(/for b$/);
   });
 });
 
-describe('an answer that can be read in two ways is service_unreachable, and its connection is closed', () => {
+describe('an ambiguous response is service_unreachable, and its connection closes', () => {
   const head = (...fields: string[]) => `HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`;
   const LENGTH = 'Content-Length: 5';
   const cases: [flaw: string, bytes: string][] = [
@@ -106,11 +102,11 @@ describe('an answer that can be read in two ways is service_unreachable, and its
   ];
 
   test.each(cases)('%s', async (_flaw, bytes) => {
-    answerFirstWith(bytes + ok('stolen'));
-    const answer = await call('a');
-    expect(statusesOf(answer)).toEqual([502]);
-    expect(answer).toContain('"service_unreachable"');
-    expect(await call('b')).toMatch(/for b$/);
+    respondToFirstWith(bytes + ok('stolen'));
+    const text = await responseTo('a');
+    expect(statusesOf(text)).toEqual([502]);
+    expect(text).toContain('"service_unreachable"');
+    expect(await responseTo('b')).toMatch(/for b$/);
     expect(new Set(service.requests.map(({ connection }) => connection)).size).toBe(2);
   });
 });
@@ -118,79 +114,76 @@ describe('an answer that can be read in two ways is service_unreachable, and its
 test('undici#5360 undici: a connection that ends under a paused response ends the process', async () => {
   const refused = response(401, '', 'Connection: close');
   service.answer = (request, socket) => {
-    // The refusal waits for the token endpoint: not before its end has come.
+    // The gateway holds the 401 until the token endpoint responds, after the end of the connection.
     if (request.start.includes('/oauth2/token'))
       void eventLoopTurns(10).then(() => socket.end(response(500)));
     else if (nameOf(request) === 'a') socket.end(refused);
-    else return answerByName(request, socket);
+    else return respondByName(request, socket);
     return null;
   };
-  expect(statusesOf(await call('a'))).toEqual([503]);
-  expect(await call('b')).toMatch(/for b$/);
+  expect(statusesOf(await responseTo('a'))).toEqual([503]);
+  expect(await responseTo('b')).toMatch(/for b$/);
 });
 
 test('CVE-2019-17567 Apache httpd: after a refused upgrade no request is checked', async () => {
   const { cookie } = await testApp.createSession();
-  answerFirstWith(ok('for a'));
-  const socket = connect({ port: testApp.config.port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding(
-    'latin1',
-  );
-  const fields = [`Cookie: ${cookie}`, 'Connection: Upgrade', 'Upgrade: websocket'];
-  let received = '';
-  socket.on('data', (part: string) => (received += part));
-  const behind = requestText({ target: '/api/public/v1/b', fields: [`Cookie: ${cookie}`] });
-  socket.write(requestText({ target: '/api/public/v1/a', fields }) + behind);
-  await once(socket, 'end');
-  expect(statusesOf(received)).toEqual([200]);
-  expect(received).toMatch(/\r\nconnection: close\r\n/i);
-  socket.end(behind);
-  await once(socket, 'close');
+  respondToFirstWith(ok('for a'));
+  const client = await openConnection(testApp.config.port);
+  client.socket.allowHalfOpen = true;
+  const fields = ['Connection: Upgrade', 'Upgrade: websocket'];
+  const behind = requestText({ target: '/api/public/v1/b', cookie });
+  client.socket.write(requestText({ target: '/api/public/v1/a', cookie, fields }) + behind);
+  await once(client.socket, 'end');
+  expect(statusesOf(client.text())).toEqual([200]);
+  expect(client.text()).toMatch(/\r\nconnection: close\r\n/i);
+  client.socket.end(behind);
+  await client.over;
   expect(service.requests).toHaveLength(1);
 });
 
-test('a 304 without Content-Length is whole, and may have one for its 200 (RFC 9110 §8.6)', async () => {
-  answerFirstWith('HTTP/1.1 304 Not Modified\r\nETag: "e"\r\nContent-Length: 5\r\n\r\n');
-  const answer = await call('a');
-  expect(statusesOf(answer)).toEqual([304]);
-  expect(answer).toMatch(/\r\netag: "e"\r\n[\s\S]*\r\n\r\n$/i);
+test('a 304 ends with its head, also with the Content-Length of its 200 (RFC 9110 §8.6)', async () => {
+  respondToFirstWith('HTTP/1.1 304 Not Modified\r\nETag: "e"\r\nContent-Length: 5\r\n\r\n');
+  const text = await responseTo('a');
+  expect(statusesOf(text)).toEqual([304]);
+  expect(text).toMatch(/\r\netag: "e"\r\n[\s\S]*\r\n\r\n$/i);
 });
 
-test('a 204 has no length (RFC 9110 §8.6), whatever the service says', async () => {
-  answerFirstWith('HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n');
-  const answer = await call('a');
-  expect(statusesOf(answer)).toEqual([204]);
-  expect(answer).not.toMatch(/\r\ncontent-length:/i);
+test('a 204 has no Content-Length (RFC 9110 §8.6), also where the service sends one', async () => {
+  respondToFirstWith('HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n');
+  const text = await responseTo('a');
+  expect(statusesOf(text)).toEqual([204]);
+  expect(text).not.toMatch(/\r\ncontent-length:/i);
 });
 
 test('CVE-2022-0711 HAProxy: a response with Set-Cookie2 never ends', async () => {
-  answerFirstWith(ok('for a', 'Set-Cookie: hostile=1', 'Set-Cookie2: hostile=2'));
-  const answer = await call('a');
-  expect(answer).toMatch(/for a$/);
-  expect(answer).not.toContain('hostile');
+  respondToFirstWith(ok('for a', 'Set-Cookie: hostile=1', 'Set-Cookie2: hostile=2'));
+  const text = await responseTo('a');
+  expect(text).toMatch(/for a$/);
+  expect(text).not.toContain('hostile');
 });
 
 test('CVE-2026-22036 undici: a long chain of encodings is decoded one by one', async () => {
   const chain = Array.from({ length: 1_000 }, () => 'gzip').join(', ');
-  answerFirstWith(ok('for a', `Content-Encoding: ${chain}`));
-  const answer = await call('a');
-  expect(answer).toContain(chain);
-  expect(answer).toMatch(/for a$/);
+  respondToFirstWith(ok('for a', `Content-Encoding: ${chain}`));
+  const text = await responseTo('a');
+  expect(text).toContain(chain);
+  expect(text).toMatch(/for a$/);
 });
 
 test('CVE-2026-2581 undici: equal requests share one response', async () => {
   service.answer = () => ok('for a');
-  await Promise.all([call('a'), call('a'), call('a')]);
+  await Promise.all([responseTo('a'), responseTo('a'), responseTo('a')]);
   expect(service.requests).toHaveLength(3);
 });
 
 test('CVE-2026-13697 undici: a response to one user is stored for another', async () => {
   service.answer = () => ok('for a', 'Cache-Control: public, max-age=600, private="x');
-  await call('a');
-  await call('a');
+  await responseTo('a');
+  await responseTo('a');
   expect(service.requests).toHaveLength(2);
 });
 
-describe('a redirect to another host is the browser’s to follow, or not', () => {
+describe('the gateway does not follow a redirect to another host', () => {
   const cases: [flaw: string, method: string, status: number][] = [
     ['CVE-2022-31151 undici: cookies follow a redirect', 'GET', 302],
     ['CVE-2023-45143 undici: cookies follow a redirect of fetch', 'GET', 307],
@@ -200,8 +193,8 @@ describe('a redirect to another host is the browser’s to follow, or not', () =
 
   test.each(cases)('%s', async (_flaw, method, status) => {
     await using elsewhere = await startRawService();
-    answerFirstWith(response(status, '', `Location: ${elsewhere.origin}/`));
-    expect(statusesOf(await call('a', method))).toEqual([status]);
+    respondToFirstWith(response(status, '', `Location: ${elsewhere.origin}/`));
+    expect(statusesOf(await responseTo('a', method))).toEqual([status]);
     expect(elsewhere.opened()).toBe(0);
     expect(service.requests).toHaveLength(1);
     expect(service.requests.flatMap((request) => valuesOf(request, 'cookie'))).toEqual([]);
