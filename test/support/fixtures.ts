@@ -23,6 +23,7 @@ export function useFixture<Fixture extends AsyncDisposable>(start: () => Promise
     return started;
   };
   return new Proxy({} as Fixture, {
+    getPrototypeOf: () => Reflect.getPrototypeOf(fixture()), // for instanceof
     get: (_, key) => Reflect.get(fixture(), key) as unknown,
     set: (_, key, value) => Reflect.set(fixture(), key, value),
   });

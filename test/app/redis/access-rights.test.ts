@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { expect, test } from '@jest/globals';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { ROOT } from '../../support/constants.ts';
 import { examine } from '../../support/doctor/doctor.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { startTestApp, type TestApp } from '../../support/test-app.ts';
+import { openRedis } from '../../support/redis/clients.ts';
+import { startTestApp } from '../../support/test-app.ts';
 
 const LINE = /redis-cli -x (ACL SETUSER cloakroom on .+)$/m;
 const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
@@ -15,19 +15,13 @@ const [command = '', ...words] = (LINE.exec(guide)?.[1] ?? '').replaceAll("'", '
 
 const server = useFixture(startPrivateRedis);
 /** The test's own connection, as the default user. */
-let redis: Redis;
+const redis = useFixture(async () => openRedis(server.url));
 /** Its user has the rights of the guide. */
-let testApp: TestApp;
-
-beforeAll(async () => {
-  redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
+const testApp = useFixture(async () => {
   await redis.call(command, ...words, '>PASSWORD');
-  testApp = await startTestApp({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
+  return startTestApp({ REDIS_URL: urlOfUser() });
 });
-afterAll(async () => {
-  await testApp[Symbol.asyncDispose]();
-  await redis.quit();
-});
+const urlOfUser = () => server.url.replace('://', '://cloakroom:PASSWORD@');
 
 test('the Redis user of the guide has all rights that a session needs, from sign-in to sign-out', async () => {
   await redis.call('ACL', 'LOG', 'RESET');
@@ -45,21 +39,16 @@ test('the Redis user of the guide has all rights that a session needs, from sign
 });
 
 test('the doctor finds nothing wrong with that user', async () => {
-  const findingOf = await examine({ REDIS_URL: server.url.replace('://', '://cloakroom:PASSWORD@') });
+  const findingOf = await examine({ REDIS_URL: urlOfUser() });
   for (const id of ['reachable', 'role', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
 test('that user may neither administer Redis nor use keys of others', async () => {
-  const own = new Redis({
-    path: server.url.slice('redis+unix://'.length),
-    username: 'cloakroom',
-    password: 'PASSWORD',
-  });
+  await using own = await openRedis(urlOfUser());
   for (const forbidden of ['CONFIG GET *', 'KEYS *', 'FLUSHALL', 'GET other:key']) {
     const [name = '', ...rest] = forbidden.split(' ');
     await expect(own.call(name, ...rest)).rejects.toThrow('NOPERM');
   }
-  own.disconnect();
 });
 
 /** Commands that Redis has refused. A connection may not name itself, which does not matter. */

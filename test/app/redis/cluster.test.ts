@@ -1,43 +1,34 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createLog } from '../../../src/observability/logger.ts';
+import { expect, test } from '@jest/globals';
 import { changeLogin, tryLogin } from '../../../src/redis/login.ts';
-import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
+import { redisReady } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
+import { openClient } from '../../support/redis/clients.ts';
 import { startCluster } from '../../support/redis/cluster.ts';
 import { PASSWORD, isReplica, type RedisNode } from '../../support/redis/redis-node.ts';
 
 const topology = useFixture(startCluster);
-let client: RedisClient;
-
-beforeAll(async () => {
-  client = createRedis(parseRedisUrl(topology.url), createLog('silent'));
-  await redisReady(client);
-});
-afterAll(async () => closeRedis(client));
+const client = useFixture(async () => openClient(topology.url));
 
 const SECONDS = 60;
+/** All nodes, by shard. */
+const nodesByShard = () => topology.shards.map(({ master, replica }) => [master, replica]);
+const tell = async (nodes: readonly RedisNode[], ...command: string[]) =>
+  Promise.all(nodes.map(async (node) => node.ask(...command)));
 
 test('sessions are read at every master as soon as the client is ready', async () => {
-  const another = createRedis(parseRedisUrl(topology.url), createLog('silent'));
-  await redisReady(another);
+  await using another = await openClient(topology.url);
   const keys = Array.from({ length: 50 }, (_, at) => `ready:${at}`);
   const values = await Promise.all(keys.map(createSessionReads(another, SECONDS)));
   expect(new Set(values)).toEqual(new Set([null]));
-  await closeRedis(another);
 });
 
 test('a changed password is used at every node, and by new connections', async () => {
-  const nodes = topology.shards.flatMap(({ master, replica }) => [master, replica]);
-  const tellAll = async (...command: string[]) =>
-    Promise.all(nodes.map(async (node) => node.ask(...command)));
+  const tellAll = async (...command: string[]) => tell(nodesByShard().flat(), ...command);
   await tellAll('ACL', 'SETUSER', 'app', 'on', '>one', '~*', '&*', '+@all');
   const url = topology.url.replace(/:[^/]+@/, 'app:one@');
-  const app = createRedis(parseRedisUrl(url), createLog('silent'));
-  await using _app = { [Symbol.asyncDispose]: async () => closeRedis(app) };
-  await redisReady(app);
+  await using app = await openClient(url);
   const keys = Array.from({ length: 50 }, (_, at) => `login:${at}`);
   const readAll = async () => Promise.all(keys.map(async (key) => app.getex(key, 'EX', SECONDS)));
 
@@ -60,19 +51,13 @@ test.each([
   ['with a password', 'guest:one', 'guest'],
   ['with that of the default user', `:${encodeURIComponent(PASSWORD)}`, 'default'],
 ])('where one node refuses a login the others keep the login before, %s', async (_how, before, user) => {
-  const shards = topology.shards.map(({ master, replica }) => [master, replica]);
+  const shards = nodesByShard();
   const [, ...others] = shards;
-  const tell = async (nodes: readonly RedisNode[], ...rules: string[]) =>
-    Promise.all(nodes.map(async (node) => node.ask('ACL', 'SETUSER', ...rules, '~*', '&*', '+@all')));
-  await tell(shards.flat(), 'guest', 'on', '>one');
-  await tell(others.flat(), 'next', 'on', '>two');
-  const app = createRedis(parseRedisUrl(topology.url.replace(/:[^/]+@/, `${before}@`)), createLog('silent'));
-  await using _app = { [Symbol.asyncDispose]: async () => closeRedis(app) };
-  await redisReady(app);
-  const usersAt = async (nodes: readonly RedisNode[]) => {
-    const lists = await Promise.all(nodes.map(async (node) => node.ask('CLIENT', 'LIST')));
-    return new Set(lists.join('\n').match(/(?<=\buser=)(?:guest|next)\b/g));
-  };
+  await tell(shards.flat(), 'ACL', 'SETUSER', 'guest', 'on', '>one', '~*', '&*', '+@all');
+  await tell(others.flat(), 'ACL', 'SETUSER', 'next', 'on', '>two', '~*', '&*', '+@all');
+  await using app = await openClient(topology.url.replace(/:[^/]+@/, `${before}@`));
+  const usersAt = async (nodes: readonly RedisNode[]) =>
+    new Set((await tell(nodes, 'CLIENT', 'LIST')).join('\n').match(/(?<=\buser=)(?:guest|next)\b/g));
 
   await expect(changeLogin(app, { username: 'next', password: 'two' })).rejects.toThrow('Redis refuses');
   const left = new Set(user === 'guest' ? ['guest'] : []);
@@ -80,35 +65,32 @@ test.each([
 });
 
 test('a login is tried at each node, whichever stores the key', async () => {
-  const nodes = topology.shards.flatMap(({ master, replica }) => [master, replica]);
-  const rules = ['reset', 'on', '>one', '~cloakroom:*', '+@all'];
-  await Promise.all(nodes.map(async (node) => node.ask('ACL', 'SETUSER', 'tried', ...rules)));
+  const shards = nodesByShard();
+  await tell(shards.flat(), 'ACL', 'SETUSER', 'tried', 'reset', 'on', '>one', '~cloakroom:*', '+@all');
   const login = { username: 'tried', password: 'one' };
   await expect(tryLogin(client, login, 'cloakroom:')).resolves.toBeUndefined();
   await redisReady(client); // to each master: after a failover another one may just have become it
-  for (const { master, replica } of topology.shards) {
-    const tellShard = async (rule: string) =>
-      Promise.all([master, replica].map(async (node) => node.ask('ACL', 'SETUSER', 'tried', rule)));
-    await tellShard('-getex');
+  for (const nodes of shards) {
+    await tell(nodes, 'ACL', 'SETUSER', 'tried', '-getex');
     await expect(tryLogin(client, login, 'cloakroom:')).rejects.toThrow('REDIS_URL has a user who may not');
-    await tellShard('+getex');
+    await tell(nodes, 'ACL', 'SETUSER', 'tried', '+getex');
   }
 });
 
 test('while a slot moves to another master, each key is found where it is', async () => {
-  const keys = ['{moving}:gone', '{moving}:going'];
+  const keys = ['{moving}:first', '{moving}:second'];
   for (const key of keys) await client.set(key, key, 'EX', SECONDS);
   const { slot, from, to } = await pickMove('{moving}');
   await to.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
   await from.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
-  const target = ['127.0.0.1', String(to.port), '{moving}:gone', '0', '1000', 'AUTH', PASSWORD];
+  const target = ['127.0.0.1', String(to.port), '{moving}:first', '0', '1000', 'AUTH', PASSWORD];
   await from.ask('MIGRATE', ...target);
 
   const readAll = async () => Promise.all(keys.map(createSessionReads(client, SECONDS)));
   expect(await readAll()).toEqual(keys);
   expect(await client.set('{moving}:new', 'new', 'EX', SECONDS, 'NX')).toBe('OK');
 
-  await from.ask('MIGRATE', ...target.with(2, '{moving}:going'));
+  await from.ask('MIGRATE', ...target.with(2, '{moving}:second'));
   for (const node of [to, from]) await node.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await idOf(to));
   expect(await readAll()).toEqual(keys);
 });
@@ -141,15 +123,8 @@ async function pickMove(key: string): Promise<{ slot: string; from: RedisNode; t
   const masters: RedisNode[] = [];
   for (const { master, replica } of topology.shards)
     masters.push((await isReplica(master)) ? replica : master);
-  const refusals = await Promise.all(
-    masters.map(async (node) =>
-      node.ask('GET', key).then(
-        () => null,
-        (error: unknown) => String(error),
-      ),
-    ),
-  );
-  const from = masters[refusals.indexOf(null)];
+  const replies = await Promise.allSettled(masters.map(async (node) => node.ask('GET', key)));
+  const from = masters[replies.findIndex(({ status }) => status === 'fulfilled')];
   const to = masters.find((node) => node !== from);
   if (from === undefined || to === undefined) throw new Error('no master has the key');
   // Nodes learn of a failover one after the other.

@@ -1,14 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { ConfigError } from '../../../src/config/env.ts';
-import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { changeLogin, tryLogin, type RedisLogin } from '../../../src/redis/login.ts';
-import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
+import { redisReady } from '../../../src/redis/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { startSessionReader } from '../../support/redis/session-reader.ts';
+import { createClient, openRedis, openSessionReader } from '../../support/redis/clients.ts';
 
 /** Resolves once commands succeed over a new connection. */
 async function untilServed(client: Redis): Promise<void> {
@@ -22,12 +20,7 @@ describe('changing the login', () => {
 
   const server = useFixture(startPrivateRedis);
   /** The test's own connection, as the default user. */
-  let redis: Redis;
-
-  beforeAll(async () => {
-    redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
-  });
-  afterAll(async () => redis.quit());
+  const redis = useFixture(async () => openRedis(server.url));
   beforeEach(async () => {
     for (const [user, secret] of Object.entries(SECRETS))
       await redis.call('ACL', 'SETUSER', user, 'reset', 'on', `>${secret}`, '~*', '&*', '+@all');
@@ -39,23 +32,20 @@ describe('changing the login', () => {
   const urlOf = (user: keyof typeof SECRETS) =>
     server.url.replace('://', `://${user}:${encodeURIComponent(SECRETS[user])}@`);
 
-  interface Connection {
-    readonly id: string;
-    readonly user: string;
-  }
-
   /** All but the test's own, the oldest first. */
-  async function connections(): Promise<Connection[]> {
-    const lines = String(await redis.client('LIST')).split('\n');
-    const found = lines.flatMap((line) => {
-      const { id, user } = /\bid=(?<id>\d+) .*\buser=(?<user>\w+)/.exec(line)?.groups ?? {};
-      return id === undefined || user === undefined || user === 'default' ? [] : [{ id, user }];
-    });
-    return found.toSorted((one, other) => Number(one.id) - Number(other.id));
+  async function connections(): Promise<{ id: number; user: string }[]> {
+    const found = String(await redis.client('LIST')).matchAll(/^id=(\d+) .*\buser=(\w+)/gm);
+    return [...found]
+      .map(([, id, user = '']) => ({ id: Number(id), user }))
+      .filter(({ user }) => user !== 'default')
+      .toSorted((one, other) => one.id - other.id);
   }
+  const killAll = async () => {
+    for (const { id } of await connections()) await redis.call('CLIENT', 'KILL', 'ID', id);
+  };
 
   test('the connection signs in as another user and stays, and the earlier user can be deleted', async () => {
-    await using own = await startSessionReader(urlOf('one'), SECONDS);
+    await using own = await openSessionReader(urlOf('one'), SECONDS);
     const before = await connections();
     await redis.set('key', 'value');
     const reads = Array.from({ length: 20 }, async () => own.read('key'));
@@ -70,16 +60,16 @@ describe('changing the login', () => {
   });
 
   test('new connections use the new password', async () => {
-    await using own = await startSessionReader(urlOf('one'), SECONDS);
+    await using own = await openSessionReader(urlOf('one'), SECONDS);
     await redis.call('ACL', 'SETUSER', 'one', '>another');
     await changeLogin(own.client, { username: 'one', password: 'another' });
     await redis.call('ACL', 'SETUSER', 'one', `<${SECRETS.one}`);
-    for (const { id } of await connections()) await redis.call('CLIENT', 'KILL', 'ID', id);
+    await killAll();
     await expect(untilServed(own.client)).resolves.toBeUndefined();
   });
 
   test('where Redis refuses the new password nothing changes', async () => {
-    await using own = await startSessionReader(urlOf('one'), SECONDS);
+    await using own = await openSessionReader(urlOf('one'), SECONDS);
     const before = await connections();
     const refused = changeLogin(own.client, { username: 'one', password: 'another' });
     await expect(refused).rejects.toThrow(
@@ -87,30 +77,28 @@ describe('changing the login', () => {
     );
     expect(await own.read('none')).toBeNull();
     expect(await connections()).toEqual(before);
-    for (const { id } of before) await redis.call('CLIENT', 'KILL', 'ID', id);
+    await killAll();
     await expect(untilServed(own.client)).resolves.toBeUndefined();
   });
 
   test('a client that was refused with the old password connects with the new one', async () => {
     await redis.call('ACL', 'SETUSER', 'one', 'resetpass', '>another');
-    const client = createRedis(parseRedisUrl(urlOf('one')), createLog('silent'));
+    await using client = createClient(urlOf('one'));
     await expect(redisReady(client)).rejects.toThrow("Redis can't be used");
     await changeLogin(client, { username: 'one', password: 'another' });
     await eventually(async () => client.status === 'ready');
     expect(await client.ping()).toBe('PONG');
-    await closeRedis(client);
   });
 
   test('without a user name the password is that of the default user', async () => {
     await using secret = await startPrivateRedis(['requirepass one']);
-    await using own = await startSessionReader(secret.url.replace('://', '://:one@'), SECONDS);
-    const admin = new Redis({ path: secret.url.slice('redis+unix://'.length), password: 'one' });
+    await using own = await openSessionReader(secret.url.replace('://', '://:one@'), SECONDS);
+    await using admin = await openRedis(secret.url.replace('://', '://:one@'));
     await admin.call('ACL', 'SETUSER', 'default', '>two');
     await changeLogin(own.client, { password: 'two' });
     await admin.call('ACL', 'SETUSER', 'default', '<one');
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await expect(untilServed(own.client)).resolves.toBeUndefined();
-    await admin.quit();
   });
 });
 
@@ -127,29 +115,18 @@ describe('trying a login', () => {
   };
 
   const server = useFixture(async () => startPrivateRedis(['requirepass secret']));
-  let admin: Redis;
   /** In a database of its own. */
-  let client: RedisClient;
+  const client = useFixture(async () => openRedis(`${server.url.replace('://', '://:secret@')}?db=1`));
 
   beforeAll(async () => {
-    admin = new Redis({ path: server.url.slice('redis+unix://'.length), password: 'secret' });
     for (const [user, rights] of Object.entries(RIGHTS))
-      await admin.call('ACL', 'SETUSER', user, 'on', '>one', ...rights);
-    client = createRedis(
-      parseRedisUrl(`${server.url.replace('://', '://:secret@')}?db=1`),
-      createLog('silent'),
-    );
-    await redisReady(client);
-  });
-  afterAll(async () => {
-    await closeRedis(client);
-    await admin.quit();
+      await client.call('ACL', 'SETUSER', user, 'on', '>one', ...rights);
   });
 
   test.each<[what: string, login: RedisLogin, problem: string]>([
     ['no password', {}, 'REDIS_URL has no password, and Redis requires one'],
     ['a wrong password', { password: 'another' }, REFUSED],
-    ['an unknown user', { username: 'nobody', password: 'one' }, REFUSED],
+    ['an unknown user', { username: 'unknown', password: 'one' }, REFUSED],
     ['a user who may not read', { username: 'unreading', password: 'one' }, NO_RIGHT],
     ['a user of other keys', { username: 'elsewhere', password: 'one' }, NO_RIGHT],
     ['a user who may not use this database', { username: 'unselecting', password: 'one' }, NO_RIGHT],
@@ -162,7 +139,7 @@ describe('trying a login', () => {
     { username: 'sound', password: 'one' },
     { username: 'modest', password: 'one' },
   ])('with %p the trial succeeds, and leaves nothing', async (login) => {
-    const connected = async () => String(await admin.client('LIST')).match(/^id=\d+/gm);
+    const connected = async () => String(await client.client('LIST')).match(/^id=\d+/gm);
     const before = await connected();
     await tryLogin(client, login, PREFIX);
     expect(await connected()).toEqual(before);
@@ -170,22 +147,17 @@ describe('trying a login', () => {
   });
 
   test('a trial succeeds where Redis ends meanwhile', async () => {
-    await using going = await startPrivateRedis();
-    const left = createRedis(parseRedisUrl(going.url), createLog('silent'));
-    await redisReady(left);
-    process.kill(going.pid, 'SIGSTOP'); // it accepts the connection, and does not reply
-    const trial = tryLogin(left, { password: 'another' }, PREFIX);
-    process.kill(going.pid, 'SIGKILL');
+    await using killed = await startPrivateRedis();
+    await using lost = await openRedis(killed.url);
+    process.kill(killed.pid, 'SIGSTOP'); // it accepts the connection, and does not reply
+    const trial = tryLogin(lost, { password: 'another' }, PREFIX);
+    process.kill(killed.pid, 'SIGKILL');
     await expect(trial).resolves.toBeUndefined();
-    left.disconnect();
   });
 
   test('a client without a connection to Redis tries no login', async () => {
-    const out = createRedis(parseRedisUrl(server.url), createLog('silent')); // without the password it never becomes ready
-    out.on('ready', () => {
-      throw new Error('connected without a password');
-    });
-    await expect(tryLogin(out, { password: 'another' }, PREFIX)).resolves.toBeUndefined();
-    out.disconnect();
+    await using unconnected = createClient(server.url); // without the password it never becomes ready
+    await expect(tryLogin(unconnected, { password: 'another' }, PREFIX)).resolves.toBeUndefined();
+    expect(unconnected.status).not.toBe('ready');
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { Redis } from 'ioredis';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+import { openRedis } from '../../support/redis/clients.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 test('a Redis that does not start says why, at once', async () => {
@@ -13,9 +13,8 @@ test('a Redis that does not start says why, at once', async () => {
 
 test('the process id is that of Redis', async () => {
   await using redis = await startPrivateRedis();
-  const client = new Redis({ path: redis.url.slice('redis+unix://'.length) });
+  await using client = await openRedis(redis.url);
   expect(await client.info('server')).toContain(`\r\nprocess_id:${redis.pid}\r\n`);
-  await client.quit();
 });
 
 test('a Redis that is paused ends all the same', async () => {

@@ -1,17 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { createLog } from '../../../src/observability/logger.ts';
-import { createRedis } from '../../../src/redis/client.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { countCommands, createRedisMetrics } from '../../../src/redis/redis-metrics.ts';
-import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 import { eventually } from '../../support/eventually.ts';
+import { createClient } from '../../support/redis/clients.ts';
 
 test('a command fails as unreachable while Redis accepts connections without replying', async () => {
   await using server = await startPrivateRedis();
   const registry = new Registry();
   process.kill(server.pid, 'SIGSTOP');
-  const client = createRedis(parseRedisUrl(server.url), createLog('silent'));
+  const client = createClient(server.url);
   countCommands(client, createRedisMetrics(registry));
   await eventually(async () => client.status === 'connect');
   await expect(client.get('key')).rejects.toThrow("Stream isn't writeable");

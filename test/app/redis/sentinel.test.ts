@@ -2,32 +2,40 @@ import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { once } from 'node:events';
 import { StoreUnavailableError } from '../../../src/errors.ts';
-import { createLog } from '../../../src/observability/logger.ts';
 import { changeLogin, tryLogin } from '../../../src/redis/login.ts';
-import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, redisReady } from '../../../src/redis/client.ts';
+import { closeRedis } from '../../../src/redis/client.ts';
 import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
+import { openRedis } from '../../support/redis/clients.ts';
+import { PASSWORD, isReplica, type RedisNode } from '../../support/redis/redis-node.ts';
 import { startSentinels } from '../../support/redis/sentinels.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 
 const topology = useFixture(startSentinels);
 
-/** A connection as Cloakroom makes it. */
-function connect(): Redis & AsyncDisposable {
-  const client = createRedis(parseRedisUrl(topology.url), createLog('silent'));
-  if (!(client instanceof Redis)) throw new Error('that is a cluster');
-  return Object.assign(client, { [Symbol.asyncDispose]: async () => closeRedis(client) });
+/** Opens a client once a failover would succeed. */
+async function openSettled() {
+  await topology.settled();
+  return openRedis(topology.url);
+}
+
+/** Runs `work` while the master hangs. */
+async function whileMasterHangs(work: (master: RedisNode) => Promise<void>): Promise<void> {
+  const master = await topology.master();
+  master.pause();
+  try {
+    await work(master);
+  } finally {
+    master.resume();
+  }
 }
 
 test('a client skips a Sentinel that hangs', async () => {
   const [first] = topology.sentinels;
   first?.pause();
   try {
-    await using client = connect();
-    await redisReady(client);
+    await using client = await openRedis(topology.url);
     expect(await client.ping()).toBe('PONG');
   } finally {
     first?.resume();
@@ -35,25 +43,20 @@ test('a client skips a Sentinel that hangs', async () => {
 });
 
 test('a master that hung is not read when it returns and another one took its place', async () => {
-  await topology.settled();
-  await using client = connect();
-  await redisReady(client);
+  await using client = await openSettled();
   const read = createSessionReads(client, 60);
   const readBoth = async () => Promise.all([read('key'), read('key')]);
   await client.set('key', 'old', 'EX', 60);
   await client.wait(2, 1_000);
-  const master = await topology.master();
-  master.pause();
-  try {
+  const former = await topology.master();
+  await whileMasterHangs(async (master) => {
     await eventually(async () => client.status === 'ready' && client.stream.remotePort !== master.port);
     await client.set('key', 'new', 'EX', 60);
-  } finally {
-    master.resume();
-  }
+  });
   const values: unknown[] = [];
   await eventually(async () => {
     values.push(...(await readBoth().catch((error: unknown) => [error])));
-    return isReplica(master);
+    return isReplica(former);
   });
   expect(values.filter((one) => one !== 'new' && !(one instanceof StoreUnavailableError))).toEqual([]);
   await eventually(async () => client.status === 'ready');
@@ -61,40 +64,26 @@ test('a master that hung is not read when it returns and another one took its pl
 });
 
 test('an idle connection leaves a hanging master once the Sentinels have replaced it', async () => {
-  await topology.settled();
-  await using client = connect();
-  await redisReady(client);
-  const master = await topology.master();
-  master.pause();
-  try {
+  await using client = await openSettled();
+  await whileMasterHangs(async (master) => {
     await eventually(async () => client.status === 'ready' && client.stream.remotePort !== master.port);
     expect(await client.set('key', 'value', 'EX', 60)).toBe('OK');
-  } finally {
-    master.resume();
-  }
+  });
 });
 
 test('closing takes no longer than a command, though the master hangs', async () => {
-  await topology.settled();
-  const client = connect();
-  await redisReady(client);
-  const master = await topology.master();
-  master.pause();
-  using watch = startStopwatch();
-  try {
+  const client = await openSettled();
+  await whileMasterHangs(async () => {
+    using watch = startStopwatch();
     await closeRedis(client);
     expect(watch.ms()).toBeLessThan(2_000);
-  } finally {
-    master.resume();
-  }
+  });
 });
 
 // These come last: Sentinels that were refused for a moment are slow to replace a master.
 
 test('another login is tried at the master', async () => {
-  await topology.settled();
-  await using client = connect();
-  await redisReady(client);
+  await using client = await openSettled();
   const master = await topology.master();
   await master.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>one', '~*', '+@all', '-getex');
   const login = { username: 'app', password: 'one' };
@@ -104,9 +93,7 @@ test('another login is tried at the master', async () => {
 });
 
 test('a changed password is used at Sentinels too, and by new connections', async () => {
-  await topology.settled();
-  await using client = connect();
-  await redisReady(client);
+  await using client = await openSettled();
   // Connections that stay signed in while no server accepts the old password.
   const servers = [...topology.nodes, ...topology.sentinels];
   const admins = servers.map(({ port }) => new Redis({ port, password: PASSWORD, enableReadyCheck: false }));

@@ -1,28 +1,23 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { StoreUnavailableError } from '../../../src/errors.ts';
 import { closeRedis } from '../../../src/redis/client.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { RedisTimeoutError } from '../../../src/redis/watchdog.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { startSessionReader, type SessionReader } from '../../support/redis/session-reader.ts';
+import { openRedis, openSessionReader, type SessionReader } from '../../support/redis/clients.ts';
 
 const IDLE_SECONDS = 1_000;
 
 const server = useFixture(startPrivateRedis);
 /** The test's own connection. */
-let redis: Redis;
+const redis = useFixture(async () => openRedis(server.url));
 let reader: SessionReader;
 
-beforeAll(async () => {
-  redis = new Redis({ path: server.url.slice('redis+unix://'.length) });
-});
-afterAll(async () => redis.quit());
 beforeEach(async () => {
   await redis.flushall();
-  reader = await startSessionReader(server.url, IDLE_SECONDS);
+  reader = await openSessionReader(server.url, IDLE_SECONDS);
 });
 afterEach(async () => reader[Symbol.asyncDispose]());
 
@@ -214,7 +209,7 @@ test('an error that concerns all keys fails the batch and keeps the connection',
 test('a user of Redis who may not run EVAL gets the error of Redis', async () => {
   const rules = ['on', '>secret', '~*', '+@all', '-eval'];
   await redis.call('ACL', 'SETUSER', 'modest', 'reset', ...rules);
-  await using modest = await startSessionReader(server.url.replace('://', '://modest:secret@'), IDLE_SECONDS);
+  await using modest = await openSessionReader(server.url.replace('://', '://modest:secret@'), IDLE_SECONDS);
   expect(await Promise.allSettled(['a', 'b'].map(modest.read))).toEqual([
     unavailable(/^NOPERM /),
     unavailable(/^NOPERM /),

@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
-import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
 import { endSilentConnections } from '../../../src/redis/watchdog.ts';
-import { parseRedisUrl } from '../../../src/config/redis-url.ts';
-import { closeRedis, createRedis, fromStore, redisReady } from '../../../src/redis/client.ts';
+import { fromStore } from '../../../src/redis/client.ts';
 import { blockEventLoop } from '../../support/event-loop.ts';
+import { openRedis } from '../../support/redis/clients.ts';
 
 /** A command fails after 1.5 s, and its connection is closed soon after. */
 const SILENCE_TIMEOUT_MS = 1_700;
@@ -77,20 +76,14 @@ describe('a connection', () => {
 
 test('a reply that arrived while the process was stopped counts, however long that was', async () => {
   await using server = await startPrivateRedis();
-  const client = createRedis(parseRedisUrl(server.url), createLog('silent'));
-  if (!(client instanceof Redis)) throw new Error('that is a cluster');
-  try {
-    await redisReady(client);
-    const { stream } = client;
-    process.kill(server.pid, 'SIGSTOP');
-    const reply = fromStore(client.set('held-up', 'yes'));
-    await delay(300); // until the watchdog has noticed the command
-    await turn(); // after a stop, timers run before connections are read
-    process.kill(server.pid, 'SIGCONT');
-    blockEventLoop(2 * SILENCE_TIMEOUT_MS);
-    expect(await reply).toBe('OK');
-    expect(client.stream).toBe(stream);
-  } finally {
-    await closeRedis(client);
-  }
+  await using client = await openRedis(server.url);
+  const { stream } = client;
+  process.kill(server.pid, 'SIGSTOP');
+  const reply = fromStore(client.set('key', 'value'));
+  await delay(300); // until the watchdog has noticed the command
+  await turn(); // after a stop, timers run before connections are read
+  process.kill(server.pid, 'SIGCONT');
+  blockEventLoop(2 * SILENCE_TIMEOUT_MS);
+  expect(await reply).toBe('OK');
+  expect(client.stream).toBe(stream);
 });

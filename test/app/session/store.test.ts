@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createLog } from '../../../src/observability/logger.ts';
 import { startPrivateRedis } from '../../../src/redis/private-redis.ts';
+import { createSessionReads } from '../../../src/redis/session-reads.ts';
 import { createEncryption } from '../../../src/session/encryption.ts';
 import type { Session } from '../../../src/session/record.ts';
 import { createSessionStore, hashId } from '../../../src/session/store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { startSessionReader } from '../../support/redis/session-reader.ts';
+import { openRedis } from '../../support/redis/clients.ts';
 
 const IDLE_SECONDS = 100;
 const A = randomBytes(32);
@@ -22,16 +22,12 @@ const GRANT = {
 };
 
 const privateRedis = useFixture(startPrivateRedis);
-const reader = useFixture(async () => startSessionReader(privateRedis.url, IDLE_SECONDS));
-let redis: Redis;
+const redis = useFixture(async () => openRedis(privateRedis.url));
 /** With the session key A. */
 let store: ReturnType<typeof createStore>;
 let clock: number;
 let id: string;
 
-beforeAll(() => {
-  redis = reader.client;
-});
 beforeEach(() => {
   store = createStore(A);
   clock = Date.now();
@@ -41,7 +37,7 @@ beforeEach(() => {
 const createStore = (...keys: Buffer[]) =>
   createSessionStore({
     redis,
-    readSession: reader.read,
+    readSession: createSessionReads(redis, IDLE_SECONDS),
     prefix: 'test:',
     encryption: createEncryption({ current: keys }),
     idleSeconds: IDLE_SECONDS,

@@ -1,0 +1,34 @@
+import { Redis } from 'ioredis';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { createLog } from '../../../src/observability/logger.ts';
+import { closeRedis, createRedis, redisReady, type RedisClient } from '../../../src/redis/client.ts';
+import { createSessionReads } from '../../../src/redis/session-reads.ts';
+
+/** Creates a client as Cloakroom does, which connects in the background. */
+export function createClient(url: string): RedisClient & AsyncDisposable {
+  const client = createRedis(parseRedisUrl(url), createLog('silent'));
+  return Object.assign(client, { [Symbol.asyncDispose]: async () => closeRedis(client) });
+}
+
+/** Creates a client. Resolves once it is ready. */
+export async function openClient(url: string): Promise<RedisClient & AsyncDisposable> {
+  const client = createClient(url);
+  await redisReady(client);
+  return client;
+}
+
+/** Creates a client of one Redis, or of a master behind Sentinels. Resolves once it is ready. */
+export async function openRedis(url: string): Promise<Redis & AsyncDisposable> {
+  const client = await openClient(url);
+  if (!(client instanceof Redis)) throw new Error('that is a cluster');
+  return client;
+}
+
+export type SessionReader = Awaited<ReturnType<typeof openSessionReader>>;
+
+/** Opens a client and its session reads. `idleSeconds` is the time to live that a read gives to a key. */
+export async function openSessionReader(url: string, idleSeconds: number) {
+  const client = await openRedis(url);
+  const read = createSessionReads(client, idleSeconds);
+  return { client, read, [Symbol.asyncDispose]: async () => closeRedis(client) };
+}
