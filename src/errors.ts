@@ -2,8 +2,8 @@
 interface Problem {
   readonly status: number;
   readonly title: string;
-  /** What to do next, for a person. An AppError may say more; the default is the title. */
-  readonly detail?: string;
+  /** What the person can do next. An AppError may say more. */
+  readonly detail: string;
   /** Seconds in `Retry-After`. An AppError may know better. */
   readonly retryAfterSeconds?: number;
   /** Sends `Connection: close`, because the end of the request is uncertain or this process is about to exit. */
@@ -19,7 +19,12 @@ const LOGIN = { loginUrl: '/auth/login' };
 /** Problems of API requests (docs/api.md). Pages have most of them, too. */
 export const GATEWAY_PROBLEMS = {
   // Malformed requests
-  bad_request: { status: 400, title: 'This request can’t be read', closes: true },
+  bad_request: {
+    status: 400,
+    title: 'This request can’t be read',
+    detail: 'Send a valid HTTP/1.1 request.',
+    closes: true,
+  },
   http_version_not_supported: {
     status: 505,
     title: 'This version of HTTP is not supported',
@@ -28,35 +33,57 @@ export const GATEWAY_PROBLEMS = {
   },
   expectation_failed: {
     status: 417,
-    title: 'What this request expects can’t be met',
-    detail: 'Only 100-continue is supported.',
+    title: 'This expectation can’t be met',
+    detail: 'Leave the Expect header out. Only 100-continue is supported.',
     closes: true,
   },
-  too_many_headers: { status: 431, title: 'The request has too many header fields', closes: true },
+  too_many_headers: {
+    status: 431,
+    title: 'The request has too many header fields',
+    detail: 'Send fewer header fields.',
+    closes: true,
+  },
 
   // Refused requests
-  method_not_allowed: { status: 405, title: 'This method is not allowed' },
+  method_not_allowed: {
+    status: 405,
+    title: 'This method is not allowed',
+    detail: 'Use a method that the Allow header names.',
+  },
   bad_request_target: {
     status: 400,
     title: 'This address is malformed',
-    detail: 'It may be cut off or mistyped. Nothing has been changed.',
+    detail: 'It may be cut off or mistyped. Check it and try again. Nothing has changed.',
   },
-  path_not_allowed: { status: 404, title: 'This path is not part of the API' },
-  cross_site_request: { status: 403, title: 'This request came from another site' },
-  body_too_large: { status: 413, title: 'The request body is too large' },
+  path_not_allowed: {
+    status: 404,
+    title: 'This path is not part of the API',
+    detail: 'Check the path. Cloakroom forwards only some paths of the service.',
+  },
+  cross_site_request: {
+    status: 403,
+    title: 'This request came from another site',
+    detail: 'Send it from a page of this site. A client without a browser sends an X-Requested-With header.',
+  },
+  body_too_large: { status: 413, title: 'The request body is too large', detail: 'Send a smaller body.' },
 
   // Session
-  sign_in_required: { status: 401, title: 'Sign in to use the API', extensions: LOGIN },
+  sign_in_required: {
+    status: 401,
+    title: 'Sign in to use the API',
+    detail: 'Sign in, then send the request again.',
+    extensions: LOGIN,
+  },
   session_expired: {
     status: 401,
     title: 'Your session has ended',
-    detail: 'Sign in again to go on.',
+    detail: 'Sign in again to continue.',
     extensions: LOGIN,
   },
   session_store_unavailable: {
     status: 503,
     title: 'Cloakroom is briefly unavailable',
-    detail: 'Nothing is lost, and no one is signed out. Try again in a moment.',
+    detail: 'Nothing is lost, and all users stay signed in. Try again in a moment.',
     retryAfterSeconds: 2,
   },
 
@@ -67,15 +94,28 @@ export const GATEWAY_PROBLEMS = {
     detail: 'Nothing is lost, and you are still signed in. Try again in a moment.',
     retryAfterSeconds: 2,
   },
-  service_unreachable: { status: 502, title: 'The service can’t be reached' },
-  service_timeout: { status: 504, title: 'The service did not respond in time' },
+  service_unreachable: {
+    status: 502,
+    title: 'The service can’t be reached',
+    detail: 'You are still signed in. Try again in a few minutes.',
+  },
+  service_timeout: {
+    status: 504,
+    title: 'The service did not respond in time',
+    detail: 'You are still signed in. Try again in a few minutes.',
+  },
 
   // This server
-  too_busy: { status: 503, title: 'Too many requests at once', retryAfterSeconds: 1 },
+  too_busy: {
+    status: 503,
+    title: 'Too many requests at once',
+    detail: 'Wait a second, then try again.',
+    retryAfterSeconds: 1,
+  },
   draining: {
     status: 503,
     title: 'This server is shutting down',
-    detail: 'Try again: another server responds.',
+    detail: 'Try again. Another server takes over.',
     retryAfterSeconds: 1,
     closes: true,
   },
@@ -92,7 +132,7 @@ export const PROBLEMS = {
   page_not_found: {
     status: 404,
     title: 'There is no such page',
-    detail: 'The address may be mistyped, or the page has moved.',
+    detail: 'The address may be mistyped, or the page has moved. Check the address, or go to the start page.',
   },
 
   // Sign-in
@@ -100,32 +140,37 @@ export const PROBLEMS = {
     status: 400,
     title: 'This sign-in can’t be completed',
     detail:
-      'It was completed before, took longer than ten minutes, or began in another browser or at another address of this site. Nothing is lost: start again.',
+      'It was completed before, took longer than ten minutes, or began in another browser or at another address of this site. Nothing is lost. Try again.',
     signInLabel: 'Try again',
   },
   too_many_sign_ins: {
     status: 429,
     title: 'Too many sign-ins at once',
     detail:
-      'Your network has started very many sign-ins in the last minutes. Everyone who is signed in stays signed in.',
+      'Your network has started very many sign-ins in the last minutes. Wait a few minutes, then try again. Signed-in users stay signed in.',
   },
   access_denied: {
     status: 403,
     title: 'Access was not allowed',
-    detail: 'You chose not to allow access, so nothing has changed.',
+    detail: 'You chose not to allow access, so nothing has changed. To sign in, try again and allow access.',
     signInLabel: 'Try again',
   },
-  authorization_failed: { status: 502, title: 'Sign-in did not work', signInLabel: 'Try again' },
+  authorization_failed: {
+    status: 502,
+    title: 'Sign-in did not work',
+    detail: 'Nothing is lost. Try again in a few minutes.',
+    signInLabel: 'Try again',
+  },
   code_missing: {
     status: 400,
     title: 'Sign-in did not work',
-    detail: 'The service sent you back before your sign-in was finished. Nothing is lost: try again.',
+    detail: 'The service sent you back before your sign-in was finished. Nothing is lost. Try again.',
     signInLabel: 'Try again',
   },
   code_refused: {
     status: 502,
     title: 'Sign-in did not work',
-    detail: 'The service confirmed your sign-in, but then did not accept it. Nothing is lost: try again.',
+    detail: 'The service confirmed your sign-in, but then did not accept it. Nothing is lost. Try again.',
     signInLabel: 'Try again',
   },
   code_exchange_failed: {
@@ -145,7 +190,7 @@ export const PROBLEMS = {
   too_many_exports: {
     status: 429,
     title: 'Two exports are already running',
-    detail: 'Wait until one of them has finished, or stop one. Then try again.',
+    detail: 'Wait until one of them has finished, or cancel one. Then try again.',
     retryAfterSeconds: 10,
   },
   service_refuses_sign_in: {
@@ -164,12 +209,13 @@ export const PROBLEMS = {
   list_not_found: {
     status: 404,
     title: 'There is nothing here',
-    detail: 'It may have been removed, or you may no longer have access. You are still signed in.',
+    detail:
+      'It may have been removed, or you may no longer have access. You are still signed in. Go back to your workspaces.',
   },
   service_rate_limited: {
     status: 503,
     title: 'The service asks for a short pause',
-    detail: 'It is very busy right now. Nothing is lost, and you are still signed in.',
+    detail: 'It is very busy right now. Nothing is lost, and you are still signed in. Try again in a moment.',
     retryAfterSeconds: 1,
   },
   service_failed: {
@@ -226,7 +272,7 @@ export class AppError extends Error {
     this.code = code;
     this.status = problem.status;
     this.title = problem.title;
-    this.detail = options.detail ?? problem.detail ?? problem.title;
+    this.detail = options.detail ?? problem.detail;
     this.extensions = problem.extensions ?? {};
     this.retryAfterSeconds = options.retryAfterSeconds ?? problem.retryAfterSeconds;
     this.headers = {

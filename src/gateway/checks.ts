@@ -1,6 +1,6 @@
 import type { Config } from '../config/load.ts';
 import { AppError } from '../errors.ts';
-import { crossSiteRequest, passesCrossSiteCheck } from '../http/cross-site.ts';
+import { passesCrossSiteCheck } from '../http/cross-site.ts';
 import { checkFraming } from '../http/request-framing.ts';
 import { checkTarget } from '../upstream/target.ts';
 import type { ApiRequest } from './api-request.ts';
@@ -19,6 +19,6 @@ export function checkHead({ req, target }: ApiRequest, config: Config): void {
   const result = checkTarget(target, config.apiPaths);
   if (result === 'malformed') throw new AppError('bad_request_target');
   if (result === 'not-allowed') throw new AppError('path_not_allowed');
-  if (!passesCrossSiteCheck(method, headers, config.publicOrigin)) throw crossSiteRequest();
+  if (!passesCrossSiteCheck(method, headers, config.publicOrigin)) throw new AppError('cross_site_request');
   if (Number(headers['content-length'] ?? 0) > config.maxBodyBytes) throw bodyTooLarge(config.maxBodyBytes);
 }

@@ -31,13 +31,6 @@ export function passesCrossSiteCheck(
   );
 }
 
-/** The response to a request that fails passesCrossSiteCheck(). */
-export function crossSiteRequest(
-  detail = 'Only pages of this site may make it. A client without a browser sends an X-Requested-With header.',
-): AppError {
-  return new AppError('cross_site_request', { detail });
-}
-
 /**
  * Refuses a page to another site that embeds it, as a picture, a frame or a script (Fetch Metadata, resource isolation policy).
  * That site could read nothing, but each page costs requests to the service. Links from other sites work, and so do clients
@@ -48,5 +41,10 @@ export const refuseEmbedding: RequestHandler = (req, _res, next) => {
   const isOurs = site === 'same-origin' || site === 'none';
   const isNavigation = req.get('sec-fetch-mode') === 'navigate' && req.get('sec-fetch-dest') === 'document';
   if (isOurs || isNavigation) next();
-  else next(crossSiteRequest('Another site may link to this page, but not embed it.'));
+  else
+    next(
+      new AppError('cross_site_request', {
+        detail: 'Open this page itself. Another site may link to it, but not embed it.',
+      }),
+    );
 };

@@ -16,12 +16,12 @@ const HOST = /^[\w.~!$&'()*+;=%:[\]-]+$/;
 export function checkFraming(req: IncomingMessage): AppError | null {
   const { rawHeaders, httpVersion } = req;
   if (rawHeaders.length / 2 > MAX_HEADER_FIELDS)
-    return new AppError('too_many_headers', { detail: `At most ${MAX_HEADER_FIELDS} are accepted.` });
-  if (httpVersion === '0.9') return badRequest('The request line names no version.');
+    return new AppError('too_many_headers', { detail: `Send at most ${MAX_HEADER_FIELDS}.` });
+  if (httpVersion === '0.9') return badRequest('The request line names no version. Use HTTP/1.1.');
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return new AppError('http_version_not_supported');
   const encoding = req.headers['transfer-encoding'];
   if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked'))
-    return badRequest('Its Transfer-Encoding must be chunked, and nothing else.');
+    return badRequest('The only Transfer-Encoding is chunked, in HTTP/1.1. Send that, or a Content-Length.');
   return checkHost(rawHeaders, httpVersion) ?? checkExpectation(req);
 }
 
@@ -31,11 +31,11 @@ function checkHost(rawHeaders: readonly string[], httpVersion: string): AppError
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     if (name?.length !== 4 || name.toLowerCase() !== 'host') continue;
-    if (host !== undefined) return badRequest('It names two hosts.');
+    if (host !== undefined) return badRequest('Send one Host header, not two.');
     host = rawHeaders[index + 1] ?? '';
   }
-  if (host === undefined) return httpVersion === '1.0' ? null : badRequest('It names no host.');
-  return HOST.test(host) ? null : badRequest('Its Host is not a host.');
+  if (host === undefined) return httpVersion === '1.0' ? null : badRequest('Send a Host header.');
+  return HOST.test(host) ? null : badRequest('The Host header must hold a host, with or without a port.');
 }
 
 /** RFC 9110 §10.1.1. Node would send a 417 itself, and keep the connection open. */

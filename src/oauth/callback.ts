@@ -70,7 +70,7 @@ function checkAuthorizationResponse(query: URLSearchParams, returnTo: string): v
 function throwExchangeFailed(cause: unknown, returnTo: string): never {
   if (cause instanceof InvalidAuthorizationResponseError) {
     throw new AppError('authorization_failed', {
-      detail: 'What sent you back here was not a response of the service. Nothing is lost: try again.',
+      detail: 'You came back with an address that the service did not send. Nothing is lost. Try again.',
       returnTo,
       cause,
     });

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { AppError, StoreUnavailableError } from '../errors.ts';
 import { requestContext } from '../http/request-context.ts';
-import { crossSiteRequest, passesCrossSiteCheck } from '../http/cross-site.ts';
+import { passesCrossSiteCheck } from '../http/cross-site.ts';
 import type { AuthDeps } from './routes.ts';
 
 /**
@@ -10,7 +10,8 @@ import type { AuthDeps } from './routes.ts';
  */
 export function createLogout({ config, cookie, store, sessionEvents }: AuthDeps): RequestHandler {
   return async (req, res) => {
-    if (!passesCrossSiteCheck(req.method, req.headers, config.publicOrigin)) throw crossSiteRequest();
+    if (!passesCrossSiteCheck(req.method, req.headers, config.publicOrigin))
+      throw new AppError('cross_site_request');
     const read = cookie.read(req.headers.cookie);
     // End the session before clearing the cookie: while Redis is away, the response is 503 and the user is still signed in.
     const hadSession = read !== null && (await store.end(read.id).catch(stillSignedIn));

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
-import { toAppError } from '../errors.ts';
+import { AppError, toAppError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
 import { requestContext, type RequestContext } from '../http/request-context.ts';
-import { crossSiteRequest, passesCrossSiteCheck } from '../http/cross-site.ts';
+import { passesCrossSiteCheck } from '../http/cross-site.ts';
 import { sessionEndsAt } from '../session/record.ts';
 import type { SessionStore } from '../session/store.ts';
 import type { AuthDeps } from './routes.ts';
@@ -27,7 +27,7 @@ export function createSessionExtension(deps: AuthDeps): RequestHandler {
   });
   return (req, res, next) => {
     if (passesCrossSiteCheck(req.method, req.headers, config.publicOrigin)) return extend(req, res, next);
-    return sendProblem(res, crossSiteRequest());
+    return sendProblem(res, new AppError('cross_site_request'));
   };
 }
 

@@ -46,7 +46,7 @@ test('an error with a code is a page with its text, its headers and the request 
 test('the page for a Redis outage does not say whether the user is signed in', async () => {
   const { app } = createApp(failsWith(outage));
   const response = await request(app).get('/page').expect(503);
-  expect(response.text).toContain('Nothing is lost, and no one is signed out.');
+  expect(response.text).toContain('Nothing is lost, and all users stay signed in.');
   expect(response.text).not.toMatch(/you are (still |not )?signed/i);
 });
 

@@ -84,7 +84,7 @@ test('while Redis is away, a later page is a 503 that keeps the session', async 
   const url = '/workspaces?page=2';
   const page = await app.get(url, 503);
   expect(page.headers['retry-after']).toBe('2');
-  expect(page.text).toContain('no one is signed out');
+  expect(page.text).toContain('all users stay signed in');
   expect(page.text).toContain(`<a class="button button--primary" href="${url}">Try again</a>`);
   expect(page.headers['set-cookie']).toBeUndefined();
 });
