@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { sessionKey } from '../../../src/session/store.ts';
+import { API_PATH } from '../../support/constants.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
@@ -12,12 +13,17 @@ let cookie: string;
 beforeEach(async () => {
   ({ id, cookie } = await testApp.createSession());
 });
+afterEach(() => {
+  testApp.intercept = () => false;
+});
 
+const getStatus = () => request(testApp.origin).get('/auth/session').set('cookie', cookie);
 const extend = (headers: Record<string, string> = SAME_SITE) =>
   request(testApp.origin)
     .post('/auth/session')
     .set({ cookie, ...headers });
 const keyInRedis = () => sessionKey(testApp.config.redisPrefix, id);
+const expireIn50Seconds = async () => testApp.redis.expire(keyInRedis(), 50);
 
 describe('GET /auth/session', () => {
   test('says that a client without a session is not signed in', async () => {
@@ -25,12 +31,13 @@ describe('GET /auth/session', () => {
   });
 
   test('says until when the session lasts, without a token and without extending it', async () => {
-    await testApp.redis.expire(keyInRedis(), 50);
-    const response = await request(testApp.origin).get('/auth/session').set('cookie', cookie).expect(200);
+    await expireIn50Seconds();
+    const response = await getStatus().expect(200);
     expect(response.headers['cache-control']).toBe('no-store');
+    const { createdAt } = (await testApp.services.store.peek(id))?.session.record ?? { createdAt: NaN };
     expect(response.body).toEqual({
       signedIn: true,
-      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      expiresAt: new Date(createdAt + testApp.config.sessionMaxSeconds * 1_000).toISOString(),
       idleExpiresAt: expect.stringMatching(/Z$/),
       scopes: ['room:read'],
     });
@@ -39,25 +46,29 @@ describe('GET /auth/session', () => {
     expect(left).toBeLessThanOrEqual(50_500);
     expect(await testApp.redis.ttl(keyInRedis())).toBeLessThanOrEqual(50);
   });
+
+  test('has a Date header of the same clock as the times in its body', async () => {
+    testApp.advance(600_000);
+    const { headers, body } = await getStatus();
+    const left = Date.parse(body.idleExpiresAt) - Date.parse(headers['date'] ?? '');
+    expect(Math.abs(left - IDLE_SECONDS * 1_000)).toBeLessThan(10_000);
+    testApp.advance(-600_000);
+  });
 });
 
 describe('POST /auth/session', () => {
-  test('restarts the idle time and responds as GET does then', async () => {
-    await testApp.redis.expire(keyInRedis(), 50);
+  test('restarts the idle time, not the maximum age, and responds as GET does then', async () => {
+    await expireIn50Seconds();
+    const before = await getStatus();
     const extended = await extend().expect(200);
     expect(await testApp.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
     expect(extended.headers['cache-control']).toBe('no-store');
 
-    const status = await request(testApp.origin).get('/auth/session').set('cookie', cookie);
     const { idleExpiresAt, ...rest } = extended.body;
-    expect(status.body).toEqual({ ...rest, idleExpiresAt: expect.any(String) });
-    expect(Math.abs(Date.parse(status.body.idleExpiresAt) - Date.parse(idleExpiresAt))).toBeLessThan(5_000);
-  });
-
-  test('does not change when the session is too old', async () => {
-    const before = await request(testApp.origin).get('/auth/session').set('cookie', cookie);
-    const after = await extend();
-    expect(after.body.expiresAt).toBe(before.body.expiresAt);
+    const { body } = await getStatus();
+    expect(body).toEqual({ ...rest, idleExpiresAt: expect.any(String) });
+    expect(body.expiresAt).toBe(before.body.expiresAt);
+    expect(Math.abs(Date.parse(body.idleExpiresAt) - Date.parse(idleExpiresAt))).toBeLessThan(5_000);
   });
 
   test('says that a client without a session is not signed in, and creates no session', async () => {
@@ -70,7 +81,7 @@ describe('POST /auth/session', () => {
   test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, {}])(
     'is a 403 problem with %j, and extends nothing',
     async (headers) => {
-      await testApp.redis.expire(keyInRedis(), 50);
+      await expireIn50Seconds();
       const response = await extend(headers).set('accept', 'text/html').expect(403);
       expect(response.headers['content-type']).toBe('application/problem+json');
       expect(JSON.parse(response.text)).toMatchObject({ code: 'cross_site_request', status: 403 });
@@ -78,15 +89,21 @@ describe('POST /auth/session', () => {
     },
   );
 
-  test('requires X-Requested-With of a client that is no browser', async () => {
+  test('accepts a client that is no browser with X-Requested-With', async () => {
     await extend({ 'x-requested-with': 'fetch' }).expect(200);
   });
 });
 
-test('the Date header and the times in the body are of the same clock', async () => {
-  testApp.advance(600_000);
-  const { headers, body } = await request(testApp.origin).get('/auth/session').set('cookie', cookie);
-  const left = Date.parse(body.idleExpiresAt) - Date.parse(headers['date'] ?? '');
-  expect(Math.abs(left - IDLE_SECONDS * 1_000)).toBeLessThan(10_000);
-  testApp.advance(-600_000);
+test.each([API_PATH, '/'])('a request for %s restarts the idle time, in one Redis command', async (path) => {
+  testApp.intercept = (_req, res) => Boolean(res.end());
+  await expireIn50Seconds();
+  await testApp.redis.config('RESETSTAT');
+  await request(testApp.origin).get(path).set('cookie', cookie);
+  const commands = [...(await testApp.redis.info('commandstats')).matchAll(/cmdstat_([\w|]+):calls=(\d+)/g)];
+  const sent = commands.map(([, name, calls]) => `${name} ${calls}`);
+  expect(sent.filter((line) => !OF_THE_TEST.test(line))).toEqual(['getex 1']);
+  expect(await testApp.redis.ttl(keyInRedis())).toBeGreaterThan(IDLE_SECONDS - 10);
 });
+
+/** Commands of the test itself, and those with which clients open and check their connections. */
+const OF_THE_TEST = /^(?:config|info|ttl|expire|client|ping|command)/;
