@@ -1,18 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { tally, type FleetResponse } from '../../support/fleet/requests.ts';
-import { reportFault } from '../../support/fleet/report.ts';
+import { tally } from '../../support/fleet/requests.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import {
-  createSessions,
-  expectOnlyDelays,
-  startRequests,
-  startTwoProcesses,
-  testUserJourney,
-  untilReadiness,
-  untilServed,
-  type Outcome,
-} from '../../support/redis/failover-tests.ts';
+import * as failovers from '../../support/redis/failover-tests.ts';
 import { PASSWORD, isReplica } from '../../support/redis/redis-node.ts';
 import { startSentinels } from '../../support/redis/sentinels.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
@@ -20,47 +10,32 @@ import { startStopwatch } from '../../support/stopwatch.ts';
 const SESSIONS = 12;
 
 const topology = useFixture(startSentinels);
-const fleet = useFixture(async () => startTwoProcesses(topology.url));
+const fleet = useFixture(async () => failovers.startTwoProcesses(topology.url));
 
-testUserJourney(fleet);
+failovers.testUserJourney(fleet);
 
 describe('when the master is killed under load', () => {
-  let responses: FleetResponse[];
-  let outcome: Outcome;
+  let failover: failovers.ObservedFailover;
   let logged: string[];
   beforeAll(async () => {
     await topology.settled();
     const loggedBefore = fleet.processes.map((process) => process.logged().length);
-    const sessions = await createSessions(fleet, SESSIONS);
-    await using load = startRequests(fleet, sessions);
-    await load.next(200);
-    const master = await topology.master();
-    using watch = startStopwatch();
-    // Looked for from before on: the next master may be there a second later.
-    await Promise.all([untilReadiness(fleet, 503), master.kill()]);
-    await untilReadiness(fleet, 200);
-    const { sessionsLost } = await untilServed(fleet, sessions);
-    outcome = { sessionsLost, recoveredInMs: watch.ms() };
-    responses = await load.stop();
-    reportFault({ fault: 'Sentinel: the master is killed', responses, ...outcome });
-    logged = fleet.processes.flatMap((process, at) =>
-      process
-        .logged()
-        .slice(loggedBefore[at])
-        .map((line) => JSON.stringify(line)),
-    );
+    const sessions = await failovers.createSessions(fleet, SESSIONS);
+    failover = await failovers.observeFailover(fleet, sessions, 'Sentinel: the master is killed', {
+      async begin() {
+        const master = await topology.master();
+        // The next master may be there a second later.
+        await Promise.all([failovers.untilReadiness(fleet, 503), master.kill()]);
+        await failovers.untilReadiness(fleet, 200);
+      },
+    });
+    const lines = fleet.processes.flatMap((process, at) => process.logged().slice(loggedBefore[at]));
+    logged = lines.map((line) => JSON.stringify(line));
   });
 
-  test('requests get 503s for a while, each within two seconds, and nothing else', () => {
-    expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
-    expectOnlyDelays(responses);
-  });
+  failovers.testFailover(() => failover);
 
-  test('no session is lost', () => {
-    expect(outcome.sessionsLost).toBe(0);
-  });
-
-  test('each process logs once that Redis is away, once that it is back, and never its password', () => {
+  test('each process logs once that Redis is lost, once that it is restored, and never its password', () => {
     const count = (words: string) => logged.filter((line) => line.includes(`"${words}"`)).length;
     expect(count('redis connection lost')).toBe(fleet.processes.length);
     expect(count('redis connection restored')).toBe(fleet.processes.length);
@@ -68,49 +43,37 @@ describe('when the master is killed under load', () => {
   });
 });
 
-describe('when the master hangs under load, and comes back to find another in its place', () => {
-  let responses: FleetResponse[];
-  let afterReturn: FleetResponse[];
-  let outcome: Outcome;
-  let leaver: { readonly code: number | null; readonly ms: number };
+describe('when the master hangs under load, and returns after another has taken its place', () => {
+  let failover: failovers.ObservedFailover;
+  let shutdown: { readonly exitCode: number | null; readonly ms: number };
   beforeAll(async () => {
     await topology.settled();
     const leaving = await fleet.add();
-    await untilReadiness(fleet, 200);
+    await failovers.untilReadiness(fleet, 200);
     fleet.processes.pop(); // requests go to the others alone
-    const sessions = await createSessions(fleet, SESSIONS);
-    await using load = startRequests(fleet, sessions);
-    await load.next(200);
+    const sessions = await failovers.createSessions(fleet, SESSIONS);
     const master = await topology.master();
-    using watch = startStopwatch();
-    master.pause();
-    leaver = { code: await leaving.stop(), ms: watch.ms() };
-    const { sessionsLost } = await untilServed(fleet, sessions);
-    outcome = { sessionsLost, recoveredInMs: watch.ms() };
-    const before = load.responses.length;
-
-    master.resume();
-    await eventually(async () => isReplica(master));
-    responses = await load.stop();
-    afterReturn = responses.slice(before);
-    reportFault({ fault: 'Sentinel: the master hangs, and comes back stale', responses, ...outcome });
+    failover = await failovers.observeFailover(fleet, sessions, 'Sentinel: the master hangs, and returns', {
+      async begin() {
+        using watch = startStopwatch();
+        master.pause();
+        shutdown = { exitCode: await leaving.stop(), ms: watch.ms() };
+      },
+      async mend() {
+        master.resume();
+        await eventually(async () => isReplica(master));
+      },
+    });
   });
 
-  test('requests get 503s for a while, each within two seconds, and nothing else', () => {
-    expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
-    expectOnlyDelays(responses);
-  });
+  failovers.testFailover(() => failover);
 
-  test('no session is lost', () => {
-    expect(outcome.sessionsLost).toBe(0);
-  });
-
-  test('no process uses the old master when it comes back', () => {
-    expect(Object.keys(tally(afterReturn))).toEqual(['200']);
+  test('no process uses the old master when it returns', () => {
+    expect(Object.keys(tally(failover.afterwards))).toEqual(['200']);
   });
 
   test('a process exits on SIGTERM meanwhile', () => {
-    expect(leaver.code).toBe(0);
-    expect(leaver.ms).toBeLessThan(5_000);
+    expect(shutdown.exitCode).toBe(0);
+    expect(shutdown.ms).toBeLessThan(5_000);
   });
 });

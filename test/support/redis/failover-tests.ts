@@ -4,6 +4,7 @@ import { Browser } from '../browser.ts';
 import { eventually } from '../eventually.ts';
 import { startFleet, type Fleet, type TestSession } from '../fleet/fleet.ts';
 import { freePort } from '../fleet/free-port.ts';
+import { reportFault } from '../fleet/report.ts';
 import { send, signOut, startLoad, tally, type FleetResponse, type Load } from '../fleet/requests.ts';
 import { startStopwatch } from '../stopwatch.ts';
 import { passSignIn } from '../test-app.ts';
@@ -109,15 +110,58 @@ export async function createSessions(fleet: TwoProcesses, count: number): Promis
   );
 }
 
-/** The result of a fault, for its row of the report. */
-export interface Outcome {
-  readonly recoveredInMs: number;
+/** What clients saw of a fault of Redis. */
+export interface ObservedFailover {
+  readonly responses: readonly FleetResponse[];
+  /** Those after each process had served each session again. */
+  readonly afterwards: readonly FleetResponse[];
   readonly sessionsLost: number;
 }
 
-/** Resolves with the time it took until every process serves each session that Redis has kept. */
-export async function untilServed(fleet: TwoProcesses, sessions: readonly TestSession[]): Promise<Outcome> {
+/** Observes a fault under load, until every process serves each session that Redis has kept, and `mend` has ended it. */
+export async function observeFailover(
+  fleet: TwoProcesses,
+  sessions: readonly TestSession[],
+  fault: string,
+  { begin, mend }: { readonly begin: (load: Load) => Promise<void>; readonly mend?: () => Promise<void> },
+): Promise<ObservedFailover> {
+  await using load = startRequests(fleet, sessions);
+  await load.next(200);
   using watch = startStopwatch();
+  await begin(load);
+  const sessionsLost = await untilServed(fleet, sessions);
+  const recoveredInMs = watch.ms();
+  const before = load.responses.length;
+  await mend?.();
+  const responses = await load.stop();
+  reportFault({ fault, responses, sessionsLost, recoveredInMs });
+  return { responses, afterwards: responses.slice(before), sessionsLost };
+}
+
+export function testFailover(observed: () => ObservedFailover): void {
+  test('requests get 503s for a while, each within two seconds, and nothing else', () => {
+    const { responses } = observed();
+    expect(tally(responses)).toHaveProperty(['503 session_store_unavailable']);
+    for (const kind of Object.keys(tally(responses))) expect(kind).toMatch(ALLOWED);
+    expect(slowest(responses.filter(({ status }) => status === 503))).toBeLessThan(2_000);
+    expect(slowest(responses)).toBeLessThan(LONGEST_WAIT_MS);
+  });
+
+  test('no session is lost', () => {
+    expect(observed().sessionsLost).toBe(0);
+  });
+}
+
+const ALLOWED = /^(?:200|503 (?:session_store|token_endpoint)_unavailable)$/;
+/** A request after an interrupted refresh waits until the lock of that has expired. */
+const LONGEST_WAIT_MS = 10_000;
+
+function slowest(responses: readonly FleetResponse[]): number {
+  return Math.max(...responses.map(({ ms }) => ms));
+}
+
+/** Resolves with the number of sessions that Redis has lost. */
+async function untilServed(fleet: TwoProcesses, sessions: readonly TestSession[]): Promise<number> {
   let sessionsLost = 0;
   for (const { id, cookie } of sessions) {
     await eventually(async () => {
@@ -127,7 +171,7 @@ export async function untilServed(fleet: TwoProcesses, sessions: readonly TestSe
       return found === null || (found !== undefined && responses.every(({ status }) => status === 200));
     }, RECOVERED_WITHIN_MS);
   }
-  return { recoveredInMs: watch.ms(), sessionsLost };
+  return sessionsLost;
 }
 
 /** Resolves once `/readyz` of every process has this status; each response comes within 2 s. */
@@ -142,19 +186,4 @@ export async function untilReadiness(
       return response.status === status;
     });
   await Promise.all(processes.map(async ({ url }) => until(url)));
-}
-
-const ALLOWED = /^(?:200|503 (?:session_store|token_endpoint)_unavailable)$/;
-/** A request after an interrupted refresh waits until the lock of that has expired. */
-const LONGEST_WAIT_MS = 10_000;
-
-/** Expects that no response ends a session or breaks off, and that each 503 came in time. */
-export function expectOnlyDelays(responses: readonly FleetResponse[]): void {
-  for (const kind of Object.keys(tally(responses))) expect(kind).toMatch(ALLOWED);
-  expect(slowest(responses.filter(({ status }) => status === 503))).toBeLessThan(2_000);
-  expect(slowest(responses)).toBeLessThan(LONGEST_WAIT_MS);
-}
-
-function slowest(responses: readonly FleetResponse[]): number {
-  return Math.max(...responses.map(({ ms }) => ms));
 }
