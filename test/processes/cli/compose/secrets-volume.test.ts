@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +6,7 @@ import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startPrivateRedis, type PrivateRedis } from '../../../../src/redis/private-redis.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { startProgram } from '../../../support/programs.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -19,11 +18,9 @@ async function createFolder() {
     read: async (name: string) => (await readFile(join(folder, name), 'utf8')).trim(),
     names: async () => (await readdir(folder)).toSorted(),
     async update(env: Env = {}) {
-      const child = execFile(process.execPath, ['dist/cli/compose/secrets-volume.js', folder], { env });
-      let output = '';
-      child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
-      const [code] = (await once(child, 'close')) as [number | null];
-      return { code, output };
+      const args = ['dist/cli/compose/secrets-volume.js', folder];
+      await using program = await startProgram(process.execPath, args, env);
+      return await program.ended();
     },
     [Symbol.asyncDispose]: async () => rm(folder, { recursive: true }),
   };
@@ -34,21 +31,15 @@ const newKey = () => randomBytes(32).toString('base64url');
 test('missing secrets are created, and only their owner can read them', async () => {
   await using folder = await createFolder();
   expect(await folder.update()).toEqual({ code: 0, output: '' });
-  expect(await folder.names()).toEqual([
-    'client-secret',
-    'local-service-redis-url',
-    'redis-url',
-    'session-keys',
-    'users.acl',
-  ]);
+  const secrets = ['client-secret', 'local-service-redis-url', 'redis-url', 'session-keys'];
+  expect(await folder.names()).toEqual([...secrets, 'users.acl']);
   expect(await folder.read('session-keys')).toMatch(/^[\w-]{43}$/);
-  expect(await folder.read('redis-url')).toMatch(/^redis:\/\/cloakroom:[\w-]{43}@redis:6379$/);
-  expect(await folder.read('local-service-redis-url')).toMatch(
-    /^redis:\/\/local-service:[\w-]{43}@redis:6379$/,
-  );
-  for (const name of ['client-secret', 'local-service-redis-url', 'redis-url', 'session-keys']) {
-    expect((await stat(folder.path(name))).mode & 0o777).toBe(0o400);
-  }
+  for (const [name, user] of [
+    ['redis-url', 'cloakroom'],
+    ['local-service-redis-url', 'local-service'],
+  ] as const)
+    expect(await folder.read(name)).toMatch(new RegExp(`^redis://${user}:[\\w-]{43}@redis:6379$`));
+  for (const name of secrets) expect((await stat(folder.path(name))).mode & 0o777).toBe(0o400);
 });
 
 test('a secret in the folder stays until another one is given', async () => {
@@ -74,10 +65,8 @@ test('a missing password is created again, and the other one stays', async () =>
   expect(await folder.read('local-service-redis-url')).toBe(localService);
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
   for (const name of ['redis-url', 'local-service-redis-url']) {
-    const { username, password } = new URL(await folder.read(name));
-    const client = connect(redis, username, password);
+    using client = connect(redis, await folder.read(name));
     expect(await client.ping()).toBe('PONG');
-    client.disconnect();
   }
 });
 
@@ -95,22 +84,15 @@ test('secrets can come from files', async () => {
 
 test('an operator’s own app does not get the secret of the demo', async () => {
   await using folder = await createFolder();
-  expect(await folder.update({ CLIENT_ID: 'an-app' })).toEqual({
-    code: 1,
-    output: 'CLIENT_SECRET is required where CLIENT_ID is set\n',
-  });
+  const output = 'CLIENT_SECRET is required where CLIENT_ID is set\n';
+  expect(await folder.update({ CLIENT_ID: 'an-app' })).toEqual({ code: 1, output });
   expect(await folder.names()).toEqual([]);
 });
 
 test('every problem is reported at once, without the value of a secret', async () => {
   await using folder = await createFolder();
-  const env = {
-    CLIENT_ID: 'an-app',
-    CLIENT_SECRET: 'a',
-    CLIENT_SECRET_FILE: '/nowhere',
-    SESSION_KEYS: 'too-short',
-  };
-  const { code, output } = await folder.update(env);
+  const app = { CLIENT_ID: 'an-app', CLIENT_SECRET: 'a', CLIENT_SECRET_FILE: '/nowhere' };
+  const { code, output } = await folder.update({ ...app, SESSION_KEYS: 'too-short' });
   expect(code).toBe(1);
   expect(output.split('\n')).toEqual([
     'CLIENT_SECRET and CLIENT_SECRET_FILE are both set: set only one',
@@ -120,7 +102,7 @@ test('every problem is reported at once, without the value of a secret', async (
   expect(await folder.names()).toEqual([]);
 });
 
-test('a secret is replaced in one step: a reader finds the old or the new one', async () => {
+test('a secret is replaced in one step, so that a reader finds the old or the new one', async () => {
   await using folder = await createFolder();
   await folder.update();
   const before = await stat(folder.path('session-keys'));
@@ -128,39 +110,30 @@ test('a secret is replaced in one step: a reader finds the old or the new one', 
   expect((await stat(folder.path('session-keys'))).ino).not.toBe(before.ino); // a new file under the old name
 });
 
-test('Redis accepts the ACL file: the app may use all keys, the local service its own, and others may only PING', async () => {
+test('in Redis with the ACL file the app may use all keys, the local service its own, and others may only PING', async () => {
   await using folder = await createFolder();
   await folder.update();
   await using redis = await startPrivateRedis([`aclfile ${folder.path('users.acl')}`]);
-  const { password } = new URL(await folder.read('redis-url'));
 
-  const app = connect(redis, 'cloakroom', password);
+  using app = connect(redis, await folder.read('redis-url'));
   expect(await app.set('a', 'b', 'EX', 60)).toBe('OK');
   expect(await app.eval('return redis.call("GETEX", KEYS[1], "EX", 60)', 1, 'a')).toBe('b');
   expect(await app.info('memory')).toContain('maxmemory_policy');
   await expect(app.flushall()).rejects.toThrow('NOPERM');
   await expect(app.config('GET', '*')).rejects.toThrow('NOPERM');
-  app.disconnect();
 
-  const localService = connect(
-    redis,
-    'local-service',
-    new URL(await folder.read('local-service-redis-url')).password,
-  );
+  using localService = connect(redis, await folder.read('local-service-redis-url'));
   expect(await localService.set('local-service:a', 'b', 'EX', 60)).toBe('OK');
   await expect(localService.get('a')).rejects.toThrow('NOPERM');
   await expect(localService.set('a', 'b')).rejects.toThrow('NOPERM');
   await expect(localService.keys('*')).rejects.toThrow('NOPERM');
-  localService.disconnect();
 
-  const health = connect(redis, 'health', 'none');
+  using health = connect(redis, 'redis://health:none@redis');
   expect(await health.call('PING')).toBe('PONG');
   await expect(health.get('a')).rejects.toThrow('NOPERM');
-  health.disconnect();
 
-  const stranger = connect(redis);
-  await expect(stranger.get('a')).rejects.toThrow('NOAUTH');
-  stranger.disconnect();
+  using anonymous = connect(redis, 'redis://redis');
+  await expect(anonymous.get('a')).rejects.toThrow('NOAUTH');
 });
 
 // Redis reads its append-only file as the user `default` and drops what it may not run: transactions, and scripts that write twice.
@@ -168,32 +141,24 @@ test('with the ACL file Redis loads all that it saved', async () => {
   await using folder = await createFolder();
   await using data = await createFolder();
   await folder.update();
-  const { password } = new URL(await folder.read('redis-url'));
+  const url = await folder.read('redis-url');
   const settings = [`aclfile ${folder.path('users.acl')}`, 'appendonly yes', `dir ${data.path('')}`];
   {
     await using redis = await startPrivateRedis(settings);
-    const app = connect(redis, 'cloakroom', password);
+    using app = connect(redis, url);
     await app.multi().set('a', '1').set('b', '2').exec();
-    app.disconnect();
   }
   await using again = await startPrivateRedis(settings);
-  const app = connect(again, 'cloakroom', password);
-  await eventually(async () =>
-    app.ping().then(
-      () => true,
-      (error: unknown) => {
-        if (!String(error).includes('LOADING')) throw error;
-        return false;
-      },
-    ),
-  );
+  using app = connect(again, url);
+  await eventually(async () => !(await app.ping().catch(String)).includes('LOADING'));
   expect(await app.mget('a', 'b')).toEqual(['1', '2']);
-  app.disconnect();
 });
 
-/** Connects to the socket of a private Redis. */
-function connect({ url }: PrivateRedis, username = '', password = ''): Redis {
-  const path = url.replace('redis+unix://', '');
-  const login = username === '' ? {} : { username, password };
-  return new Redis({ path, ...login, enableReadyCheck: false }).on('error', () => {});
+/** Connects to a private Redis with the login in a URL; its disposal closes the connection. */
+function connect(redis: PrivateRedis, login: string): Redis & Disposable {
+  const { username, password } = new URL(login);
+  const path = redis.url.replace('redis+unix://', '');
+  const options = username === '' ? { path } : { path, username, password };
+  const client = new Redis({ ...options, enableReadyCheck: false }).on('error', () => {});
+  return Object.assign(client, { [Symbol.dispose]: () => client.disconnect() });
 }
