@@ -1,6 +1,6 @@
 /**
- * Replaces the resolver of a doctor in a process of its own. Names under `hangs.example` get no response, and `answers.example` is
- * this machine. As in Node, two names are looked up at a time, and the others wait.
+ * Replaces the resolver of a doctor in its own process. Names under `hangs.example` get no response, and any other is this machine.
+ * As in Node, two names are looked up at a time, and the others wait.
  */
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';

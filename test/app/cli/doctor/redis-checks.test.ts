@@ -1,25 +1,28 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { startUnresponsivePort } from '../../../support/unresponsive-port.ts';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { examine, finding } from '../../../support/doctor/doctor.ts';
-import { PASSWORD, startRedisNode, type RedisNode } from '../../../support/redis/redis-node.ts';
+import { useFixture } from '../../../support/fixtures.ts';
+import { PASSWORD, startRedisNode } from '../../../support/redis/redis-node.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
+import { startUnresponsivePort } from '../../../support/unresponsive-port.ts';
 
-let redis: RedisNode;
+const LOGIN = `:${encodeURIComponent(PASSWORD)}@`;
+const redis = useFixture(async () => startRedisNode(() => [`requirepass "${PASSWORD}"`]));
 let url: string;
 
-beforeAll(async () => {
-  redis = await startRedisNode(() => [`requirepass "${PASSWORD}"`]);
-  url = `redis://:${encodeURIComponent(PASSWORD)}@127.0.0.1:${redis.port}`;
+beforeAll(() => {
+  url = `redis://${LOGIN}127.0.0.1:${redis.port}`;
 });
 
 afterEach(expectNoKeyLeft);
 
-afterAll(async () => {
-  await redis[Symbol.asyncDispose]();
-});
-
 async function expectNoKeyLeft(): Promise<void> {
   expect(await redis.ask('DBSIZE')).toBe(0);
+}
+
+/** The finding about a Redis at this URL. */
+async function findingAt(REDIS_URL: string, id = 'redis-reachable') {
+  const findingOf = await examine({ REDIS_URL });
+  return findingOf(id);
 }
 
 /** The URL of a user with these rights alone. */
@@ -27,6 +30,9 @@ async function urlWith(...rights: readonly string[]): Promise<string> {
   await redis.ask('ACL', 'SETUSER', 'cloakroom', 'reset', 'on', '>a-password', ...rights);
   return `redis://cloakroom:a-password@127.0.0.1:${redis.port}`;
 }
+
+/** The URL of a user who may run all commands but this one, on the keys of Cloakroom. */
+const urlWithout = async (command: string) => urlWith('~cloakroom:*', '+@all', `-${command}`);
 
 test('a healthy Redis passes every check', async () => {
   await redis.ask('CONFIG', 'SET', 'appendonly', 'yes');
@@ -37,36 +43,24 @@ test('a healthy Redis passes every check', async () => {
 });
 
 test('a Redis without an append-only file is a warning', async () => {
-  const findingOf = await examine({ REDIS_URL: url });
-  expect(findingOf('redis-persistence').status).toBe('warning');
+  expect((await findingAt(url, 'redis-persistence')).status).toBe('warning');
 });
 
-test('a Redis that is full is a problem', async () => {
-  await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
-  const findingOf = await examine({ REDIS_URL: url });
-  await redis.ask('CONFIG', 'SET', 'maxmemory', '0');
-  expect(findingOf('redis-commands')).toMatchObject(finding('problem', 'It is full'));
-});
-
-test('a replica is a problem', async () => {
-  await redis.ask('REPLICAOF', '127.0.0.1', '1');
-  const findingOf = await examine({ REDIS_URL: url });
-  await redis.ask('REPLICAOF', 'NO', 'ONE');
-  expect(findingOf('redis-commands')).toMatchObject(
-    finding('problem', 'It is a replica and takes no writes.'),
-  );
+test.each([
+  ['that is full', ['CONFIG', 'SET', 'maxmemory'], ['1'], ['0'], 'It is full'],
+  ['that is a replica', ['REPLICAOF'], ['127.0.0.1', '1'], ['NO', 'ONE'], 'It is a replica'],
+])('a Redis %s is a problem', async (_, command, change, restore, words) => {
+  await redis.ask(...command, ...change);
+  const found = await findingAt(url, 'redis-commands');
+  await redis.ask(...command, ...restore);
+  expect(found).toMatchObject(finding('problem', words));
 });
 
 test.each([
   ['a wrong password', ':a-wrong-password@', '', 'refuses the user or the password'],
   ['an unknown user', 'somebody:a-wrong-password@', '', 'refuses the user or the password'],
   ['no password', '', '', 'requires a password'],
-  [
-    'a database that does not exist',
-    `:${encodeURIComponent(PASSWORD)}@`,
-    '/99',
-    'does not have the database',
-  ],
+  ['a database that does not exist', LOGIN, '/99', 'does not have the database'],
 ])('%s in REDIS_URL is a problem', async (_, login, database, words) => {
   const findingOf = await examine({ REDIS_URL: `redis://${login}127.0.0.1:${redis.port}${database}` });
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', words, '.'));
@@ -77,8 +71,7 @@ test.each([
   ...['set', 'get', 'getex', 'getdel', 'pttl', 'del', 'eval'],
   ...['expire', 'pexpire', 'rpush', 'lrem', 'lpop'],
 ])('a user who may not run %s is a problem, with the right to give', async (command) => {
-  const findingOf = await examine({ REDIS_URL: await urlWith('~cloakroom:*', '+@all', `-${command}`) });
-  expect(findingOf('redis-commands')).toEqual({
+  expect(await findingAt(await urlWithout(command), 'redis-commands')).toEqual({
     id: 'redis-commands',
     title: 'Redis: commands',
     status: 'problem',
@@ -87,17 +80,17 @@ test.each([
   });
 });
 
-test('a user with the rights that the doctor asks for passes', async () => {
+test('a user with the rights that the doctor names passes', async () => {
   const rights = ['~cloakroom:*'];
-  const commands = async () => (await examine({ REDIS_URL: await urlWith(...rights) }))('redis-commands');
-  // Some commands are tried only once others are allowed.
+  const commands = async () => findingAt(await urlWith(...rights), 'redis-commands');
+  // The doctor tries some commands only once others are allowed.
   for (let round = 0; round < 3; round += 1) {
     rights.push(...((await commands()).remedy.match(/\+[a-z]+/g) ?? []));
   }
   expect((await commands()).status).toBe('ok');
 });
 
-test('without SET no key without a time to live is left behind', async () => {
+test('without SET the doctor leaves no key without a time to live behind', async () => {
   await examine({ REDIS_URL: await urlWith('~cloakroom:*', '+@all', '-set', '-del', '-getdel', '-expire') });
   await expectNoKeyLeft();
 });
@@ -105,14 +98,14 @@ test('without SET no key without a time to live is left behind', async () => {
 test.each([
   ['incr', 'limits sign-ins by its own count'],
   ['info', 'can’t tell when Redis is full'],
-])('a user who may not run %s is a warning: Cloakroom does without it', async (command, consequence) => {
-  const findingOf = await examine({ REDIS_URL: await urlWith('~cloakroom:*', '+@all', `-${command}`) });
-  expect(findingOf('redis-commands')).toMatchObject(finding('warning', consequence, `+${command}`));
+])('a user who may not run %s is a warning, because Cloakroom works without it', async (command, words) => {
+  const found = await findingAt(await urlWithout(command), 'redis-commands');
+  expect(found).toMatchObject(finding('warning', words, `+${command}`));
 });
 
 test('a user must have a right to the keys under REDIS_PREFIX', async () => {
   const REDIS_URL = await urlWith('~another:*', '+@all');
-  expect((await examine({ REDIS_URL }))('redis-commands')).toMatchObject(
+  expect(await findingAt(REDIS_URL, 'redis-commands')).toMatchObject(
     finding('problem', 'Its user may not use keys that begin with REDIS_PREFIX.'),
   );
   const findingOf = await examine({ REDIS_URL, REDIS_PREFIX: 'another:' });
@@ -120,43 +113,40 @@ test('a user must have a right to the keys under REDIS_PREFIX', async () => {
 });
 
 test('a user who may not run PING, which Cloakroom never sends, passes', async () => {
-  const findingOf = await examine({ REDIS_URL: await urlWith('~cloakroom:*', '+@all', '-ping') });
+  const findingOf = await examine({ REDIS_URL: await urlWithout('ping') });
   for (const id of ['reachable', 'commands']) expect(findingOf(`redis-${id}`).status).toBe('ok');
 });
 
 test('a user who may not select the database in REDIS_URL is a problem, with the right to give', async () => {
-  const findingOf = await examine({ REDIS_URL: `${await urlWith('~cloakroom:*', '+@all', '-select')}/1` });
-  expect(findingOf('redis-reachable')).toMatchObject(finding('problem', '', '+select'));
+  const found = await findingAt(`${await urlWithout('select')}/1`);
+  expect(found).toMatchObject(finding('problem', '', '+select'));
 });
 
-test('a Redis whose INFO was renamed is a problem: Cloakroom never takes it for ready', async () => {
+test('a Redis without INFO is a problem, because Cloakroom never becomes ready', async () => {
   await using renamed = await startRedisNode(() => ['rename-command INFO ""']);
-  const findingOf = await examine({ REDIS_URL: `redis://127.0.0.1:${renamed.port}` });
-  expect(findingOf('redis-commands')).toMatchObject(
-    finding('problem', 'It does not know INFO.', 'rename-command'),
-  );
+  const found = await findingAt(`redis://127.0.0.1:${renamed.port}`, 'redis-commands');
+  expect(found).toMatchObject(finding('problem', 'It does not know INFO.', 'rename-command'));
 });
 
 test.each([
   ['redis://127.0.0.1:1', /^127\.0\.0\.1:1 refuses connections: nothing listens there\.$/],
   ['redis://redis.invalid', /can’t be (?:found|looked up)/],
   ['redis+unix:///nowhere/redis.sock', /there is no such socket/],
-])('%s can’t be reached', async (REDIS_URL, words) => {
-  const findingOf = await examine({ REDIS_URL });
-  expect(findingOf('redis-reachable')).toMatchObject(finding('problem', words));
+])('a Redis at %s, where there is none, is a problem', async (REDIS_URL, words) => {
+  expect(await findingAt(REDIS_URL)).toMatchObject(finding('problem', words));
 });
 
 test('the doctor gives up on a port that accepts no connection', async () => {
-  await using deaf = await startUnresponsivePort();
-  const findingOf = await examine({ REDIS_URL: `redis://127.0.0.1:${deaf.port}` });
-  expect(findingOf('redis-reachable')).toMatchObject(finding('problem', 'connecting gets no response'));
+  await using unresponsive = await startUnresponsivePort();
+  const found = await findingAt(`redis://127.0.0.1:${unresponsive.port}`);
+  expect(found).toMatchObject(finding('problem', 'connecting gets no response'));
 });
 
 test('the doctor gives up on a Redis that hangs', async () => {
   redis.pause();
-  const findingOf = await examine({ REDIS_URL: url });
+  const found = await findingAt(url);
   redis.resume();
-  expect(findingOf('redis-reachable')).toMatchObject(finding('problem', 'does not respond'));
+  expect(found).toMatchObject(finding('problem', 'does not respond'));
 });
 
 test('a check that takes too long is a problem, and the others have results', async () => {
@@ -172,14 +162,13 @@ test('a check that takes too long is a problem, and the others have results', as
 
 test('a server that is no Redis is a problem', async () => {
   await using server = await startTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-  const findingOf = await examine({ REDIS_URL: `redis://127.0.0.1:${server.port}` });
-  expect(findingOf('redis-reachable').detail).toContain('not as Redis does');
+  expect((await findingAt(`redis://127.0.0.1:${server.port}`)).detail).toContain('not as Redis does');
 });
 
 test('rediss:// to a Redis without TLS is a problem, whether it responds to a handshake or waits', async () => {
   await using server = await startTcpServer((socket) => socket.once('data', () => socket.end('-ERR\r\n')));
-  const responding = await examine({ REDIS_URL: `rediss://127.0.0.1:${server.port}` });
-  expect(responding('redis-reachable').detail).toContain('does not speak TLS');
-  const waiting = await examine({ REDIS_URL: url.replace('redis:', 'rediss:') });
-  expect(waiting('redis-reachable').remedy).toContain('whether Redis speaks TLS');
+  const responding = await findingAt(`rediss://127.0.0.1:${server.port}`);
+  expect(responding.detail).toContain('does not speak TLS');
+  const waiting = await findingAt(url.replace('redis:', 'rediss:'));
+  expect(waiting.remedy).toContain('whether Redis speaks TLS');
 });

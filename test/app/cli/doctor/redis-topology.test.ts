@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { examine, finding } from '../../../support/doctor/doctor.ts';
-import { startCluster, type ClusterTopology } from '../../../support/redis/cluster.ts';
-import { startSentinels, type SentinelTopology } from '../../../support/redis/sentinels.ts';
+import { useFixture } from '../../../support/fixtures.ts';
+import { startCluster } from '../../../support/redis/cluster.ts';
+import { startSentinels } from '../../../support/redis/sentinels.ts';
 
-let cluster: ClusterTopology;
-let sentinels: SentinelTopology;
-
-beforeAll(async () => {
-  [cluster, sentinels] = await Promise.all([startCluster(), startSentinels()]);
-});
-
-afterAll(async () => {
-  await Promise.all([cluster[Symbol.asyncDispose](), sentinels[Symbol.asyncDispose]()]);
-});
+const cluster = useFixture(startCluster);
+const sentinels = useFixture(startSentinels);
 
 test('the doctor checks the master that Sentinels name', async () => {
   const findingOf = await examine({ REDIS_URL: sentinels.url });
@@ -21,7 +14,7 @@ test('the doctor checks the master that Sentinels name', async () => {
   for (const id of ['redis-role', 'redis-commands']) expect(findingOf(id).status).toBe('ok');
 });
 
-test('a Sentinel that is away is a warning with its address', async () => {
+test('a Sentinel that can’t be reached is a warning with its address', async () => {
   const findingOf = await examine({ REDIS_URL: sentinels.url.replace('@', '@127.0.0.1:1,') });
   expect(findingOf('redis-reachable')).toMatchObject(
     finding('warning', '127.0.0.1:1 refuses connections: nothing listens there.'),
@@ -29,7 +22,7 @@ test('a Sentinel that is away is a warning with its address', async () => {
   expect(findingOf('redis-commands').status).toBe('ok');
 });
 
-test('Sentinels that are all away are a problem', async () => {
+test('Sentinels that can’t be reached at all are a problem', async () => {
   const findingOf = await examine({ REDIS_URL: 'redis+sentinel://127.0.0.1:1,127.0.0.1:2/the-master' });
   expect(findingOf('redis-reachable')).toMatchObject(finding('problem', /127\.0\.0\.1:1 .*127\.0\.0\.1:2 /));
 });
@@ -48,22 +41,14 @@ test('a Sentinel in place of a Redis is a problem', async () => {
 });
 
 test('Sentinels that forbid to look up the master are a problem, with the right to give', async () => {
-  const { sentinels: all } = sentinels;
+  const command = 'sentinel|get-master-addr-by-name';
   const allow = async (right: string) =>
-    Promise.all(all.map(async (sentinel) => sentinel.ask('ACL', 'SETUSER', 'default', right)));
-  try {
-    await allow('-sentinel|get-master-addr-by-name');
-    const findingOf = await examine({ REDIS_URL: sentinels.url });
-    expect(findingOf('redis-reachable')).toMatchObject(
-      finding(
-        'problem',
-        'A Sentinel does not tell Cloakroom the address of the master.',
-        '+sentinel|get-master-addr-by-name',
-      ),
-    );
-  } finally {
-    await allow('+@all');
-  }
+    Promise.all(sentinels.sentinels.map(async (each) => each.ask('ACL', 'SETUSER', 'default', right)));
+  await allow(`-${command}`);
+  const findingOf = await examine({ REDIS_URL: sentinels.url });
+  await allow('+@all');
+  const words = 'A Sentinel does not tell Cloakroom the address of the master.';
+  expect(findingOf('redis-reachable')).toMatchObject(finding('problem', words, `+${command}`));
 });
 
 test.each(['cluster|slots', 'cluster|info'])(
@@ -105,12 +90,12 @@ test('a problem of one master has its address', async () => {
   expect(detail.startsWith(`127.0.0.1:${master.port}: maxmemory-policy is allkeys-lru`)).toBe(true);
 });
 
-test('one node of a cluster under redis:// is a problem', async () => {
+test('redis:// to one node of a cluster is a problem', async () => {
   const findingOf = await examine({ REDIS_URL: cluster.url.replace('+cluster', '').replace(/,.*$/, '') });
   expect(findingOf('redis-role')).toMatchObject(finding('problem', 'one node of a cluster'));
 });
 
-test('a Redis that belongs to no cluster is a problem under redis+cluster://', async () => {
+test('redis+cluster:// to a Redis that belongs to no cluster is a problem', async () => {
   const { port } = await sentinels.master();
   const findingOf = await examine({ REDIS_URL: cluster.url.replace(/@.*$/, `@127.0.0.1:${port}`) });
   expect(findingOf('redis-reachable')).toMatchObject(

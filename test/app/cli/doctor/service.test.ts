@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { useTestApp } from '../../../support/fixtures.ts';
-import { startUnresponsivePort } from '../../../support/unresponsive-port.ts';
 import { envOf, examine, finding } from '../../../support/doctor/doctor.ts';
+import { useTestApp } from '../../../support/fixtures.ts';
 import { freePort } from '../../../support/fleet/free-port.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
+import { startUnresponsivePort } from '../../../support/unresponsive-port.ts';
 
 const testApp = useTestApp();
 let env: Record<string, string>;
@@ -17,9 +17,9 @@ beforeEach(() => {
 });
 
 /** Lets the service respond to every request in this way. */
-function respond(status: number, body: string | object): void {
+function respond(status: number, body: string): void {
   testApp.intercept = (_req, res) => {
-    res.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+    res.writeHead(status).end(body);
     return true;
   };
 }
@@ -56,13 +56,25 @@ test('scopes that the app may not request are a problem', async () => {
   expect(findingOf('service-redirect-uri').status).toBe('ok');
 });
 
-test('a service that responds to everybody in the same way can’t be judged', async () => {
-  respond(400, { error: 'invalid_grant', error_description: 'no' });
-  expect((await examine(env))('service-credentials')).toMatchObject(finding('skipped', 'Can’t be told'));
-  respond(200, '<!doctype html><title>Sign in</title>');
-  expect((await examine(env))('service-redirect-uri')).toMatchObject(
-    finding('skipped', '', `Register exactly this at the service: ${testApp.origin}/auth/callback`),
-  );
+const [IS_DOWN, LONG_PAGE] = ['Service Unavailable', 'Not Found. '.repeat(50_000)];
+const SIGN_IN_PAGE = '<!doctype html><title>Sign in</title>';
+const oauth = (error: string) => JSON.stringify({ error });
+
+test.each([
+  ['knows any app', ['credentials'], 'skipped', 400, oauth('invalid_grant'), 'Can’t be told'],
+  ['knows any redirect URI', ['redirect-uri'], 'skipped', 200, SIGN_IN_PAGE, '', '/auth/callback'],
+  ['refuses refreshes', ['credentials'], 'problem', 400, oauth('unsupported_grant_type'), 'refresh tokens'],
+  ['is down', ['token-endpoint', 'sign-in'], 'problem', 503, IS_DOWN, '503'],
+  ['is down', ['credentials', 'redirect-uri'], 'skipped', 503, IS_DOWN],
+  ['puts an OAuth error into a 500', ['token-endpoint'], 'ok', 500, oauth('invalid_client')],
+  ['puts an OAuth error into a 500', ['credentials'], 'problem', 500, oauth('invalid_client')],
+  ['is another server', ['token-endpoint', 'sign-in'], 'problem', 404, LONG_PAGE, '', 'SERVICE_URL'],
+  ['limits requests', ['token-endpoint', 'sign-in'], 'warning', 429, '{}', '429'],
+] as const)('a service that %s gives %j the status %s', async (...row) => {
+  const [, ids, result, status, body, detail = '', remedy = ''] = row;
+  respond(status, body);
+  const findingOf = await examine(env);
+  for (const id of ids) expect(findingOf(`service-${id}`)).toMatchObject(finding(result, detail, remedy));
 });
 
 test('a service that redirects to any URI does not show that ours is registered', async () => {
@@ -73,44 +85,6 @@ test('a service that redirects to any URI does not show that ours is registered'
     return true;
   };
   expect((await examine(env))('service-redirect-uri').status).toBe('skipped');
-});
-
-test('a service that does not let the app refresh tokens is a problem', async () => {
-  respond(400, { error: 'unsupported_grant_type' });
-  expect((await examine(env))('service-credentials').status).toBe('problem');
-});
-
-test('an outage of the service is no problem of the credentials', async () => {
-  respond(503, 'Service Unavailable');
-  const findingOf = await examine(env);
-  for (const id of ['service-token-endpoint', 'service-sign-in']) {
-    expect(findingOf(id)).toMatchObject(finding('problem', '503'));
-  }
-  for (const id of ['service-credentials', 'service-redirect-uri']) {
-    expect(findingOf(id).status).toBe('skipped');
-  }
-});
-
-test('the service may send an OAuth error with any status', async () => {
-  respond(500, { error: 'invalid_client' });
-  const findingOf = await examine(env);
-  expect(findingOf('service-token-endpoint').status).toBe('ok');
-  expect(findingOf('service-credentials').status).toBe('problem');
-});
-
-test('another server at SERVICE_URL is a problem, however long its page is', async () => {
-  respond(404, 'Not Found. '.repeat(50_000));
-  const findingOf = await examine(env);
-  for (const id of ['service-token-endpoint', 'service-sign-in']) {
-    expect(findingOf(id)).toMatchObject(finding('problem', '', 'SERVICE_URL'));
-  }
-});
-
-test('a service that limits requests is a warning', async () => {
-  respond(429, '{}');
-  const findingOf = await examine(env);
-  for (const id of ['service-token-endpoint', 'service-sign-in'])
-    expect(findingOf(id).status).toBe('warning');
 });
 
 test('without CLIENT_SECRET the other checks of the service run', async () => {
@@ -129,29 +103,32 @@ test('a service that can’t be reached is one problem, and its other checks are
   expect(findingOf('service-token-endpoint').status).toBe('skipped');
 });
 
+/** What the doctor says about reaching a service there. */
+async function reach(SERVICE_URL: string): Promise<string> {
+  const findingOf = await examine({ ...env, SERVICE_URL });
+  return findingOf('service-reachable').detail;
+}
+
 test('a host name that DNS does not know is a problem', async () => {
-  const findingOf = await examine({ ...env, SERVICE_URL: 'https://service.invalid' });
-  expect(findingOf('service-reachable').detail).toMatch(/can’t be (?:found|looked up)/);
+  expect(await reach('https://service.invalid')).toMatch(/can’t be (?:found|looked up)/);
 });
 
 test('the doctor gives up on a service that accepts no connection, or does not respond', async () => {
-  await using deaf = await startUnresponsivePort();
+  await using unresponsive = await startUnresponsivePort();
   await using silent = await startTcpServer(() => {});
-  const [ofDeaf, ofSilent] = await Promise.all([
-    examine({ ...env, SERVICE_URL: `http://127.0.0.1:${deaf.port}` }),
-    examine({ ...env, SERVICE_URL: `http://127.0.0.1:${silent.port}` }),
-  ]);
-  expect(ofDeaf('service-reachable').detail).toContain('connecting gets no response');
-  expect(ofSilent('service-reachable').detail).toContain('accepts the connection and does not respond');
+  const [ofUnresponsive, ofSilent] = await Promise.all(
+    [unresponsive, silent].map(async ({ port }) => reach(`http://127.0.0.1:${port}`)),
+  );
+  expect(ofUnresponsive).toContain('connecting gets no response');
+  expect(ofSilent).toContain('accepts the connection and does not respond');
 });
 
 test.each([
-  ['does not speak TLS', 'https', ''],
-  ['not with HTTP', 'http', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['does not speak TLS', 'https', 'HTTP/1.1 400 \r\n\r\n'],
+  ['responds, but not with HTTP', 'http', 'SSH-2.0-OpenSSH_9.6\r\n'],
 ])('a port that %s is a problem', async (words, scheme, greeting) => {
-  await using server = await startTcpServer((socket) => socket.end(greeting || 'HTTP/1.1 400 \r\n\r\n'));
-  const findingOf = await examine({ ...env, SERVICE_URL: `${scheme}://127.0.0.1:${server.port}` });
-  expect(findingOf('service-reachable').detail).toContain(words);
+  await using server = await startTcpServer((socket) => socket.end(greeting));
+  expect(await reach(`${scheme}://127.0.0.1:${server.port}`)).toContain(words);
 });
 
 test('the doctor sends no secret over http to another host, unless ALLOW_INSECURE_SERVICE is set', async () => {
@@ -169,7 +146,7 @@ test('another server at PUBLIC_URL is a warning', async () => {
   expect(findingOf('public-url').status).toBe('warning');
 });
 
-test('no server, or only a proxy, at PUBLIC_URL is no warning: Cloakroom may not run yet', async () => {
+test('no server, or only a proxy, at PUBLIC_URL is no warning, because Cloakroom may not run yet', async () => {
   const nothing = await examine({ ...env, PUBLIC_URL: 'http://localhost:1' });
   expect(nothing('public-url').status).toBe('skipped');
   respond(502, 'Bad Gateway');

@@ -1,46 +1,33 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { validEnv } from '../../../support/doctor/doctor.ts';
+import { useFixture, useTestApp } from '../../../support/fixtures.ts';
 import { startProgram } from '../../../support/programs.ts';
-import { startRedisNode, type RedisNode } from '../../../support/redis/redis-node.ts';
-import { startTestApp, type TestApp } from '../../../support/test-app.ts';
+import { startRedisNode } from '../../../support/redis/redis-node.ts';
 
 const RESOLVER = new URL('../../../support/doctor/hanging-names.mjs', import.meta.url).href;
 const NO_RESPONSE = 'can’t be looked up: no DNS server responds for its name';
 
-let testApp: TestApp;
-let redis: RedisNode;
-/** Every host name in it gets a response from the resolver. */
-let env: Record<string, string>;
+const testApp = useTestApp();
+const redis = useFixture(async () => startRedisNode(() => []));
 
-beforeAll(async () => {
-  [testApp, redis] = await Promise.all([startTestApp(), startRedisNode(() => [])]);
-  env = {
-    ...validEnv,
-    PUBLIC_URL: 'https://answers.example:1',
-    SERVICE_URL: testApp.serviceOrigin.replace('127.0.0.1', 'answers.example'),
-    ALLOW_INSECURE_SERVICE: 'true',
-    REDIS_URL: `redis://answers.example:${redis.port}`,
-  };
-});
-
-afterAll(async () => {
-  await Promise.all([testApp[Symbol.asyncDispose](), redis[Symbol.asyncDispose]()]);
-});
-
-/** Runs the doctor beside the resolver of hanging-names.mjs; gives the finding with an id. */
+/** Runs the doctor with the resolver of hanging-names.mjs; gives the finding with an id. */
 async function examine(changes: Record<string, string>): Promise<(id: string) => unknown> {
   const args = ['--import', RESOLVER, 'dist/cli/doctor.js', '--json'];
-  await using program = await startProgram(process.execPath, args, { ...env, ...changes });
+  await using program = await startProgram(process.execPath, args, {
+    ...validEnv,
+    PUBLIC_URL: 'https://app.hangs.example',
+    SERVICE_URL: testApp.serviceOrigin.replace('127.0.0.1', 'responds.example'),
+    ALLOW_INSECURE_SERVICE: 'true',
+    REDIS_URL: `redis://responds.example:${redis.port}`,
+    ...changes,
+  });
   const { output } = await program.ended();
   const { checks } = JSON.parse(output) as { checks: { id: string }[] };
   return (id) => checks.find((check) => check.id === id);
 }
 
 test('host names of the service and of PUBLIC_URL without a response from DNS do not hold up Redis', async () => {
-  const findingOf = await examine({
-    SERVICE_URL: 'https://service.hangs.example',
-    PUBLIC_URL: 'https://app.hangs.example',
-  });
+  const findingOf = await examine({ SERVICE_URL: 'https://service.hangs.example' });
   expect(findingOf('service-reachable')).toMatchObject({
     status: 'problem',
     detail: `https://service.hangs.example ${NO_RESPONSE}.`,
@@ -52,10 +39,7 @@ test('host names of the service and of PUBLIC_URL without a response from DNS do
 });
 
 test('a host name of Redis without a response from DNS does not hold up the service', async () => {
-  const findingOf = await examine({
-    REDIS_URL: 'redis://redis.hangs.example',
-    PUBLIC_URL: 'https://app.hangs.example',
-  });
+  const findingOf = await examine({ REDIS_URL: 'redis://redis.hangs.example' });
   expect(findingOf('redis-reachable')).toMatchObject({
     status: 'problem',
     detail: `redis.hangs.example:6379 ${NO_RESPONSE}.`,
