@@ -1,20 +1,18 @@
-/** Rings at a moment, however far off, though a computer sleeps in between. */
+/** A timer for a moment of the clock, however far off. */
 
-/** A timer stands still while a computer sleeps: the clock is looked at this often. */
-const LOOK_MS = 30_000;
+/** Timers stand still while the computer sleeps, so the alarm reads the clock this often. */
+const READ_CLOCK_MS = 30_000;
 const SOONEST_MS = 1_000;
 
-/**
- * @param {() => void} ring
- */
+/** @param {() => void} ring */
 export function createAlarm(ring) {
   let dueAt = Infinity;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
 
-  const look = () => {
+  const readClock = () => {
     const waitMs = dueAt - Date.now();
-    if (waitMs > 0) timer = setTimeout(look, Math.min(waitMs, LOOK_MS));
+    if (waitMs > 0) timer = setTimeout(readClock, Math.min(waitMs, READ_CLOCK_MS));
     else ring();
   };
   const clear = () => {
@@ -25,13 +23,13 @@ export function createAlarm(ring) {
   return {
     clear,
     /**
-     * In place of an earlier one; never sooner than in a second, whatever the clock says.
+     * Replaces an earlier moment. The alarm rings in a second at the earliest.
      * @param {number} at In ms by this browser's clock.
      */
     setTo(at) {
       clear();
       dueAt = Math.max(at, Date.now() + SOONEST_MS);
-      look();
+      readClock();
     },
   };
 }

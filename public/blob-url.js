@@ -1,14 +1,14 @@
-/** Addresses under which the browser saves what a page holds. */
+/** URLs for links that save what a page holds. */
 
-/** How long a browser may take to begin; it has taken hold of the bytes by then. */
-const LIVES_MS = 60_000;
+/** The browser has begun to save the file by then. */
+const LIFETIME_MS = 60_000;
 
 /**
- * An address for a link that is clicked now: as long as it lives, all of the blob is kept in memory.
+ * Creates a URL for a link that the user clicks now. The blob stays in memory as long as the URL works.
  * @param {Blob} blob
  */
-export function toBriefAddress(blob) {
-  const address = URL.createObjectURL(blob);
-  setTimeout(() => URL.revokeObjectURL(address), LIVES_MS);
-  return address;
+export function createTemporaryUrl(blob) {
+  const url = URL.createObjectURL(blob);
+  setTimeout(() => URL.revokeObjectURL(url), LIFETIME_MS);
+  return url;
 }

@@ -1,7 +1,7 @@
-/** Copying. */
+/** The clipboard. */
 
 /**
- * Whether the text was copied. A browser may not allow it, and has no clipboard for a page under plain http.
+ * Copies a text. False where the browser refuses, or has no clipboard for a page under plain http.
  * @param {string} text
  * @returns {Promise<boolean>}
  */

@@ -1,11 +1,10 @@
-/** A page that is put away tells whatever asks for something in the name of its reader: that is to end, too. */
+/** A signal for requests that a page makes for its user: they end once the content of the page is removed. */
 
 const controller = new AbortController();
 
-/** Is aborted once what the page showed has been put away, for good. Whoever begins a request for its reader heeds it. */
-export const putAwaySignal = controller.signal;
+/** Aborted once the content is removed. */
+export const contentRemovedSignal = controller.signal;
 
-/** Says that it has been. */
-export function announcePutAway() {
+export function announceContentRemoved() {
   controller.abort();
 }

@@ -1,11 +1,11 @@
-/** Counts down to a moment, a second at a time. */
-import { counted } from './counts.js';
+/** Counts down to a moment in whole seconds. */
+import { formatCount } from './counts.js';
 
 /**
- * Tells `onTick` the whole seconds that are left, at once and whenever they change; the last is 0.
+ * Calls `onTick` with the whole seconds left, at once and whenever they change. The last value is 0.
  * @param {number} endsAt In ms by this browser's clock.
  * @param {(secondsLeft: number) => void} onTick
- * @returns {() => void} Stops it.
+ * @returns {() => void} Stops the countdown.
  */
 export function countDown(endsAt, onTick) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -20,25 +20,25 @@ export function countDown(endsAt, onTick) {
 }
 
 /**
- * “1 min 40 s”, for the eye.
+ * “1 min 40 s”, for the screen.
  * @param {number} seconds
  */
-export function inShort(seconds) {
+export function toShortDuration(seconds) {
   const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
   if (minutes === 0) return `${rest} s`;
   return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
 }
 
 /**
- * “1 minute 40 seconds”, for the ear.
+ * “1 minute 40 seconds”, for screen readers.
  * @param {number} seconds
  */
-export function inWords(seconds) {
+export function toSpokenDuration(seconds) {
   /** @type {[number, string][]} */
   const parts = [
     [Math.floor(seconds / 60), 'minute'],
     [seconds % 60, 'second'],
   ];
-  const said = parts.filter(([count]) => count > 0).map(([count, unit]) => counted(count, unit));
-  return said.join(' ') || '0 seconds';
+  const words = parts.filter(([count]) => count > 0).map(([count, unit]) => formatCount(count, unit));
+  return words.join(' ') || '0 seconds';
 }

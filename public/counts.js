@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Numbers as readers expect them. */
 
 const digits = new Intl.NumberFormat('en-GB');
 
@@ -6,15 +6,15 @@ const digits = new Intl.NumberFormat('en-GB');
  * “12,345”.
  * @param {number} number
  */
-export function grouped(number) {
+export function formatNumber(number) {
   return digits.format(number);
 }
 
 /**
  * “1 item”, “12,345 items”.
  * @param {number} number
- * @param {string} thing One of them.
+ * @param {string} noun In the singular.
  */
-export function counted(number, thing) {
-  return `${grouped(number)} ${thing}${number === 1 ? '' : 's'}`;
+export function formatCount(number, noun) {
+  return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -1,7 +1,7 @@
-/** Finding and making elements. Text goes in as text, never as markup. */
+/** Finds and creates elements. Text is inserted as text, never as markup. */
 
 /**
- * The element that a page of ours always has.
+ * Finds an element that the template always has. Throws where it is missing.
  * @template {Element} E
  * @param {ParentNode} root
  * @param {string} selector
@@ -15,6 +15,7 @@ export function find(root, selector, type) {
 }
 
 /**
+ * Creates an element.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Readonly<Record<string, string>>} attributes
@@ -29,13 +30,13 @@ export function make(tag, attributes = {}, children = []) {
 }
 
 /**
- * A button that does something and is no part of a form.
- * @param {string} words
+ * Creates a button that submits no form.
+ * @param {string} label
  * @param {() => void} press
  * @param {Readonly<Record<string, string>>} attributes
  */
-export function makeButton(words, press, attributes = {}) {
-  const button = make('button', { type: 'button', class: 'button button--small', ...attributes }, [words]);
+export function makeButton(label, press, attributes = {}) {
+  const button = make('button', { type: 'button', class: 'button button--small', ...attributes }, [label]);
   button.addEventListener('click', press);
   return button;
 }

@@ -1,79 +1,79 @@
-/** What an export says of itself beside its link: how far it is, and how it ended. */
-import { counted } from './counts.js';
+/** The progress and the outcome of an export, beside its link. */
+import { formatCount } from './counts.js';
 import { make, makeButton } from './elements.js';
 
 const SHOW_EACH_MS = 200;
-const SAY_EACH_MS = 10_000;
+const ANNOUNCE_EACH_MS = 10_000;
 
 /**
- * One export's line, in the place of an earlier one of the same link.
+ * Creates the status of one export. It replaces an earlier one of the same link.
  * @param {HTMLAnchorElement} link
  * @param {HTMLElement} place
- * @param {() => void} stop Called by its button.
+ * @param {() => void} stop Called by the *Stop* button.
  */
-export function createExportLine(link, place, stop) {
+export function createExportStatus(link, place, stop) {
   const label = link.dataset['export'] ?? '';
-  const shown = make('span');
-  const button = makeButton('Stop', stop, { 'aria-label': `Stop the ${label} export` });
-  const dismiss = makeButton('Dismiss', () => close(), { 'aria-label': `Dismiss: ${label} export` });
-  const controls = make('span', { class: 'export-line__controls' }, [button]);
-  const line = make('span', { class: 'export-line', 'data-of': label }, [shown, controls]);
-  putIn(place, line, label);
-  const voice = createVoice(place);
+  const text = make('span');
+  const stopButton = makeButton('Stop', stop, { 'aria-label': `Stop the ${label} export` });
+  const dismissButton = makeButton('Dismiss', () => dismiss(), { 'aria-label': `Dismiss: ${label} export` });
+  const controls = make('span', { class: 'export-line__controls' }, [stopButton]);
+  const line = make('span', { class: 'export-line', 'data-of': label }, [text, controls]);
+  putInto(place, line, label);
+  const announcer = createAnnouncer(place);
 
-  /** @param {string} text */
-  const showAndSay = (text) => {
-    shown.textContent = text;
-    voice.say(text);
+  /** @param {string} words */
+  const showAndAnnounce = (words) => {
+    text.textContent = words;
+    announcer.announce(words);
   };
   const count = createCountDisplay(
-    (items) => (shown.textContent = `${label}: ${counted(items, 'item')}…`),
-    (items) => voice.say(`${label}: ${counted(items, 'item')} so far`),
+    (items) => (text.textContent = `${label}: ${formatCount(items, 'item')}…`),
+    (items) => announcer.announce(`${label}: ${formatCount(items, 'item')} so far`),
   );
 
   /**
-   * The last words; whoever stands on the button is brought to the first of `buttons`, or back to the link.
-   * @param {string} text
+   * Moves the focus from *Stop* to the first of `buttons`, or back to the link.
+   * @param {string} words
    * @param {HTMLElement[]} buttons
    */
-  const finish = (text, buttons = []) => {
-    const hadFocus = button === document.activeElement;
+  const finish = (words, buttons = []) => {
+    const hadFocus = stopButton === document.activeElement;
     count.end();
-    showAndSay(text);
-    controls.replaceChildren(...buttons, dismiss);
+    showAndAnnounce(words);
+    controls.replaceChildren(...buttons, dismissButton);
     if (hadFocus) (buttons[0] ?? link).focus();
   };
 
-  const close = () => {
+  const dismiss = () => {
     line.remove();
-    voice.unsay();
+    announcer.clear();
     link.focus();
   };
 
-  showAndSay(`${label} export begins…`);
+  showAndAnnounce(`${label} export begins…`);
   return {
     /** @param {number} items */
-    show: (items) => count.set(items),
-    /** @param {string} text */
-    end: (text) => finish(text),
-    /** @param {string} text */
-    fail(text) {
+    showCount: (items) => count.set(items),
+    /** @param {string} words */
+    end: (words) => finish(words),
+    /** @param {string} words */
+    fail(words) {
       line.classList.add('export-line--failed');
       const tryAgain = makeButton('Try again', () => link.click(), {
         'aria-label': `Try again: ${label} export`,
       });
-      finish(text, [tryAgain]);
+      finish(words, [tryAgain]);
     },
   };
 }
 
 /**
- * Whoever pressed a button of the earlier line stands on the button of this one.
+ * Moves the focus from a button of the earlier line to the button of the new one.
  * @param {HTMLElement} place
  * @param {HTMLElement} line
  * @param {string} label
  */
-function putIn(place, line, label) {
+function putInto(place, line, label) {
   const earlier = place.querySelector(`[data-of="${label}"]`);
   const hadFocus = earlier?.contains(document.activeElement) === true;
   if (earlier === null) place.append(line);
@@ -82,50 +82,51 @@ function putIn(place, line, label) {
 }
 
 /**
- * Into what was in the page before there was anything to say: screen readers hear nothing of what comes with its words.
- * All exports of a list speak through it, and each takes back its own words only.
+ * Announces to screen readers through the live region of the list, which all its exports share. A live region must be in the
+ * page before its text.
  * @param {HTMLElement} place
  */
-function createVoice(place) {
-  const said = place.parentElement?.querySelector('[data-export-said]');
+function createAnnouncer(place) {
+  const region = place.parentElement?.querySelector('[data-export-announcement]');
   let own = '';
   return {
-    /** @param {string} text */
-    say(text) {
-      own = text;
-      if (said) said.textContent = text;
+    /** @param {string} words */
+    announce(words) {
+      own = words;
+      if (region) region.textContent = words;
     },
-    unsay() {
-      if (said?.textContent === own) said.textContent = '';
+    /** Leaves the words of another export. */
+    clear() {
+      if (region?.textContent === own) region.textContent = '';
     },
   };
 }
 
 /**
- * A number that changes five times a second is for the eye; it is said rarely.
+ * Shows a number five times a second, and announces it rarely.
  * @param {(items: number) => void} show
- * @param {(items: number) => void} say
+ * @param {(items: number) => void} announce
  */
-function createCountDisplay(show, say) {
+function createCountDisplay(show, announce) {
   let count = 0;
-  let saidAt = performance.now();
+  let announcedAt = performance.now();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let due;
+  let timer;
 
   const showNow = () => {
-    due = undefined;
+    timer = undefined;
     show(count);
-    if (performance.now() - saidAt < SAY_EACH_MS) return;
-    saidAt = performance.now();
-    say(count);
+    if (performance.now() - announcedAt < ANNOUNCE_EACH_MS) return;
+    announcedAt = performance.now();
+    announce(count);
   };
 
   return {
     /** @param {number} items */
     set(items) {
       count = items;
-      due ??= setTimeout(showNow, SHOW_EACH_MS);
+      timer ??= setTimeout(showNow, SHOW_EACH_MS);
     },
-    end: () => clearTimeout(due),
+    end: () => clearTimeout(timer),
   };
 }

@@ -1,25 +1,29 @@
 /**
- * Exports without leaving the page: a count of items as they come, a way to stop, and a file only when it is whole. Without
- * this script the links are plain downloads.
+ * Exports without leaving the page: counts the items, can be stopped, and saves a file only when it is complete. Without this
+ * script the links are plain downloads.
  */
-import { counted } from './counts.js';
-import { fetchFile, Refused, saveFile } from './download.js';
-import { createExportLine } from './export-status.js';
+import { createTemporaryUrl } from './blob-url.js';
+import { contentRemovedSignal } from './content-removed.js';
+import { formatCount } from './counts.js';
+import { make } from './elements.js';
+import { createExportStatus } from './export-status.js';
 import { createLineCount, createRecordCount } from './item-counts.js';
-import { putAwaySignal } from './content-removed.js';
-import { goToSignIn, SignInNeeded } from './sign-in.js';
+import { goToSignIn, SignInRequired } from './sign-in.js';
 
-/** Exports under way on this page: to leave it would end them. */
+/** The server refuses the export. The message says why, and what the user can do. */
+class ExportRefused extends Error {}
+
+/** The number of exports under way on this page. To leave the page would end them. */
 let underWay = 0;
 
 /**
- * Takes over every link under `root` that is marked as an export.
+ * Handles the clicks on every export link under `root`.
  * @param {ParentNode} root
  */
 export function startExports(root) {
   for (const link of root.querySelectorAll('a[data-export]')) {
     const place = link.closest('[data-exports]')?.querySelector('[data-export-progress]');
-    if (link instanceof HTMLAnchorElement && place instanceof HTMLElement) takeOver(link, place);
+    if (link instanceof HTMLAnchorElement && place instanceof HTMLElement) handleClicks(link, place);
   }
 }
 
@@ -27,15 +31,15 @@ export function startExports(root) {
  * @param {HTMLAnchorElement} link
  * @param {HTMLElement} place
  */
-function takeOver(link, place) {
+function handleClicks(link, place) {
   let isBusy = false;
   link.addEventListener('click', (event) => {
-    // With one of these keys a click is the browser's.
+    // With one of these keys the browser opens or saves the link itself.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     if (isBusy) return;
     isBusy = true;
-    void run(link, place).finally(() => (isBusy = false));
+    void runExport(link, place).finally(() => (isBusy = false));
   });
 }
 
@@ -43,54 +47,97 @@ function takeOver(link, place) {
  * @param {HTMLAnchorElement} link
  * @param {HTMLElement} place
  */
-async function run(link, place) {
+async function runExport(link, place) {
   const label = link.dataset['export'] ?? '';
   const stopping = new AbortController();
-  const signal = AbortSignal.any([stopping.signal, putAwaySignal]);
-  const line = createExportLine(link, place, () => stopping.abort());
-  const { pathname } = new URL(link.href);
-  const count = pathname.endsWith('.csv') ? createRecordCount() : createLineCount();
+  const signal = AbortSignal.any([stopping.signal, contentRemovedSignal]);
+  const status = createExportStatus(link, place, () => stopping.abort());
+  const count = new URL(link.href).pathname.endsWith('.csv') ? createRecordCount() : createLineCount();
   let items = 0;
-  keepPage();
+  beginUnloadWarning();
   const fetched = fetchFile(link.href, signal, (bytes) => {
     items = count(bytes);
-    line.show(items);
+    status.showCount(items);
   });
   try {
-    const file = await fetched.finally(letPageGo);
-    signal.throwIfAborted(); // it may be whole by then
-    saveFile(file);
-    line.end(`${counted(items, 'item')} saved as ${file.name}`);
+    const file = await fetched.finally(endUnloadWarning);
+    signal.throwIfAborted(); // the file may have been complete before
+    make('a', { href: createTemporaryUrl(file), download: file.name }).click();
+    status.end(`${formatCount(items, 'item')} saved as ${file.name}`);
   } catch (error) {
-    if (error instanceof SignInNeeded) goToSignIn();
-    else if (signal.aborted) line.end(`${label}: stopped; nothing was saved.`);
-    else if (error instanceof Refused) line.fail(`The ${label} export could not begin. ${error.message}`);
-    else line.fail(`${label}: broke off${toPlace(items)}; nothing was saved.`);
+    // A browser drops what has arrived but was not read before the connection failed: without items, name no number.
+    const after = items === 0 ? '' : ` after ${formatCount(items, 'item')}`;
+    if (error instanceof SignInRequired) goToSignIn();
+    else if (signal.aborted) status.end(`${label}: stopped. Nothing was saved.`);
+    else if (error instanceof ExportRefused)
+      status.fail(`The ${label} export could not begin. ${error.message}`);
+    else status.fail(`${label}: failed${after}. Nothing was saved.`);
   }
 }
 
 /**
- * A page that was too busy to read before the failure came has not seen what the browser threw away with it.
- * @param {number} items
+ * Fetches a whole file. Rejects with SignInRequired, ExportRefused, the signal's reason, or a TypeError where the connection
+ * fails in mid-file.
+ * @param {string} url
+ * @param {AbortSignal} signal
+ * @param {(bytes: Uint8Array) => void} onBytes
+ * @returns {Promise<File>}
  */
-function toPlace(items) {
-  return items === 0 ? '' : ` after ${counted(items, 'item')}`;
-}
-
-function keepPage() {
-  underWay += 1;
-  if (underWay === 1) addEventListener('beforeunload', ask);
-}
-
-function letPageGo() {
-  underWay -= 1;
-  if (underWay === 0) removeEventListener('beforeunload', ask);
+async function fetchFile(url, signal, onBytes) {
+  const response = await fetch(url, {
+    headers: { accept: 'application/json' },
+    redirect: 'manual',
+    signal,
+  }).catch(() => {
+    signal.throwIfAborted();
+    throw new ExportRefused(navigator.onLine ? 'Cloakroom did not respond.' : 'You are offline.');
+  });
+  if (response.type === 'opaqueredirect' || response.status === 401) throw new SignInRequired();
+  if (!response.ok || response.body === null) throw new ExportRefused(await readProblem(response));
+  /** @type {TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>} */
+  const watched = new TransformStream({
+    transform(bytes, controller) {
+      onBytes(bytes);
+      controller.enqueue(bytes);
+    },
+  });
+  // The browser moves a large blob to disk.
+  const blob = await new Response(response.body.pipeThrough(watched)).blob();
+  const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
+  return new File([blob], name ?? 'export', { type: response.headers.get('content-type') ?? '' });
 }
 
 /**
- * The browser asks whether to leave, in its own words.
+ * Puts a problem (RFC 9457) into words.
+ * @param {Response} response
+ */
+async function readProblem(response) {
+  const problem = /** @type {unknown} */ (await response.json().catch(() => null));
+  const { title, detail } = /** @type {Record<string, unknown>} */ (problem ?? {});
+  const sentences = [title, detail].filter((text) => typeof text === 'string');
+  const seconds = Number(response.headers.get('retry-after') ?? NaN);
+  const requestId = response.headers.get('x-request-id');
+  return [
+    sentences.length === 0 ? 'Try again in a moment.' : sentences.join('. '),
+    ...(seconds > 0 ? [`Try again in ${seconds} s.`] : []),
+    ...(requestId === null ? [] : [`Reference: ${requestId}`]),
+  ].join(' ');
+}
+
+function beginUnloadWarning() {
+  underWay += 1;
+  if (underWay === 1) addEventListener('beforeunload', warn);
+}
+
+function endUnloadWarning() {
+  underWay -= 1;
+  if (underWay === 0) removeEventListener('beforeunload', warn);
+}
+
+/**
+ * Has the browser ask whether to leave the page.
  * @param {BeforeUnloadEvent} event
  */
-function ask(event) {
+function warn(event) {
   event.preventDefault();
 }

@@ -1,22 +1,22 @@
-/** Gets the page behind a list, patiently: it may have to be asked for more than once. */
-import { SignInNeeded } from './sign-in.js';
+/** Fetches the next page of a list, with pauses and retries. */
+import { SignInRequired } from './sign-in.js';
 
-const MOST_PAUSES = 5;
-const LONGEST_PAUSE_SECONDS = 60;
+const MAX_PAUSES = 5;
+const MAX_PAUSE_SECONDS = 60;
 
 /**
- * @typedef {object} LoadedPage
+ * @typedef {object} ListPage
  * @property {Element[]} items
- * @property {string | null} next The address of the page behind it.
+ * @property {string | null} next The URL of the page after this one.
  */
 
-/** The message is what the error page said, with its reference. */
+/** The server responded with an error page. The message is its title and request id. */
 export class PageFailed extends Error {}
 
-/** What came does not go on where the list ends: with it there would be items twice, or some left out. */
+/** The page does not continue the list: items would be missing or repeated. */
 export class ListChanged extends Error {}
 
-/** Somebody else has signed in meanwhile: nothing of theirs belongs into this page. */
+/** The page belongs to another session, whose items must not be shown here. */
 export class OtherSession extends Error {}
 
 /** @param {ParentNode} page */
@@ -33,59 +33,57 @@ export function firstOf(page) {
 }
 
 /**
- * The page at `address`, which begins with the item of the number `first`. Rejects with PageFailed, ListChanged,
- * OtherSession, SignInNeeded, the signal's reason, or a TypeError where there is no connection.
- * @param {object} wanted
- * @param {string} wanted.address
- * @param {number} wanted.first
+ * Fetches the page at `url`, whose first item has the number `first`. Rejects with PageFailed, ListChanged, OtherSession,
+ * SignInRequired, the signal's reason, or a TypeError where the connection fails.
+ * @param {{ url: string, first: number }} wanted
  * @param {AbortSignal} signal
  * @param {(words: string) => void} onPause
- * @returns {Promise<LoadedPage>}
+ * @returns {Promise<ListPage>}
  */
-export async function loadPage({ address, first }, signal, onPause) {
+export async function fetchListPage({ url, first }, signal, onPause) {
   for (let pauses = 0; ; pauses += 1) {
-    const answer = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual', signal });
-    const mayWait = pauses < MOST_PAUSES;
-    const seconds = mayWait ? pauseOf(answer) : NaN;
+    const response = await fetch(url, { headers: { accept: 'text/html' }, redirect: 'manual', signal });
+    const mayPause = pauses < MAX_PAUSES;
+    const seconds = mayPause ? pauseOf(response) : NaN;
     if (seconds > 0) {
       onPause(`Cloakroom asks for a pause of ${seconds} s…`);
-      await passed(seconds, signal);
+      await pause(seconds, signal);
       continue;
     }
-    if (answer.type === 'opaqueredirect') throw new SignInNeeded();
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    if (!answer.ok) throw new PageFailed(toReason(page, answer));
+    if (response.type === 'opaqueredirect') throw new SignInRequired();
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    if (!response.ok) throw new PageFailed(toMessage(page, response));
     if (page.body.dataset['session'] !== document.body.dataset['session']) throw new OtherSession();
     const next = nextOf(page);
-    if (firstOf(page) === first && next !== address)
+    if (firstOf(page) === first && next !== url)
       return { items: [...page.querySelectorAll('[data-items] > li')], next };
-    // A page before the wanted one is as far as the server came this time; the next time it goes on from there.
-    const isOnTheWay = firstOf(page) < first && next !== null;
-    if (!isOnTheWay || !mayWait) throw new ListChanged();
-    const untilNext = 2 ** pauses;
-    onPause(`The next page can’t be reached. Trying again in ${untilNext} s…`);
-    await passed(untilNext, signal);
+    // The server walks to the page again, and responds with an earlier page where it could not finish. The next try goes on from there.
+    const isEarlier = firstOf(page) < first && next !== null;
+    if (!isEarlier || !mayPause) throw new ListChanged();
+    const retrySeconds = 2 ** pauses;
+    onPause(`The next page can’t be reached. Trying again in ${retrySeconds} s…`);
+    await pause(retrySeconds, signal);
   }
 }
 
 /**
  * @param {Document} page
- * @param {Response} answer
+ * @param {Response} response
  */
-function toReason(page, { status, headers }) {
+function toMessage(page, { status, headers }) {
   const title = page.querySelector('h1')?.textContent ?? `Error ${status}`;
   const requestId = headers.get('x-request-id');
   return requestId === null ? title : `${title} (reference: ${requestId})`;
 }
 
 /**
- * The seconds that an answer asks for; NaN where it asks for none.
- * @param {Response} answer
+ * The pause that a response asks for, in seconds; NaN for none.
+ * @param {Response} response
  */
 function pauseOf({ status, headers }) {
   const seconds = Number(headers.get('retry-after') ?? NaN);
   if ((status !== 503 && status !== 429) || !(seconds >= 0)) return NaN;
-  return Math.min(Math.max(seconds, 1), LONGEST_PAUSE_SECONDS);
+  return Math.min(Math.max(seconds, 1), MAX_PAUSE_SECONDS);
 }
 
 /**
@@ -93,7 +91,7 @@ function pauseOf({ status, headers }) {
  * @param {AbortSignal} signal
  * @returns {Promise<void>}
  */
-function passed(seconds, signal) {
+function pause(seconds, signal) {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);

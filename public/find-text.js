@@ -1,7 +1,7 @@
-/** What finding compares, just as the server does (src/workspaces/search-text.ts): one test holds both to the same table. */
+/** Text matching as on the server (src/workspaces/search.ts). One table of tests covers both. */
 
 /**
- * A text without case and accents, in any form of Unicode.
+ * Removes case and accents from a text, in any form of Unicode.
  * @param {string} text
  */
 export function foldText(text) {
@@ -9,7 +9,7 @@ export function foldText(text) {
 }
 
 /**
- * Whether every word of a search stands somewhere in a folded text. No words match everything.
+ * Creates a test for folded texts that contain every word of a search, in any order. No words match everything.
  * @param {string} words
  * @returns {(foldedText: string) => boolean}
  */

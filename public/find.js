@@ -1,76 +1,26 @@
 /** Filters the items of a page while the user types. The server searches all pages. */
-import { grouped } from './counts.js';
+import { formatNumber } from './counts.js';
 import { createMatcher, foldText } from './find-text.js';
 
-/** What is said waits for a pause in typing: a screen reader would read out a number for each letter. */
-const SAY_AFTER_MS = 400;
-
-/** @type {WeakMap<Element, string>} */
-const foldedTexts = new WeakMap();
-
-/** @param {Element} item */
-function foldedTextOf(item) {
-  const known = foldedTexts.get(item);
-  if (known !== undefined) return known;
-  const shown = [...item.querySelectorAll('[data-find]')].map((each) => each.textContent ?? '');
-  const folded = foldText(shown.join('\n'));
-  foldedTexts.set(item, folded);
-  return folded;
-}
+/** Screen readers would read a number for each letter, so the status waits for a pause in typing. */
+const ANNOUNCE_AFTER_MS = 400;
 
 /**
- * @param {number} matching
- * @param {number} shown
- */
-function toWords(matching, shown) {
-  const verb = matching === 1 ? 'matches' : 'match';
-  const isFirst = document.querySelector('[data-first="1"]') !== null;
-  const isPart = !isFirst || document.querySelector('[data-pages]:not([hidden])') !== null;
-  return isPart
-    ? `${grouped(matching)} of the ${grouped(shown)} shown here ${verb}. Press Find to search all of them.`
-    : `${grouped(matching)} of all ${grouped(shown)} ${verb}.`;
-}
-
-/** @param {Element} status */
-function createStatusLine(status) {
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let due;
-  return (/** @type {string} */ words) => {
-    clearTimeout(due);
-    due = setTimeout(() => (status.textContent = words), SAY_AFTER_MS);
-  };
-}
-
-/**
- * Whoever comes back to a page finds it filtered as it was. A browser would do so by itself, and offer the words to whoever
- * sits here next.
- * @param {HTMLInputElement} field
- */
-function keepWords(field) {
-  const { session } = document.body.dataset;
-  const kept = /** @type {{ find?: unknown, session?: unknown } | null} */ (history.state);
-  if (typeof kept?.find === 'string' && kept.session === session) field.value = kept.find;
-  // Comes before a link is followed: that takes the focus away.
-  field.addEventListener('change', () => history.replaceState({ find: field.value, session }, ''));
-}
-
-/**
- * Begins to filter where the page has a list and its form. The function that it gives filters more items that came into
- * the list.
- * @returns {(more: readonly Element[]) => void}
+ * Starts to filter, on a page with a list and its form. Returns a function that filters items that are added later.
+ * @returns {(added: readonly Element[]) => void}
  */
 export function startFind() {
   const field = document.querySelector('[data-find-form] input[type="search"]');
   const items = document.querySelector('[data-items]');
   const status = document.querySelector('[data-find-status]');
   if (!(field instanceof HTMLInputElement) || items === null || status === null) return () => {};
-  const say = createStatusLine(status);
+  const announce = createAnnouncer(status);
   let matching = items.children.length;
 
   /** @param {Iterable<Element>} some */
   const filter = (some) => {
     const isEmptied = field.value.trim() === '' && field.defaultValue !== '';
-    // The server has already searched for the words that the form came with.
+    // The server has already searched for the default value.
     const isTyped = field.value.trim() !== '' && field.value !== field.defaultValue;
     const matches = createMatcher(isTyped ? field.value : '');
     for (const item of some) {
@@ -79,8 +29,8 @@ export function startFind() {
       if (isFound) matching += 1;
     }
     items.toggleAttribute('data-nothing', matching === 0);
-    if (isEmptied) say('Press Find to show all again.');
-    else say(isTyped ? toWords(matching, items.children.length) : '');
+    if (isEmptied) announce('Press Find to show all again.');
+    else announce(isTyped ? toSentence(matching, items.children.length) : '');
   };
   const filterAll = () => {
     matching = 0;
@@ -91,4 +41,53 @@ export function startFind() {
   keepWords(field);
   window.addEventListener('pageshow', filterAll);
   return filter;
+}
+
+/** @param {Element} status */
+function createAnnouncer(status) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  return (/** @type {string} */ words) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => (status.textContent = words), ANNOUNCE_AFTER_MS);
+  };
+}
+
+/** @type {WeakMap<Element, string>} */
+const foldedTexts = new WeakMap();
+
+/** @param {Element} item */
+function foldedTextOf(item) {
+  const known = foldedTexts.get(item);
+  if (known !== undefined) return known;
+  const texts = [...item.querySelectorAll('[data-find]')].map((part) => part.textContent ?? '');
+  const folded = foldText(texts.join('\n'));
+  foldedTexts.set(item, folded);
+  return folded;
+}
+
+/**
+ * @param {number} matching
+ * @param {number} shown
+ */
+function toSentence(matching, shown) {
+  const verb = matching === 1 ? 'matches' : 'match';
+  const isFirst = document.querySelector('[data-first="1"]') !== null;
+  const isPart = !isFirst || document.querySelector('[data-pages]:not([hidden])') !== null;
+  return isPart
+    ? `${formatNumber(matching)} of the ${formatNumber(shown)} shown here ${verb}. Press Find to search all of them.`
+    : `${formatNumber(matching)} of all ${formatNumber(shown)} ${verb}.`;
+}
+
+/**
+ * Restores the words when the user comes back to the page. The browser's own autocompletion would offer them to the next user
+ * as well.
+ * @param {HTMLInputElement} field
+ */
+function keepWords(field) {
+  const { session } = document.body.dataset;
+  const kept = /** @type {{ find?: unknown, session?: unknown } | null} */ (history.state);
+  if (typeof kept?.find === 'string' && kept.session === session) field.value = kept.find;
+  // `change` fires before a click on a link leaves the page.
+  field.addEventListener('change', () => history.replaceState({ find: field.value, session }, ''));
 }

@@ -1,10 +1,10 @@
-/** Counts items in an export as its bytes come. In UTF-8 no byte of another character looks like one of these. */
+/** Counts the items of an export from its bytes. In UTF-8, no other character contains a byte of these two. */
 
 const LINE_FEED = 0x0a;
 const QUOTE = 0x22;
 
 /**
- * Takes the next bytes of an NDJSON export, and gives the number of its items so far.
+ * Creates a function that takes the next bytes of an NDJSON export and returns the number of items so far.
  * @returns {(bytes: Uint8Array) => number}
  */
 export function createLineCount() {
@@ -16,7 +16,7 @@ export function createLineCount() {
 }
 
 /**
- * The same for CSV (RFC 4180): a line break between quotes ends no record, and the first record is the header.
+ * The same for CSV (RFC 4180): a line break in quotes ends no record, and the first record is the header.
  * @returns {(bytes: Uint8Array) => number}
  */
 export function createRecordCount() {

@@ -1,20 +1,20 @@
-/** A thin bar for a page that is slow to come. The stylesheet holds it back for a moment: most pages are faster. */
+/** A thin bar while the next page loads. The stylesheet delays it, because most pages come faster. */
 
-/** Shows it for whatever leads to another page of this tab. */
+/** Shows the bar for clicks and forms that load another page into this tab. */
 export function startLoadingBar() {
-  // On the window, so that a part of the page that does the work itself has said so by then.
+  // On the window: by then, other scripts have prevented the default of what they handle.
   addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a[href]') : null;
-    if (link instanceof HTMLAnchorElement && isPlain(event) && leadsOn(link)) show();
+    if (link instanceof HTMLAnchorElement && isPlainClick(event) && loadsPage(link)) show();
   });
   addEventListener('submit', (event) => {
     const { target, submitter } = event;
     const opensIn = submitter?.getAttribute('formtarget') ?? (target instanceof Element && targetOf(target));
-    if (!event.defaultPrevented && isHere(opensIn || '')) show();
+    if (!event.defaultPrevented && isThisTab(opensIn || '')) show();
   });
-  addEventListener('pageshow', hide); // back from the page that came
+  addEventListener('pageshow', hide); // from the back/forward cache
   addEventListener('animationend', ({ animationName }) => {
-    if (animationName.startsWith('loading')) hide(); // it was a download, or was stopped
+    if (animationName.startsWith('loading')) hide(); // the link was a download, or the user stopped it
   });
 }
 
@@ -29,13 +29,13 @@ function hide() {
 }
 
 /** @param {MouseEvent} event */
-function isPlain({ button, metaKey, ctrlKey, shiftKey, altKey, defaultPrevented }) {
+function isPlainClick({ button, metaKey, ctrlKey, shiftKey, altKey, defaultPrevented }) {
   return button === 0 && !metaKey && !ctrlKey && !shiftKey && !altKey && !defaultPrevented;
 }
 
 /** @param {HTMLAnchorElement} link */
-function leadsOn(link) {
-  if (link.hasAttribute('download') || !isHere(targetOf(link)) || link.origin !== location.origin)
+function loadsPage(link) {
+  if (link.hasAttribute('download') || !isThisTab(targetOf(link)) || link.origin !== location.origin)
     return false;
   const isSamePage = link.pathname === location.pathname && link.search === location.search;
   return !(isSamePage && link.href.includes('#'));
@@ -45,4 +45,4 @@ function leadsOn(link) {
 const targetOf = (element) => element.getAttribute('target') ?? '';
 
 /** @param {string} target */
-const isHere = (target) => target === '' || target === '_self';
+const isThisTab = (target) => target === '' || target === '_self';

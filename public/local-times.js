@@ -1,10 +1,10 @@
-/** Times are written in UTC by the server, who can't know where the reader is; here they come into the reader's zone. */
+/** Times in the time zone of the reader. The server, which does not know the zone, writes them in UTC. */
 
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short' });
 
 /**
- * Shows every `<time>` under `root` that carries a moment in the reader's own zone.
+ * Converts every `<time>` with a date under `root`.
  * @param {ParentNode} root
  */
 export function showLocalTimes(root) {

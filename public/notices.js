@@ -1,9 +1,9 @@
-/** Short messages of the page's scripts, above the content. A screen reader reads each once it appears. */
+/** Short messages above the content. Screen readers read each when it appears. */
 
 import { make, makeButton } from './elements.js';
 
 /**
- * A link to a path of ours, or a button.
+ * A link to a path of this origin, or a button.
  * @typedef {{ readonly label: string, readonly href: string }
  *   | { readonly label: string, readonly press: () => void }} NoticeAction
  */
@@ -12,11 +12,11 @@ import { make, makeButton } from './elements.js';
 const place = () => document.querySelector('[data-notices]');
 
 /**
- * Shows a notice, in the place of an earlier one of the same name. Text is shown as it is, never as markup.
+ * Shows a notice. It replaces an earlier one of the same name.
  * @param {string} name
  * @param {string} text
  * @param {readonly NoticeAction[]} [actions]
- * @returns {HTMLElement} The notice, its words in a paragraph.
+ * @returns {HTMLElement} The notice, with its text in a paragraph.
  */
 export function showNotice(name, text, actions = []) {
   hideNotice(name);

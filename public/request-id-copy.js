@@ -1,26 +1,26 @@
-/** A button that copies the reference that a person mentions who asks for help. */
+/** A button that copies the request id of an error page. */
 import { copyText } from './clipboard.js';
 import { make, makeButton } from './elements.js';
 
-const SAYS_SO_MS = 4_000;
+const CONFIRMATION_MS = 4_000;
 
-/** Adds it where a page shows one and the browser lets pages copy. */
+/** Adds the button on a page with a request id, in a browser that has a clipboard. */
 export function addRequestIdCopy() {
   const place = document.querySelector('[data-request-id]');
-  const reference = place?.querySelector('code')?.textContent;
-  if (!place || !reference || !('clipboard' in navigator)) return;
+  const requestId = place?.querySelector('code')?.textContent;
+  if (!place || !requestId || !('clipboard' in navigator)) return;
 
-  const said = make('span', { role: 'status' });
+  const status = make('span', { role: 'status' });
   const copy = async () => {
-    said.textContent = (await copyText(reference))
+    status.textContent = (await copyText(requestId))
       ? 'Copied'
-      : 'Your browser does not allow it: please mark the reference and copy it yourself';
-    setTimeout(() => (said.textContent = ''), SAYS_SO_MS);
+      : 'Your browser does not let the page copy. Select the reference and copy it yourself.';
+    setTimeout(() => (status.textContent = ''), CONFIRMATION_MS);
   };
   place.append(
     ' ',
     makeButton('Copy', () => void copy(), { 'aria-label': 'Copy the reference' }),
     ' ',
-    said,
+    status,
   );
 }

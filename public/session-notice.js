@@ -1,68 +1,71 @@
-/** Tells, in time, that the session is about to end: seen to count down, but heard only twice. */
-import { countDown, inShort, inWords } from './countdown.js';
+/** The notice that the session ends soon: it counts down on the screen, and screen readers read it twice. */
+import { countDown, toShortDuration, toSpokenDuration } from './countdown.js';
 import { make } from './elements.js';
 import { hideNotice, showNotice } from './notices.js';
-import { signInAddress } from './sign-in.js';
+import { signInUrl } from './sign-in.js';
 
 const NAME = 'session';
-const LAST_WORD_SECONDS = 30;
+/** The second reading comes this long before the end. */
+const SECOND_READING_SECONDS = 30;
 
 /** @type {(() => void) | undefined} */
-let stop;
+let stopCountdown;
 /** @type {HTMLElement | undefined} */
 let notice;
 
 /**
- * @param {object} ending
- * @param {number} ending.endsAt In ms by this browser's clock.
- * @param {(() => void) | null} ending.stay Begins the idle time anew; null where the session can't last longer.
+ * @param {object} expiry
+ * @param {number} expiry.endsAt In ms by this browser's clock.
+ * @param {(() => void) | null} expiry.extend Restarts the idle time; null for a session that can't last longer.
  */
-export function showEnding({ endsAt, stay }) {
-  const kind = stay === null ? 'last' : 'idle';
-  stop?.();
-  if (notice?.dataset['kind'] !== kind || !notice.isConnected) notice = create(endsAt, stay);
+export function showExpiryNotice({ endsAt, extend }) {
+  const kind = extend === null ? 'last' : 'idle';
+  stopCountdown?.();
+  if (notice?.dataset['kind'] !== kind || !notice.isConnected) notice = createNotice(endsAt, extend);
   notice.dataset['kind'] = kind;
-  const { heard, seen } = partsOf(notice);
-  let hasSaidLast = (endsAt - Date.now()) / 1_000 <= LAST_WORD_SECONDS * 1.5;
-  stop = countDown(endsAt, (seconds) => {
-    seen.textContent = inShort(seconds);
-    if (hasSaidLast || seconds > LAST_WORD_SECONDS) return;
-    hasSaidLast = true;
-    heard.textContent = `You will be signed out in ${inWords(seconds)}.`;
+  const { spoken, timeLeft } = partsOf(notice);
+  let isReadTwice = (endsAt - Date.now()) / 1_000 <= SECOND_READING_SECONDS * 1.5;
+  stopCountdown = countDown(endsAt, (seconds) => {
+    timeLeft.textContent = toShortDuration(seconds);
+    if (isReadTwice || seconds > SECOND_READING_SECONDS) return;
+    isReadTwice = true;
+    spoken.textContent = `You will be signed out in ${toSpokenDuration(seconds)}.`;
   });
 }
 
-export function hideEnding() {
-  stop?.();
+export function hideExpiryNotice() {
+  stopCountdown?.();
   hideNotice(NAME);
   notice = undefined;
 }
 
 /**
  * @param {number} endsAt
- * @param {(() => void) | null} stay
+ * @param {(() => void) | null} extend
  */
-function create(endsAt, stay) {
-  const why = stay === null ? 'as each sign-in lasts only so long' : 'as nothing was done here for a while';
+function createNotice(endsAt, extend) {
+  const why =
+    extend === null
+      ? 'because a sign-in lasts only for a limited time'
+      : 'because you have not used this site for a while';
   const seconds = Math.max(0, Math.ceil((endsAt - Date.now()) / 1_000));
-  const made = showNotice(NAME, `You will be signed out in ${inWords(seconds)}, ${why}.`, [
-    stay === null
-      ? { label: 'Sign in again now', href: signInAddress() }
-      : { label: 'Stay signed in', press: stay },
+  const created = showNotice(NAME, `You will be signed out in ${toSpokenDuration(seconds)}, ${why}.`, [
+    extend === null
+      ? { label: 'Sign in again now', href: signInUrl() }
+      : { label: 'Stay signed in', press: extend },
   ]);
-  // What is heard stays as it is while what is seen counts down: nobody is read a number each second.
+  // The countdown is hidden from screen readers, which would read each change.
   const left = make('span', { class: 'time-left' });
-  const seen = make('p', { 'aria-hidden': 'true' }, ['You will be signed out in ', left, `, ${why}.`]);
-  const { heard } = partsOf(made);
-  heard.className = 'visually-hidden';
-  heard.after(seen);
-  return made;
+  const shown = make('p', { 'aria-hidden': 'true' }, ['You will be signed out in ', left, `, ${why}.`]);
+  const { spoken } = partsOf(created);
+  spoken.className = 'visually-hidden';
+  spoken.after(shown);
+  return created;
 }
 
-/** @param {HTMLElement} made */
-function partsOf(made) {
-  const heard = made.querySelector('p');
-  const seen = made.querySelector('.time-left');
-  if (heard === null) throw new Error('a notice has words');
-  return { heard, seen: seen ?? heard };
+/** @param {HTMLElement} created */
+function partsOf(created) {
+  const spoken = created.querySelector('p');
+  if (spoken === null) throw new Error('the notice has no text');
+  return { spoken, timeLeft: created.querySelector('.time-left') ?? spoken };
 }

@@ -1,7 +1,7 @@
-/** What stands in a page's place once its session is over, or while nobody knows. */
+/** Covers the content of a page, or replaces it with a panel that says why it is hidden. */
+import { announceContentRemoved } from './content-removed.js';
 import { make, makeButton } from './elements.js';
-import { announcePutAway } from './content-removed.js';
-import { signInAddress } from './sign-in.js';
+import { signInUrl } from './sign-in.js';
 import { tabStorage } from './tab-storage.js';
 
 const ENDED = {
@@ -30,62 +30,56 @@ const PANELS = {
 const content = () => document.querySelector('main');
 
 /**
- * Takes the page's content away for good, for somebody else may sit here now, and says why.
+ * Removes the content for good, because another person may use the browser now. Shows a panel instead.
  * @param {PanelName} name
  */
-export function putContentAway(name) {
+export function removeContent(name) {
   const main = content();
   if (main === null || main.dataset['panel'] === name) return;
-  announcePutAway();
+  announceContentRemoved();
   const { title, text, action } = PANELS[name];
   const isSignedOut = name !== 'anotherSession';
   const heading = make('h1', { tabindex: '-1' }, [title]);
+  const style = { class: 'button button--primary' };
+  const control = isSignedOut
+    ? make('a', { ...style, href: signInUrl() }, [action])
+    : makeButton(action, () => location.reload(), style);
   const panel = make('section', { class: 'error' }, [
     heading,
     make('p', { class: 'lead' }, [text]),
-    make('p', { class: 'actions' }, [isSignedOut ? toSignIn(action) : toReload(action)]),
+    make('p', { class: 'actions' }, [control]),
   ]);
 
-  document.querySelectorAll('[data-notice]:not([data-notice="offline"])').forEach((one) => one.remove());
-  document.querySelectorAll('.site-header nav, .site-header form').forEach((part) => {
+  for (const notice of document.querySelectorAll('[data-notice]:not([data-notice="offline"])'))
+    notice.remove();
+  for (const part of document.querySelectorAll('.site-header nav, .site-header form'))
     part.toggleAttribute('hidden', isSignedOut);
-  });
   document.title = `${title} · Cloakroom`;
   main.replaceChildren(panel);
   main.dataset['panel'] = name;
-  delete main.dataset['concealed'];
+  delete main.dataset['covered'];
   heading.focus();
-  tabStorage().clear(); // what the page remembers for this tab is no less theirs
-}
-
-/** @param {string} label */
-function toSignIn(label) {
-  return make('a', { class: 'button button--primary', href: signInAddress() }, [label]);
-}
-
-/** @param {string} label */
-function toReload(label) {
-  return makeButton(label, () => location.reload(), { class: 'button button--primary' });
+  tabStorage().clear();
 }
 
 /** @type {HTMLElement | null} */
-let hadFocus = null;
+let lastFocus = null;
 
-/** Hides the page's content until it is known whether it may be seen; nothing of it is lost. */
-export function concealContent() {
+/** Hides the content until a check has shown that the session is active. */
+export function coverContent() {
   const main = content();
-  if (main === null || 'panel' in main.dataset || 'concealed' in main.dataset) return;
-  hadFocus = document.activeElement instanceof HTMLElement ? document.activeElement : null;
-  const words = make('h1', {}, ['Checking that you are still signed in…']);
-  main.append(make('section', { class: 'error checking' }, [words]));
-  main.dataset['concealed'] = '';
+  if (main === null || 'panel' in main.dataset || 'covered' in main.dataset) return;
+  lastFocus = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+  const heading = make('h1', {}, ['Checking that you are still signed in…']);
+  main.append(make('section', { class: 'error checking' }, [heading]));
+  main.dataset['covered'] = '';
 }
 
-/** Shows it again as it was. */
-export function revealContent() {
+/** Shows the content again as it was. */
+export function uncoverContent() {
   const main = content();
-  if (main === null || !('concealed' in main.dataset)) return;
+  if (main === null || !('covered' in main.dataset)) return;
   main.querySelector(':scope > .checking')?.remove();
-  delete main.dataset['concealed'];
-  hadFocus?.focus({ preventScroll: true });
+  delete main.dataset['covered'];
+  lastFocus?.focus({ preventScroll: true });
 }

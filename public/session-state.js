@@ -1,64 +1,65 @@
-/** What a page knows of its session, and what follows from each thing that it hears: no clock, no page, no network. */
+/** The states of a page's session, as a pure function of events and time. */
 
-/** @typedef {import('./living-session.js').LivingSession} LivingSession */
+/** @typedef {import('./session-body.js').ActiveSession} ActiveSession */
+/** @typedef {import('./session-body.js').SessionStatus} SessionStatus */
 /** @typedef {'signedOut' | 'signedOutElsewhere'} SignOut */
 
 /**
- * What tabs tell each other. `signing-out`: a person pressed Sign out. `look`: the session may be over. `alive`: the
- * session of this name was used.
- * @typedef {{ readonly kind: 'signing-out' } | { readonly kind: 'look' }
- *   | { readonly kind: 'alive', readonly name: string }} Message
+ * What tabs tell each other. `signing-out`: the user pressed *Sign out*. `check`: the session may have ended. `used`: a tab used
+ * the session of this name.
+ * @typedef {{ readonly kind: 'signing-out' } | { readonly kind: 'check' }
+ *   | { readonly kind: 'used', readonly name: string }} Message
  */
 
 /**
- * `asking`: nothing is known yet but whose page it is. `living`: its session lives. `ending`: it lives, and is about to end. `over`: what the page showed is
- * put away, for good.
+ * `unknown`: no response has come yet. `expiring`: the session is active, and ends soon. `ended`: the content of the page is
+ * removed, for good.
  * @typedef {object} State
- * @property {'asking' | 'living' | 'ending' | 'over'} name
- * @property {string} own The name of the page's session: the server has written it into the page.
- * @property {LivingSession | null} session As last heard, while it lives.
+ * @property {'unknown' | 'active' | 'expiring' | 'ended'} name
+ * @property {string} ownName The name of the page's session, which the server has written into the page.
+ * @property {ActiveSession | null} session From the last response, while it is active.
  * @property {number} idleMs The longest idle time seen, in ms.
- * @property {number} ringsAt When it is asked again, in ms by this browser's clock.
- * @property {number} failures Of asking, in a row.
- * @property {{ readonly by: SignOut, readonly at: number } | null} signOut Somebody pressed Sign out; whether it is done is yet to be asked.
- * @property {SignOut | 'ended' | null} why Nobody is signed in any more: once said, it stays said.
+ * @property {number} checkAt When the page checks the session again, in ms by this browser's clock.
+ * @property {number} failures Checks without a response, in a row.
+ * @property {{ readonly by: SignOut, readonly at: number } | null} signOut The last press of *Sign out*. The sign-out may still fail.
+ * @property {SignOut | 'ended' | null} reason Why the user is signed out. It does not change again.
  */
 
 /**
- * @typedef {{ readonly type: 'ask' } | { readonly type: 'signing-out' }
- *   | { readonly type: 'heard', readonly message: Message }
- *   | { readonly type: 'answer', readonly answer: LivingSession | { readonly signedIn: false } | null }} SessionEvent
+ * @typedef {{ readonly type: 'check' } | { readonly type: 'signing-out' }
+ *   | { readonly type: 'message', readonly message: Message }
+ *   | { readonly type: 'response', readonly session: SessionStatus | null }} SessionEvent
  */
 
 /**
- * @typedef {{ readonly do: 'ask' | 'conceal' | 'reveal' | 'hideEnding' } | { readonly do: 'ring', readonly at: number }
- *   | { readonly do: 'showEnding', readonly endsAt: number, readonly mayStay: boolean }
- *   | { readonly do: 'putAway', readonly panel: SignOut | 'ended' | 'anotherSession' }} Effect
+ * @typedef {{ readonly do: 'check' | 'cover' | 'uncover' | 'hideNotice' } | { readonly do: 'checkAt', readonly at: number }
+ *   | { readonly do: 'showNotice', readonly endsAt: number, readonly canExtend: boolean }
+ *   | { readonly do: 'removeContent', readonly panel: SignOut | 'ended' | 'anotherSession' }} Effect
  */
 
 /** @typedef {{ readonly state: State, readonly effects: readonly Effect[] }} Step */
 
-/** The notice comes this long before the end, or in the last third of the idle time where that is shorter. */
+/** The notice comes this long before the end, or in the last third of a shorter idle time. */
 const NOTICE_MS = 120_000;
-const AGAIN_MS = { first: 5_000, longest: 60_000 };
-const AFTER_THE_END_MS = 1_000;
-/** Whose session ends this soon after they pressed Sign out has signed out. */
+const RETRY_MS = { first: 5_000, longest: 60_000 };
+const CHECK_AFTER_END_MS = 1_000;
+/** A session that ends this soon after a press of *Sign out* ended by it. */
 const SIGN_OUT_MS = 60_000;
 
 /**
- * @param {string} own The name of the page's session.
+ * @param {string} ownName The name of the page's session.
  * @returns {State}
  */
-export function atFirst(own) {
+export function initialState(ownName) {
   return {
-    name: 'asking',
-    own,
+    name: 'unknown',
+    ownName,
     session: null,
     idleMs: 0,
-    ringsAt: Infinity,
+    checkAt: Infinity,
     failures: 0,
     signOut: null,
-    why: null,
+    reason: null,
   };
 }
 
@@ -69,30 +70,30 @@ export function atFirst(own) {
  * @returns {Step}
  */
 export function next(state, event, now) {
-  if (event.type === 'ask') return onAsk(state, now);
-  if (event.type === 'heard') return onMessage(state, event.message, now);
-  if (event.type === 'signing-out') return still({ ...state, signOut: { by: 'signedOut', at: now } });
-  const { answer } = event;
-  if (answer === null) return onNoAnswer(state, now);
-  const heard = { ...state, failures: 0 };
-  if (!answer.signedIn) return onSignedOut(heard, now);
-  const isOurs = state.name !== 'over' && answer.name === state.own;
-  return isOurs ? onLiving(heard, answer, now) : onAnother(heard);
+  if (event.type === 'check') return onCheck(state, now);
+  if (event.type === 'message') return onMessage(state, event.message, now);
+  if (event.type === 'signing-out') return only({ ...state, signOut: { by: 'signedOut', at: now } });
+  const { session } = event;
+  if (session === null) return onNoResponse(state, now);
+  const known = { ...state, failures: 0 };
+  if (!session.signedIn) return onSignedOut(known, now);
+  const isOwn = state.name !== 'ended' && session.name === state.ownName;
+  return isOwn ? onActive(known, session, now) : onAnotherSession(known);
 }
 
 /**
+ * Covers the content during a check where the session must have ended by now.
  * @param {State} state
  * @param {number} now
  * @returns {Step}
  */
-function onAsk(state, now) {
-  // By all that is known it is over: who is here now should not read on while we ask.
+function onCheck(state, now) {
   const isPast = state.session !== null && now >= endOf(state.session);
-  return { state: { ...state, ringsAt: Infinity }, effects: isPast ? [{ do: 'conceal' }] : [] };
+  return { state: { ...state, checkAt: Infinity }, effects: isPast ? [{ do: 'cover' }] : [] };
 }
 
 /**
- * From another tab. None is believed: each asks for itself.
+ * A message of another tab is only a reason to check.
  * @param {State} state
  * @param {Message} message
  * @param {number} now
@@ -100,45 +101,46 @@ function onAsk(state, now) {
  */
 function onMessage(state, message, now) {
   if (message.kind === 'signing-out')
-    return still({ ...state, signOut: { by: 'signedOutElsewhere', at: now } });
-  // Use in another tab concerns this one where it is about to end, or is from another session.
-  const isOurs = message.kind === 'alive' && message.name === state.own;
-  if (isOurs && state.name !== 'asking' && state.ringsAt - now > NOTICE_MS) return still(state);
-  return { state, effects: [{ do: 'ask' }] };
+    return only({ ...state, signOut: { by: 'signedOutElsewhere', at: now } });
+  const isOwn = message.kind === 'used' && message.name === state.ownName;
+  const isSoon = state.name === 'unknown' || state.checkAt - now <= NOTICE_MS;
+  return isOwn && !isSoon ? only(state) : { state, effects: [{ do: 'check' }] };
 }
 
 /**
+ * Only delays the next check.
  * @param {State} state
- * @param {number} now
- * @returns {Step} Nothing changes but when it is asked again.
- */
-function onNoAnswer(state, now) {
-  const at = now + Math.min(AGAIN_MS.first * 2 ** state.failures, AGAIN_MS.longest);
-  return { state: { ...state, failures: state.failures + 1, ringsAt: at }, effects: [{ do: 'ring', at }] };
-}
-
-/**
- * @param {State} state
- * @param {LivingSession} session
  * @param {number} now
  * @returns {Step}
  */
-function onLiving(state, session, now) {
+function onNoResponse(state, now) {
+  const at = now + Math.min(RETRY_MS.first * 2 ** state.failures, RETRY_MS.longest);
+  return { state: { ...state, failures: state.failures + 1, checkAt: at }, effects: [{ do: 'checkAt', at }] };
+}
+
+/**
+ * @param {State} state
+ * @param {ActiveSession} session
+ * @param {number} now
+ * @returns {Step}
+ */
+function onActive(state, session, now) {
   const idleMs = Math.max(state.idleMs, session.idleEndsAt - now);
   const endsAt = endOf(session);
   const noticeAt = endsAt - Math.min(NOTICE_MS, idleMs / 3);
   const known = { ...state, session, idleMs };
   if (now < noticeAt) {
     return {
-      state: { ...known, name: 'living', ringsAt: noticeAt },
-      effects: [{ do: 'reveal' }, { do: 'hideEnding' }, { do: 'ring', at: noticeAt }],
+      state: { ...known, name: 'active', checkAt: noticeAt },
+      effects: [{ do: 'uncover' }, { do: 'hideNotice' }, { do: 'checkAt', at: noticeAt }],
     };
   }
-  const at = endsAt + AFTER_THE_END_MS;
-  const mayStay = session.idleEndsAt < session.lastsUntil;
+  const at = endsAt + CHECK_AFTER_END_MS;
+  const expiring = /** @type {const} */ ({ ...known, name: 'expiring', checkAt: at });
+  const canExtend = session.idleEndsAt < session.lastsUntil;
   return {
-    state: { ...known, name: 'ending', ringsAt: at },
-    effects: [{ do: 'reveal' }, { do: 'showEnding', endsAt, mayStay }, { do: 'ring', at }],
+    state: expiring,
+    effects: [{ do: 'uncover' }, { do: 'showNotice', endsAt, canExtend }, { do: 'checkAt', at }],
   };
 }
 
@@ -149,23 +151,23 @@ function onLiving(state, session, now) {
  */
 function onSignedOut(state, now) {
   const { signOut } = state;
-  const isBySomebody = signOut !== null && now - signOut.at < SIGN_OUT_MS;
-  const why = state.why ?? (isBySomebody ? signOut.by : 'ended');
+  const isByUser = signOut !== null && now - signOut.at < SIGN_OUT_MS;
+  const reason = state.reason ?? (isByUser ? signOut.by : 'ended');
   return {
-    state: { ...state, name: 'over', session: null, why },
-    effects: [{ do: 'hideEnding' }, { do: 'putAway', panel: why }],
+    state: { ...state, name: 'ended', session: null, reason },
+    effects: [{ do: 'hideNotice' }, { do: 'removeContent', panel: reason }],
   };
 }
 
 /**
- * Somebody is signed in, but to another session: by its name nobody can tell who.
+ * The browser has another session, of the same user or another: its name does not say which.
  * @param {State} state
  * @returns {Step}
  */
-function onAnother(state) {
+function onAnotherSession(state) {
   return {
-    state: { ...state, name: 'over', session: null },
-    effects: [{ do: 'hideEnding' }, { do: 'putAway', panel: 'anotherSession' }],
+    state: { ...state, name: 'ended', session: null },
+    effects: [{ do: 'hideNotice' }, { do: 'removeContent', panel: 'anotherSession' }],
   };
 }
 
@@ -173,7 +175,7 @@ function onAnother(state) {
  * @param {State} state
  * @returns {Step}
  */
-const still = (state) => ({ state, effects: [] });
+const only = (state) => ({ state, effects: [] });
 
-/** @param {LivingSession} session */
+/** @param {ActiveSession} session */
 const endOf = (session) => Math.min(session.idleEndsAt, session.lastsUntil);

@@ -1,27 +1,27 @@
-/** Asks Cloakroom who is signed in, and until when. */
-import { toSession } from './living-session.js';
+/** Fetches the status of the browser's session from Cloakroom. */
+import { toSession } from './session-body.js';
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /**
- * The session that the browser has now; null where there was no answer, which says nothing of the session.
- * `extend` begins its idle time anew: only when the person has said so.
- * @param {{ readonly extend?: boolean }} [how]
- * @returns {Promise<import('./living-session.js').LivingSession | { readonly signedIn: false } | null>}
+ * Fetches the status of the session that the browser has now. Null where no valid response came: the session may be active.
+ * `extend` restarts the idle time: only after the user has pressed a button for it.
+ * @param {{ readonly extend?: boolean }} [options]
+ * @returns {Promise<import('./session-body.js').SessionStatus | null>}
  */
-export async function askSession({ extend = false } = {}) {
+export async function fetchSession({ extend = false } = {}) {
   if (!navigator.onLine) return null;
   try {
-    const answer = await fetch('/auth/session', {
+    const response = await fetch('/auth/session', {
       method: extend ? 'POST' : 'GET',
       headers: { accept: 'application/json', 'x-requested-with': 'fetch' },
       cache: 'no-store',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    if (!answer.ok) return null;
-    const serverNow = Date.parse(answer.headers.get('date') ?? '');
-    return toSession(await answer.json(), serverNow, Date.now());
+    if (!response.ok) return null;
+    const serverNow = Date.parse(response.headers.get('date') ?? '');
+    return toSession(await response.json(), serverNow, Date.now());
   } catch {
-    return null; // offline, too slow, or what answered was not Cloakroom
+    return null; // offline, too slow, or another server responded
   }
 }

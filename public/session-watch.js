@@ -1,53 +1,68 @@
-/** Watches the session of a page while it is open. It asks, and never guesses: where no answer comes, nothing changes. */
+/** Checks the session of an open page, and removes the content of the page once the session has ended. */
 import { createAlarm } from './alarm.js';
 import { hideNotice, showNotice } from './notices.js';
-import { openSessionChannel } from './session-channel.js';
-import { hideEnding, showEnding } from './session-notice.js';
-import { concealContent, putContentAway, revealContent } from './session-panel.js';
-import { atFirst, next } from './session-state.js';
-import { askSession } from './session-status.js';
+import { hideExpiryNotice, showExpiryNotice } from './session-notice.js';
+import { coverContent, removeContent, uncoverContent } from './session-panel.js';
+import { initialState, next } from './session-state.js';
+import { fetchSession } from './session-status.js';
 
-const SAYS_SO_MS = 5_000;
+/** @typedef {import('./session-state.js').Message} Message */
 
-/** Watches the session of a page that is a signed-in person's own; any other page tells those pages that it is there. */
+const CHANNEL = 'cloakroom-session';
+const CONFIRMATION_MS = 5_000;
+
+/** Watches the session of a signed-in user's page. Any other page has the open tabs check their session. */
 export function startSessionWatch() {
-  const own = document.body.dataset['session'];
-  if (own === undefined) {
-    openSessionChannel(() => {}).tell({ kind: 'look' });
+  const ownName = document.body.dataset['session'];
+  if (ownName === undefined) {
+    openSessionChannel(() => {}).tell({ kind: 'check' });
     return;
   }
-  const watch = createWatch(own);
-  const ask = () => void watch.ask();
-  document.querySelector('form[action="/auth/logout"]')?.addEventListener('submit', watch.signingOut);
+  const watch = createWatch(ownName);
+  const check = () => void watch.check();
+  document.querySelector('form[action="/auth/logout"]')?.addEventListener('submit', () => watch.signingOut());
   document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState === 'visible') ask();
+    if (document.visibilityState === 'visible') check();
   });
-  addEventListener('online', ask);
+  addEventListener('online', check);
   addEventListener('pageshow', ({ persisted }) => {
-    if (!persisted) return;
-    concealContent(); // brought back from before: much may have happened since
-    ask();
+    if (persisted) watch.restored();
   });
   void watch.begin();
 }
 
 /**
- * The states of session-state.js, in a page: it does what they say.
- * @param {string} own
+ * Opens the channel between the tabs of this browser. Each tab checks its session itself: a message proves nothing.
+ * @param {(message: Message) => void} onMessage Called for messages of other tabs.
+ * @returns {{ tell: (message: Message) => void }}
  */
-function createWatch(own) {
-  const alarm = createAlarm(() => void ask());
-  const channel = openSessionChannel((message) => happen({ type: 'heard', message }));
-  let state = atFirst(own);
-  let [asked, answered] = [0, 0];
-  /** @type {HTMLElement | null} Where the person was before they came to a notice. */
-  let lastPlace = null;
+function openSessionChannel(onMessage) {
+  if (!('BroadcastChannel' in globalThis)) return { tell: () => {} };
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.addEventListener('message', ({ data }) => onMessage(/** @type {Message} */ (data ?? {})));
+  return {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
+    tell: (message) => channel.postMessage(message),
+  };
+}
+
+/**
+ * Carries out the effects of session-state.js in the page.
+ * @param {string} ownName
+ */
+function createWatch(ownName) {
+  const alarm = createAlarm(() => void check());
+  const channel = openSessionChannel((message) => dispatch({ type: 'message', message }));
+  let state = initialState(ownName);
+  let [lastSent, lastHandled] = [0, 0];
+  /** @type {HTMLElement | null} Had the focus before the user came to a notice. */
+  let lastFocus = null;
   document.addEventListener('focusin', ({ target }) => {
-    if (target instanceof HTMLElement && target.closest('[data-notices]') === null) lastPlace = target;
+    if (target instanceof HTMLElement && target.closest('[data-notices]') === null) lastFocus = target;
   });
 
   /** @param {import('./session-state.js').SessionEvent} event */
-  const happen = (event) => {
+  const dispatch = (event) => {
     const step = next(state, event, Date.now());
     state = step.state;
     for (const effect of step.effects) carryOut(effect);
@@ -55,47 +70,53 @@ function createWatch(own) {
 
   /** @param {import('./session-state.js').Effect} effect */
   const carryOut = (effect) => {
-    if (effect.do === 'ask') void ask();
-    else if (effect.do === 'ring') alarm.setTo(effect.at);
-    else if (effect.do === 'conceal') concealContent();
-    else if (effect.do === 'reveal') revealContent();
-    else if (effect.do === 'putAway') putContentAway(effect.panel);
-    else if (effect.do === 'showEnding')
-      showEnding({ endsAt: effect.endsAt, stay: effect.mayStay ? () => void stay() : null });
-    else hideEnding();
+    if (effect.do === 'check') void check();
+    else if (effect.do === 'checkAt') alarm.setTo(effect.at);
+    else if (effect.do === 'cover') coverContent();
+    else if (effect.do === 'uncover') uncoverContent();
+    else if (effect.do === 'removeContent') removeContent(effect.panel);
+    else if (effect.do === 'showNotice')
+      showExpiryNotice({ endsAt: effect.endsAt, extend: effect.canExtend ? () => void extend() : null });
+    else hideExpiryNotice();
   };
 
-  /** @param {{ readonly extend?: boolean }} [how] */
-  const ask = async (how) => {
+  /** @param {{ readonly extend?: boolean }} [options] */
+  const check = async (options) => {
     alarm.clear();
-    happen({ type: 'ask' });
-    const number = ++asked;
-    const answer = await askSession(how);
-    if (number > answered) happen({ type: 'answer', answer }); // one that was overtaken is old
-    answered = Math.max(number, answered);
-    return answer;
+    dispatch({ type: 'check' });
+    const number = ++lastSent;
+    const session = await fetchSession(options);
+    if (number > lastHandled) dispatch({ type: 'response', session }); // not after a newer response
+    lastHandled = Math.max(number, lastHandled);
+    return session;
   };
 
-  const stay = async () => {
-    const answer = await ask({ extend: true });
-    if (answer === null) showNotice('stay', 'Cloakroom did not answer. Press the button again in a moment.');
-    if (!answer?.signedIn) return;
-    channel.tell({ kind: 'alive', name: answer.name });
-    const place = lastPlace?.isConnected ? lastPlace : document.querySelector('main');
+  const extend = async () => {
+    const session = await check({ extend: true });
+    if (session === null)
+      showNotice('stay', 'Cloakroom did not respond. Press the button again in a moment.');
+    if (!session?.signedIn) return;
+    channel.tell({ kind: 'used', name: session.name });
+    const place = lastFocus?.isConnected ? lastFocus : document.querySelector('main');
     place?.focus({ preventScroll: true });
     showNotice('stay', 'You are still signed in.');
-    setTimeout(() => hideNotice('stay'), SAYS_SO_MS);
+    setTimeout(() => hideNotice('stay'), CONFIRMATION_MS);
   };
 
   return {
-    ask,
-    signingOut: () => {
-      happen({ type: 'signing-out' });
+    check,
+    /** The browser shows the page from its back/forward cache. */
+    restored() {
+      coverContent();
+      void check();
+    },
+    signingOut() {
+      dispatch({ type: 'signing-out' });
       channel.tell({ kind: 'signing-out' });
     },
-    begin: async () => {
-      const answer = await ask();
-      if (answer?.signedIn) channel.tell({ kind: 'alive', name: answer.name });
+    async begin() {
+      const session = await check();
+      if (session?.signedIn) channel.tell({ kind: 'used', name: session.name });
     },
   };
 }

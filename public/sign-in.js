@@ -1,15 +1,14 @@
-/** The way to sign in, and back. */
+/** Sign-in from a page, and the way back to it. */
 
-/** The session has ended, or there never was one: nothing helps but to sign in. */
-export class SignInNeeded extends Error {}
+/** Thrown where only a new sign-in helps. */
+export class SignInRequired extends Error {}
 
-/** The address that begins sign-in and comes back to just this page, its fragment included. */
-export function signInAddress() {
+/** The URL that begins sign-in and returns to this page, its fragment included. */
+export function signInUrl() {
   const { pathname, search, hash } = location;
   return `/auth/login?return_to=${encodeURIComponent(pathname + search + hash)}`;
 }
 
-/** Leaves the page for it. */
 export function goToSignIn() {
-  location.assign(signInAddress());
+  location.assign(signInUrl());
 }

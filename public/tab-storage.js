@@ -1,13 +1,33 @@
-/** What pages remember for their tab. */
+/** The storage of a tab (`sessionStorage`), which belongs to one session. */
 
-/** Stands in where a browser gives pages no storage: to ask for it throws there. */
-const NOTHING = { getItem: () => null, setItem() {}, removeItem() {}, clear() {} };
+const KEY = 'session';
 
-/** @returns {Pick<Storage, keyof typeof NOTHING>} */
+/** Stands in for storage where the browser denies it, as reading `sessionStorage` throws there. */
+const NO_STORAGE = { getItem: () => null, setItem() {}, removeItem() {}, clear() {} };
+
+/** @returns {Pick<Storage, keyof typeof NO_STORAGE>} */
 export function tabStorage() {
   try {
     return sessionStorage;
   } catch {
-    return NOTHING;
+    return NO_STORAGE;
   }
+}
+
+const ownName = () => document.body.dataset['session'] ?? '';
+
+/** Clears storage that another session has filled, and any storage on a signed-out page. Call it before any script reads it. */
+export function clearForeignStorage() {
+  // An error page does not name its session; the user is signed in where there is a *Sign out*.
+  if (ownName() === '' && document.querySelector('form[action="/auth/logout"]') !== null) return;
+  const storage = tabStorage();
+  if (storage.getItem(KEY) !== ownName()) storage.clear();
+}
+
+/**
+ * Notes that the storage belongs to the page's session. Call it after a value was stored.
+ * @param {Pick<Storage, 'setItem'>} storage
+ */
+export function claimStorage(storage) {
+  storage.setItem(KEY, ownName());
 }

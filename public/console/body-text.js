@@ -1,22 +1,22 @@
-/** What a body is, and the part of it that is shown. */
-import { counted } from '../counts.js';
-import { layOutJson } from './json-text.js';
+/** Decides how a body is shown, and how much of it. */
+import { formatCount } from '../counts.js';
+import { formatJson } from './json-text.js';
 
 /** @typedef {import('./json-text.js').Mark} Mark */
 
 /**
  * @typedef {object} ShownBody
  * @property {'none' | 'json' | 'text' | 'binary'} kind
- * @property {string} text What is shown of it; empty where that is nothing.
+ * @property {string} text The shown part; empty for no or a binary body.
  * @property {readonly Mark[]} marks
- * @property {readonly string[]} notes What to know about it.
- * @property {unknown} json Its value, where it is whole JSON that is not too large to look into.
+ * @property {readonly string[]} notes Sentences for the user.
+ * @property {unknown} json The value of valid JSON that is short enough to parse.
  */
 
-/** So much of a body is shown. */
+/** The console shows this much of a body. */
 export const SHOWN_BYTES = 200_000;
-/** A larger one is not looked into: that would take seconds. */
-const LARGEST_READ = 8_000_000;
+/** To parse more would take seconds. */
+const MAX_PARSED_BYTES = 8_000_000;
 
 const TEXT_TYPE =
   /^(?:text\/.*|application\/(?:javascript|ecmascript|xml|x-www-form-urlencoded|x-ndjson|yaml|sql|graphql)|.*\+(?:xml|yaml))$/;
@@ -24,7 +24,7 @@ const JSON_TYPE = /^(?:application|text)\/(?:.+\+)?json$/;
 
 /**
  * @param {Blob} body
- * @param {string} contentType Of its header; empty where there was none.
+ * @param {string} contentType Empty for a response without the header.
  * @returns {Promise<ShownBody>}
  */
 export async function toShownBody(body, contentType) {
@@ -40,12 +40,12 @@ export async function toShownBody(body, contentType) {
 
   const notes =
     text === null
-      ? [`It is not valid ${decoder.encoding.toUpperCase()}: what can’t be read is shown as �.`]
+      ? [`The body is not valid ${decoder.encoding.toUpperCase()}: invalid bytes are shown as �.`]
       : [];
   const shown = text ?? decoder.decode(start, { stream: !isWhole });
-  const read = isJson ? await readJson(body, decoder.encoding) : { isJson: false, json: undefined };
-  if (!read.isJson) {
-    if (isJson) notes.push('It says that it is JSON, but it is not: shown as it came.');
+  const parsed = isJson ? await parseJson(body, decoder.encoding) : { isJson: false, json: undefined };
+  if (!parsed.isJson) {
+    if (isJson) notes.push('The content type is JSON, but the body is not: it is shown as it came.');
     return {
       kind: 'text',
       text: shown,
@@ -54,20 +54,20 @@ export async function toShownBody(body, contentType) {
       json: undefined,
     };
   }
-  const laidOut = layOutJson(shown, SHOWN_BYTES);
-  if (body.size > LARGEST_READ) notes.push('It is too large to look for next in it.');
+  const formatted = formatJson(shown, SHOWN_BYTES);
+  if (body.size > MAX_PARSED_BYTES) notes.push('The body is too large to look for next in it.');
   return {
     kind: 'json',
-    text: laidOut.text,
-    marks: laidOut.marks,
-    notes: [...notes, ...cutNotes(!isWhole || laidOut.isCut, body.size)],
-    json: read.json,
+    text: formatted.text,
+    marks: formatted.marks,
+    notes: [...notes, ...cutNotes(!isWhole || formatted.isCut, body.size)],
+    json: parsed.json,
   };
 }
 
 /**
  * @param {string} contentType
- * @returns {boolean} Whether it says so; the body may be anything.
+ * @returns {boolean} Whether the header says JSON.
  */
 export function isJsonType(contentType) {
   return JSON_TYPE.test(toMediaType(contentType));
@@ -83,7 +83,7 @@ function toMediaType(contentType) {
  * @param {number} bytes
  */
 function cutNotes(isCut, bytes) {
-  return isCut ? [`Only its beginning is shown. Copy or save all ${counted(bytes, 'byte')}.`] : [];
+  return isCut ? [`Only the beginning is shown. Copy or save all ${formatCount(bytes, 'byte')}.`] : [];
 }
 
 /** @param {string} contentType */
@@ -97,7 +97,7 @@ function decoderFor(contentType) {
 }
 
 /**
- * Null where the bytes are none of this encoding. A last character that is cut in half is no fault.
+ * Null for bytes that are invalid in this encoding. The last character may be cut.
  * @param {Uint8Array} bytes
  * @param {string} encoding
  * @param {boolean} isWhole
@@ -111,13 +111,13 @@ function decodeStrictly(bytes, encoding, isWhole) {
 }
 
 /**
- * One that is too large to look into is taken at its word.
+ * Trusts the header of a body that is too large to parse.
  * @param {Blob} body
  * @param {string} encoding
  * @returns {Promise<{ isJson: boolean, json: unknown }>}
  */
-async function readJson(body, encoding) {
-  if (body.size > LARGEST_READ) return { isJson: true, json: undefined };
+async function parseJson(body, encoding) {
+  if (body.size > MAX_PARSED_BYTES) return { isJson: true, json: undefined };
   try {
     return { isJson: true, json: JSON.parse(new TextDecoder(encoding).decode(await body.arrayBuffer())) };
   } catch {

@@ -1,9 +1,9 @@
-/** The body of an answer, as far as it is shown. */
-import { counted, grouped } from '../counts.js';
+/** Shows the body of a response. */
+import { formatCount, formatNumber } from '../counts.js';
 import { find, make } from '../elements.js';
 
 /** @typedef {import('./body-text.js').ShownBody} ShownBody */
-/** @typedef {import('./send-request.js').Answer} Answer */
+/** @typedef {import('./send-request.js').ReceivedResponse} ReceivedResponse */
 /** @typedef {import('./json-text.js').Mark} Mark */
 
 const KINDS = /** @type {const} */ (['name', 'text', 'value']);
@@ -12,25 +12,25 @@ const KINDS = /** @type {const} */ (['name', 'text', 'value']);
 export function createBodyView(section) {
   const size = find(section, '[data-size]', HTMLElement);
   const notes = find(section, '[data-body-notes]', HTMLElement);
-  const frame = find(section, '[data-shown]', HTMLElement);
-  const pre = find(section, '[data-shown-body]', HTMLElement);
+  const frame = find(section, '[data-body-frame]', HTMLElement);
+  const pre = find(section, '[data-body-text]', HTMLElement);
   let bytes = 0;
   let encoding = '';
 
   return {
     /**
      * @param {ShownBody} shown
-     * @param {Answer} answer
+     * @param {ReceivedResponse} response
      */
     show(shown, { body, headers }) {
       bytes = body.size;
       encoding = headers.get('content-encoding') ?? '';
-      size.textContent = bytes === 0 ? '' : counted(bytes, 'byte');
+      size.textContent = bytes === 0 ? '' : formatCount(bytes, 'byte');
       const kindNotes =
         shown.kind === 'none'
-          ? ['There is none.']
+          ? ['The body is empty.']
           : shown.kind === 'binary'
-            ? ['It is binary: save it to look into it.']
+            ? ['The body is binary: save it to open it.']
             : [];
       notes.replaceChildren(...[...kindNotes, ...shown.notes].map((words) => make('li', {}, [words])));
       frame.hidden = shown.text === '';
@@ -38,16 +38,16 @@ export function createBodyView(section) {
       frame.scrollTop = 0;
       colour(pre, shown.marks);
     },
-    /** @param {number} onWire */
-    wireSize(onWire) {
-      if (encoding === '' || onWire === 0 || bytes === 0) return;
-      size.textContent = `${counted(bytes, 'byte')}, ${grouped(onWire)} on the wire (${encoding})`;
+    /** @param {number} encodedBytes */
+    wireSize(encodedBytes) {
+      if (encoding === '' || encodedBytes === 0 || bytes === 0) return;
+      size.textContent = `${formatCount(bytes, 'byte')}, ${formatNumber(encodedBytes)} transferred (${encoding})`;
     },
   };
 }
 
 /**
- * Colours stretches of a text without an element for each: thousands of them would make the page slow.
+ * Colours ranges of a text. Thousands of elements would make the page slow.
  * @param {HTMLElement} pre
  * @param {readonly Mark[]} marks
  */

@@ -1,24 +1,22 @@
-/** The developer console: composes a call of the API, sends it, shows what came of it. */
+/** The developer console: composes an API request, sends it and shows the response. */
+import { contentRemovedSignal } from '../content-removed.js';
 import { find } from '../elements.js';
-import { claimStorage } from '../own-storage.js';
-import { putAwaySignal } from '../content-removed.js';
-import { tabStorage } from '../tab-storage.js';
-import { createAnswerView } from './response-view.js';
-import { send } from './send-request.js';
-import { createCopying } from './copying.js';
+import { claimStorage, tabStorage } from '../tab-storage.js';
 import { toCurlCommand, toFetchCode } from './copy-as.js';
+import { createCopying } from './copying.js';
 import { createHistoryView } from './history-view.js';
-import { forgetDraft, keepDraft, readDraft } from './request-draft.js';
+import { clearDraft, keepDraft, readDraft } from './request-draft.js';
 import { createRequestForm } from './request-form.js';
-import { faultsOf, toAddress } from './request-rules.js';
-import { createSendButtons } from './send-buttons.js';
+import { faultsOf, toUrl } from './request-rules.js';
+import { createResponseView } from './response-view.js';
+import { sendRequest } from './send-request.js';
 import { watchWireSize } from './wire-size.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
-const FILLED = 'Filled in: press Send.';
-const FILLED_WITHOUT_BODY =
-  'Filled in but for its body, which was too long to keep: add it, then press Send.';
+const FILLED_IN = 'Filled in: press Send.';
+const FILLED_IN_WITHOUT_BODY =
+  'Filled in without its body, which was too long to keep: add it, then press Send.';
 
 /** @param {HTMLElement} root */
 function startConsole(root) {
@@ -26,8 +24,8 @@ function startConsole(root) {
   const storage = tabStorage();
   const form = createRequestForm(find(root, '[data-request]', HTMLFormElement), origin);
   const copying = createCopying(find(root, '[data-request]', HTMLFormElement));
-  const copyingBody = createCopying(find(root, '[data-answer]', HTMLElement));
-  const answer = createAnswerView(root, {
+  const copyingBody = createCopying(find(root, '[data-response]', HTMLElement));
+  const response = createResponseView(root, {
     onFollow: (request) => {
       form.fill(request);
       void sendForm();
@@ -36,16 +34,16 @@ function startConsole(root) {
   });
   const history = createHistoryView(root, storage, ({ request, isWhole }) => {
     form.fill(request);
-    form.say(isWhole ? FILLED : FILLED_WITHOUT_BODY);
+    form.say(isWhole ? FILLED_IN : FILLED_IN_WITHOUT_BODY);
   });
   const draft = readDraft(storage);
   if (draft !== null) form.fill(draft.request);
-  if (draft?.isWhole === false) form.say(FILLED_WITHOUT_BODY);
+  if (draft?.isWhole === false) form.say(FILLED_IN_WITHOUT_BODY);
   const buttons = createSendButtons(root);
   /** @type {ReturnType<typeof watchWireSize> | undefined} */
   let wireSize;
 
-  /** What stands in the form; null where that can't be sent, which is then said there. */
+  /** Reads the form and shows its faults. Null where a fault stops the request. */
   const readForm = () => {
     const request = form.read();
     const faults = faultsOf(request, origin);
@@ -55,17 +53,17 @@ function startConsole(root) {
 
   const sendForm = async () => {
     if (buttons.isUnderWay()) return;
-    copying.forget();
+    copying.clear();
     const request = readForm();
     if (request === null) {
-      answer.refused();
+      response.refused();
       return;
     }
-    const signal = AbortSignal.any([buttons.begin(), putAwaySignal]);
+    const signal = AbortSignal.any([buttons.begin(), contentRemovedSignal]);
     try {
       await exchange(request, signal);
     } catch (error) {
-      answer.failed();
+      response.failed();
       reportError(error); // to the developer tools
     } finally {
       buttons.end();
@@ -77,31 +75,60 @@ function startConsole(root) {
    * @param {AbortSignal} signal
    */
   const exchange = async (request, signal) => {
-    const past = history.add(request, Date.now());
-    forgetDraft(storage);
-    answer.waiting(request);
-    copyingBody.forget();
+    const sent = history.add(request, Date.now());
+    clearDraft(storage);
+    response.waiting(request);
+    copyingBody.clear();
     wireSize?.stop();
-    wireSize = watchWireSize(toAddress(request, origin)?.href ?? '');
-    const outcome = await send(request, { origin, signal, onProgress: answer.progress });
-    past.ended(outcome);
-    await answer.show(outcome, request);
-    wireSize.whenKnown(answer.wireSize);
+    wireSize = watchWireSize(toUrl(request, origin)?.href ?? '');
+    const outcome = await sendRequest(request, { origin, signal, onProgress: response.progress });
+    sent.ended(outcome);
+    await response.show(outcome, request);
+    wireSize.whenKnown(response.wireSize);
   };
 
   form.onSend(() => void sendForm());
   form.onChange(() => {
-    copying.forget(); // what was copied is another request
+    copying.clear(); // the copied request is another one
     if (keepDraft(storage, form.read())) claimStorage(storage);
   });
   const cookieName = root.dataset['cookieName'] ?? '';
-  form.onCopy((as) => {
-    copying.forget();
+  form.onCopy((format) => {
+    copying.clear();
     const request = readForm();
     if (request === null) return;
-    if (as === 'curl') void copying.copy('The curl command', toCurlCommand(request, origin, cookieName));
-    else void copying.copy('The fetch call', toFetchCode(request, origin));
+    if (format === 'curl') void copying.copy('The curl command', toCurlCommand(request, origin, cookieName));
+    else void copying.copy('The fetch code', toFetchCode(request, origin));
   });
+}
+
+/**
+ * The *Send* and *Cancel* buttons. One request is under way at a time.
+ * @param {ParentNode} root
+ */
+function createSendButtons(root) {
+  const sendButton = find(root, '[data-send]', HTMLButtonElement);
+  const cancelButton = find(root, '[data-cancel]', HTMLButtonElement);
+  /** @type {AbortController | null} */
+  let underWay = null;
+  cancelButton.addEventListener('click', () => underWay?.abort());
+
+  return {
+    isUnderWay: () => underWay !== null,
+    /** @returns {AbortSignal} Aborted by *Cancel*. */
+    begin() {
+      underWay = new AbortController();
+      cancelButton.hidden = false;
+      sendButton.setAttribute('aria-disabled', 'true'); // `disabled` would lose the focus
+      return underWay.signal;
+    },
+    end() {
+      underWay = null;
+      sendButton.removeAttribute('aria-disabled');
+      if (document.activeElement === cancelButton) sendButton.focus();
+      cancelButton.hidden = true;
+    },
+  };
 }
 
 const root = document.querySelector('[data-console]');

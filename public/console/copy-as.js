@@ -1,31 +1,31 @@
-/** Writes a request down so that it works elsewhere. Neither form holds a cookie or a token, only where one goes. */
-import { isKept, toAddress } from './request-rules.js';
+/** Writes a request as curl command or fetch code, without cookie and token. */
+import { isKept, toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 /** @typedef {import('./request-rules.js').Pair} Pair */
 
-/** Of these the gateway takes a call without X-Requested-With. */
+/** The gateway accepts these methods without X-Requested-With. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * The headers that a request goes out with: its rows, and the type of its body where no row says one.
+ * The headers of a request: its rows, and the content type of the form unless a row has one.
  * @param {ComposedRequest} request
  * @returns {Pair[]}
  */
 export function headersOf({ headers, contentType, body }) {
   const named = headers.filter((header) => header[0] !== '' && isKept(header));
-  const saysType = named.some(([name]) => name.toLowerCase() === 'content-type');
-  return body === '' || saysType ? named : [['Content-Type', contentType], ...named];
+  const hasType = named.some(([name]) => name.toLowerCase() === 'content-type');
+  return body === '' || hasType ? named : [['Content-Type', contentType], ...named];
 }
 
 /**
- * For a page of the same origin.
+ * Writes code for a page of the same origin.
  * @param {ComposedRequest} request
  * @param {string} origin
  */
 export function toFetchCode(request, origin) {
-  const address = toAddress(request, origin);
-  const target = address === null ? request.path : address.pathname + address.search;
+  const url = toUrl(request, origin);
+  const target = url === null ? request.path : url.pathname + url.search;
   const headers = headersOf(request);
   const options = [
     ...(request.method === 'GET' ? [] : [`method: ${quoted(request.method)}`]),
@@ -33,11 +33,11 @@ export function toFetchCode(request, origin) {
     ...(request.body === '' ? [] : [`body: ${quoted(request.body)}`]),
   ];
   const init = options.length === 0 ? '' : `, {\n${options.map((option) => `  ${option},\n`).join('')}}`;
-  return `const answer = await fetch(${quoted(target)}${init});`;
+  return `const response = await fetch(${quoted(target)}${init});`;
 }
 
 /**
- * For a POSIX shell that has the session cookie’s value in COOKIE.
+ * Writes a command for a POSIX shell with the value of the session cookie in COOKIE.
  * @param {ComposedRequest} request
  * @param {string} origin
  * @param {string} cookieName
@@ -47,7 +47,7 @@ export function toCurlCommand(request, origin, cookieName) {
   const headers = headersOf(request);
   if (!SAFE.has(method) && !headers.some(([name]) => name.toLowerCase() === 'x-requested-with'))
     headers.push(['X-Requested-With', 'curl']);
-  const address = toAddress(request, origin)?.href ?? origin + request.path;
+  const url = toUrl(request, origin)?.href ?? origin + request.path;
   return [
     `curl --globoff --path-as-is --cookie "${cookieName}=$COOKIE"`,
     ...toMethodOptions(method),
@@ -55,12 +55,12 @@ export function toCurlCommand(request, origin, cookieName) {
       ([name, value]) => `--header ${shellQuoted(value === '' ? `${name};` : `${name}: ${value}`)}`,
     ),
     ...(body !== '' ? [`--data-raw ${shellQuoted(body)}`] : []),
-    shellQuoted(address),
+    shellQuoted(url),
   ].join(' \\\n  ');
 }
 
 /**
- * curl would wait for a body that an answer to HEAD never has.
+ * With `--request HEAD`, curl would wait for a body.
  * @param {string} method
  */
 function toMethodOptions(method) {
@@ -77,7 +77,7 @@ function toHeadersCode(headers) {
 }
 
 /**
- * In single quotes, as a string of JavaScript.
+ * A JavaScript string in single quotes.
  * @param {string} text
  */
 function quoted(text) {
@@ -86,7 +86,7 @@ function quoted(text) {
 }
 
 /**
- * In single quotes nothing means anything to a shell but the quote itself.
+ * A shell word. In single quotes, only the quote itself has a meaning.
  * @param {string} text
  */
 function shellQuoted(text) {

@@ -1,37 +1,37 @@
-/** Copies texts, and says so; where a browser does not allow it, shows the text for the reader to copy. */
+/** Copies texts and confirms it. Where the browser refuses, selects the text for the user to copy. */
 import { copyText } from '../clipboard.js';
 import { find } from '../elements.js';
 
 /**
- * @param {{ what: string, text: string }} copied
- * @param {HTMLElement} words Where it is said: a live region.
- * @param {() => void} select Selects the text where the reader can copy it.
- * @returns {Promise<boolean>} Whether it is copied.
+ * @param {{ name: string, text: string }} copied
+ * @param {HTMLElement} status A live region.
+ * @param {() => void} select Selects the text in the page.
+ * @returns {Promise<boolean>} Whether it was copied.
  */
-export async function copyOrSelect({ what, text }, words, select) {
-  words.textContent = ''; // a screen reader hears the same words again
+export async function copyOrSelect({ name, text }, status, select) {
+  status.textContent = ''; // screen readers read the same words again
   const isCopied = await copyText(text);
   if (!isCopied) select();
-  words.textContent = isCopied
-    ? `${what} is copied.`
-    : `This browser does not let the page copy. ${what} is selected: copy it yourself.`;
+  status.textContent = isCopied
+    ? `${name} is copied.`
+    : `This browser does not let the page copy. ${name} is selected: copy it yourself.`;
   return isCopied;
 }
 
 /**
- * For texts that stand nowhere on the page: where one can’t be copied, a field shows it.
- * @param {ParentNode} place Has the words and the field.
+ * For texts that are not in the page: a field shows a text that the browser refuses to copy.
+ * @param {ParentNode} place Holds the status and the field.
  */
 export function createCopying(place) {
-  const words = find(place, '[data-copied-words]', HTMLElement);
-  const field = find(place, '[data-copied-text]', HTMLTextAreaElement);
+  const status = find(place, '[data-copy-status]', HTMLElement);
+  const field = find(place, '[data-copy-text]', HTMLTextAreaElement);
 
   /**
-   * @param {string} what
+   * @param {string} name
    * @param {string} text
    */
-  const copy = async (what, text) => {
-    field.hidden = await copyOrSelect({ what, text }, words, () => {
+  const copy = async (name, text) => {
+    field.hidden = await copyOrSelect({ name, text }, status, () => {
       field.value = text;
       field.hidden = false;
       field.focus();
@@ -42,17 +42,17 @@ export function createCopying(place) {
   return {
     copy,
     /**
-     * @param {string} what
+     * @param {string} name
      * @param {Blob} blob
      */
-    async copyBlob(what, blob) {
-      const text = await blob.text().catch(() => null); // too much for the browser's memory
-      if (text === null) words.textContent = `${what} could not be read to copy it. Save it instead.`;
-      else await copy(what, text);
+    async copyBlob(name, blob) {
+      const text = await blob.text().catch(() => null); // too large for the browser's memory
+      if (text === null) status.textContent = `${name} could not be read to copy it. Save it instead.`;
+      else await copy(name, text);
     },
-    /** What was said is over, and so is the text. */
-    forget() {
-      words.textContent = '';
+    /** Removes the confirmation and the text. */
+    clear() {
+      status.textContent = '';
       field.value = '';
       field.hidden = true;
     },

@@ -1,48 +1,52 @@
-/** What the gateway did with a call, told from the answer alone. */
+/** Explains from a response what the gateway did with the request. */
 import { ADVICE } from './problem-advice.js';
-import { toCallTiming } from './server-timing.js';
+import { toRequestTiming } from './server-timing.js';
 
-/** @typedef {import('./server-timing.js').CallTiming} CallTiming */
+/** @typedef {import('./server-timing.js').RequestTiming} RequestTiming */
 
 /**
- * A problem (RFC 9457) of the gateway.
+ * A problem (RFC 9457) of the gateway. Missing members are empty.
  * @typedef {object} Problem
  * @property {string} code
  * @property {string} title
  * @property {string} detail
  * @property {string} requestId
- * @property {string} advice What to do; empty for a code that is not known here.
- * @property {boolean} asksToSignIn
+ * @property {string} advice What to do; empty for an unknown code.
+ * @property {boolean} needsSignIn
  */
 
 /**
  * @typedef {object} Explanation
- * @property {'service' | 'gateway' | 'other'} by Who answered.
+ * @property {'service' | 'gateway' | 'other'} by The sender.
  * @property {readonly string[]} sentences
- * @property {CallTiming | null} timing
+ * @property {RequestTiming | null} timing
  * @property {Problem | null} problem
  */
 
 const SIGN_IN_CODES = new Set(['sign_in_required', 'session_expired']);
 
 /**
- * @param {{ status: number, headers: Headers }} answer
- * @param {unknown} json The body, where it is JSON.
+ * @param {{ status: number, headers: Headers }} response
+ * @param {unknown} json The value of a JSON body.
  * @returns {Explanation}
  */
 export function explain({ status, headers }, json) {
-  const timing = toCallTiming(headers.get('server-timing'));
+  const timing = toRequestTiming(headers.get('server-timing'));
   const problem = toProblem(headers, json);
-  const by = isByService(headers) ? 'service' : problem === null ? 'other' : 'gateway';
-  const sentences = [...whoSentences(by), ...tokenSentences(timing, by, status), ...pauseSentences(headers)];
+  const by = isFromService(headers) ? 'service' : problem === null ? 'other' : 'gateway';
+  const sentences = [
+    ...senderSentences(by),
+    ...tokenSentences(timing, by, status),
+    ...pauseSentences(headers),
+  ];
   return { by, sentences, timing, problem: by === 'gateway' ? problem : null };
 }
 
 /**
- * Whether the service answered: the gateway then names itself in `Via`. Proxies may add their names.
+ * The gateway names itself in `Via` of the service's responses. Proxies may add their names.
  * @param {Headers} headers
  */
-function isByService(headers) {
+function isFromService(headers) {
   return /(?:^|,)\s*1\.1 cloakroom\s*(?:,|$)/.test(headers.get('via') ?? '');
 }
 
@@ -66,21 +70,21 @@ function toProblem(headers, json) {
     detail: member('detail'),
     requestId: member('requestId'),
     advice: Object.hasOwn(ADVICE, code) ? (ADVICE[code] ?? '') : '',
-    asksToSignIn: SIGN_IN_CODES.has(code),
+    needsSignIn: SIGN_IN_CODES.has(code),
   };
 }
 
 /** @param {Explanation['by']} by */
-function whoSentences(by) {
-  if (by === 'service') return ['The service answered (Via: 1.1 cloakroom).'];
-  if (by === 'gateway') return ['The gateway answered itself (no Via).'];
+function senderSentences(by) {
+  if (by === 'service') return ['The response comes from the service (Via: 1.1 cloakroom).'];
+  if (by === 'gateway') return ['The response comes from the gateway (no Via).'];
   return [
-    'Neither the service nor the gateway answered, but something in between: there is no Via, and no problem of the gateway’s.',
+    'The response comes from a server between the browser and the gateway: it has no Via, and is no problem of the gateway.',
   ];
 }
 
 /**
- * @param {CallTiming | null} timing
+ * @param {RequestTiming | null} timing
  * @param {Explanation['by']} by
  * @param {number} status
  */
@@ -90,18 +94,18 @@ function tokenSentences(timing, by, status) {
   const replayed = timing.service.desc === 'replayed';
   if (replayed && by === 'service' && status === 401)
     return [
-      'The service refused the token, so the gateway refreshed it and repeated the call once. The second 401 is passed on: the token’s age is not the reason.',
+      'The service refused the access token, so the gateway refreshed it and repeated the request once. It passed the second 401 on: the age of the token is not the cause.',
     ];
   if (replayed)
     return [
-      'The service refused the token with 401, so the gateway refreshed it and repeated the call once.',
+      'The service refused the access token with 401, so the gateway refreshed it and repeated the request once.',
     ];
   if (refreshed && by === 'service' && status === 401)
     return [
-      'The service refused the token, and the gateway refreshed it, but repeats no call with a body over 64 KiB. Send it again.',
+      'The service refused the access token, and the gateway refreshed it. It repeats no request with a body over 64 KiB: send it again.',
     ];
-  if (refreshed) return ['The access token was spent, so the gateway refreshed it before the call.'];
-  return by === 'service' ? ['The access token was still good: nothing was refreshed or repeated.'] : [];
+  if (refreshed) return ['The access token had expired, so the gateway refreshed it before the request.'];
+  return by === 'service' ? ['The access token was valid: nothing was refreshed or repeated.'] : [];
 }
 
 /** @param {Headers} headers */
@@ -110,7 +114,7 @@ function pauseSentences(headers) {
   if (after === null) return [];
   return [
     /^\d+$/.test(after)
-      ? `Wait ${after} s before the next try (Retry-After).`
+      ? `Wait ${after} s before you try again (Retry-After).`
       : `Try again after ${after} (Retry-After).`,
   ];
 }

@@ -1,4 +1,4 @@
-/** The guide: a button beside each listing copies it. */
+/** The guide: adds a copy button to each listing. */
 import { find, make, makeButton } from '../elements.js';
 import { copyOrSelect } from './copying.js';
 
@@ -6,14 +6,13 @@ import { copyOrSelect } from './copying.js';
 function addCopyButton(listing) {
   const code = find(listing, 'pre code', HTMLElement);
   const heading = find(listing, 'h3', HTMLElement);
-  const words = make('p', { class: 'muted', role: 'status' });
+  const status = make('p', { class: 'muted', role: 'status' });
   const copy = async () => {
-    const copied = { what: 'The code', text: code.textContent };
-    await copyOrSelect(copied, words, () => getSelection()?.selectAllChildren(code));
+    const copied = { name: 'The code', text: code.textContent };
+    await copyOrSelect(copied, status, () => getSelection()?.selectAllChildren(code));
   };
   const button = makeButton('Copy', () => void copy(), { 'aria-label': `Copy ${heading.textContent}` });
-  const row = make('div', { class: 'listing__copy' }, [button, words]);
-  heading.after(row);
+  heading.after(make('div', { class: 'listing__copy' }, [button, status]));
 }
 
 for (const listing of document.querySelectorAll('[data-listing]')) addCopyButton(listing);

@@ -1,23 +1,23 @@
-/** The list of the requests that were sent from this tab. */
+/** The list of the requests that this tab has sent. */
 import { find, make, makeButton } from '../elements.js';
-import { claimStorage } from '../own-storage.js';
-import { toOutcome, toTarget } from './past-words.js';
-import { forgetHistory, noteOutcome, readHistory, remember } from './request-history.js';
+import { claimStorage } from '../tab-storage.js';
+import { toOutcome, toTarget } from './history-words.js';
+import { clearHistory, noteOutcome, readHistory, remember } from './request-history.js';
 
-/** @typedef {import('./send-request.js').Outcome} Outcome */
-/** @typedef {import('./request-history.js').PastRequest} PastRequest */
+/** @typedef {import('./request-history.js').SentRequest} SentRequest */
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
+/** @typedef {import('./send-request.js').Outcome} Outcome */
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
 /**
  * @param {ParentNode} root
  * @param {import('./request-history.js').Store} storage
- * @param {(past: PastRequest) => void} onChoose
+ * @param {(sent: SentRequest) => void} onChoose
  */
 export function createHistoryView(root, storage, onChoose) {
   const section = find(root, '[data-history]', HTMLElement);
-  const list = find(section, '[data-past]', HTMLOListElement);
+  const list = find(section, '[data-history-items]', HTMLOListElement);
   const path = find(root, '[data-path]', HTMLInputElement);
 
   const show = () => {
@@ -26,32 +26,32 @@ export function createHistoryView(root, storage, onChoose) {
     list.replaceChildren(...history.map(toItem));
   };
 
-  /** @param {PastRequest} past */
-  const toItem = (past) => {
+  /** @param {SentRequest} sent */
+  const toItem = (sent) => {
     const button = makeButton('', () => {
-      onChoose(past);
+      onChoose(sent);
       path.focus();
     });
-    const sent = new Date(past.sentAt);
-    const outcome = make('span', { class: 'past__outcome' });
-    const isOfEarlierPage = past.sentAt < performance.timeOrigin;
-    sayOutcome(outcome, past.outcome || (isOfEarlierPage ? 'no answer seen' : ''));
+    const date = new Date(sent.sentAt);
+    const outcome = make('span', { class: 'history__outcome' });
+    const isOfEarlierPage = sent.sentAt < performance.timeOrigin;
+    showOutcome(outcome, sent.outcome || (isOfEarlierPage ? 'no response seen' : ''));
     button.append(
-      make('strong', {}, [past.request.method]),
+      make('strong', {}, [sent.request.method]),
       ' ',
-      make('span', { class: 'past__target' }, [toTarget(past.request, location.origin)]),
+      make('span', { class: 'history__target' }, [toTarget(sent.request, location.origin)]),
       ' ',
       outcome,
       ' ',
-      make('time', { class: 'past__time', datetime: sent.toISOString() }, [timeOfDay.format(sent)]),
+      make('time', { class: 'history__time', datetime: date.toISOString() }, [timeOfDay.format(date)]),
     );
     return make('li', {}, [button]);
   };
 
-  find(section, '[data-forget]', HTMLButtonElement).addEventListener('click', () => {
-    forgetHistory(storage);
+  find(section, '[data-clear-history]', HTMLButtonElement).addEventListener('click', () => {
+    clearHistory(storage);
     show();
-    path.focus(); // the button is gone
+    path.focus(); // the button is hidden now
   });
   show();
 
@@ -68,8 +68,8 @@ export function createHistoryView(root, storage, onChoose) {
         ended(outcome) {
           const words = toOutcome(outcome);
           const isKept = noteOutcome(storage, sentAt, words);
-          // The items stay: one of them may have the focus.
-          if (isKept) sayOutcome(find(list, '.past__outcome', HTMLElement), words);
+          // Keeps the items, as one of them may have the focus.
+          if (isKept) showOutcome(find(list, '.history__outcome', HTMLElement), words);
           else show();
         },
       };
@@ -81,7 +81,7 @@ export function createHistoryView(root, storage, onChoose) {
  * @param {HTMLElement} place
  * @param {string} words
  */
-function sayOutcome(place, words) {
+function showOutcome(place, words) {
   place.textContent = words;
-  place.classList.toggle('past__outcome--bad', !/^[123]\d\d$/.test(words));
+  place.classList.toggle('history__outcome--bad', !/^[123]\d\d$/.test(words));
 }

@@ -1,44 +1,43 @@
 /**
- * Lays JSON out for reading. The text is taken piece by piece and never parsed into values: numbers of any size, the
- * order of names and repeated ones stay as they are.
+ * Indents JSON token by token, without parsing it: long numbers, the order of names and repeated names stay as they are.
  */
 
 /** @typedef {'name' | 'text' | 'value'} MarkKind */
-/** @typedef {{ kind: MarkKind, start: number, end: number }} Mark What a stretch of the laid-out text is. */
+/** @typedef {{ kind: MarkKind, start: number, end: number }} Mark The kind of a range of the formatted text. */
 
-/** Deeper than this nobody can tell the levels apart, and the blanks would outgrow the text. */
-const DEEPEST_INDENT = 24;
-const MOST_MARKS = 4_000;
-const BLANKS = /[\t\n\r ]/;
-const SIGNS = '{}[],:';
-/** What can’t be seen, or turns the direction of what follows; the joiners that emoji and scripts need are left alone. */
-const UNSEEN =
+/** Deeper indentation would be longer than the text. */
+const MAX_INDENT = 24;
+const MAX_MARKS = 4_000;
+const WHITESPACE = /[\t\n\r ]/;
+const PUNCTUATION = '{}[],:';
+/** Invisible characters and those that change the text direction, without the joiners that emoji and scripts need. */
+const INVISIBLE =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\p{Surrogate}/gu; // oxlint-disable-line no-control-regex
 
 /**
  * @param {string} text
- * @param {number} longest Stops soon after so many characters.
+ * @param {number} maxLength Stops soon after so many characters.
  * @returns {{ text: string, marks: Mark[], isCut: boolean }}
  */
-export function layOutJson(text, longest) {
+export function formatJson(text, maxLength) {
   /** @type {Mark[]} */
   const marks = [];
   let out = '';
   let depth = 0;
-  let at = skipBlanks(text, 0);
-  /** @type {Mark | null} A string that is a name if a colon follows. */
+  let at = skipWhitespace(text, 0);
+  /** @type {Mark | null} A string, which is a name if a colon follows. */
   let last = null;
   const newLine = () => {
-    out += `\n${'  '.repeat(Math.min(depth, DEEPEST_INDENT))}`;
+    out += `\n${'  '.repeat(Math.min(depth, MAX_INDENT))}`;
   };
 
-  while (at < text.length && out.length < longest) {
-    const sign = text[at] ?? '';
+  while (at < text.length && out.length < maxLength) {
+    const character = text[at] ?? '';
     const start = at;
-    at = SIGNS.includes(sign) ? at + 1 : endOfToken(text, at, Math.max(longest - out.length, 0));
-    const next = skipBlanks(text, at);
-    if (sign === '{' || sign === '[') {
-      out += sign;
+    at = PUNCTUATION.includes(character) ? at + 1 : endOfToken(text, at, Math.max(maxLength - out.length, 0));
+    const next = skipWhitespace(text, at);
+    if (character === '{' || character === '[') {
+      out += character;
       const closing = text[next];
       if (closing === '}' || closing === ']') {
         out += closing;
@@ -47,23 +46,27 @@ export function layOutJson(text, longest) {
         depth += 1;
         newLine();
       }
-    } else if (sign === '}' || sign === ']') {
+    } else if (character === '}' || character === ']') {
       depth = Math.max(depth - 1, 0);
       newLine();
-      out += sign;
-    } else if (sign === ',') {
-      out += sign;
+      out += character;
+    } else if (character === ',') {
+      out += character;
       newLine();
-    } else if (sign === ':') {
+    } else if (character === ':') {
       out += ': ';
       if (last !== null) last.kind = 'name';
     } else {
-      const shown = text.slice(start, at).replaceAll(UNSEEN, toEscape);
-      last = { kind: sign === '"' ? 'text' : 'value', start: out.length, end: out.length + shown.length };
-      if (marks.length < MOST_MARKS) marks.push(last);
+      const shown = text.slice(start, at).replaceAll(INVISIBLE, toEscape);
+      last = {
+        kind: character === '"' ? 'text' : 'value',
+        start: out.length,
+        end: out.length + shown.length,
+      };
+      if (marks.length < MAX_MARKS) marks.push(last);
       out += shown;
     }
-    at = skipBlanks(text, at);
+    at = skipWhitespace(text, at);
   }
   return { text: out, marks, isCut: at < text.length };
 }
@@ -72,30 +75,33 @@ export function layOutJson(text, longest) {
  * @param {string} text
  * @param {number} at
  */
-function skipBlanks(text, at) {
+function skipWhitespace(text, at) {
   let next = at;
-  while (BLANKS.test(text[next] ?? '')) next += 1;
+  while (WHITESPACE.test(text[next] ?? '')) next += 1;
   return next;
 }
 
 /**
- * Where the string, number or word ends that begins at `at`; no further than `longest` characters on.
+ * The end of the string, number or word at `at`, at most `maxLength` characters on.
  * @param {string} text
  * @param {number} at
- * @param {number} longest
+ * @param {number} maxLength
  */
-function endOfToken(text, at, longest) {
-  const furthest = Math.min(text.length, at + longest + 1);
+function endOfToken(text, at, maxLength) {
+  const limit = Math.min(text.length, at + maxLength + 1);
   const isString = text[at] === '"';
   let next = at + 1;
-  for (; next < furthest; next += 1) {
+  for (; next < limit; next += 1) {
     const character = text[next] ?? '';
     if (isString && character === '\\') next += 1;
     else if (isString && character === '"') return next + 1;
-    else if (!isString && (BLANKS.test(character) || character === '"' || SIGNS.includes(character)))
+    else if (
+      !isString &&
+      (WHITESPACE.test(character) || character === '"' || PUNCTUATION.includes(character))
+    )
       return next;
   }
-  return furthest;
+  return limit;
 }
 
 /** @param {string} character */

@@ -1,4 +1,4 @@
-/** Rows of a name and a value: the parameters of the query, and the headers. */
+/** Rows of a name and a value: the query parameters and the headers. */
 import { find, make, makeButton } from '../elements.js';
 
 /** @typedef {import('./request-rules.js').Pair} Pair */
@@ -6,26 +6,26 @@ import { find, make, makeButton } from '../elements.js';
 
 /**
  * @typedef {object} PairRows
- * @property {() => Pair[]} read Every row, so that a fault’s row is the row’s own place.
+ * @property {() => Pair[]} read Reads every row, empty ones too: a fault names its row by index.
  * @property {(pairs: readonly Pair[]) => void} replace
  * @property {(faults: readonly Fault[]) => void} show
  */
 
 /**
- * @param {HTMLElement} group The group with its list and its button; `data-thing` says what a row is.
+ * @param {HTMLElement} group Has a list and a button. `data-noun` names a row.
  * @param {() => void} onChange
  * @returns {PairRows}
  */
 export function createPairRows(group, onChange) {
   const list = find(group, '[data-list]', HTMLUListElement);
   const add = find(group, '[data-add]', HTMLButtonElement);
-  const thing = group.dataset['thing'] ?? '';
-  let made = 0;
+  const noun = group.dataset['noun'] ?? '';
+  let created = 0;
 
   /** @param {Pair} pair */
   const addRow = ([name, value]) => {
-    const id = `${group.dataset['rows'] ?? ''}-${(made += 1)}`;
-    const plain = {
+    const id = `${group.dataset['rows'] ?? ''}-${(created += 1)}`;
+    const attributes = {
       type: 'text',
       autocomplete: 'off',
       autocapitalize: 'none',
@@ -33,13 +33,13 @@ export function createPairRows(group, onChange) {
       'aria-describedby': `${id}-fault`,
     };
     const nameInput = make('input', {
-      ...plain,
-      'aria-label': `Name of the ${thing}`,
+      ...attributes,
+      'aria-label': `Name of the ${noun}`,
       placeholder: 'Name',
       'data-name': '',
     });
     const valueInput = make('input', {
-      ...plain,
+      ...attributes,
       placeholder: 'Value',
       'data-value': '',
     });
@@ -49,12 +49,12 @@ export function createPairRows(group, onChange) {
     const remove = makeButton('Remove', () => {
       const next = row.nextElementSibling ?? row.previousElementSibling;
       row.remove();
-      (next?.querySelector('button') ?? add).focus(); // not lost with the row
+      (next?.querySelector('button') ?? add).focus();
       onChange();
     });
     const label = () => {
-      remove.setAttribute('aria-label', `Remove the ${thing} ${nameInput.value}`.trim());
-      valueInput.setAttribute('aria-label', `Value of the ${thing} ${nameInput.value}`.trim());
+      remove.setAttribute('aria-label', `Remove the ${noun} ${nameInput.value}`.trim());
+      valueInput.setAttribute('aria-label', `Value of the ${noun} ${nameInput.value}`.trim());
     };
     label();
     nameInput.addEventListener('input', label);
@@ -79,8 +79,8 @@ export function createPairRows(group, onChange) {
       for (const pair of pairs) addRow(pair);
     },
     show(faults) {
-      for (const [at, row] of [...list.children].entries()) {
-        const fault = faults.find((each) => each.row === at);
+      for (const [index, row] of [...list.children].entries()) {
+        const fault = faults.find((each) => each.row === index);
         showFault(find(row, '.fault', HTMLElement), [...row.querySelectorAll('input')], fault);
       }
     },
@@ -88,7 +88,7 @@ export function createPairRows(group, onChange) {
 }
 
 /**
- * Shows what is wrong beside its field, or that nothing is.
+ * Shows a fault beside its fields, or removes it.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} fields
  * @param {Fault | undefined} fault

@@ -1,4 +1,4 @@
-/** The request that stands in the form and was not sent yet, for when this tab comes back to it. It ends as the history does. */
+/** The unsent request of the form, for the user's return to this tab. It is cleared with the history. */
 import { isKeptRequest, toKept } from './request-history.js';
 
 /** @typedef {import('./request-history.js').KeptRequest} KeptRequest */
@@ -15,27 +15,27 @@ export function readDraft(storage) {
     const stored = /** @type {unknown} */ (JSON.parse(storage.getItem(KEY) ?? 'null'));
     return isKeptRequest(stored) ? stored : null;
   } catch {
-    return null; // somebody else has written there
+    return null; // not written by this script
   }
 }
 
 /**
- * In the place of the one before, and never a credential with it.
+ * Replaces the draft, without credentials.
  * @param {Store} storage
  * @param {import('./request-rules.js').ComposedRequest} request
- * @returns {boolean} Whether it is kept.
+ * @returns {boolean} Whether it was stored.
  */
 export function keepDraft(storage, request) {
   try {
     storage.setItem(KEY, JSON.stringify(toKept(request)));
     return true;
   } catch {
-    forgetDraft(storage); // full: an older one would be another request than the form showed
+    clearDraft(storage); // the storage is full, and the older draft is not what the form shows
     return false;
   }
 }
 
 /** @param {Store} storage */
-export function forgetDraft(storage) {
+export function clearDraft(storage) {
   storage.removeItem(KEY);
 }

@@ -1,4 +1,4 @@
-/** The fields in which a request is composed: what stands in them, and what is put into them. */
+/** The fields of the request form: reads and fills them. */
 import { find } from '../elements.js';
 import { createPairRows } from './pair-rows.js';
 
@@ -8,13 +8,13 @@ import { createPairRows } from './pair-rows.js';
 
 /**
  * @param {HTMLFormElement} form
- * @param {() => void} onChange Hears of rows that come and go; of the rest the form’s own `input` tells.
+ * @param {() => void} onChange Called when a row is added or removed. The form’s `input` event covers the rest.
  */
 export function findFields(form, onChange) {
   return {
     method: find(form, '[data-method]', HTMLSelectElement),
-    ownMethod: find(form, '[data-own-method]', HTMLInputElement),
-    ownMethodField: find(form, '[data-own-method-field]', HTMLElement),
+    otherMethod: find(form, '[data-other-method]', HTMLInputElement),
+    otherMethodField: find(form, '[data-other-method-field]', HTMLElement),
     path: find(form, '[data-path]', HTMLInputElement),
     query: createPairRows(find(form, '[data-rows="query"]', HTMLElement), onChange),
     headers: createPairRows(find(form, '[data-rows="headers"]', HTMLElement), onChange),
@@ -26,15 +26,15 @@ export function findFields(form, onChange) {
 }
 
 /**
- * The request as it is meant, also while its path is not split yet: what is shown of it is what is sent.
+ * Reads the request as it will be sent. A query that the user typed into the path is split off.
  * @param {RequestFields} fields
  * @param {string} origin
  * @returns {ComposedRequest}
  */
-export function readFields({ method, ownMethod, path, query, headers, contentType, body }, origin) {
-  const typed = takeApart(path.value, origin);
+export function readFields({ method, otherMethod, path, query, headers, contentType, body }, origin) {
+  const typed = splitTarget(path.value, origin);
   return {
-    method: method.value === '' ? ownMethod.value.trim() : method.value,
+    method: method.value === '' ? otherMethod.value.trim() : method.value,
     path: typed.path,
     query: typed.query ?? query.read(),
     headers: headers.read(),
@@ -48,9 +48,9 @@ export function readFields({ method, ownMethod, path, query, headers, contentTyp
  * @param {ComposedRequest} request
  */
 export function fillFields(fields, request) {
-  const isUsual = [...fields.method.options].some(({ value }) => value === request.method);
-  fields.method.value = isUsual ? request.method : '';
-  fields.ownMethod.value = isUsual ? '' : request.method;
+  const isListed = [...fields.method.options].some(({ value }) => value === request.method);
+  fields.method.value = isListed ? request.method : '';
+  fields.otherMethod.value = isListed ? '' : request.method;
   fields.path.value = request.path;
   fields.query.replace(request.query);
   fields.headers.replace(request.headers);
@@ -61,25 +61,25 @@ export function fillFields(fields, request) {
 }
 
 /**
- * A pasted address becomes a path, and its query the rows.
+ * Moves a query from the path to the rows.
  * @param {RequestFields} fields
  * @param {string} origin
  */
 export function splitPath({ path, query }, origin) {
-  const typed = takeApart(path.value, origin);
+  const typed = splitTarget(path.value, origin);
   path.value = typed.path;
   if (typed.query !== null) query.replace(typed.query);
 }
 
 /**
- * An address is whole: where it has a query, no other row is meant beside it.
- * @param {string} typed As a path, or as an address of this origin; its first slash may be missing.
+ * A typed query replaces all rows.
+ * @param {string} typed A path, or a URL of this origin. The first slash may be missing.
  * @param {string} origin
- * @returns {{ path: string, query: Pair[] | null }} Null where it has none.
+ * @returns {{ path: string, query: Pair[] | null }} Null without a query.
  */
-function takeApart(typed, origin) {
-  const address = typed.trim();
-  const target = address.startsWith(`${origin}/`) ? address.slice(origin.length) : address;
+function splitTarget(typed, origin) {
+  const trimmed = typed.trim();
+  const target = trimmed.startsWith(`${origin}/`) ? trimmed.slice(origin.length) : trimmed;
   const [path = '', ...rest] = target.split('?');
   return {
     path: path.startsWith('api/') ? `/${path}` : path,

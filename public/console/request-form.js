@@ -1,15 +1,15 @@
-/** The form in which a request is composed. */
-import { counted } from '../counts.js';
+/** The form that composes a request. */
+import { formatCount } from '../counts.js';
 import { find } from '../elements.js';
 import { showFault } from './pair-rows.js';
 import { fillFields, findFields, readFields, splitPath } from './request-fields.js';
-import { pathFaults, toAddress } from './request-rules.js';
+import { pathFaults, toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 /** @typedef {import('./request-rules.js').Fault} Fault */
 /** @typedef {import('./request-fields.js').RequestFields} RequestFields */
 
-/** A short first page: its answer is read at a glance, and has a `next`. */
+/** A short page, whose response has a `next`. */
 const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
 
 /**
@@ -18,19 +18,18 @@ const FIRST_QUERY = /** @type {const} */ ([['limit', '10']]);
  */
 export function createRequestForm(form, origin) {
   const fields = findFields(form, () => onChange());
-  const filled = find(form, '[data-filled]', HTMLElement);
+  const fillStatus = find(form, '[data-fill-status]', HTMLElement);
   const read = () => readFields(fields, origin);
-  let tellOfChange = () => {};
+  let changeListener = () => {};
   /** @param {readonly Fault[]} faults */
   const show = (faults) => {
-    filled.textContent = '';
+    fillStatus.textContent = '';
     showFaults(form, fields, faults);
   };
-  /** Brings what follows from the fields up to date. */
   const onChange = () => {
-    filled.textContent = '';
+    fillStatus.textContent = '';
     showSummary(form, fields, origin);
-    tellOfChange();
+    changeListener();
   };
   const split = () => {
     splitPath(fields, origin);
@@ -41,7 +40,7 @@ export function createRequestForm(form, origin) {
   fields.headers.replace([['', '']]);
   form.addEventListener('input', onChange);
   fields.path.addEventListener('change', split);
-  // At once: rows that come when the field is left would move what is about to be clicked.
+  // At once: rows that appear on blur would move the element that the user is about to click.
   fields.path.addEventListener('paste', () => setTimeout(split));
   onChange();
 
@@ -54,13 +53,13 @@ export function createRequestForm(form, origin) {
       show([]);
       onChange();
     },
-    /** @param {string} words Said beside the button until something changes, or is sent. */
-    say: (words) => (filled.textContent = words),
-    /** @param {() => void} listener Hears of it once what stands in the form is another request. */
+    /** @param {string} words Shown beside the button until the next change. */
+    say: (words) => (fillStatus.textContent = words),
+    /** @param {() => void} listener Called after each change. */
     onChange(listener) {
-      tellOfChange = listener;
+      changeListener = listener;
     },
-    /** @param {() => void} listener By the button, by Enter, or by Ctrl or Cmd and Enter anywhere in the form. */
+    /** @param {() => void} listener Called for the button, Enter, and Ctrl or Cmd and Enter anywhere in the form. */
     onSend(listener) {
       form.addEventListener('submit', (event) => {
         event.preventDefault();
@@ -69,20 +68,22 @@ export function createRequestForm(form, origin) {
       form.addEventListener('keydown', (event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
-        split(); // the path still has the focus, so it has not heard of a change
+        split(); // the path has fired no `change` while it has the focus
         listener();
       });
     },
-    /** @param {(as: 'fetch' | 'curl') => void} listener */
+    /** @param {(format: 'fetch' | 'curl') => void} listener */
     onCopy(listener) {
-      for (const as of /** @type {const} */ (['fetch', 'curl']))
-        find(form, `[data-copy="${as}"]`, HTMLButtonElement).addEventListener('click', () => listener(as));
+      for (const format of /** @type {const} */ (['fetch', 'curl'])) {
+        const button = find(form, `[data-copy="${format}"]`, HTMLButtonElement);
+        button.addEventListener('click', () => listener(format));
+      }
     },
   };
 }
 
 /**
- * Shows where the request goes, and how much is in the parts that may be closed.
+ * Shows the target of the request, and the sizes of the parts that may be closed.
  * @param {HTMLFormElement} form
  * @param {RequestFields} fields
  * @param {string} origin
@@ -90,30 +91,29 @@ export function createRequestForm(form, origin) {
 function showSummary(form, fields, origin) {
   const { headersPart, bodyPart } = fields;
   const request = readFields(fields, origin);
-  fields.ownMethodField.hidden = fields.method.value !== '';
-  const address = toAddress(request, origin);
+  fields.otherMethodField.hidden = fields.method.value !== '';
+  const url = toUrl(request, origin);
   const isRefused = pathFaults(request, origin).some(({ stops }) => stops);
   find(form, '[data-preview]', HTMLElement).textContent =
-    address === null || isRefused
-      ? 'no address under /api/ that can be sent'
-      : address.pathname + address.search;
+    url === null || isRefused ? 'no address under /api/ that can be sent' : url.pathname + url.search;
   const named = request.headers.filter(([name]) => name !== '').length;
   find(headersPart, '[data-count]', HTMLElement).textContent = named === 0 ? '' : String(named);
   const { length } = request.body;
-  find(bodyPart, '[data-count]', HTMLElement).textContent = length === 0 ? '' : counted(length, 'character');
+  find(bodyPart, '[data-count]', HTMLElement).textContent =
+    length === 0 ? '' : formatCount(length, 'character');
 }
 
 /**
- * Shows each fault beside its field, and brings the person to the first that stops the request.
+ * Shows each fault beside its field, and focuses the first field that stops the request.
  * @param {HTMLFormElement} form
  * @param {RequestFields} fields
  * @param {readonly Fault[]} faults
  */
 function showFaults(form, fields, faults) {
-  const { method, ownMethod, ownMethodField, path, body, query, headers } = fields;
+  const { method, otherMethod, otherMethodField, path, body, query, headers } = fields;
   /** @param {Fault['field']} field */
   const faultOf = (field) => faults.find((fault) => fault.field === field);
-  showFault(find(form, '[data-fault="method"]', HTMLElement), [method, ownMethod], faultOf('method'));
+  showFault(find(form, '[data-fault="method"]', HTMLElement), [method, otherMethod], faultOf('method'));
   showFault(find(form, '[data-fault="path"]', HTMLElement), [path], faultOf('path'));
   showFault(find(form, '[data-fault="body"]', HTMLElement), [body], faultOf('body'));
   query.show(faults.filter(({ field }) => field === 'query'));
@@ -121,6 +121,6 @@ function showFaults(form, fields, faults) {
   if (faultOf('headers')) fields.headersPart.open = true;
   if (faultOf('body')) fields.bodyPart.open = true;
   const [first] = form.querySelectorAll('[aria-invalid]');
-  if (first === method && !ownMethodField.hidden) ownMethod.focus();
+  if (first === method && !otherMethodField.hidden) otherMethod.focus();
   else if (first instanceof HTMLElement) first.focus();
 }

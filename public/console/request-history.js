@@ -1,4 +1,4 @@
-/** The requests of this tab, without their answers. It ends with the session: the page and a sign-out (`Clear-Site-Data`) empty it. */
+/** The requests of this tab, without their responses. The pages and a sign-out (`Clear-Site-Data`) clear it with the session. */
 import { isKept } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
@@ -7,43 +7,43 @@ import { isKept } from './request-rules.js';
 
 /**
  * @typedef {object} KeptRequest
- * @property {ComposedRequest} request As it was composed, without credentials.
- * @property {boolean} isWhole Whether its body is kept, where it had one.
+ * @property {ComposedRequest} request Without credentials.
+ * @property {boolean} isWhole False if its body was too long to keep.
  */
 
 /**
  * @typedef {object} Sending
  * @property {number} sentAt In ms since the epoch.
- * @property {string} outcome The status of its answer, or a word for why there was none; empty until that is known.
+ * @property {string} outcome A status, or words for the lack of one. Empty until the request has ended.
  */
 
-/** @typedef {KeptRequest & Sending} PastRequest */
+/** @typedef {KeptRequest & Sending} SentRequest */
 
 const KEY = 'console-history';
-const MOST = 50;
-/** A longer body is not kept: what a tab may store is little. */
-const LONGEST_BODY = 20_000;
+const MAX_REQUESTS = 50;
+/** A tab's storage is small, so a longer body is not kept. */
+const MAX_BODY_LENGTH = 20_000;
 
 /**
- * The latest first.
+ * The latest request comes first.
  * @param {Store} storage
- * @returns {PastRequest[]}
+ * @returns {SentRequest[]}
  */
 export function readHistory(storage) {
   try {
     const stored = /** @type {unknown} */ (JSON.parse(storage.getItem(KEY) ?? '[]'));
-    return Array.isArray(stored) ? stored.filter(isPast).slice(0, MOST) : [];
+    return Array.isArray(stored) ? stored.filter(isSentRequest).slice(0, MAX_REQUESTS) : [];
   } catch {
-    return []; // somebody else has written there, or nothing may be stored
+    return []; // not written by this script
   }
 }
 
 /**
- * Puts a request first, in the place of an equal one, and never a credential with it.
+ * Puts a request first, in place of an equal one, and without credentials.
  * @param {Store} storage
  * @param {ComposedRequest} request
  * @param {number} sentAt In ms since the epoch.
- * @returns {boolean} Whether it is kept.
+ * @returns {boolean} Whether it was stored.
  */
 export function remember(storage, request, sentAt) {
   const kept = toKept(request);
@@ -54,22 +54,22 @@ export function remember(storage, request, sentAt) {
 }
 
 /**
- * What a tab keeps of a request: no credential, and no long body.
+ * Removes credentials and a long body.
  * @param {ComposedRequest} request
  * @returns {KeptRequest}
  */
 export function toKept(request) {
-  const isWhole = request.body.length <= LONGEST_BODY;
+  const isWhole = request.body.length <= MAX_BODY_LENGTH;
   const headers = request.headers.filter(isKept);
   return { request: { ...request, headers, body: isWhole ? request.body : '' }, isWhole };
 }
 
 /**
- * Adds what became of the request that was sent last; nothing where it has been forgotten.
+ * Adds the outcome to the latest request, unless that is another one or the history was cleared.
  * @param {Store} storage
- * @param {number} sentAt Its own, in ms since the epoch.
+ * @param {number} sentAt Of the request, in ms since the epoch.
  * @param {string} outcome
- * @returns {boolean} Whether it is kept.
+ * @returns {boolean} Whether it was stored.
  */
 export function noteOutcome(storage, sentAt, outcome) {
   const [latest, ...others] = readHistory(storage);
@@ -77,30 +77,30 @@ export function noteOutcome(storage, sentAt, outcome) {
 }
 
 /** @param {Store} storage */
-export function forgetHistory(storage) {
+export function clearHistory(storage) {
   storage.removeItem(KEY);
 }
 
 /**
  * @param {Store} storage
- * @param {readonly PastRequest[]} history
- * @returns {boolean} Whether it is kept.
+ * @param {readonly SentRequest[]} history
+ * @returns {boolean} Whether it was stored.
  */
 function write(storage, history) {
   try {
-    storage.setItem(KEY, JSON.stringify(history.slice(0, MOST)));
+    storage.setItem(KEY, JSON.stringify(history.slice(0, MAX_REQUESTS)));
     return true;
   } catch {
-    storage.removeItem(KEY); // full: rather none than one that no longer grows
+    storage.removeItem(KEY); // the storage is full, and an old history would mislead
     return false;
   }
 }
 
 /**
  * @param {unknown} value
- * @returns {value is PastRequest}
+ * @returns {value is SentRequest}
  */
-function isPast(value) {
+function isSentRequest(value) {
   if (!isKeptRequest(value)) return false;
   const { sentAt, outcome } = /** @type {KeptRequest & Record<string, unknown>} */ (value);
   return (
@@ -109,7 +109,6 @@ function isPast(value) {
 }
 
 /**
- * Whether it is one, whoever has written it.
  * @param {unknown} value
  * @returns {value is KeptRequest}
  */

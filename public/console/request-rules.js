@@ -1,4 +1,4 @@
-/** What a page may send through the gateway, judged before it is sent and said in words. */
+/** Checks a request before it is sent: what a page may send through the gateway. */
 
 /** @typedef {[name: string, value: string]} Pair */
 
@@ -8,53 +8,53 @@
  * @property {string} path
  * @property {readonly Pair[]} query
  * @property {readonly Pair[]} headers
- * @property {string} contentType Of the body, unless a header row says it.
+ * @property {string} contentType Of the body, unless a header row has one.
  * @property {string} body
  */
 
 /**
  * @typedef {object} Fault
  * @property {'method' | 'path' | 'query' | 'headers' | 'body'} field
- * @property {number} [row] Of a list of rows, from 0.
+ * @property {number} [row] The index of the row.
  * @property {string} text
- * @property {boolean} stops Whether it must not be sent like this; else it is only worth knowing.
+ * @property {boolean} stops True stops the request, false only informs.
  */
 
 /** RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
-/** What `fetch` lets no page send. */
-const NO_METHOD_OF_PAGES = /^(?:connect|trace|track)$/i;
+/** Methods that `fetch` refuses. */
+const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const BODILESS = /^(?:get|head)$/i;
-/** The browser sets them itself and drops a page's own (Fetch, “forbidden request-header”). */
+/** The browser sets these itself, and drops those of a page (Fetch, “forbidden request-header”). */
 const SET_BY_BROWSER = new Set(
   `accept-charset accept-encoding access-control-request-headers access-control-request-method
   access-control-request-private-network connection content-length date dnt expect host keep-alive origin referer
   set-cookie te trailer transfer-encoding upgrade via`.split(/\s+/),
 );
 const SET_BY_BROWSER_KIND = /^(?:proxy|sec)-/;
-/** Never kept, never sent: the ticket and the token are nothing that a page handles. */
+/** Never stored, never sent: a page handles neither the session cookie nor the token. */
 const CREDENTIALS = new Set(['authorization', 'cookie', 'cookie2']);
-const NOT_PASSED_ON = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-client-ip|true-client-ip)$/;
-const LONGEST_JUDGED_JSON = 1_000_000;
+const NOT_FORWARDED = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-client-ip|true-client-ip)$/;
+const MAX_CHECKED_JSON = 1_000_000;
 
 /**
- * The address that a request goes to: its path, and its query percent-encoded; null where that is no address at all.
+ * The URL of a request, with its query percent-encoded; null for an invalid URL.
  * @param {Pick<ComposedRequest, 'path' | 'query'>} request
  * @param {string} origin
  * @returns {URL | null}
  */
-export function toAddress({ path, query }, origin) {
+export function toUrl({ path, query }, origin) {
   const parameters = new URLSearchParams();
   for (const [name, value] of query) if (name !== '') parameters.append(name, value);
-  // A plus sign is a space to some servers only; %20 is one to all.
+  // Only some servers decode + to a space. All decode %20.
   const encoded = parameters.toString().replaceAll('+', '%20');
-  const between = encoded === '' ? '' : path.includes('?') ? '&' : '?';
-  const target = path + between + encoded;
+  const separator = encoded === '' ? '' : path.includes('?') ? '&' : '?';
+  const target = path + separator + encoded;
   return URL.canParse(target, origin) ? new URL(target, origin) : null;
 }
 
 /**
- * Whether a header may be kept: in the history, in a copy, anywhere.
+ * Whether a header may be stored or copied: it is no credential.
  * @param {Pair} header
  */
 export function isKept([name]) {
@@ -62,7 +62,7 @@ export function isKept([name]) {
 }
 
 /**
- * All that is wrong or odd with a request, in the order of the form.
+ * All faults of a request, in the order of the form.
  * @param {ComposedRequest} request
  * @param {string} origin
  * @returns {Fault[]}
@@ -83,9 +83,9 @@ export function faultsOf(request, origin) {
  */
 function methodFaults(method) {
   if (!TOKEN.test(method))
-    return [stop('method', 'A method is one word, of letters, digits and hyphens, like PATCH.')];
-  if (NO_METHOD_OF_PAGES.test(method))
-    return [stop('method', `Browsers let no page send ${method}, and the gateway refuses it.`)];
+    return [stop('method', 'A method is one word of letters, digits and hyphens, such as PATCH.')];
+  if (FORBIDDEN_METHOD.test(method))
+    return [stop('method', `Browsers do not let pages send ${method}, and the gateway refuses it.`)];
   return [];
 }
 
@@ -97,22 +97,22 @@ function methodFaults(method) {
 export function pathFaults(request, origin) {
   const { path } = request;
   if (!path.startsWith('/api/'))
-    return [stop('path', 'The path must begin with /api/: the console calls nothing else.')];
+    return [stop('path', 'The path must begin with /api/. The console sends requests nowhere else.')];
   if (path.includes('#'))
-    return [stop('path', 'A browser never sends what follows #. Write %23 for the character itself.')];
-  const address = toAddress(request, origin);
-  if (address === null || address.origin !== origin)
-    return [stop('path', 'This is no path that a browser can send.')];
-  if (!address.pathname.startsWith('/api/'))
+    return [stop('path', 'A browser does not send the part after #. Write %23 for the character itself.')];
+  const url = toUrl(request, origin);
+  if (url === null || url.origin !== origin)
+    return [stop('path', 'A browser can’t send this path. Check it for invalid characters.')];
+  if (!url.pathname.startsWith('/api/'))
     return [
       stop(
         'path',
-        `A browser resolves the dots before it sends them: this would go to ${address.pathname}, which is not under /api/.`,
+        `A browser resolves the dots in a path: this request would go to ${url.pathname}, which is not under /api/.`,
       ),
     ];
   const typed = path.split('?', 1)[0] ?? '';
-  if (address.pathname.split('/').length !== typed.split('/').length)
-    return [note('path', `A browser resolves the dots: this goes to ${address.pathname}`)];
+  if (url.pathname.split('/').length !== typed.split('/').length)
+    return [note('path', `A browser resolves the dots in a path: this request goes to ${url.pathname}.`)];
   return [];
 }
 
@@ -133,28 +133,29 @@ function queryFaults([name, value], row) {
 function headerFaults([name, value], row) {
   const text = headerFault(name.toLowerCase(), name, value);
   if (text !== null) return [{ ...stop('headers', text), row }];
-  if (NOT_PASSED_ON.test(name.toLowerCase()))
-    return [{ ...note('headers', `The gateway does not pass ${name} on to the service.`), row }];
+  if (NOT_FORWARDED.test(name.toLowerCase()))
+    return [{ ...note('headers', `The gateway does not forward ${name} to the service.`), row }];
   return [];
 }
 
 /**
- * @param {string} plain The name in lower case.
+ * @param {string} lowerName
  * @param {string} name
  * @param {string} value
  * @returns {string | null}
  */
-function headerFault(plain, name, value) {
+function headerFault(lowerName, name, value) {
   if (name === '') return value === '' ? null : 'Give the header a name.';
-  if (plain === 'authorization')
-    return 'The gateway adds the token itself, and drops what a page sends. Paste no token here.';
-  if (plain === 'cookie' || plain === 'cookie2')
-    return 'The browser adds the session cookie itself, and the gateway never passes it on.';
-  if (!TOKEN.test(name)) return 'A header name holds letters, digits and hyphens: no space, no colon.';
-  if (SET_BY_BROWSER.has(plain) || SET_BY_BROWSER_KIND.test(plain))
-    return `The browser sets ${name} itself: no page may.`;
+  if (lowerName === 'authorization')
+    return 'The gateway adds the access token itself, and drops this header of a page. Do not paste a token here.';
+  if (lowerName === 'cookie' || lowerName === 'cookie2')
+    return 'The browser adds the session cookie itself, and the gateway never forwards it.';
+  if (!TOKEN.test(name))
+    return 'A header name consists of letters, digits and hyphens, without spaces and colons.';
+  if (SET_BY_BROWSER.has(lowerName) || SET_BY_BROWSER_KIND.test(lowerName))
+    return `The browser sets ${name} itself. Remove this row.`;
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-    return 'A header’s value is one line of Latin letters and signs. Encode anything else.';
+    return 'A header value is one line of Latin-1 characters. Encode anything else.';
   return null;
 }
 
@@ -165,9 +166,11 @@ function headerFault(plain, name, value) {
 function bodyFaults({ method, body, contentType, headers }) {
   if (body === '') return [];
   if (BODILESS.test(method))
-    return [stop('body', `A browser sends no body with ${method}. Empty it, or choose another method.`)];
-  const said = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? contentType;
-  if (!/[/+]json\b/i.test(said) || body.length > LONGEST_JUDGED_JSON) return [];
+    return [
+      stop('body', `A browser sends no body with ${method}. Remove the body, or choose another method.`),
+    ];
+  const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? contentType;
+  if (!/[/+]json\b/i.test(type) || body.length > MAX_CHECKED_JSON) return [];
   try {
     JSON.parse(body);
     return [];
@@ -175,7 +178,7 @@ function bodyFaults({ method, body, contentType, headers }) {
     return [
       note(
         'body',
-        `This is not JSON (${error instanceof Error ? error.message : 'unreadable'}). It is sent as it is.`,
+        `The body is not valid JSON (${error instanceof Error ? error.message : 'unreadable'}). It can be sent as it is.`,
       ),
     ];
   }

@@ -1,50 +1,92 @@
-/** What can be done with an answer: sign in, follow its list, copy or save its body. */
+/** The actions below a response: sign in, fetch the next page of a list, copy or save the body. */
+import { createTemporaryUrl } from '../blob-url.js';
 import { make, makeButton } from '../elements.js';
-import { signInAddress } from '../sign-in.js';
-import { nextOf, withNext } from './next-page.js';
-import { toSaveLink } from './save-link.js';
+import { signInUrl } from '../sign-in.js';
+import { isJsonType } from './body-text.js';
+
+/** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
 /**
  * @typedef {object} ActionListeners
- * @property {(request: import('./request-rules.js').ComposedRequest) => void} onFollow
+ * @property {(request: ComposedRequest) => void} onFollow
  * @property {(body: Blob) => void} onCopy
  */
 
 /**
  * @param {object} shown
  * @param {Blob} shown.body
- * @param {string} shown.contentType Of its header; empty where there was none.
- * @param {unknown} shown.json What the body holds, where it is JSON.
- * @param {import('./request-rules.js').ComposedRequest} shown.request
- * @param {boolean} shown.asksToSignIn
+ * @param {string} shown.contentType Empty for a response without the header.
+ * @param {unknown} shown.json The value of a complete JSON body.
+ * @param {ComposedRequest} shown.request
+ * @param {boolean} shown.needsSignIn
  * @param {ActionListeners} listeners
  * @returns {HTMLElement[]}
  */
-export function toActions({ body, contentType, json, request, asksToSignIn }, { onFollow, onCopy }) {
-  const next = nextOf(json);
+export function toActions({ body, contentType, json, request, needsSignIn }, { onFollow, onCopy }) {
+  const cursor = cursorOf(json);
   const signIn = () =>
-    make('a', { class: 'button button--primary', href: signInAddress() }, ['Sign in and come back']);
-  /** @param {string} token */
-  const follow = (token) =>
-    makeButton('Follow next', () => onFollow(withNext(request, token)), { 'data-follow': '' });
+    make('a', { class: 'button button--primary', href: signInUrl() }, ['Sign in and come back']);
+  /** @param {string} next */
+  const follow = (next) =>
+    makeButton('Follow next', () => onFollow(withCursor(request, next)), { 'data-follow': '' });
   const copy = () => makeButton('Copy the body', () => onCopy(body));
   return [
-    ...(asksToSignIn ? [signIn()] : []),
-    ...(next === null ? [] : [follow(next)]),
+    ...(needsSignIn ? [signIn()] : []),
+    ...(cursor === null ? [] : [follow(cursor)]),
     ...(body.size === 0 ? [] : [copy(), toSaveLink(body, request.path, contentType)]),
   ];
 }
 
 /**
- * Puts actions in the place of those of the answer before. Whoever follows a list by keyboard goes on from the same place.
+ * Replaces the actions of the response before. The focus stays on *Follow next*, for users who page by keyboard.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} actions
- * @param {HTMLElement} heading Takes the focus where the list is at its end.
- * @param {FocusOptions} focusing
+ * @param {HTMLElement} heading Takes the focus at the end of the list.
+ * @param {FocusOptions} focusOptions
  */
-export function replaceActions(place, actions, heading, focusing) {
+export function replaceActions(place, actions, heading, focusOptions) {
   const hadFocus = place.contains(document.activeElement);
   place.replaceChildren(...actions);
   if (!hadFocus) return;
-  (actions.find((action) => 'follow' in action.dataset) ?? heading).focus(focusing);
+  (actions.find((action) => 'follow' in action.dataset) ?? heading).focus(focusOptions);
+}
+
+/**
+ * The cursor of the next page (service interface, section 4.5); null on the last page.
+ * @param {unknown} json
+ */
+function cursorOf(json) {
+  if (typeof json !== 'object' || json === null || Array.isArray(json) || !Object.hasOwn(json, 'next'))
+    return null;
+  const { next } = /** @type {{ next: unknown }} */ (json);
+  return typeof next === 'string' && next !== '' ? next : null;
+}
+
+/**
+ * The request for the next page. The interface demands the same `limit`.
+ * @param {ComposedRequest} request
+ * @param {string} cursor
+ * @returns {ComposedRequest}
+ */
+function withCursor(request, cursor) {
+  return { ...request, query: [...request.query.filter(([name]) => name !== 'next'), ['next', cursor]] };
+}
+
+/**
+ * A link that saves the body, named after the last segment of the path.
+ * @param {Blob} body
+ * @param {string} path
+ * @param {string} contentType
+ */
+function toSaveLink(body, path, contentType) {
+  const last = /([^/?]+)\/*(?:\?.*)?$/.exec(path)?.[1]?.replaceAll(/[^\w.-]/g, '_') ?? 'response';
+  // Without an extension a browser chooses one, and takes JSON for .txt.
+  const name = isJsonType(contentType) && !/\.\w+$/.test(last) ? `${last}.json` : last;
+  const link = make(
+    'a',
+    { class: 'button button--small', download: name, href: '#', 'aria-label': `Save the body as ${name}` },
+    ['Save'],
+  );
+  link.addEventListener('click', () => (link.href = createTemporaryUrl(body)));
+  return link;
 }

@@ -1,78 +1,85 @@
-/** What came of a request: who answered, what the gateway did, how long it took, and the body. */
-import { counted } from '../counts.js';
+/** Shows the outcome of a request: status, sender, work of the gateway, timing, headers and body. */
+import { formatCount } from '../counts.js';
 import { find, make } from '../elements.js';
-import { replaceActions, toActions } from './response-actions.js';
-import { BY, endSentences, showHeaders, showProblem, toStatusWords } from './answer-facts.js';
 import { toShownBody } from './body-text.js';
 import { createBodyView } from './body-view.js';
 import { explain } from './explanation.js';
 import { createOutcomeLine } from './outcome-line.js';
-import { toMs, toTimingPicture } from './timing-chart.js';
+import { replaceActions, toActions } from './response-actions.js';
+import { MAX_BYTES } from './send-request.js';
+import { toMs, toTimingChart } from './timing-chart.js';
 
-/** @typedef {import('./send-request.js').Answer} Answer */
-/** @typedef {import('./send-request.js').Outcome} Outcome */
+/** @typedef {import('./explanation.js').Explanation} Explanation */
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
+/** @typedef {import('./send-request.js').ReceivedResponse} ReceivedResponse */
+/** @typedef {import('./send-request.js').Outcome} Outcome */
+
+const SENDERS = {
+  service: 'from the service',
+  gateway: 'from the gateway',
+  other: 'from a server in between',
+};
 
 /**
  * @param {ParentNode} root
  * @param {import('./response-actions.js').ActionListeners} listeners
  */
-export function createAnswerView(root, listeners) {
+export function createResponseView(root, listeners) {
   const outcomeLine = createOutcomeLine(root);
-  const section = find(root, '[data-answer]', HTMLElement);
-  const actions = find(section, '[data-answer-actions]', HTMLElement);
+  const section = find(root, '[data-response]', HTMLElement);
+  const actions = find(section, '[data-response-actions]', HTMLElement);
   const heading = find(section, 'h2', HTMLElement);
   const body = createBodyView(section);
 
   /**
-   * @param {Answer} answer
+   * @param {ReceivedResponse} response
    * @param {ComposedRequest} request
-   * @param {FocusOptions} focusing
+   * @param {FocusOptions} focusOptions
    */
-  const showAnswer = async (answer, request, focusing) => {
-    const contentType = answer.headers.get('content-type') ?? '';
-    const shown = await toShownBody(answer.body, contentType);
-    const json = answer.end === 'whole' ? shown.json : undefined;
-    const explanation = explain(answer, json);
+  const showResponse = async (response, request, focusOptions) => {
+    const contentType = response.headers.get('content-type') ?? '';
+    const shown = await toShownBody(response.body, contentType);
+    const json = response.end === 'complete' ? shown.json : undefined;
+    const explanation = explain(response, json);
     section.hidden = false;
-    showTold(section, [...endSentences(answer), ...explanation.sentences]);
+    showSentences(section, [...endSentences(response), ...explanation.sentences]);
     showProblem(section, explanation);
     find(section, '[data-timing]', HTMLElement).replaceChildren(
-      ...toTimingPicture(explanation.timing, answer.totalMs),
+      ...toTimingChart(explanation.timing, response.totalMs),
     );
-    showHeaders(section, answer.headers);
-    body.show(shown, answer);
-    const asksToSignIn = explanation.problem?.asksToSignIn === true;
-    const offered = toActions({ body: answer.body, contentType, json, request, asksToSignIn }, listeners);
-    replaceActions(actions, offered, heading, focusing);
-    outcomeLine.say(...toOutcomeWords(answer, BY[explanation.by]));
+    showHeaders(section, response.headers);
+    body.show(shown, response);
+    const needsSignIn = explanation.problem?.needsSignIn === true;
+    const offered = toActions({ body: response.body, contentType, json, request, needsSignIn }, listeners);
+    replaceActions(actions, offered, heading, focusOptions);
+    outcomeLine.say(...toOutcomeWords(response, SENDERS[explanation.by]));
   };
 
-  /** @param {Parameters<typeof outcomeLine.sayWhyNot>[0]} why */
-  const showNone = (why) => {
-    const isReaderElsewhere = outcomeLine.isReaderElsewhere();
+  /** @param {Parameters<typeof outcomeLine.sayNoResponse>[0]} reason */
+  const showNone = (reason) => {
+    const hasScrolledAway = outcomeLine.hasScrolledAway();
     section.hidden = true;
     section.removeAttribute('aria-busy');
-    outcomeLine.sayWhyNot(why);
-    if (!isReaderElsewhere) outcomeLine.bringIntoView();
+    outcomeLine.sayNoResponse(reason);
+    if (!hasScrolledAway) outcomeLine.bringIntoView();
   };
 
   return {
-    /** Nothing was sent. */
+    /** The form has faults, and nothing was sent. */
     refused() {
-      section.hidden = true; // the answer to another call would stand below
+      section.hidden = true; // it belongs to another request
       section.removeAttribute('aria-busy');
-      outcomeLine.sayWhyNot('refused');
+      outcomeLine.sayNoResponse('refused');
     },
     /** @param {ComposedRequest} request */
     waiting({ method }) {
-      section.setAttribute('aria-busy', 'true'); // the one before stays in sight: the page does not jump
-      outcomeLine.say(`Sending ${method} and waiting for the answer…`);
-      outcomeLine.keepPlace();
+      section.setAttribute('aria-busy', 'true'); // the response before stays, so that the page does not jump
+      outcomeLine.say(`Sending ${method} and waiting for the response…`);
+      outcomeLine.notePosition();
     },
     progress: outcomeLine.showProgress,
     /**
-     * Rejects where the answer can't be shown.
+     * Rejects where the response can't be shown.
      * @param {Outcome} outcome
      * @param {ComposedRequest} request
      */
@@ -81,33 +88,83 @@ export function createAnswerView(root, listeners) {
         showNone(outcome);
         return;
       }
-      const isReaderElsewhere = outcomeLine.isReaderElsewhere(); // before the page changes its length
-      await showAnswer(outcome, request, { preventScroll: isReaderElsewhere });
+      const hasScrolledAway = outcomeLine.hasScrolledAway(); // before the page changes its length
+      await showResponse(outcome, request, { preventScroll: hasScrolledAway });
       section.removeAttribute('aria-busy');
-      if (!isReaderElsewhere) outcomeLine.bringIntoView(section);
+      if (!hasScrolledAway) outcomeLine.bringIntoView(section);
     },
-    /** Half an answer is not left standing. */
+    /** Hides a response of which only a part could be shown. */
     failed: () => showNone('failed'),
-    /** @param {number} bytes What the body took on the wire. */
+    /** @param {number} bytes The length of the encoded body. */
     wireSize: (bytes) => body.wireSize(bytes),
   };
+}
+
+/**
+ * @param {ReceivedResponse} response
+ * @returns {string[]}
+ */
+function endSentences({ end, body }) {
+  // A browser drops what has arrived but was not read before the connection failed: without bytes, name no number.
+  const after = body.size === 0 ? '' : ` after ${formatCount(body.size, 'byte')}`;
+  if (end === 'interrupted') return [`The connection failed${after}: the response is incomplete.`];
+  if (end === 'cancelled') return [`Cancelled${after}: the response is incomplete.`];
+  if (end === 'too-large')
+    return [`The console stopped reading: it shows at most ${formatCount(MAX_BYTES, 'byte')}.`];
+  return [];
+}
+
+/**
+ * @param {ReceivedResponse} response
+ * @param {string} sender
+ */
+function toOutcomeWords(response, sender) {
+  const { status, statusText, body, totalMs } = response;
+  const words = make('strong', status < 400 ? {} : { class: 'bad' }, [`${status} ${statusText}`.trim()]);
+  const size = `${formatCount(body.size, 'byte')} in ${toMs(totalMs)}`;
+  return [words, [` ${sender}: ${size}.`, ...endSentences(response)].join(' ')];
 }
 
 /**
  * @param {ParentNode} section
  * @param {readonly string[]} sentences
  */
-function showTold(section, sentences) {
-  const told = find(section, '[data-told]', HTMLElement);
-  told.replaceChildren(...sentences.map((words) => make('li', {}, [words])));
+function showSentences(section, sentences) {
+  const list = find(section, '[data-sentences]', HTMLElement);
+  list.replaceChildren(...sentences.map((sentence) => make('li', {}, [sentence])));
 }
 
 /**
- * @param {Answer} answer
- * @param {string} by
+ * @param {ParentNode} section
+ * @param {Explanation} explanation
  */
-function toOutcomeWords(answer, by) {
-  const status = make('strong', answer.status < 400 ? {} : { class: 'bad' }, [toStatusWords(answer)]);
-  const size = `${counted(answer.body.size, 'byte')} in ${toMs(answer.totalMs)}`;
-  return [status, [` ${by}: ${size}.`, ...endSentences(answer)].join(' ')];
+function showProblem(section, { problem }) {
+  const list = find(section, '[data-problem]', HTMLElement);
+  list.hidden = problem === null;
+  if (problem === null) return;
+  const rows = [
+    ['Code', problem.code],
+    ['Reason', problem.detail || problem.title],
+    ['What to do', problem.advice],
+    ['Request id', problem.requestId],
+  ].filter(([, value]) => value !== '');
+  list.replaceChildren(
+    ...rows.flatMap(([name = '', value = '']) => [
+      make('dt', {}, [name]),
+      make('dd', { dir: 'auto' }, [value]),
+    ]),
+  );
+}
+
+/**
+ * @param {ParentNode} section
+ * @param {Headers} headers
+ */
+function showHeaders(section, headers) {
+  const entries = [...headers];
+  find(section, '[data-header-count]', HTMLElement).textContent = String(entries.length);
+  const rows = entries.map(([name, value]) =>
+    make('tr', {}, [make('th', { scope: 'row' }, [name]), make('td', { dir: 'auto' }, [value])]),
+  );
+  find(section, '[data-headers]', HTMLElement).replaceChildren(make('table', {}, [make('tbody', {}, rows)]));
 }

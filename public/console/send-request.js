@@ -1,41 +1,40 @@
-/** Sends a composed request and gathers the answer, within bounds. */
+/** Sends a composed request and reads the response, up to a limit. */
 import { headersOf } from './copy-as.js';
-import { toAddress } from './request-rules.js';
+import { toUrl } from './request-rules.js';
 
 /** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
 
 /**
- * @typedef {object} Answer
+ * @typedef {object} ReceivedResponse
  * @property {number} status
  * @property {string} statusText
  * @property {Headers} headers
- * @property {Blob} body What came of it.
- * @property {'whole' | 'broke-off' | 'cancelled' | 'too-large'} end How it ended.
- * @property {number} headMs Until its head was there.
+ * @property {Blob} body As much as was read.
+ * @property {'complete' | 'interrupted' | 'cancelled' | 'too-large'} end How the body ended.
  * @property {number} totalMs
  */
 
-/** @typedef {Answer | 'redirect' | 'cancelled' | 'offline' | 'unreachable'} Outcome */
+/** @typedef {ReceivedResponse | 'redirect' | 'cancelled' | 'offline' | 'unreachable'} Outcome */
 
-/** A tab holds no more of an answer than this; the rest is given up. */
-export const MOST_BYTES = 64 * 1024 * 1024;
+/** The console stops to read a longer body. */
+export const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Sends it and resolves with what became of it; never rejects. Follows no redirect, so that nothing is called but the
- * gateway, and takes nothing from the browser's cache.
- * @param {ComposedRequest} request One without a fault that stops it.
+ * Sends the request. Never rejects. Follows no redirect, so that the request goes to the gateway only, and bypasses the
+ * browser's cache.
+ * @param {ComposedRequest} request One that may be sent (`faultsOf`).
  * @param {object} options
  * @param {string} options.origin
- * @param {AbortSignal} options.signal Ends it; what has come by then is kept.
- * @param {(bytes: number) => void} options.onProgress Hears how much of the body has come.
+ * @param {AbortSignal} options.signal Cancels the request. What was read until then is kept.
+ * @param {(bytes: number) => void} options.onProgress Called with the length of the body so far.
  * @returns {Promise<Outcome>}
  */
-export async function send(request, { origin, signal, onProgress }) {
-  const beganAt = performance.now();
+export async function sendRequest(request, { origin, signal, onProgress }) {
+  const sentAt = performance.now();
   /** @type {Response} */
   let response;
   try {
-    response = await fetch(toAddress(request, origin) ?? origin, {
+    response = await fetch(toUrl(request, origin) ?? origin, {
       method: request.method,
       headers: headersOf(request).map(([name, value]) => [name, value]),
       ...(request.body !== '' && { body: request.body }),
@@ -49,30 +48,29 @@ export async function send(request, { origin, signal, onProgress }) {
     return navigator.onLine ? 'unreachable' : 'offline';
   }
   if (response.type === 'opaqueredirect') return 'redirect';
-  const headMs = performance.now() - beganAt;
-  const { chunks, end } = await gather(response, signal, onProgress);
-  const totalMs = performance.now() - beganAt;
+  const { chunks, end } = await readBody(response, signal, onProgress);
+  const totalMs = performance.now() - sentAt;
   const { status, statusText, headers } = response;
-  return { status, statusText, headers, body: new Blob(chunks), end, headMs, totalMs };
+  return { status, statusText, headers, body: new Blob(chunks), end, totalMs };
 }
 
 /**
  * @param {Response} response
  * @param {AbortSignal} signal
  * @param {(bytes: number) => void} onProgress
- * @returns {Promise<{ chunks: Uint8Array<ArrayBuffer>[], end: Answer['end'] }>}
+ * @returns {Promise<{ chunks: Uint8Array<ArrayBuffer>[], end: ReceivedResponse['end'] }>}
  */
-async function gather(response, signal, onProgress) {
+async function readBody(response, signal, onProgress) {
   /** @type {Uint8Array<ArrayBuffer>[]} */
   const chunks = [];
-  if (response.body === null) return { chunks, end: 'whole' };
+  if (response.body === null) return { chunks, end: 'complete' };
   const reader = response.body.getReader();
   let bytes = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return { chunks, end: 'whole' };
-      if (bytes + value.length > MOST_BYTES) {
+      if (done) return { chunks, end: 'complete' };
+      if (bytes + value.length > MAX_BYTES) {
         await reader.cancel();
         return { chunks, end: 'too-large' };
       }
@@ -81,6 +79,6 @@ async function gather(response, signal, onProgress) {
       onProgress(bytes);
     }
   } catch {
-    return { chunks, end: signal.aborted ? 'cancelled' : 'broke-off' };
+    return { chunks, end: signal.aborted ? 'cancelled' : 'interrupted' };
   }
 }

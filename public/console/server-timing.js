@@ -1,23 +1,22 @@
-/** `Server-Timing` (W3C): what the parts of a call took, and what the gateway did for it (docs/api.md). */
+/** Reads `Server-Timing` (W3C): how long the parts of a request took, and what the gateway did (docs/api.md). */
 
 /**
  * @typedef {object} TimedPart
  * @property {number} ms
- * @property {string} desc Empty where nothing unusual happened.
+ * @property {string} desc Empty for an ordinary request.
  */
 
-/** The gateway's own entries, in the order in which a call meets them. */
+/** The gateway's entries, in the order of a request. */
 const PARTS = ['session', 'token', 'service'];
 
-/** @typedef {{ session: TimedPart, token: TimedPart, service: TimedPart }} CallTiming */
+/** @typedef {{ session: TimedPart, token: TimedPart, service: TimedPart }} RequestTiming */
 
 /**
- * The gateway's part of the header; null where it is not there. The service may send entries of its own, of the same
- * names too: the gateway's stand last.
+ * Reads the gateway's entries; null without them. The service may send entries of the same names: the gateway's come last.
  * @param {string | null} header
- * @returns {CallTiming | null}
+ * @returns {RequestTiming | null}
  */
-export function toCallTiming(header) {
+export function toRequestTiming(header) {
   if (header === null) return null;
   const [session, token, service] = entriesOf(header).slice(-PARTS.length);
   if (session?.name !== 'session' || token?.name !== 'token' || service?.name !== 'service') return null;
@@ -45,14 +44,14 @@ function toParameter(text) {
 
 /**
  * @param {string} text
- * @param {',' | ';'} mark
+ * @param {',' | ';'} separator
  */
-function splitOutsideQuotes(text, mark) {
+function splitOutsideQuotes(text, separator) {
   const parts = [''];
   let isQuoted = false;
   for (const character of text) {
     if (character === '"') isQuoted = !isQuoted;
-    if (character === mark && !isQuoted) parts.push('');
+    if (character === separator && !isQuoted) parts.push('');
     else parts[parts.length - 1] += character;
   }
   return parts;

@@ -1,18 +1,18 @@
-/** A bar of what a call took. The numbers stand beside it as text. */
-import { grouped } from '../counts.js';
+/** A bar chart of how long a request took, with the numbers as text. */
+import { formatNumber } from '../counts.js';
 import { make } from '../elements.js';
 
-/** @typedef {import('./server-timing.js').CallTiming} CallTiming */
+/** @typedef {import('./server-timing.js').RequestTiming} RequestTiming */
 
 const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 1_000;
 const HEIGHT = 20;
 
 /**
- * @param {CallTiming | null} timing
+ * @param {RequestTiming | null} timing
  * @param {number} totalMs
  */
-export function toTimingPicture(timing, totalMs) {
+export function toTimingChart(timing, totalMs) {
   const parts =
     timing === null
       ? []
@@ -21,11 +21,11 @@ export function toTimingPicture(timing, totalMs) {
           { name: 'Token', part: 'token', ms: timing.token.ms },
           { name: 'Service', part: 'service', ms: timing.service.ms },
         ];
-  const counted = parts.reduce((sum, { ms }) => sum + ms, 0);
-  // Clocks differ, and the service's bar may be the longer one.
-  const rest = { name: 'Network and body', part: 'rest', ms: Math.max(totalMs - counted, 0) };
+  const measuredMs = parts.reduce((sum, { ms }) => sum + ms, 0);
+  // The gateway's clock differs from the browser's: its parts may be longer than the total.
+  const rest = { name: 'Network and body', part: 'rest', ms: Math.max(totalMs - measuredMs, 0) };
   const all = [...parts, rest];
-  return [toBar(all, Math.max(totalMs, counted)), toLegend(all, totalMs)];
+  return [toBar(all, Math.max(totalMs, measuredMs)), toLegend(all, totalMs)];
 }
 
 /**
@@ -68,5 +68,5 @@ function toLegend(parts, totalMs) {
 
 /** @param {number} ms */
 export function toMs(ms) {
-  return `${ms > 0 && ms < 10 ? ms.toFixed(1) : grouped(Math.round(ms))} ms`;
+  return `${ms > 0 && ms < 10 ? ms.toFixed(1) : formatNumber(Math.round(ms))} ms`;
 }

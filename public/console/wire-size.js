@@ -1,42 +1,41 @@
-/** How many bytes a body took on the wire: encodings are off before a page sees it, but the browser has counted. */
+/** The encoded length of a response body, which scripts learn only from the browser's resource timing. */
 
-/** The browser counts no sooner than the body has ended, and not every request. */
-const PATIENCE_MS = 5_000;
+/** The browser reports a resource after its body has ended, and not every one. */
+const TIMEOUT_MS = 5_000;
 
 /**
- * Watches for the request of an address that is made from now on.
- * @param {string} address
+ * Watches for the next request to `url`.
+ * @param {string} url
  */
-export function watchWireSize(address) {
+export function watchWireSize(url) {
   const beganAt = performance.now();
   /** @type {number | null} */
   let bytes = null;
   /** @type {(bytes: number) => void} */
-  let tell = () => {};
+  let report = () => {};
   const observer = new PerformanceObserver((list) => {
-    const entry = list.getEntries().find(({ name, startTime }) => name === address && startTime >= beganAt);
+    const entry = list.getEntries().find(({ name, startTime }) => name === url && startTime >= beganAt);
     if (!(entry instanceof PerformanceResourceTiming)) return;
     observer.disconnect();
     bytes = entry.encodedBodySize;
-    tell(bytes);
+    report(bytes);
   });
   observer.observe({ type: 'resource' });
   const stop = () => {
     observer.disconnect();
-    tell = () => {};
+    report = () => {};
   };
 
   return {
-    /** Nothing is reported from now on. */
     stop,
     /**
-     * Call it when the answer is there: it is told the size once that is known, if that is soon.
-     * @param {(bytes: number) => void} report
+     * Call it after the response. The listener is called once the size is known, if that is soon.
+     * @param {(bytes: number) => void} listener
      */
-    whenKnown(report) {
-      tell = report;
-      if (bytes === null) setTimeout(stop, PATIENCE_MS);
-      else report(bytes);
+    whenKnown(listener) {
+      report = listener;
+      if (bytes === null) setTimeout(stop, TIMEOUT_MS);
+      else listener(bytes);
     },
   };
 }

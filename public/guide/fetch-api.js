@@ -1,36 +1,36 @@
-/** @typedef {{ code?: string, detail?: string, message?: string }} ErrorBody What is known of one. */
+/** @typedef {{ code?: string, detail?: string, message?: string }} ErrorBody The known members of an error. */
 
-/** An answer without a 2xx status: the service’s own, or a problem (RFC 9457) of the gateway’s. */
+/** A response without a 2xx status: an error of the service, or a problem (RFC 9457) of the gateway. */
 export class ApiError extends Error {
   /**
-   * @param {Response} answer
+   * @param {Response} response
    * @param {ErrorBody} body
    */
-  constructor(answer, body) {
-    super(body.detail ?? body.message ?? `The API answered ${answer.status}`);
+  constructor(response, body) {
+    super(body.detail ?? body.message ?? `The API responded with ${response.status}`);
     this.name = 'ApiError';
-    this.status = answer.status;
-    /** Of the gateway: one that /console/guide#codes lists. Of the service: its own. */
+    this.status = response.status;
+    /** A code of the gateway (/console/guide#codes) or of the service. */
     this.code = body.code;
-    /** Whether the service answered: the gateway then names itself in Via. */
-    this.isFromService = /\bcloakroom\b/.test(answer.headers.get('via') ?? '');
-    this.retryAfter = answer.headers.get('retry-after');
-    /** What to mention when asking for help. */
-    this.requestId = answer.headers.get('x-request-id');
+    /** The gateway names itself in the Via of the service’s responses. */
+    this.isFromService = /\bcloakroom\b/.test(response.headers.get('via') ?? '');
+    this.retryAfter = response.headers.get('retry-after');
+    /** Users mention it to your operator. */
+    this.requestId = response.headers.get('x-request-id');
   }
 }
 
 /**
- * `fetch` for the API of this origin: resolves with a 2xx answer only. Where the session has ended it sends the user to
- * sign in and come back here, and rejects all the same.
+ * `fetch` for the API of this origin: resolves with a 2xx response, and rejects otherwise. Once the session has ended, it also
+ * sends the user to sign in and come back.
  * @param {string} path
- * @param {RequestInit} [init] Its `signal` ends the call.
+ * @param {RequestInit} [init] Its `signal` ends the request.
  */
-export async function callApi(path, init) {
-  const answer = await fetch(path, init);
-  if (answer.ok) return answer;
-  const error = new ApiError(answer, await readError(answer));
-  // A 401 of the service is no end of the session: signing in again would change nothing.
+export async function fetchApi(path, init) {
+  const response = await fetch(path, init);
+  if (response.ok) return response;
+  const error = new ApiError(response, await readError(response));
+  // After a 401 of the service the session is still active, and a new sign-in would not help.
   if (error.status === 401 && !error.isFromService) {
     const here = location.pathname + location.search + location.hash;
     location.assign(`/auth/login?return_to=${encodeURIComponent(here)}`);
@@ -39,10 +39,10 @@ export async function callApi(path, init) {
 }
 
 /**
- * The service’s errors may have any shape: what is no JSON object counts as an empty one.
- * @param {Response} answer
+ * Errors of the service have any form. Anything but a JSON object counts as empty.
+ * @param {Response} response
  */
-async function readError(answer) {
-  const body = /** @type {unknown} */ (await answer.json().catch(() => null));
+async function readError(response) {
+  const body = /** @type {unknown} */ (await response.json().catch(() => null));
   return typeof body === 'object' && body !== null ? /** @type {ErrorBody} */ (body) : {};
 }

@@ -1,46 +1,46 @@
-import { ApiError, callApi } from './fetch-api.js';
+import { ApiError, fetchApi } from './fetch-api.js';
 
 /** @typedef {{ name?: string, [field: string]: unknown }} Item */
 /** @typedef {{ value: Item[], next?: string }} Page */
 
-/** Waits so many times for one page at most. */
-const MOST_TRIES = 5;
+/** Requests for one page, the first included. */
+const MAX_TRIES = 5;
 
 /**
- * Every item of a list, page by page as you take them:
+ * Every item of a list. Each page is requested once you reach it:
  * `for await (const workspace of pages('/api/public/v1/workspaces', { limit: 50 }))`.
  * @param {string} path
- * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal` ends it, in a call or between two.
+ * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal` ends requests and pauses.
  */
 export async function* pages(path, { limit, signal } = {}) {
   /** @type {string | undefined} */
   let next;
   do {
-    // URLSearchParams encodes the page token, and the same limit goes with each.
+    // URLSearchParams encodes the cursor. Every page needs the same limit.
     const query = new URLSearchParams();
     if (limit !== undefined) query.set('limit', String(limit));
     if (next !== undefined) query.set('next', next);
-    const answer = await callPatiently(`${path}?${query}`, signal);
-    const page = /** @type {Page} */ (await answer.json());
+    const response = await fetchWithRetries(`${path}?${query}`, signal);
+    const page = /** @type {Page} */ (await response.json());
     yield* page.value;
     if (page.next !== undefined && page.next === next)
-      throw new Error('the service gave the same page token twice');
+      throw new Error('the service returned the same cursor twice');
     next = page.next;
   } while (next !== undefined);
 }
 
 /**
- * Reads are safe to send again: a 429 or 503 that says when is waited for.
- * @param {string} address
+ * Waits after a 429 or 503 with Retry-After, and repeats the request, which is safe for a GET.
+ * @param {string} url
  * @param {AbortSignal | undefined} signal
  */
-async function callPatiently(address, signal) {
+async function fetchWithRetries(url, signal) {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await callApi(address, signal && { signal });
+      return await fetchApi(url, signal && { signal });
     } catch (error) {
       const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503);
-      if (!isBusy || error.retryAfter === null || tries === MOST_TRIES) throw error;
+      if (!isBusy || error.retryAfter === null || tries === MAX_TRIES) throw error;
       await pause(toMs(error.retryAfter), signal);
     }
   }

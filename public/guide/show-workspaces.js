@@ -1,7 +1,7 @@
 import { pages } from './pages.js';
 
 /**
- * Lists all workspaces as they come.
+ * Lists all workspaces as they arrive.
  * @param {HTMLElement} list
  * @param {AbortSignal} [signal]
  */
@@ -11,7 +11,7 @@ export async function showWorkspaces(list, signal) {
     ...(signal && { signal }),
   })) {
     const item = document.createElement('li');
-    item.textContent = workspace.name ?? '–'; // as text: never as markup
+    item.textContent = workspace.name ?? '–'; // as text, never as markup
     list.append(item);
   }
 }

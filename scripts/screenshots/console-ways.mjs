@@ -5,7 +5,7 @@
 /** @param {Page} page */
 const sendButton = (page) => page.getByRole('button', { name: 'Send', exact: true });
 /** @param {Page} page */
-const answer = (page) => page.getByRole('heading', { name: 'Answer' });
+const responseHeading = (page) => page.getByRole('heading', { name: 'Response' });
 
 /** @param {string} path */
 export const send = (path) => async (/** @type {Page} */ page) => {
@@ -14,19 +14,19 @@ export const send = (path) => async (/** @type {Page} */ page) => {
 };
 
 /**
- * The call that the console begins with.
+ * Sends the request that the console suggests.
  * @param {Page} page
  */
 export async function sendFirst(page) {
-  await page.emulateMedia({ reducedMotion: 'reduce' }); // the answer comes into sight at once
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // the response scrolls into view at once
   await sendButton(page).click();
-  await answer(page).waitFor();
+  await responseHeading(page).waitFor();
 }
 
 /** @param {Page} page */
 export async function showHeaders(page) {
   await sendFirst(page);
-  await page.locator('[data-answer] summary').click();
+  await page.locator('[data-response] summary').click();
 }
 
 /** @param {Page} page */
@@ -41,7 +41,7 @@ export async function composeFaults(page) {
 }
 
 /**
- * A token is spent by time alone; here the gateway’s answer says that it was.
+ * Pretends that the token had expired: the response says that the gateway refreshed it.
  * @param {Page} page
  */
 export async function sendRenewed(page) {
@@ -63,7 +63,7 @@ export async function sendSignedOut(page) {
 /** @param {Page} page */
 export async function copyAsFetch(page) {
   await page.getByRole('button', { name: 'Copy as fetch' }).click();
-  await page.locator('[data-copied-words]:not(:empty)').waitFor();
+  await page.locator('[data-copy-status]:not(:empty)').waitFor();
 }
 
 /** @param {Page} page */
@@ -71,8 +71,8 @@ export async function fillFromHistory(page) {
   await send('/api/public/v1/nothing')(page);
   await send('/api/public/v1/workspaces')(page);
   await page.getByRole('button', { name: 'Follow next' }).click();
-  await page.locator('[data-past] li', { hasText: /next=.* 200/ }).waitFor();
-  await page.locator('[data-past] button', { hasText: 'nothing' }).click();
+  await page.locator('[data-history-items] li', { hasText: /next=.* 200/ }).waitFor();
+  await page.locator('[data-history-items] button', { hasText: 'nothing' }).click();
 }
 
 /** @param {Page} page */

@@ -41,7 +41,7 @@ export function createConsoleRouter(deps: {
     res.type('html').send(render('console', { ...view, session: sessionOf(req), cookieName, curl }));
   });
   router.get('/console/guide', async (req, res) => {
-    const view = { title: 'Calling the API from your page', signedIn: true, section: 'console' };
+    const view = { title: 'Using the API from your page', signedIn: true, section: 'console' };
     const shown = { ...code, problems: await problems };
     res.type('html').send(render('console-guide', { ...view, session: sessionOf(req), ...shown }));
   });
@@ -52,7 +52,7 @@ export function createConsoleRouter(deps: {
 function readGuideCode() {
   const read = (name: string) => readFileSync(new URL(`guide/${name}`, PUBLIC), 'utf8').trimEnd();
   return {
-    callApi: read('fetch-api.js'),
+    fetchApi: read('fetch-api.js'),
     pages: read('pages.js'),
     showWorkspaces: read('show-workspaces.js'),
     viteConfig: read('vite.config.js'),

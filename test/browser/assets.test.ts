@@ -45,6 +45,6 @@ test('A page of another version, from a process beside this one, works with the 
   const { page, complaints } = watched;
   expect(await page.content()).toContain(`/assets/${OTHER_VERSION}/console/console.js`);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
-  await page.getByRole('heading', { name: 'Answer' }).waitFor();
+  await page.getByRole('heading', { name: 'Response' }).waitFor();
   expect(complaints).toEqual([]);
 });

@@ -11,7 +11,7 @@ const remembered = async (page: Page) => page.evaluate('JSON.stringify({ ...sess
 
 /** By the page's own link, and back by the browser's button. */
 async function readGuide(page: Page): Promise<void> {
-  await page.getByRole('link', { name: /calling the API/i }).click();
+  await page.getByRole('link', { name: /using the API/i }).click();
   await page.waitForURL(/guide$/);
   await page.goBack();
   await page.waitForURL(/console$/);
@@ -51,7 +51,7 @@ test('One whose row was the last thing to come or go is, too', async () => {
 test('One that was sent stands in the history alone', async () => {
   await using watched = await at.open();
   const { page } = watched;
-  at.answerWith(200, {});
+  at.respondWith(200, {});
   await send(page, API_PATH);
   await readGuide(page);
   expect(await pathOf(page)).toBe(LIST);

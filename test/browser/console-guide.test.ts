@@ -48,7 +48,7 @@ async function run(code: string): Promise<unknown> {
   await using watched = await at.open({}, '/console/guide');
   at.e2e.testApp.serviceRequests.length = 0;
   return await watched.page.evaluate(`(async () => {
-    const { ApiError, callApi } = await import('/assets/guide/fetch-api.js');
+    const { ApiError, fetchApi } = await import('/assets/guide/fetch-api.js');
     const { pages } = await import('/assets/guide/pages.js');
     const { showWorkspaces } = await import('/assets/guide/show-workspaces.js');
     ${code}
@@ -95,7 +95,7 @@ test('A pause that the service asks for is taken', async () => {
 });
 
 test('A pause without an end is not taken for ever', async () => {
-  at.answerWith(429, { 'retry-after': '0' });
+  at.respondWith(429, { 'retry-after': '0' });
   expect(await run(failing(`await pages('${API_PATH}').next();`))).toMatchObject({
     status: 429,
     isFromService: true,
@@ -104,7 +104,7 @@ test('A pause without an end is not taken for ever', async () => {
 });
 
 test('An abort ends the pause, too', async () => {
-  at.answerWith(429, { 'retry-after': '3600' });
+  at.respondWith(429, { 'retry-after': '3600' });
   const failed = await run(`
     const control = new AbortController();
     const first = pages('${API_PATH}', { signal: control.signal }).next();
@@ -115,19 +115,19 @@ test('An abort ends the pause, too', async () => {
 });
 
 test('A token that the service repeats is no endless list', async () => {
-  at.answerWith(200, { 'content-type': 'application/json' }, '{"value":[1],"next":"n"}');
+  at.respondWith(200, { 'content-type': 'application/json' }, '{"value":[1],"next":"n"}');
   expect(await run(failing(`await Array.fromAsync(pages('${API_PATH}'));`))).toMatchObject({
-    message: 'the service gave the same page token twice',
+    message: 'the service returned the same cursor twice',
   });
 });
 
 test('An error of the service and a problem of the gateway are told apart', async () => {
-  at.answerWith(
+  at.respondWith(
     404,
     { 'content-type': 'application/json' },
     '{"code":"THING_NOT_FOUND","message":"No such thing"}',
   );
-  expect(await run(failing(`await callApi('${API_PATH}');`))).toMatchObject({
+  expect(await run(failing(`await fetchApi('${API_PATH}');`))).toMatchObject({
     ...{
       status: 404,
       code: 'THING_NOT_FOUND',
@@ -136,24 +136,24 @@ test('An error of the service and a problem of the gateway are told apart', asyn
       isApiError: true,
     },
   });
-  expect(await run(failing(`await callApi('/api/nothing');`))).toMatchObject({
+  expect(await run(failing(`await fetchApi('/api/nothing');`))).toMatchObject({
     ...{ status: 404, code: 'path_not_allowed', isFromService: false, isApiError: true },
     requestId: expect.stringMatching(/^[\da-f-]{36}$/),
   });
 });
 
 test.each(['null', '{', ''])('An error whose body is %j is one all the same', async (body) => {
-  at.answerWith(500, { 'content-type': 'application/json' }, body);
-  expect(await run(failing(`await callApi('${API_PATH}');`))).toMatchObject({
+  at.respondWith(500, { 'content-type': 'application/json' }, body);
+  expect(await run(failing(`await fetchApi('${API_PATH}');`))).toMatchObject({
     status: 500,
-    message: 'The API answered 500',
+    message: 'The API responded with 500',
   });
 });
 
 test('A session that has ended leads to sign-in and back; a 401 of the service does not', async () => {
   await using watched = await at.open({}, '/console/guide#vite');
   const { page, context } = watched;
-  const call = `import('/assets/guide/fetch-api.js').then(({ callApi }) => callApi('${API_PATH}')).catch(() => 'failed')`;
+  const call = `import('/assets/guide/fetch-api.js').then(({ fetchApi }) => fetchApi('${API_PATH}')).catch(() => 'failed')`;
   at.e2e.testApp.intercept = (req, res) => req.url === API_PATH && Boolean(res.writeHead(401).end());
   expect(await page.evaluate(call)).toBe('failed');
   expect(page.url()).toMatch(/guide#vite$/);

@@ -69,7 +69,7 @@ describe('a request', () => {
     expect(await isFocused(path)).toBe(true);
     expect(await path.getAttribute('aria-invalid')).toBe('true');
     expect(await page.locator('#path-fault').innerText()).toMatch(/would go to \/auth\/logout/);
-    expect(await page.getByText('The gateway adds the token itself').isVisible()).toBe(true);
+    expect(await page.getByText('The gateway adds the access token itself').isVisible()).toBe(true);
     expect(await pageFaults(watched)).toEqual([]);
     expect(asked).toEqual([]);
     expect(await historyOf(page)).toBeNull();
@@ -106,13 +106,13 @@ describe('a request', () => {
     for (const pages of [2, 3]) {
       await page.getByRole('button', { name: 'Follow next' }).press('Enter');
       await page
-        .locator('[data-past] li')
+        .locator('[data-history-items] li')
         .nth(pages - 1)
         .waitFor();
       await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
     }
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
-    expect(await isFocused(page.getByRole('heading', { name: 'Answer' }))).toBe(true);
+    expect(await isFocused(page.getByRole('heading', { name: 'Response' }))).toBe(true);
     const lists = at.e2e.testApp.serviceRequests.filter(({ url }) => url.includes('limit=60'));
     expect(lists).toHaveLength(3);
     expect(await page.getByLabel('Value of the parameter').first().inputValue()).toBe('60');
@@ -134,7 +134,7 @@ describe('a request', () => {
     await page.getByText('13 bytes so far').waitFor();
     await press(page, 'Cancel');
     await page
-      .getByText(/Cancelled after 13 bytes: it is not whole/)
+      .getByText(/Cancelled after 13 bytes: the response is incomplete/)
       .first()
       .waitFor();
     expect(await bodyOf(page).innerText()).toBe('the beginning');
@@ -179,7 +179,7 @@ describe('a copy', () => {
     const command = String(await page.evaluate('navigator.clipboard.readText()'));
     const cookie = (await context.cookies()).find(({ name }) => name === 'cloakroom');
     expect(command).not.toContain(cookie?.value);
-    at.answerWith(200, {}, 'deleted');
+    at.respondWith(200, {}, 'deleted');
     const { stdout } = await promisify(execFile)('sh', ['-c', `${command} --silent`], {
       env: { ...process.env, COOKIE: cookie?.value },
     });
@@ -191,9 +191,9 @@ describe('a copy', () => {
     const { page, context } = watched;
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await press(page, 'Copy as fetch');
-    await page.getByText('The fetch call is copied.').waitFor();
+    await page.getByText('The fetch code is copied.').waitFor();
     const code = String(await page.evaluate('navigator.clipboard.readText()'));
-    expect(await page.evaluate(`(async () => { ${code}\n return answer.status; })()`)).toBe(200);
+    expect(await page.evaluate(`(async () => { ${code}\n return response.status; })()`)).toBe(200);
   });
 
   test('is no longer spoken of once the request is another', async () => {
@@ -201,12 +201,12 @@ describe('a copy', () => {
     const { page, context } = watched;
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await send(page);
-    const said = page.getByText('The fetch call is copied.');
+    const said = page.getByText('The fetch code is copied.');
     const changes = [
       async () => press(page, 'Add a parameter'),
       async () => press(page, 'Remove the parameter'),
       async () => page.getByLabel('Path').fill(API_PATH),
-      async () => page.locator('[data-past] button').first().click(),
+      async () => page.locator('[data-history-items] button').first().click(),
       async () => press(page, 'Follow next'),
     ];
     for (const change of changes) {
@@ -239,7 +239,7 @@ describe('the history', () => {
     await page.getByLabel('Method', { exact: true }).selectOption('POST');
     await page.getByText('Body', { exact: true }).first().click();
     await page.getByLabel('Body', { exact: true }).fill('[1]');
-    at.answerWith(200, {}, 'answered');
+    at.respondWith(200, {}, 'answered');
     await send(page, API_PATH);
     await page.reload();
     expect(await page.getByLabel('Path').inputValue()).toBe(LIST);
@@ -260,7 +260,7 @@ describe('the history', () => {
   test('says what became of each request, and that one is filled in, not sent', async () => {
     await using watched = await at.open();
     const { page, context } = watched;
-    const items = page.locator('[data-past] button');
+    const items = page.locator('[data-history-items] button');
     await send(page);
     await press(page, 'Follow next');
     await items.filter({ hasText: /next=.* 200 / }).waitFor();
@@ -292,12 +292,12 @@ describe('the history', () => {
     at.e2e.testApp.intercept = ({ url = '' }) => url.startsWith(API_PATH);
     await page.getByLabel('Path').fill(API_PATH);
     await press(page, 'Send');
-    const outcome = page.locator('.past__outcome');
+    const outcome = page.locator('.history__outcome');
     await outcome.waitFor({ state: 'attached' });
     expect(await outcome.textContent()).toBe('');
     await page.evaluate('Storage.prototype.setItem = () => {}'); // it comes to no last word
     await page.reload();
-    expect(await outcome.textContent()).toBe('no answer seen');
+    expect(await outcome.textContent()).toBe('no response seen');
   });
 
   test('says where a body was too long to keep', async () => {
@@ -306,10 +306,10 @@ describe('the history', () => {
     await page.getByLabel('Method', { exact: true }).selectOption('PUT');
     await page.getByText('Body', { exact: true }).first().click();
     await page.getByLabel('Body', { exact: true }).fill('x'.repeat(20_001));
-    at.answerWith(200, {});
+    at.respondWith(200, {});
     await send(page, API_PATH);
     await page.getByRole('button', { name: `PUT ${API_PATH}` }).click();
-    await page.getByText('Filled in but for its body').waitFor();
+    await page.getByText('Filled in without its body').waitFor();
     expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('');
   });
 });

@@ -16,14 +16,14 @@ describe('the answer', () => {
     await using watched = await at.open();
     const { page } = watched;
     expect(await send(page)).toMatch(/^200 OK from the service: [\d,]+ bytes in [\d.,]+ ms\.$/);
-    const told = await page.locator('[data-told]').innerText();
-    expect(told).toMatch(/The service answered/);
+    const told = await page.locator('[data-sentences]').innerText();
+    expect(told).toMatch(/The response comes from the service/);
     expect(told).toMatch(/nothing was refreshed or repeated/);
     expect(await page.locator('[data-timing] svg rect').count()).toBe(4);
     expect(await page.locator('[data-timing] dl').innerText()).toMatch(
       /Session[\s\S]*Token[\s\S]*Service[\s\S]*Total/,
     );
-    await page.locator('[data-answer] summary').click();
+    await page.locator('[data-response] summary').click();
     expect(await page.getByRole('rowheader', { name: 'via' }).isVisible()).toBe(true);
     expect(await bodyOf(page).innerText()).toMatch(/^\{\n {2}"value": \[\n/);
   });
@@ -58,7 +58,7 @@ describe('the answer', () => {
     await page.evaluate('scrollTo(0, 0)');
     answer();
     await outcomeOf(page).filter({ hasText: '200 OK' }).waitFor();
-    await page.locator('[data-answer]:not([aria-busy])').waitFor();
+    await page.locator('[data-response]:not([aria-busy])').waitFor();
     expect(await page.evaluate('scrollY')).toBe(0);
   });
 
@@ -67,7 +67,9 @@ describe('the answer', () => {
     const { page } = watched;
     at.e2e.testApp.advance(901_000);
     await send(page);
-    expect(await page.locator('[data-told]').innerText()).toMatch(/spent, so the gateway refreshed it/);
+    expect(await page.locator('[data-sentences]').innerText()).toMatch(
+      /had expired, so the gateway refreshed it/,
+    );
     at.e2e.testApp.advance(60_000); // a younger token is not refreshed after a 401
     let refusals = 1;
     at.e2e.testApp.intercept = (req, res) => {
@@ -76,8 +78,8 @@ describe('the answer', () => {
       return Boolean(res.writeHead(401).end());
     };
     await send(page);
-    expect(await page.locator('[data-told]').innerText()).toMatch(
-      /refused the token with 401.*repeated the call once/,
+    expect(await page.locator('[data-sentences]').innerText()).toMatch(
+      /refused the access token with 401.*repeated the request once/,
     );
     expect(watched.complaints).toEqual([]);
   });
@@ -99,7 +101,7 @@ describe('the answer', () => {
     await page.getByRole('link', { name: 'Sign in and come back' }).click();
     await passService(page);
     await page.waitForURL(`${at.e2e.testApp.origin}/console`);
-    expect(await page.locator('[data-past] li').count()).toBe(0); // of another session, and so not theirs to see
+    expect(await page.locator('[data-history-items] li').count()).toBe(0); // of another session, and so not theirs to see
   });
 
   test('that breaks off never looks whole', async () => {
@@ -117,7 +119,7 @@ describe('the answer', () => {
     await page.getByText('11 bytes so far').waitFor(); // a page that is slower than the failure never sees them
     const breakOff = await begun;
     breakOff();
-    expect(await outcome).toMatch(/The answer broke off after 11 bytes: it is not whole/);
+    expect(await outcome).toMatch(/The connection failed after 11 bytes: the response is incomplete/);
     expect(await page.getByRole('button', { name: 'Follow next' }).count()).toBe(0);
   });
 
@@ -134,8 +136,8 @@ describe('the answer', () => {
   test('that is a redirect leads nowhere', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.answerWith(302, { location: '/led-astray' });
-    expect(await send(page, API_PATH)).toMatch(/answered with a redirect/);
+    at.respondWith(302, { location: '/led-astray' });
+    expect(await send(page, API_PATH)).toMatch(/responded with a redirect/);
     const asked = (path: string) =>
       at.e2e.testApp.logged.filter((line) => line.includes(`"path":"${path}"`)).length;
     await eventually(async () => asked(API_PATH) > 0); // its line is written once all is sent
@@ -146,19 +148,19 @@ describe('the answer', () => {
     await using watched = await at.open();
     const { page } = watched;
     const packed = gzipSync('x'.repeat(5_000));
-    at.answerWith(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, packed);
+    at.respondWith(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, packed);
     await send(page, API_PATH);
-    const sizes = page.locator('[data-size]').filter({ hasText: 'on the wire' });
-    expect(await sizes.innerText()).toBe(`5,000 bytes, ${packed.length} on the wire (gzip)`);
+    const sizes = page.locator('[data-size]').filter({ hasText: 'transferred' });
+    expect(await sizes.innerText()).toBe(`5,000 bytes, ${packed.length} transferred (gzip)`);
   });
 
   test('that is binary can be saved, byte for byte', async () => {
     await using watched = await at.open();
     const { page } = watched;
     const bytes = Buffer.from([0x89, 0x50, 0, 0xff, 1]);
-    at.answerWith(200, { 'content-type': 'image/png' }, bytes);
+    at.respondWith(200, { 'content-type': 'image/png' }, bytes);
     await send(page, `${API_PATH}/a.png`);
-    expect(await page.getByText('It is binary').isVisible()).toBe(true);
+    expect(await page.getByText('The body is binary').isVisible()).toBe(true);
     expect(await bodyOf(page).isVisible()).toBe(false);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -177,7 +179,7 @@ describe('the answer', () => {
       ['things', 'text/plain', 'things'],
       ['things/a.geojson', 'application/json', 'a.geojson'],
     ] as const) {
-      at.answerWith(200, { 'content-type': type }, '{"a":1}');
+      at.respondWith(200, { 'content-type': type }, '{"a":1}');
       await send(page, API_PATH.replace('things', end));
       const link = page.getByRole('link', { name: `Save the body as ${name}`, exact: true });
       expect(await link.getAttribute('download')).toBe(name);
@@ -190,8 +192,8 @@ describe('the answer', () => {
     await page.evaluate(
       "CSS.highlights.set = () => { delete CSS.highlights.set; throw new Error('no colours'); }",
     );
-    expect(await send(page)).toMatch(/^The answer could not be shown/);
-    expect(await page.locator('[data-answer]').isVisible()).toBe(false);
+    expect(await send(page)).toMatch(/^This page could not show the response/);
+    expect(await page.locator('[data-response]').isVisible()).toBe(false);
     expect(await page.getByRole('button', { name: 'Cancel' }).isVisible()).toBe(false);
     expect(await send(page)).toMatch(/^200 OK/);
     expect(watched.complaints).toEqual(['no colours']);
@@ -203,7 +205,7 @@ describe('the answer', () => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await send(page);
     await press(page, 'Copy the body');
-    const said = page.locator('[data-answer]').getByText('The body is copied.');
+    const said = page.locator('[data-response]').getByText('The body is copied.');
     await said.waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^\{"value":\[/);
     await press(page, 'Follow next');
@@ -243,10 +245,10 @@ describe('a hostile answer', () => {
   ])('is shown safely: %s', async (_what, type, text) => {
     await using watched = await at.open({ width: 360 });
     const { page } = watched;
-    at.answerWith(200, { 'content-type': type, 'x-long': 'y'.repeat(3_000), 'x-markup': MARKUP }, text);
+    at.respondWith(200, { 'content-type': type, 'x-long': 'y'.repeat(3_000), 'x-markup': MARKUP }, text);
     expect(await send(page, API_PATH)).toMatch(/^200 OK/);
-    await page.locator('[data-answer] summary').click();
-    expect(await page.locator('[data-answer] img, [data-answer] script').count()).toBe(0);
+    await page.locator('[data-response] summary').click();
+    expect(await page.locator('[data-response] img, [data-response] script').count()).toBe(0);
     expect(await pageFaults(watched)).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
@@ -254,10 +256,14 @@ describe('a hostile answer', () => {
   test('of 2 MB is counted, and its beginning shown', async () => {
     await using watched = await at.open();
     const { page } = watched;
-    at.answerWith(200, { 'content-type': 'application/json' }, `[${'"0123456789abcdef",'.repeat(130_000)}1]`);
+    at.respondWith(
+      200,
+      { 'content-type': 'application/json' },
+      `[${'"0123456789abcdef",'.repeat(130_000)}1]`,
+    );
     expect(await send(page, API_PATH)).toMatch(/2,470,003 bytes/);
     expect((await bodyOf(page).textContent())?.length).toBeLessThan(220_000);
-    expect(await page.getByText('Only its beginning is shown').isVisible()).toBe(true);
+    expect(await page.getByText('Only the beginning is shown').isVisible()).toBe(true);
   });
 
   test('without an end is given up', async () => {
@@ -275,7 +281,7 @@ describe('a hostile answer', () => {
       return true;
     };
     expect(await send(page, API_PATH)).toMatch(
-      /The console stopped reading: it takes 1,048,576 bytes at most/,
+      /The console stopped reading: it shows at most 1,048,576 bytes/,
     );
   });
 });
@@ -295,7 +301,7 @@ test('Nothing that the console receives, shows or keeps holds a token', async ()
       () => {},
     );
   });
-  at.answerWith(200, { 'content-type': 'application/json', 'set-cookie': 'sentinel=1' }, '{"a":1}');
+  at.respondWith(200, { 'content-type': 'application/json', 'set-cookie': 'sentinel=1' }, '{"a":1}');
   await page.goto(`${at.e2e.testApp.origin}/console`);
   await send(page, API_PATH);
   expect(at.e2e.testApp.serviceRequests.at(-1)?.headers.authorization).toBe('Bearer sentinel-access');

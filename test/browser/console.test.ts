@@ -14,17 +14,17 @@ describe('the console', () => {
     await page.getByText('Headers', { exact: true }).first().click();
     await page.getByText('Body', { exact: true }).first().click();
     await send(page);
-    await page.locator('[data-answer] summary').click();
+    await page.locator('[data-response] summary').click();
     await press(page, 'Follow next');
-    await page.locator('[data-past] li').nth(1).getByText('200').waitFor();
-    await page.locator('[data-answer]:not([aria-busy])').waitFor(); // it is dimmed until then
+    await page.locator('[data-history-items] li').nth(1).getByText('200').waitFor();
+    await page.locator('[data-response]:not([aria-busy])').waitFor(); // it is dimmed until then
     expect(await pageFaults(watched)).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
 
   test.each([true, false])('leads to its guide, with JavaScript: %s', async (javaScriptEnabled) => {
     await using watched = await at.open({ javaScriptEnabled });
-    await watched.page.getByRole('link', { name: /calling the API/i }).click();
+    await watched.page.getByRole('link', { name: /using the API/i }).click();
     await watched.page.waitForURL(/guide$/);
     expect(watched.complaints).toEqual([]);
   });

@@ -127,14 +127,14 @@ describe('beside the link', () => {
     await page.getByRole('button', { name: 'Dismiss: CSV export' }).press('Enter');
     expect(await line(page).count()).toBe(0);
     expect(await page.evaluate('document.activeElement.dataset.export')).toBe('CSV');
-    expect(await page.locator('[data-export-said]').textContent()).toBe('');
+    expect(await page.locator('[data-export-announcement]').textContent()).toBe('');
   });
 
   test('to dismiss one export takes back its own words only, not those of the other', async () => {
     afterFirstPage((res) => res.end('{"value":[]}'));
     await Promise.all([page.waitForEvent('download'), link(page, 'CSV').click()]);
     await Promise.all([page.waitForEvent('download'), link(page, 'NDJSON').click()]);
-    const said = page.locator('[data-export-said]');
+    const said = page.locator('[data-export-announcement]');
     await said.filter({ hasText: '.ndjson' }).waitFor({ state: 'attached' });
     await page.getByRole('button', { name: 'Dismiss: CSV export' }).click();
     expect(await said.textContent()).toMatch(/^100 items saved as workspaces-\S+\.ndjson$/);
@@ -152,7 +152,7 @@ describe('beside the link', () => {
     await link(page, 'CSV').click();
     await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
     expect(await line(page).innerText()).toMatch(
-      /^The CSV export could not begin\. Cloakroom did not answer\.\s/,
+      /^The CSV export could not begin\. Cloakroom did not respond\.\s/,
     );
   });
 
@@ -212,7 +212,7 @@ describe('beside the link', () => {
     await page.getByRole('button', { name: 'Stop the NDJSON export' }).press('Enter');
     await eventually(async () => call.destroyed);
     await line(page)
-      .getByText(/: stopped; nothing was saved\.$/)
+      .getByText(/: stopped\. Nothing was saved\.$/)
       .waitFor();
     expect(await page.evaluate('document.activeElement.dataset.export')).toBe('NDJSON');
   });
@@ -224,10 +224,10 @@ describe('beside the link', () => {
     await link(page, 'CSV').click();
     await line(page).getByText('CSV: 100 items…').waitFor(); // or the page might never hear of them, see below
     (await laterPage()).writeHead(500).end();
-    await line(page).getByText('CSV: broke off after 100 items; nothing was saved.').waitFor();
+    await line(page).getByText('CSV: failed after 100 items. Nothing was saved.').waitFor();
     expect(files).toEqual([]);
     expect(await page.getByRole('status').allInnerTexts()).toContain(
-      'CSV: broke off after 100 items; nothing was saved.',
+      'CSV: failed after 100 items. Nothing was saved.',
     );
     expect(await pageFaults(watched)).toEqual([]);
 
@@ -250,7 +250,7 @@ describe('beside the link', () => {
     }));`);
     await link(page, 'CSV').click();
     await page.getByRole('button', { name: 'Try again: CSV export' }).waitFor();
-    expect(await line(page).locator('span').first().innerText()).toBe('CSV: broke off; nothing was saved.');
+    expect(await line(page).locator('span').first().innerText()).toBe('CSV: failed. Nothing was saved.');
   });
 
   test('what the server refuses is said in its words', async () => {

@@ -57,7 +57,9 @@ describe('a session about to end without use', () => {
     await stay(page).waitFor();
     const heard = notice(page).locator('p').first();
     const first = await heard.textContent();
-    expect(first).toMatch(/^You will be signed out in 1 minute(?: \d+ seconds?)?, as nothing was done/);
+    expect(first).toMatch(
+      /^You will be signed out in 1 minute(?: \d+ seconds?)?, because you have not used this site/,
+    );
     const atFirst = await secondsLeft(page);
     await context.clock.runFor(20_000);
     expect(await secondsLeft(page)).toBe(atFirst - 20);
@@ -103,11 +105,11 @@ describe('a session about to end without use', () => {
     await stay(page).waitFor();
     await page.route('**/auth/session', async (route) => route.abort());
     await stay(page).click();
-    await page.getByText('Cloakroom did not answer').waitFor();
+    await page.getByText('Cloakroom did not respond').waitFor();
     await page.unroute('**/auth/session');
     await stay(page).click();
     await page.getByText('You are still signed in.').waitFor();
-    expect(await page.getByText('Cloakroom did not answer').count()).toBe(0);
+    expect(await page.getByText('Cloakroom did not respond').count()).toBe(0);
   });
 
   test('ends, and the tab asks before it says so', async () => {
@@ -131,7 +133,9 @@ test('a session that ends by its age offers a new sign-in instead of more time',
     await context.clock.fastForward(NEAR_THE_END);
     const again = page.getByRole('link', { name: 'Sign in again now' });
     await again.waitFor();
-    expect(await notice(page).innerText()).toMatch(/1 min(?: \d+ s)?, as each sign-in lasts only so long/);
+    expect(await notice(page).innerText()).toMatch(
+      /1 min(?: \d+ s)?, because a sign-in lasts only for a limited time/,
+    );
     expect(await again.getAttribute('href')).toBe('/auth/login?return_to=%2Fworkspaces');
     expect(await stay(page).count()).toBe(0);
     expect(await faultsInBothLooks(watched)).toEqual([]);

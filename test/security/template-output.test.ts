@@ -91,7 +91,9 @@ const TO_MARKUP =
   /\b(?:(?:inner|outer)HTML|insertAdjacentHTML|setHTML\w*|createContextualFragment|parseFromString|srcdoc)\b|\b(?:eval|Function)\(|\bdocument\.write|\bset(?:Timeout|Interval)\(\s*['"`]|setAttribute\(\s*['"`](?:on|style)/;
 
 /** Code that TO_MARKUP matches, but that is safe: it reads our own pages into a document that runs no script. */
-const READS_PAGES = new Map([['fetch-list-page.js', 'new DOMParser().parseFromString(await answer.text()']]);
+const READS_PAGES = new Map([
+  ['fetch-list-page.js', 'new DOMParser().parseFromString(await response.text()'],
+]);
 
 test('no page script makes markup or code from text', async () => {
   for (const { name, text } of await filesBelow('public', '.js')) {

@@ -11,7 +11,7 @@ export function startConsole() {
     /** Opens the console, or another page, as a signed-in user. */
     open: async (look?: Look, path = '/console') => e2e.openSignedIn(path, look),
     /** Responds to API_PATH, and to paths that begin with it, in place of the service. */
-    answerWith(status: number, headers: Record<string, string>, body: string | Buffer = '') {
+    respondWith(status: number, headers: Record<string, string>, body: string | Buffer = '') {
       e2e.testApp.intercept = (req, res) => {
         if (req.url?.startsWith(API_PATH) !== true) return false;
         return Boolean(res.writeHead(status, headers).end(body));
@@ -25,7 +25,7 @@ export function outcomeOf(page: Page): Locator {
 }
 
 export function bodyOf(page: Page): Locator {
-  return page.getByRole('region', { name: 'Body of the answer' });
+  return page.getByRole('region', { name: 'Body of the response' });
 }
 
 export async function press(page: Page, name: string): Promise<void> {

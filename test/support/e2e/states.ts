@@ -27,7 +27,7 @@ export const STATES: readonly View[] = [
   { ...workspaces, name: 'session about to end', signedIn: false, stopsClock: true, reach: comeNearTheEnd },
   { ...workspaces, name: 'signed out in another tab', signedIn: false, reach: signOutElsewhere },
 
-  { ...inConsole, name: 'console, answer of the service', reach: then(send(WORKSPACES_PATH)) },
+  { ...inConsole, name: 'console, response of the service', reach: then(send(WORKSPACES_PATH)) },
   {
     ...inConsole,
     name: 'console, refused by the gateway',
@@ -36,7 +36,7 @@ export const STATES: readonly View[] = [
   },
   {
     ...inConsole,
-    name: 'console, hostile answer',
+    name: 'console, hostile response',
     service: answersHostile,
     reach: then(send(WORKSPACES_PATH)),
   },
@@ -100,6 +100,6 @@ function send(path: string) {
   return async (page: Page) => {
     await page.getByLabel('Path').fill(path);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByRole('heading', { name: 'Answer' }).waitFor();
+    await page.getByRole('heading', { name: 'Response' }).waitFor();
   };
 }

@@ -27,7 +27,7 @@ const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', 
 const NOTE_SESSION = `{
   const tell = BroadcastChannel.prototype.postMessage;
   BroadcastChannel.prototype.postMessage = function (message) {
-    if (message.kind === 'alive') document.documentElement.dataset.knowsItsSession = '';
+    if (message.kind === 'used') document.documentElement.dataset.knowsItsSession = '';
     tell.call(this, message);
   };
 }`;

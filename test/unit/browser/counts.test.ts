@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
-import { counted, grouped } from '../../../public/counts.js';
+import { expect, test } from '@jest/globals';
+import { formatCount, formatNumber } from '../../../public/counts.js';
 import { createLineCount, createRecordCount } from '../../../public/item-counts.js';
 
 test.each([
@@ -7,18 +7,16 @@ test.each([
   [1, '1 item'],
   [2, '2 items'],
   [12_345, '12,345 items'],
-])('%d is counted as %s', (number, words) => {
-  expect(counted(number, 'item')).toBe(words);
+])('%d is formatted as %s', (number, words) => {
+  expect(formatCount(number, 'item')).toBe(words);
 });
 
 test('long numbers are grouped', () => {
-  expect([grouped(999), grouped(1_000), grouped(1_234_567)]).toEqual(['999', '1,000', '1,234,567']);
+  expect([999, 1_000, 1_234_567].map(formatNumber)).toEqual(['999', '1,000', '1,234,567']);
 });
 
-type Count = (bytes: Uint8Array) => number;
-
-/** However the bytes come: all at once, or one by one. */
-function countOf(create: () => Count, text: string): number {
+/** Counts bytes that arrive at once, and bytes that arrive one by one. */
+function countOf(create: typeof createLineCount, text: string): number {
   const bytes = new TextEncoder().encode(text);
   const whole = create()(bytes);
   const count = create();
@@ -33,22 +31,20 @@ test.each([
   ['a line that has not ended', '{"a":1}', 0],
   ['two lines', '{"a":1}\n{"a":2}\n', 2],
   // U+010A is 0xC4 0x8A, U+2028 is 0xE2 0x80 0xA8: no byte of them is a line feed.
-  ['letters of several bytes', '{"a":"Ċ😀\u2028"}\n{"é":"ﬁ"}\n', 2],
-])('In NDJSON, %s', (_what, text, items) => {
+  ['characters of several bytes', '{"a":"Ċ😀\u2028"}\n{"é":"ﬁ"}\n', 2],
+])('an NDJSON export counts the items of %s', (_what, text, items) => {
   expect(countOf(createLineCount, text)).toBe(items);
 });
 
-describe('In CSV', () => {
-  test.each([
-    ['nothing', '', 0],
-    ['the header alone', 'id,name\r\n', 0],
-    ['two records', 'id,name\r\n1,a\r\n2,b\r\n', 2],
-    ['a line break between quotes', 'id,name\r\n1,"a\r\nb\nc"\r\n', 1],
-    ['quotes between quotes', 'id,name\r\n1,"say ""\r\n"" twice"\r\n2,""""\r\n', 2],
-    ['a header with a line break', '"id\r\n","name"\r\n1,a\r\n', 1],
-    ['letters of several bytes', 'id,name\r\n1,"Ċ“😀”"\r\n', 1],
-    ['a record that has not ended', 'id,name\r\n1,"a\r\n', 0],
-  ])('%s', (_what, text, items) => {
-    expect(countOf(createRecordCount, text)).toBe(items);
-  });
+test.each([
+  ['nothing', '', 0],
+  ['the header alone', 'id,name\r\n', 0],
+  ['two records', 'id,name\r\n1,a\r\n2,b\r\n', 2],
+  ['a line break in quotes', 'id,name\r\n1,"a\r\nb\nc"\r\n', 1],
+  ['quotes in quotes', 'id,name\r\n1,"say ""\r\n"" twice"\r\n2,""""\r\n', 2],
+  ['a header with a line break', '"id\r\n","name"\r\n1,a\r\n', 1],
+  ['characters of several bytes', 'id,name\r\n1,"Ċ“😀”"\r\n', 1],
+  ['a record that has not ended', 'id,name\r\n1,"a\r\n', 0],
+])('a CSV export counts the items of %s', (_what, text, items) => {
+  expect(countOf(createRecordCount, text)).toBe(items);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createMatcher as createPageMatcher, foldText } from '../../../public/find-text.js';
 import { createMatcher as createServerMatcher } from '../../../src/workspaces/search.ts';
 
-/** One rule, written for the server and for the browser. */
+/** The server and the page must match the same texts. */
 const MATCHERS: readonly [string, (words: string, text: string) => boolean][] = [
   [
     'on the server',
@@ -19,7 +19,7 @@ const MATCHERS: readonly [string, (words: string, text: string) => boolean][] = 
   ['in the page', (words, text) => createPageMatcher(words)(foldText(text))],
 ];
 
-describe.each(MATCHERS)('%s', (_where, matches) => {
+describe.each(MATCHERS)('a search %s', (_where, matches) => {
   test.each([
     ['', 'anything', true],
     [' \t\u3000 ', 'anything', true],
@@ -41,7 +41,7 @@ describe.each(MATCHERS)('%s', (_where, matches) => {
     ['😀', 'Fun 😀', true],
     ['.*', 'anything', false],
     ['%', '100 %', true],
-  ])('%j in %j: %s', (words, text, isThere) => {
-    expect(matches(words, text)).toBe(isThere);
+  ])('finds %j in %j: %s', (words, text, isFound) => {
+    expect(matches(words, text)).toBe(isFound);
   });
 });

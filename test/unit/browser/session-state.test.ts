@@ -1,164 +1,166 @@
 import { describe, expect, test } from '@jest/globals';
-import { type LivingSession, toSession } from '../../../public/living-session.js';
-import { atFirst, next, type SessionEvent, type State, type Step } from '../../../public/session-state.js';
+import { type ActiveSession, type SessionStatus, toSession } from '../../../public/session-body.js';
+import {
+  initialState,
+  next,
+  type SessionEvent,
+  type State,
+  type Step,
+} from '../../../public/session-state.js';
 import { HOUR_MS } from '../../support/constants.ts';
 
 const NOW = 50 * HOUR_MS;
-const OURS: LivingSession = {
+const OWN: ActiveSession = {
   signedIn: true,
-  name: 'ours',
+  name: 'own',
   idleEndsAt: NOW + HOUR_MS,
   lastsUntil: NOW + 12 * HOUR_MS,
 };
-const ANOTHER: LivingSession = { ...OURS, name: 'another' };
+const ANOTHER: ActiveSession = { ...OWN, name: 'another' };
 const SIGNED_OUT = { signedIn: false } as const;
+const SIGN_OUT_ELSEWHERE: SessionEvent = { type: 'message', message: { kind: 'signing-out' } };
 
-const answered = (answer: LivingSession | typeof SIGNED_OUT | null): SessionEvent => ({
-  type: 'answer',
-  answer,
-});
-const used = (name: string): SessionEvent => ({ type: 'heard', message: { kind: 'alive', name } });
-const ELSEWHERE: SessionEvent = { type: 'heard', message: { kind: 'signing-out' } };
+const response = (session: SessionStatus | null): SessionEvent => ({ type: 'response', session });
+const used = (name: string): SessionEvent => ({ type: 'message', message: { kind: 'used', name } });
 
 /** The last step of several events at one moment. */
-function after(events: readonly SessionEvent[], { from = atFirst('ours'), at = NOW } = {}): Step {
+function after(events: readonly SessionEvent[], { from = initialState('own'), at = NOW } = {}): Step {
   return events.reduce<Step>((step, event) => next(step.state, event, at), { state: from, effects: [] });
 }
 
-const living = (): State => after([answered(OURS)]).state;
+const active = (): State => after([response(OWN)]).state;
 
-describe('A page that has asked nothing yet', () => {
-  test('asks again when the notice is due', () => {
-    const { state, effects } = after([answered(OURS)]);
-    expect(state.name).toBe('living');
-    expect(effects).toContainEqual({ do: 'ring', at: OURS.idleEndsAt - 120_000 });
+describe('a page before the first response', () => {
+  test('checks the session again when the notice is due', () => {
+    const { state, effects } = after([response(OWN)]);
+    expect(state.name).toBe('active');
+    expect(effects).toContainEqual({ do: 'checkAt', at: OWN.idleEndsAt - 120_000 });
   });
 
-  test('shows nothing under another session, however late the first answer comes', () => {
-    const put = { do: 'putAway', panel: 'anotherSession' };
-    expect(after([answered(ANOTHER)]).effects).toContainEqual(put);
-    expect(after([answered(null), used('another'), answered(ANOTHER)]).effects).toContainEqual(put);
+  test('hides its content from another session, even after a check without a response', () => {
+    const removed = { do: 'removeContent', panel: 'anotherSession' };
+    expect(after([response(ANOTHER)]).effects).toContainEqual(removed);
+    expect(after([response(null), used('another'), response(ANOTHER)]).effects).toContainEqual(removed);
   });
 
-  test('asks when it hears of its session in another tab', () => {
-    expect(after([used('ours')]).effects).toEqual([{ do: 'ask' }]);
-    expect(after([used('ours'), answered(OURS)]).state.name).toBe('living');
+  test('checks the session when another tab uses it', () => {
+    expect(after([used('own')]).effects).toEqual([{ do: 'check' }]);
+    expect(after([used('own'), response(OWN)]).state.name).toBe('active');
   });
 });
 
-describe('A living session', () => {
-  test('is about to end in its last two minutes, and may stay', () => {
+describe('an active session', () => {
+  test.each([
+    ['expires in its last two minutes, and can be extended', NOW + 12 * HOUR_MS, true],
+    ['can’t be extended past its greatest age', NOW + 100_000, false],
+  ])('%s', (_what, lastsUntil, canExtend) => {
     const endsAt = NOW + 100_000;
-    const { state, effects } = after([answered({ ...OURS, idleEndsAt: endsAt })], { from: living() });
-    expect(state.name).toBe('ending');
-    expect(effects).toContainEqual({ do: 'showEnding', endsAt, mayStay: true });
-    expect(effects).toContainEqual({ do: 'ring', at: endsAt + 1_000 });
+    const { state, effects } = after([response({ ...OWN, idleEndsAt: endsAt, lastsUntil })], {
+      from: active(),
+    });
+    expect(state.name).toBe('expiring');
+    expect(effects).toContainEqual({ do: 'showNotice', endsAt, canExtend });
+    expect(effects).toContainEqual({ do: 'checkAt', at: endsAt + 1_000 });
   });
 
-  test('that ends by its age can’t be made to stay', () => {
-    const endsAt = NOW + 100_000;
-    const old = { ...OURS, idleEndsAt: endsAt, lastsUntil: endsAt };
-    const { effects } = after([answered(old)], { from: living() });
-    expect(effects).toContainEqual({ do: 'showEnding', endsAt, mayStay: false });
+  test('with a short idle time expires in the last third of it', () => {
+    const short = { ...OWN, idleEndsAt: NOW + 30_000 };
+    const { state, effects } = after([response(short)]);
+    expect([state.name, effects.at(-1)]).toEqual(['active', { do: 'checkAt', at: NOW + 20_000 }]);
+    expect(after([response(short)], { from: state, at: NOW + 20_000 }).state.name).toBe('expiring');
   });
 
-  test('of a short idle time is about to end in the last third of it', () => {
-    const short = { ...OURS, idleEndsAt: NOW + 30_000 };
-    const { state, effects } = after([answered(short)]);
-    expect([state.name, effects.at(-1)]).toEqual(['living', { do: 'ring', at: NOW + 20_000 }]);
-    expect(after([answered(short)], { from: state, at: NOW + 20_000 }).state.name).toBe('ending');
+  test('that another tab has used no longer expires', () => {
+    const expiring = after([response({ ...OWN, idleEndsAt: NOW + 100_000 })], { from: active() }).state;
+    const { state, effects } = after([response(OWN)], { from: expiring });
+    expect(state.name).toBe('active');
+    expect(effects).toContainEqual({ do: 'hideNotice' });
   });
 
-  test('that was used meanwhile is no longer about to end', () => {
-    const ending = after([answered({ ...OURS, idleEndsAt: NOW + 100_000 })], { from: living() }).state;
-    const { state, effects } = after([answered(OURS)], { from: ending });
-    expect(state.name).toBe('living');
-    expect(effects).toContainEqual({ do: 'hideEnding' });
-  });
-
-  test('is asked about again where no answer comes: ever more rarely, and nothing else changes', () => {
+  test('stays active without a response, and is checked less and less often', () => {
     const waits: unknown[] = [];
-    let state = living();
-    for (let nth = 0; nth < 6; nth += 1) {
-      const step = after([answered(null)], { from: state });
-      waits.push(...step.effects.map((effect) => effect.do === 'ring' && effect.at - NOW));
+    let state = active();
+    for (let failures = 0; failures < 6; failures += 1) {
+      const step = after([response(null)], { from: state });
+      waits.push(...step.effects.map((effect) => effect.do === 'checkAt' && effect.at - NOW));
       state = step.state;
     }
     expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
-    expect(state.name).toBe('living');
-    expect(after([answered(OURS)], { from: state }).state.failures).toBe(0);
+    expect(state.name).toBe('active');
+    expect(after([response(OWN)], { from: state }).state.failures).toBe(0);
   });
 
-  test('hides the page while it is asked about, once it is over by all that is known', () => {
-    expect(after([{ type: 'ask' }], { from: living(), at: OURS.idleEndsAt - 1 }).effects).toEqual([]);
-    const past = after([{ type: 'ask' }], { from: living(), at: OURS.idleEndsAt });
-    expect(past.effects).toEqual([{ do: 'conceal' }]);
-    const longer = { ...OURS, idleEndsAt: OURS.idleEndsAt + HOUR_MS };
-    expect(after([answered(longer)], { from: past.state, at: OURS.idleEndsAt }).effects).toContainEqual({
-      do: 'reveal',
-    });
+  test('that must have ended covers the page during a check', () => {
+    const check: SessionEvent[] = [{ type: 'check' }];
+    expect(after(check, { from: active(), at: OWN.idleEndsAt - 1 }).effects).toEqual([]);
+    const { state, effects } = after(check, { from: active(), at: OWN.idleEndsAt });
+    expect(effects).toEqual([{ do: 'cover' }]);
+    const extended = response({ ...OWN, idleEndsAt: OWN.idleEndsAt + HOUR_MS });
+    expect(after([extended], { from: state, at: OWN.idleEndsAt }).effects).toContainEqual({ do: 'uncover' });
   });
 
-  test('used in another tab is news only near its end; another session always is', () => {
-    expect(after([used('ours')], { from: living() }).effects).toEqual([]);
-    const near = OURS.idleEndsAt - 200_000;
-    expect(after([used('ours')], { from: living(), at: near }).effects).toEqual([{ do: 'ask' }]);
-    expect(after([used('another')], { from: living() }).effects).toEqual([{ do: 'ask' }]);
+  test('is checked after its use in another tab only near the end, after use of another session always', () => {
+    expect(after([used('own')], { from: active() }).effects).toEqual([]);
+    const nearEnd = { from: active(), at: OWN.idleEndsAt - 200_000 };
+    expect(after([used('own')], nearEnd).effects).toEqual([{ do: 'check' }]);
+    expect(after([used('another')], { from: active() }).effects).toEqual([{ do: 'check' }]);
   });
 });
 
-describe('a page is hidden', () => {
-  const panelAfter = (events: readonly SessionEvent[], from = living()) =>
-    after(events, { from }).effects.flatMap((effect) => (effect.do === 'putAway' ? [effect.panel] : []));
+describe('the content of a page', () => {
+  const panelsAfter = (events: readonly SessionEvent[], from = active()) =>
+    after(events, { from }).effects.flatMap((effect) =>
+      effect.do === 'removeContent' ? [effect.panel] : [],
+    );
 
   test.each<[string, readonly SessionEvent[], string]>([
-    ['as ended', [answered(SIGNED_OUT)], 'ended'],
-    ['as signed out', [{ type: 'signing-out' }, answered(SIGNED_OUT)], 'signedOut'],
-    ['as signed out in another tab', [ELSEWHERE, answered(SIGNED_OUT)], 'signedOutElsewhere'],
-    ['as another session’s', [answered(ANOTHER)], 'anotherSession'],
-  ])('%s', (_how, events, panel) => {
-    expect(panelAfter(events)).toEqual([panel]);
+    ['ended', [response(SIGNED_OUT)], 'ended'],
+    ['signed out', [{ type: 'signing-out' }, response(SIGNED_OUT)], 'signedOut'],
+    ['signed out in another tab', [SIGN_OUT_ELSEWHERE, response(SIGNED_OUT)], 'signedOutElsewhere'],
+    ['of another session', [response(ANOTHER)], 'anotherSession'],
+  ])('is removed as %s', (_how, events, panel) => {
+    expect(panelsAfter(events)).toEqual([panel]);
   });
 
-  test('as ended where a sign-out of long ago was never done', () => {
-    const { state } = after([ELSEWHERE], { from: living(), at: NOW - 60_000 });
-    expect(panelAfter([answered(SIGNED_OUT)], state)).toEqual(['ended']);
+  test('is removed as ended long after a sign-out that failed', () => {
+    const { state } = after([SIGN_OUT_ELSEWHERE], { from: active(), at: NOW - 60_000 });
+    expect(panelsAfter([response(SIGNED_OUT)], state)).toEqual(['ended']);
   });
 
-  test('for a reason that stays what it was', () => {
-    const over = after([ELSEWHERE, answered(SIGNED_OUT)], { from: living() }).state;
-    const later = after([answered(SIGNED_OUT)], { from: over, at: NOW + HOUR_MS });
-    expect(later.effects).toContainEqual({ do: 'putAway', panel: 'signedOutElsewhere' });
+  test('is removed for a reason that does not change', () => {
+    const ended = after([SIGN_OUT_ELSEWHERE, response(SIGNED_OUT)], { from: active() }).state;
+    const later = after([response(SIGNED_OUT)], { from: ended, at: NOW + HOUR_MS });
+    expect(later.effects).toContainEqual({ do: 'removeContent', panel: 'signedOutElsewhere' });
   });
 
-  test('for good: whoever is signed in next is offered to load it again', () => {
-    const over = after([answered(SIGNED_OUT)], { from: living() }).state;
-    expect(over.name).toBe('over');
-    expect(panelAfter([answered(ANOTHER)], over)).toEqual(['anotherSession']);
-    expect(panelAfter([answered(OURS)], over)).toEqual(['anotherSession']);
+  test('is removed for good: the next user may only load the page again', () => {
+    const ended = after([response(SIGNED_OUT)], { from: active() }).state;
+    expect(ended.name).toBe('ended');
+    expect(panelsAfter([response(ANOTHER)], ended)).toEqual(['anotherSession']);
+    expect(panelsAfter([response(OWN)], ended)).toEqual(['anotherSession']);
   });
 
-  test('never for a sign-out that is only said to be: it is asked first', () => {
-    expect(panelAfter([ELSEWHERE])).toEqual([]);
-    expect(panelAfter([ELSEWHERE, answered(OURS)])).toEqual([]);
+  test('stays after the message of a sign-out until a check confirms it', () => {
+    expect(panelsAfter([SIGN_OUT_ELSEWHERE])).toEqual([]);
+    expect(panelsAfter([SIGN_OUT_ELSEWHERE, response(OWN)])).toEqual([]);
   });
 });
 
-const SERVER_NOW = Date.UTC(2026, 0, 1, 12, 0, 0);
-const BODY = {
-  signedIn: true,
-  expiresAt: '2026-01-01T23:00:00.000Z',
-  idleExpiresAt: '2026-01-01T13:00:00.000Z',
-};
+describe('the body of /auth/session', () => {
+  const SERVER_NOW = Date.UTC(2026, 0, 1, 12, 0, 0);
+  const BODY = {
+    signedIn: true,
+    expiresAt: '2026-01-01T23:00:00.000Z',
+    idleExpiresAt: '2026-01-01T13:00:00.000Z',
+  };
 
-describe('the moments of a session', () => {
   test.each([
-    ['goes as the server’s', 0],
-    ['is an hour ahead', HOUR_MS],
-    ['is an hour behind', -HOUR_MS],
-  ])('are by the browser’s clock where that %s', (_what, aheadMs) => {
+    ['as the server’s', 0],
+    ['an hour ahead', HOUR_MS],
+    ['an hour behind', -HOUR_MS],
+  ])('gives times by the browser’s clock, which is %s', (_what, aheadMs) => {
     const now = SERVER_NOW + aheadMs;
-    // A Date is cut to whole seconds: nobody is promised the second that may be over.
+    // Date is cut to whole seconds: the end is never shown later than it comes.
     expect(toSession(BODY, SERVER_NOW, now)).toEqual({
       signedIn: true,
       name: BODY.expiresAt,
@@ -167,26 +169,26 @@ describe('the moments of a session', () => {
     });
   });
 
-  test('are taken as they are where the answer has no Date', () => {
+  test('gives the server’s times without a Date', () => {
     expect(toSession(BODY, NaN, SERVER_NOW + 5 * HOUR_MS)).toMatchObject({
       idleEndsAt: SERVER_NOW + HOUR_MS,
       lastsUntil: SERVER_NOW + 11 * HOUR_MS,
     });
   });
-});
 
-test('Who is signed out is, whatever else is said', () => {
-  expect(toSession({ signedIn: false, expiresAt: 1 }, NaN, 0)).toEqual({ signedIn: false });
-});
+  test('signs out whatever else it has', () => {
+    expect(toSession({ signedIn: false, expiresAt: 1 }, NaN, 0)).toEqual({ signedIn: false });
+  });
 
-test.each([
-  [null],
-  ['signed in'],
-  [{}],
-  [{ signedIn: 'true' }],
-  [{ signedIn: true }],
-  [{ ...BODY, expiresAt: 1_767_300_000_000 }],
-  [{ ...BODY, idleExpiresAt: 'soon' }],
-])('%j says nothing of the session', (body) => {
-  expect(toSession(body, SERVER_NOW, SERVER_NOW)).toBeNull();
+  test.each([
+    [null],
+    ['signed in'],
+    [{}],
+    [{ signedIn: 'true' }],
+    [{ signedIn: true }],
+    [{ ...BODY, expiresAt: 1_767_300_000_000 }],
+    [{ ...BODY, idleExpiresAt: 'soon' }],
+  ])('is ignored in another form: %j', (body) => {
+    expect(toSession(body, SERVER_NOW, SERVER_NOW)).toBeNull();
+  });
 });

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { countDown, inShort, inWords } from '../../../public/countdown.js';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createAlarm } from '../../../public/alarm.js';
+import { countDown, toShortDuration, toSpokenDuration } from '../../../public/countdown.js';
 import { HOUR_MS } from '../../support/constants.ts';
 
 beforeEach(() => {
@@ -10,38 +10,41 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test('a countdown shows whole seconds as they pass, at once and down to zero', () => {
-  const shown: number[] = [];
-  countDown(Date.now() + 2_300, (left) => shown.push(left));
-  expect(shown).toEqual([3]);
-  jest.advanceTimersByTime(299);
-  expect(shown).toEqual([3]);
-  jest.advanceTimersByTime(1);
-  expect(shown).toEqual([3, 2]);
-  jest.advanceTimersByTime(10_000);
-  expect(shown).toEqual([3, 2, 1, 0]);
-});
+describe('a countdown', () => {
+  const start = (ms: number) => {
+    const shown: number[] = [];
+    return { shown, stop: countDown(Date.now() + ms, (left) => shown.push(left)) };
+  };
 
-test('a countdown to a moment in the past shows zero', () => {
-  const shown: number[] = [];
-  countDown(Date.now() - 5_000, (left) => shown.push(left));
-  jest.runAllTimers();
-  expect(shown).toEqual([0]);
-});
+  test('shows whole seconds as they pass, at once and down to zero', () => {
+    const { shown } = start(2_300);
+    jest.advanceTimersByTime(299);
+    expect(shown).toEqual([3]);
+    jest.advanceTimersByTime(1);
+    expect(shown).toEqual([3, 2]);
+    jest.advanceTimersByTime(10_000);
+    expect(shown).toEqual([3, 2, 1, 0]);
+  });
 
-test('after the computer has slept, a countdown shows the time that is really left', () => {
-  const shown: number[] = [];
-  countDown(Date.now() + 10_000, (left) => shown.push(left));
-  jest.setSystemTime(Date.now() + 7_000);
-  jest.advanceTimersByTime(1_000);
-  expect(shown).toEqual([10, 2]);
-});
+  test('to a moment in the past shows zero', () => {
+    const { shown } = start(-5_000);
+    jest.runAllTimers();
+    expect(shown).toEqual([0]);
+  });
 
-test('a stopped countdown shows nothing more', () => {
-  const shown: number[] = [];
-  countDown(Date.now() + 10_000, (left) => shown.push(left))();
-  jest.advanceTimersByTime(60_000);
-  expect(shown).toEqual([10]);
+  test('shows the time that is left after the computer has slept', () => {
+    const { shown } = start(10_000);
+    jest.setSystemTime(Date.now() + 7_000);
+    jest.advanceTimersByTime(1_000);
+    expect(shown).toEqual([10, 2]);
+  });
+
+  test('shows nothing more once it is stopped', () => {
+    const { shown, stop } = start(10_000);
+    stop();
+    jest.advanceTimersByTime(60_000);
+    expect(shown).toEqual([10]);
+  });
 });
 
 test.each([
@@ -51,57 +54,43 @@ test.each([
   [60, '1 min', '1 minute'],
   [100, '1 min 40 s', '1 minute 40 seconds'],
   [121, '2 min 1 s', '2 minutes 1 second'],
-])('%d seconds are “%s” for the eye, “%s” for the ear', (seconds, short, words) => {
-  expect([inShort(seconds), inWords(seconds)]).toEqual([short, words]);
+])('%d seconds are “%s” on the screen, “%s” for a screen reader', (seconds, short, spoken) => {
+  expect([toShortDuration(seconds), toSpokenDuration(seconds)]).toEqual([short, spoken]);
 });
 
-function startAlarm() {
-  const ring = jest.fn();
-  return { alarm: createAlarm(ring), ring };
-}
+describe('an alarm', () => {
+  const start = (...moments: number[]) => {
+    const ring = jest.fn();
+    const alarm = createAlarm(ring);
+    for (const ms of moments) alarm.setTo(Date.now() + ms);
+    return { alarm, ring };
+  };
 
-test('an alarm rings once, at its moment', () => {
-  const { alarm, ring } = startAlarm();
-  alarm.setTo(Date.now() + HOUR_MS);
-  jest.advanceTimersByTime(HOUR_MS - 1);
-  expect(ring).not.toHaveBeenCalled();
-  jest.advanceTimersByTime(1);
-  expect(ring).toHaveBeenCalledTimes(1);
-  jest.advanceTimersByTime(HOUR_MS);
-  expect(ring).toHaveBeenCalledTimes(1);
-});
+  test.each([
+    ['at its moment', [HOUR_MS], HOUR_MS],
+    ['in a second for a moment in the past, so that it never rings endlessly', [-HOUR_MS], 1_000],
+    ['at a new moment that replaces the earlier one', [5_000, HOUR_MS], HOUR_MS],
+  ])('rings once, %s', (_when, moments, ringsAfterMs) => {
+    const { ring } = start(...moments);
+    jest.advanceTimersByTime(ringsAfterMs - 1);
+    expect(ring).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+    expect(ring).toHaveBeenCalledTimes(1);
+    jest.advanceTimersByTime(HOUR_MS);
+    expect(ring).toHaveBeenCalledTimes(1);
+  });
 
-test('an alarm rings soon after the computer has slept beyond its moment', () => {
-  const { alarm, ring } = startAlarm();
-  alarm.setTo(Date.now() + HOUR_MS);
-  jest.setSystemTime(Date.now() + 2 * HOUR_MS); // timers stood still
-  jest.advanceTimersByTime(30_000);
-  expect(ring).toHaveBeenCalledTimes(1);
-});
+  test('rings soon after the computer has slept past its moment', () => {
+    const { ring } = start(HOUR_MS);
+    jest.setSystemTime(Date.now() + 2 * HOUR_MS); // timers stood still
+    jest.advanceTimersByTime(30_000);
+    expect(ring).toHaveBeenCalledTimes(1);
+  });
 
-test('an alarm for a moment in the past rings in a second, so that it never rings without end', () => {
-  const { alarm, ring } = startAlarm();
-  alarm.setTo(Date.now() - HOUR_MS);
-  jest.advanceTimersByTime(999);
-  expect(ring).not.toHaveBeenCalled();
-  jest.advanceTimersByTime(1);
-  expect(ring).toHaveBeenCalledTimes(1);
-});
-
-test('a new moment replaces the earlier one', () => {
-  const { alarm, ring } = startAlarm();
-  alarm.setTo(Date.now() + 5_000);
-  alarm.setTo(Date.now() + HOUR_MS);
-  jest.advanceTimersByTime(HOUR_MS - 1);
-  expect(ring).not.toHaveBeenCalled();
-  jest.advanceTimersByTime(1);
-  expect(ring).toHaveBeenCalledTimes(1);
-});
-
-test('a cleared alarm never rings', () => {
-  const { alarm, ring } = startAlarm();
-  alarm.setTo(Date.now() + 5_000);
-  alarm.clear();
-  jest.advanceTimersByTime(HOUR_MS);
-  expect(ring).not.toHaveBeenCalled();
+  test('never rings once it is cleared', () => {
+    const { alarm, ring } = start(5_000);
+    alarm.clear();
+    jest.advanceTimersByTime(HOUR_MS);
+    expect(ring).not.toHaveBeenCalled();
+  });
 });

@@ -6,7 +6,7 @@ import { ORIGIN, usual } from './fixtures.ts';
 
 type Request = typeof usual;
 
-/** What a shell makes of the command: the arguments that curl would get. */
+/** The arguments that curl would get from a shell. */
 function argumentsOf(request: Partial<Request>): string[] {
   const command = toCurlCommand({ ...usual, ...request }, ORIGIN, 'cloakroom');
   const script = `curl() { printf '%s\\0' "$@"; }\nCOOKIE=a-value\n${command}`;
@@ -16,8 +16,8 @@ function argumentsOf(request: Partial<Request>): string[] {
 /** The arguments that the copied code passes to fetch. */
 function fetchOf(request: Partial<Request>): unknown[] {
   const code = toFetchCode({ ...usual, ...request }, ORIGIN);
-  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- to run what was copied is the test
-  const run = new Function('fetch', `return (async () => { ${code}\nreturn answer; })()`) as (
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the test runs the copied code
+  const run = new Function('fetch', `return (async () => { ${code}\nreturn response; })()`) as (
     fetch: (...args: unknown[]) => unknown,
   ) => unknown;
   let called: unknown[] = [];
@@ -28,7 +28,7 @@ function fetchOf(request: Partial<Request>): unknown[] {
 test('a GET is short as curl and as fetch', () => {
   const query: [string, string][] = [['limit', '10']];
   expect(toFetchCode({ ...usual, query }, ORIGIN)).toBe(
-    "const answer = await fetch('/api/public/v1/workspaces?limit=10');",
+    "const response = await fetch('/api/public/v1/workspaces?limit=10');",
   );
   expect(argumentsOf({ query })).toEqual([
     ...['--globoff', '--path-as-is', '--cookie', 'cloakroom=a-value'],
@@ -36,7 +36,7 @@ test('a GET is short as curl and as fetch', () => {
   ]);
 });
 
-/** Expects that both forms keep the body, whatever they have to quote. */
+/** Expects that both copies keep the body. */
 function expectBodyKept(body: string): void {
   const args = argumentsOf({ method: 'POST', body });
   expect(args[args.indexOf('--data-raw') + 1]).toBe(body);
@@ -67,15 +67,10 @@ test('a shell and JavaScript keep any body of text', () => {
 });
 
 test.each([
-  ['POST', true],
-  ['DELETE', true],
-  ['PROPFIND', true],
-  ['post', true],
-  ['GET', false],
-  ['HEAD', false],
-  ['OPTIONS', false],
-])('curl sends X-Requested-With with %s: %s', (method, says) => {
-  expect(argumentsOf({ method }).includes('X-Requested-With: curl')).toBe(says);
+  ...['POST', 'DELETE', 'PROPFIND', 'post'].map((method) => [method, true] as const),
+  ...['GET', 'HEAD', 'OPTIONS'].map((method) => [method, false] as const),
+])('curl sends X-Requested-With with %s: %s', (method, isSent) => {
+  expect(argumentsOf({ method }).includes('X-Requested-With: curl')).toBe(isSent);
 });
 
 test('curl waits for no body of a response to HEAD', () => {
@@ -97,7 +92,7 @@ test('empty and repeated headers are kept', () => {
   expect(fetchOf({ headers })[1]).toEqual({ headers });
 });
 
-test('neither form has credentials', () => {
+test('neither copy has credentials', () => {
   const headers: [string, string][] = [
     ['Authorization', 'Bearer a-token'],
     ['COOKIE', 'cloakroom=a-session'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { explain } from '../../../public/console/explanation.js';
-import { toCallTiming } from '../../../public/console/server-timing.js';
+import { toRequestTiming } from '../../../public/console/server-timing.js';
 
 const USUAL = 'session;dur=1.2, token;dur=0, service;dur=38.4';
 const REFRESHED = 'session;dur=1, token;dur=35;desc=refreshed, service;dur=80';
@@ -12,9 +12,9 @@ const explained = (status: number, headers: Record<string, string>, json?: unkno
 const words = (...args: Parameters<typeof explained>) => explained(...args).sentences.join(' ');
 
 describe('Server-Timing', () => {
-  test('of the gateway is read behind that of the service', () => {
+  test('of the gateway is read after that of the service', () => {
     const own = 'session;dur=9;desc="a, b; c=1", db;dur=5, service;dur=7';
-    expect(toCallTiming(`${own}, ${REPLAYED}`)).toMatchObject({
+    expect(toRequestTiming(`${own}, ${REPLAYED}`)).toMatchObject({
       session: { ms: 1, desc: '' },
       token: { ms: 35, desc: 'refreshed' },
       service: { ms: 80, desc: 'replayed' },
@@ -24,12 +24,12 @@ describe('Server-Timing', () => {
   test.each([null, '', 'db;dur=5', 'token;dur=1, session;dur=1, service;dur=1', '"'])(
     'is missing in %j',
     (header) => {
-      expect(toCallTiming(header)).toBeNull();
+      expect(toRequestTiming(header)).toBeNull();
     },
   );
 
   test('counts an invalid duration as 0', () => {
-    expect(toCallTiming('session;dur=x, token, service;dur=-1')).toMatchObject({
+    expect(toRequestTiming('session;dur=x, token, service;dur=-1')).toMatchObject({
       session: { ms: 0 },
       token: { ms: 0 },
       service: { ms: 0 },
@@ -39,7 +39,7 @@ describe('Server-Timing', () => {
 
 describe('a response of the service', () => {
   test.each(['1.1 cloakroom', '1.1 service-proxy, 1.1 cloakroom', '1.1 cloakroom, 2 edge'])(
-    'is known by Via: %s',
+    'is recognised by Via: %s',
     (via) => {
       expect(explained(500, { via }).by).toBe('service');
     },
@@ -58,12 +58,14 @@ describe('a response of the service', () => {
   });
 
   test('after a refresh or a repetition says so, with or without success', () => {
-    expect(words(200, { ...VIA, 'server-timing': REFRESHED })).toMatch(/spent.*refreshed it before the call/);
-    expect(words(200, { ...VIA, 'server-timing': REPLAYED })).toMatch(
-      /refused the token.*repeated the call once/,
+    expect(words(200, { ...VIA, 'server-timing': REFRESHED })).toMatch(
+      /had expired.*refreshed it before the request/,
     );
-    expect(words(401, { ...VIA, 'server-timing': REPLAYED })).toMatch(/second 401 is passed on/);
-    expect(words(401, { ...VIA, 'server-timing': REFRESHED })).toMatch(/over 64 KiB. Send it again/);
+    expect(words(200, { ...VIA, 'server-timing': REPLAYED })).toMatch(
+      /refused the access token.*repeated the request once/,
+    );
+    expect(words(401, { ...VIA, 'server-timing': REPLAYED })).toMatch(/passed the second 401 on/);
+    expect(words(401, { ...VIA, 'server-timing': REFRESHED })).toMatch(/over 64 KiB: send it again/);
   });
 
   test('that asks for a pause says how long', () => {
@@ -79,12 +81,12 @@ describe('a response of the gateway', () => {
     expect(explained(503, PROBLEM, body).problem).toEqual({
       ...body,
       advice: expect.stringMatching(/^Wait Retry-After seconds/),
-      asksToSignIn: false,
+      needsSignIn: false,
     });
   });
 
   test.each(['sign_in_required', 'session_expired'])('%s asks to sign in', (code) => {
-    expect(explained(401, PROBLEM, { code }).problem?.asksToSignIn).toBe(true);
+    expect(explained(401, PROBLEM, { code }).problem?.needsSignIn).toBe(true);
   });
 
   test.each([{ code: '__proto__' }, { code: 5 }, { code: 'toString' }, {}])(

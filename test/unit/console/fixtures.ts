@@ -1,8 +1,8 @@
 import { WORKSPACES_PATH } from '../../support/constants.ts';
 
-/** A request as the console begins with it, for tests to change. */
 export const ORIGIN = 'http://localhost:3000';
 
+/** The request that the console suggests. */
 export const usual = {
   method: 'GET',
   path: WORKSPACES_PATH,
@@ -12,14 +12,14 @@ export const usual = {
   body: '',
 };
 
-/** As much of a tab's storage as is used; full from `most` characters on. */
-export function createStore(most = Infinity) {
+/** The storage of a tab, which is full from `capacity` characters on. */
+export function createStore(capacity = Infinity) {
   const values = new Map<string, string>();
   return {
     values,
     getItem: (key: string) => values.get(key) ?? null,
     setItem(key: string, value: string) {
-      if (value.length > most) throw new Error('QuotaExceededError');
+      if (value.length > capacity) throw new Error('QuotaExceededError');
       values.set(key, value);
     },
     removeItem: (key: string) => void values.delete(key),

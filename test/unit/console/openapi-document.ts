@@ -24,7 +24,7 @@ const FILE = new URL('../../../public/openapi.json', import.meta.url);
 
 export const openapi = JSON.parse(readFileSync(FILE, 'utf8')) as OpenapiDocument;
 
-/** A route, and the statuses that it may answer with. */
+/** A route and the statuses of its responses. */
 export interface Route {
   readonly path: string;
   readonly method: string;
@@ -45,7 +45,7 @@ export function routes(): Route[] {
   );
 }
 
-/** `status code`, of each problem that a route may answer with; sorted. */
+/** `status code` of each problem that a route documents; sorted. */
 export function documentedProblems(): string[] {
   const found = Object.values(openapi.paths).flatMap((operations) =>
     Object.entries(operations)

@@ -1,183 +1,134 @@
-import { expect, test } from '@jest/globals';
-import {
-  forgetHistory,
-  noteOutcome,
-  readHistory,
-  remember,
-} from '../../../public/console/request-history.js';
-import { createStore, usual, ORIGIN } from './fixtures.ts';
-import { forgetDraft, keepDraft, readDraft } from '../../../public/console/request-draft.js';
-import { toOutcome, toTarget } from '../../../public/console/past-words.js';
+import { describe, expect, test } from '@jest/globals';
+import { toOutcome, toTarget } from '../../../public/console/history-words.js';
+import { clearDraft, keepDraft, readDraft } from '../../../public/console/request-draft.js';
+import { clearHistory, noteOutcome, readHistory, remember } from '../../../public/console/request-history.js';
+import { createStore, ORIGIN, usual } from './fixtures.ts';
 
-const request = (path: string, headers: [string, string][] = [], body = '') => ({
-  ...{ method: 'POST', path, query: [] as [string, string][], headers, contentType: 'text/plain', body },
+type Store = ReturnType<typeof createStore>;
+type Request = typeof usual;
+
+const SENT_AT = Date.UTC(2026, 0, 1);
+const keepInHistory = (store: Store, request: Request) => remember(store, request, SENT_AT);
+const remembered = (store: Store, ...paths: string[]) => {
+  for (const path of paths) keepInHistory(store, { ...usual, path });
+  return readHistory(store);
+};
+
+describe.each([
+  { what: 'the history', keep: keepInHistory, read: (store: Store) => readHistory(store)[0] },
+  { what: 'the draft', keep: keepDraft, read: readDraft },
+])('$what', ({ what, keep, read }) => {
+  test('has no credentials', () => {
+    const store = createStore();
+    keep(store, {
+      ...usual,
+      headers: [
+        ['authorization', 'Bearer secret'],
+        [' Cookie', 'secret'],
+        ['Accept', '*/*'],
+      ],
+    });
+    expect([...store.values.values()].join()).not.toContain('secret');
+    expect(read(store)?.request.headers).toEqual([['Accept', '*/*']]);
+  });
+
+  test('leaves a long body out, and says so', () => {
+    const store = createStore();
+    keep(store, { ...usual, body: 'x'.repeat(20_000) });
+    expect(read(store)).toMatchObject({ request: { body: 'x'.repeat(20_000) }, isWhole: true });
+    keep(store, { ...usual, body: 'x'.repeat(20_001) });
+    expect(read(store)).toMatchObject({ request: usual, isWhole: false });
+  });
+
+  test('is dropped when the store is full', () => {
+    const store = createStore(300);
+    expect(keep(store, usual)).toBe(true);
+    expect(keep(store, { ...usual, body: 'x'.repeat(300) })).toBe(false);
+    expect(store.values.size).toBe(0);
+  });
+
+  const stored = { request: usual, isWhole: true, sentAt: SENT_AT, outcome: '' };
+  const { isWhole: _isWhole, ...incomplete } = stored;
+  test.each([
+    '{',
+    '5',
+    'null',
+    ...[{ ...stored, request: { method: 1 } }, incomplete].flatMap((value) => [
+      JSON.stringify(value),
+      JSON.stringify([null, value]),
+    ]),
+    JSON.stringify([{ ...stored, sentAt: 1e300 }]),
+  ])('ignores a value of another form: %s', (value) => {
+    const store = createStore();
+    store.setItem(what === 'the draft' ? 'console-draft' : 'console-history', value);
+    expect(read(store) ?? null).toBeNull();
+  });
 });
 
-const AT = Date.UTC(2026, 0, 1);
-
 test('the history has each request once, the latest first', () => {
-  const store = createStore();
-  for (const path of ['/api/1', '/api/2', '/api/1']) remember(store, request(path), AT);
-  expect(readHistory(store).map((past) => past.request.path)).toEqual(['/api/1', '/api/2']);
+  const history = remembered(createStore(), '/api/1', '/api/2', '/api/1');
+  expect(history.map(({ request }) => request.path)).toEqual(['/api/1', '/api/2']);
 });
 
 test('the history keeps fifty requests', () => {
-  const store = createStore();
-  for (let at = 0; at < 60; at += 1) remember(store, request(`/api/${at}`), AT);
-  expect(readHistory(store)).toHaveLength(50);
-  expect(readHistory(store)[0]?.request.path).toBe('/api/59');
+  const history = remembered(createStore(), ...Array.from({ length: 60 }, (_, index) => `/api/${index}`));
+  expect(history).toHaveLength(50);
+  expect(history[0]?.request.path).toBe('/api/59');
 });
 
-test('the history has no credentials', () => {
+test('a request keeps its time, and its outcome once there is one', () => {
   const store = createStore();
-  remember(
-    store,
-    request('/api/1', [
-      ['authorization', 'Bearer secret'],
-      [' Cookie', 'secret'],
-      ['Accept', '*/*'],
-    ]),
-    AT,
-  );
-  expect([...store.values.values()].join()).not.toContain('secret');
-  expect(readHistory(store)[0]?.request.headers).toEqual([['Accept', '*/*']]);
+  expect(remembered(store, '/api/1')).toMatchObject([{ sentAt: SENT_AT, outcome: '' }]);
+  expect(noteOutcome(store, SENT_AT, '200')).toBe(true);
+  expect(readHistory(store)).toMatchObject([{ request: { path: '/api/1' }, outcome: '200' }]);
 });
 
-test('the history leaves a long body out, and says so', () => {
+test('the outcome of a request that was cleared is not kept', () => {
   const store = createStore();
-  remember(store, request('/api/1', [], 'x'.repeat(20_000)), AT);
-  remember(store, request('/api/2', [], 'x'.repeat(20_001)), AT);
-  expect(readHistory(store)).toMatchObject([
-    { request: { path: '/api/2', body: '' }, isWhole: false },
-    { request: { path: '/api/1' }, isWhole: true },
-  ]);
-});
-
-test('a request keeps the time at which it was sent, and its outcome once there is one', () => {
-  const store = createStore();
-  remember(store, request('/api/1'), AT);
-  expect(readHistory(store)).toMatchObject([{ sentAt: AT, outcome: '' }]);
-  expect(noteOutcome(store, AT, '200')).toBe(true);
-  expect(readHistory(store)).toMatchObject([{ request: request('/api/1'), outcome: '200' }]);
-});
-
-test('the outcome of a forgotten request is not kept', () => {
-  const store = createStore();
-  remember(store, request('/api/1'), AT);
-  forgetHistory(store);
-  expect(noteOutcome(store, AT, '200')).toBe(false);
-  remember(store, request('/api/2'), AT + 1);
-  expect(noteOutcome(store, AT, '200')).toBe(false);
+  remembered(store, '/api/1');
+  clearHistory(store);
+  expect(store.values.size).toBe(0);
+  expect(noteOutcome(store, SENT_AT, '200')).toBe(false);
+  remember(store, usual, SENT_AT + 1);
+  expect(noteOutcome(store, SENT_AT, '200')).toBe(false);
   expect(readHistory(store)).toMatchObject([{ outcome: '' }]);
 });
 
-test.each([
-  '{',
-  '5',
-  'null',
-  '[null, {"method":"GET"}, {"request":{"method":1}}]',
-  JSON.stringify([{ request: request('/api/1'), isWhole: true, sentAt: 1e300, outcome: '' }]),
-])('the history ignores a value of another form: %s', (value) => {
-  const store = createStore();
-  store.setItem('console-history', value);
-  expect(readHistory(store)).toEqual([]);
-});
-
-test('a full store drops the history, and throws no error', () => {
-  const store = createStore(300);
-  remember(store, request('/api/1'), AT);
-  remember(store, request('/api/2', [], 'x'.repeat(300)), AT);
-  expect(readHistory(store)).toEqual([]);
-});
-
-test('a forgotten history leaves nothing in the store', () => {
-  const store = createStore();
-  remember(store, request('/api/1'), AT);
-  forgetHistory(store);
-  expect(store.values.size).toBe(0);
-});
-
-test('the last state of the form is kept until it is forgotten', () => {
+test('the last state of the form is kept until it is cleared', () => {
   const store = createStore();
   expect(readDraft(store)).toBeNull();
   for (const path of ['/api/1', '/api/2']) keepDraft(store, { ...usual, path });
   expect(readDraft(store)).toEqual({ request: { ...usual, path: '/api/2' }, isWhole: true });
-  forgetDraft(store);
+  clearDraft(store);
   expect(store.values.size).toBe(0);
 });
 
-test('a draft has no credentials', () => {
-  const store = createStore();
-  keepDraft(store, {
-    ...usual,
-    headers: [
-      ['Authorization', 'Bearer secret'],
-      ['Accept', '*/*'],
-    ],
-  });
-  expect([...store.values.values()].join()).not.toContain('secret');
-  expect(readDraft(store)?.request.headers).toEqual([['Accept', '*/*']]);
+const cursor = (end: string) => `eyJsaW1pdCI6MTAsIm${'x'.repeat(100)}${end}`;
+
+test.each([
+  ['short values as they are sent', 'find', 'é &', '%C3%A9%20%26'],
+  ['a cursor shortened in the middle', 'next', cursor('one='), 'eyJsaW1p…xxxxone%3D'],
+  ['another cursor differently', 'next', cursor('two='), 'eyJsaW1p…xxxxtwo%3D'],
+  ['percent-encoded bytes whole', 'q', 'é'.repeat(20), `${'%C3%A9'.repeat(4)}…${'%C3%A9'.repeat(4)}`],
+  ['24 percent-encoded bytes in full', 'q', 'é'.repeat(12), '%C3%A9'.repeat(12)],
+])('the history shows %s', (_what, name, value, shown) => {
+  const query: [string, string][] = [
+    ['limit', '10'],
+    [name, value],
+  ];
+  expect(toTarget({ ...usual, query }, ORIGIN)).toBe(`${usual.path}?limit=10&${name}=${shown}`);
 });
 
-test('a draft leaves a long body out, and says so', () => {
-  const store = createStore();
-  keepDraft(store, { ...usual, body: 'x'.repeat(20_001) });
-  expect(readDraft(store)).toEqual({ request: usual, isWhole: false });
-});
-
-test('a full store keeps no older draft', () => {
-  const store = createStore(300);
-  expect(keepDraft(store, usual)).toBe(true);
-  expect(keepDraft(store, { ...usual, body: 'x'.repeat(300) })).toBe(false);
-  expect(readDraft(store)).toBeNull();
-});
-
-test.each(['{', '5', 'null', '{"request":{"method":1},"isWhole":true}', JSON.stringify({ request: usual })])(
-  'a draft of another form is ignored: %s',
-  (value) => {
-    const store = createStore();
-    store.setItem('console-draft', value);
-    expect(readDraft(store)).toBeNull();
-  },
-);
-
-const target = (query: [string, string][]) => toTarget({ ...usual, query }, ORIGIN);
-
-test('the history shows short values as they are sent', () => {
-  expect(
-    target([
-      ['limit', '10'],
-      ['find', 'é &'],
-    ]),
-  ).toBe('/api/public/v1/workspaces?limit=10&find=%C3%A9%20%26');
-});
-
-test('a cursor is shortened in its middle, so that two cursors look different', () => {
-  const token = (end: string) => `eyJsaW1pdCI6MTAsIm${'x'.repeat(100)}${end}`;
-  expect(
-    target([
-      ['limit', '10'],
-      ['next', token('one=')],
-    ]),
-  ).toBe('/api/public/v1/workspaces?limit=10&next=eyJsaW1p…xxxxone%3D');
-  expect(target([['next', token('one')]])).not.toBe(target([['next', token('two')]]));
-});
-
-test('an escape counts as one character, and is never cut', () => {
-  expect(target([['q', 'é'.repeat(20)]])).toMatch(/\?q=(?:%C3%A9){4}…(?:%C3%A9){4}$/);
-  expect(target([['q', 'é'.repeat(12)]])).toMatch(/\?q=(?:%C3%A9){12}$/);
-});
-
-test('an invalid address is shown as the user typed it', () => {
+test('the history shows an invalid URL as the user typed it', () => {
   expect(toTarget({ ...usual, path: 'http://[' }, ORIGIN)).toBe('http://[');
 });
 
 test.each([
-  [{ status: 200, end: 'whole' }, '200'],
-  [{ status: 502, end: 'whole' }, '502'],
-  [{ status: 200, end: 'broke-off' }, '200, broke off'],
-  ['unreachable', 'no answer'],
+  [{ status: 200, end: 'complete' }, '200'],
+  [{ status: 502, end: 'complete' }, '502'],
+  [{ status: 200, end: 'interrupted' }, '200, incomplete'],
+  ['unreachable', 'no response'],
   ['cancelled', 'cancelled'],
-] as const)('an outcome is shown as a status or a word: %#', (outcome, words) => {
+] as const)('the history shows an outcome as a status or in words: %j', (outcome, words) => {
   expect(toOutcome(outcome)).toBe(words);
 });

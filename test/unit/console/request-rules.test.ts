@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { faultsOf, toAddress } from '../../../public/console/request-rules.js';
+import { faultsOf, toUrl } from '../../../public/console/request-rules.js';
 import { ORIGIN, usual } from './fixtures.ts';
 
 const faults = (changed: Partial<typeof usual>) => faultsOf({ ...usual, ...changed }, ORIGIN);
@@ -129,7 +129,7 @@ test('each character of the query is percent-encoded', () => {
     ['', ''],
     ['x[]', ''],
   ];
-  expect(toAddress({ path: '/api/x', query }, ORIGIN)?.href).toBe(
+  expect(toUrl({ path: '/api/x', query }, ORIGIN)?.href).toBe(
     `${ORIGIN}/api/x?next=a%2Bb%2Fc%3D%26d%20%23%C3%A9&x%5B%5D=`,
   );
 });

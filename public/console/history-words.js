@@ -1,0 +1,50 @@
+/** A request of the history in few words. */
+import { toUrl } from './request-rules.js';
+
+/** @typedef {import('./request-rules.js').ComposedRequest} ComposedRequest */
+
+/** A longer name or value is shortened: cursors are long and look alike. */
+const MAX_CHARACTERS = 24;
+/** What is left of the beginning, and of the end. */
+const KEPT_CHARACTERS = 8;
+/** A percent-encoded byte counts as one character, so that none is cut. */
+const CHARACTER = /%[\dA-F]{2}|[^%]/gi;
+
+/**
+ * The path and query of a request, with long values shortened in the middle.
+ * @param {ComposedRequest} request
+ * @param {string} origin
+ */
+export function toTarget(request, origin) {
+  const url = toUrl(request, origin);
+  if (url === null) return request.path;
+  return url.pathname + url.search.replaceAll(/[^?&=]+/g, shorten);
+}
+
+/** @param {string} value */
+function shorten(value) {
+  const characters = value.match(CHARACTER) ?? [];
+  if (characters.length <= MAX_CHARACTERS) return value;
+  return `${characters.slice(0, KEPT_CHARACTERS).join('')}…${characters.slice(-KEPT_CHARACTERS).join('')}`;
+}
+
+const NO_STATUS = {
+  redirect: 'redirect',
+  cancelled: 'cancelled',
+  offline: 'offline',
+  unreachable: 'no response',
+};
+const ENDS = {
+  complete: '',
+  interrupted: ', incomplete',
+  cancelled: ', cancelled',
+  'too-large': ', too large',
+};
+
+/**
+ * An outcome in a word or two.
+ * @param {{ status: number, end: keyof typeof ENDS } | keyof typeof NO_STATUS} outcome
+ */
+export function toOutcome(outcome) {
+  return typeof outcome === 'string' ? NO_STATUS[outcome] : `${outcome.status}${ENDS[outcome.end]}`;
+}
