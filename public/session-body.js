@@ -12,19 +12,20 @@
 /** @typedef {ActiveSession | { readonly signedIn: false }} SessionStatus */
 
 /**
- * Reads the body of `/auth/session`. Null where it has another form.
+ * Reads the body of `/auth/session`. Null where it has another form. The browser's time is that of the request: the computer
+ * may have slept before the response was read.
  * @param {unknown} body
  * @param {number} serverNow By the server's clock, in whole seconds; NaN for a response without a Date.
- * @param {number} now By this browser's clock.
+ * @param {number} sentAt By this browser's clock.
  * @returns {SessionStatus | null}
  */
-export function toSession(body, serverNow, now) {
+export function toSession(body, serverNow, sentAt) {
   const { signedIn, expiresAt, idleExpiresAt } = /** @type {Record<string, unknown>} */ (body ?? {});
   if (signedIn === false) return { signedIn };
   if (signedIn !== true || typeof expiresAt !== 'string' || typeof idleExpiresAt !== 'string') return null;
   const [idleEnd, lastEnd] = [Date.parse(idleExpiresAt), Date.parse(expiresAt)];
   if (Number.isNaN(idleEnd) || Number.isNaN(lastEnd)) return null;
   // Date is cut to whole seconds. With the later bound, no end is shown later than it comes.
-  const ahead = Number.isNaN(serverNow) ? 0 : now - (serverNow + 1_000);
+  const ahead = Number.isNaN(serverNow) ? 0 : sentAt - (serverNow + 1_000);
   return { signedIn, name: expiresAt, idleEndsAt: idleEnd + ahead, lastsUntil: lastEnd + ahead };
 }

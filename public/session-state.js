@@ -137,6 +137,8 @@ function onActive(state, session, now) {
   }
   const at = endsAt + CHECK_AFTER_END_MS;
   const expiring = /** @type {const} */ ({ ...known, name: 'expiring', checkAt: at });
+  // The response is as old as the session's last moments: it says nothing of now.
+  if (now >= endsAt) return { state: expiring, effects: [{ do: 'cover' }, { do: 'checkAt', at }] };
   const canExtend = session.idleEndsAt < session.lastsUntil;
   return {
     state: expiring,

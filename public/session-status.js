@@ -11,6 +11,7 @@ const TIMEOUT_MS = 10_000;
  */
 export async function fetchSession({ extend = false } = {}) {
   if (!navigator.onLine) return null;
+  const sentAt = Date.now();
   try {
     const response = await fetch('/auth/session', {
       method: extend ? 'POST' : 'GET',
@@ -20,7 +21,7 @@ export async function fetchSession({ extend = false } = {}) {
     });
     if (!response.ok) return null;
     const serverNow = Date.parse(response.headers.get('date') ?? '');
-    return toSession(await response.json(), serverNow, Date.now());
+    return toSession(await response.json(), serverNow, sentAt);
   } catch {
     return null; // offline, too slow, or another server responded
   }

@@ -105,8 +105,9 @@ function createWatch(ownName) {
 
   return {
     check,
-    /** The browser shows the page from its back/forward cache. */
+    /** The browser shows the page from its back/forward cache: no response to an earlier request counts any more. */
     restored() {
+      lastHandled = lastSent;
       coverContent();
       void check();
     },

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import type { BrowserContext, Page } from 'playwright-core';
-import { createDeferred } from '../../src/promises.ts';
+import type { BrowserContext, Page, Route } from 'playwright-core';
 import { comeBackTo, sessionOf } from '../support/e2e/session-of.ts';
 import { faultsInBothLooks } from '../support/e2e/page-checks.ts';
+import { eventually } from '../support/eventually.ts';
 import { startE2e } from '../support/e2e/start-e2e.ts';
 import { knowsItsSession, passService } from '../support/e2e/watched-page.ts';
 
@@ -174,21 +174,28 @@ test('a page whose session must have expired is hidden until Cloakroom responds'
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Next');
 });
 
-test('a page from the back/forward cache is hidden until its session is confirmed', async () => {
+test('a page from the back/forward cache is hidden until a new response confirms its session', async () => {
   await using watched = await e2e.openSignedIn(PLACE);
   const { page } = watched;
-  const released = createDeferred<void>();
-  await page.route('**/auth/session', async (route) => {
-    await released.promise;
-    await route.continue();
-  });
+  const requests: Route[] = [];
+  await page.route('**/auth/session', (route) => void requests.push(route));
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
   await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+  await eventually(async () => requests.length === 2);
+  const [before, after] = requests;
+  await continueAndWait(page, before);
   await heading(page, 'Checking that you are still signed in…').waitFor();
   expect(await rows(page)).toBe(0);
-  released.resolve();
+  await continueAndWait(page, after);
   await page.locator('[data-items] > li').first().waitFor();
   expect(await rows(page)).toBe(10);
 });
+
+/** Lets a held request go on until the page has handled its response. */
+async function continueAndWait(page: Page, route: Route | undefined) {
+  await Promise.all([page.waitForResponse('**/auth/session'), route?.continue()]);
+  await page.evaluate('new Promise((resolve) => setTimeout(resolve, 50))');
+}
 
 /** Signs in once more in a tab that shows the first page. */
 async function redirectEndedSession(page: Page) {

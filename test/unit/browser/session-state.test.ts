@@ -97,6 +97,8 @@ describe('an active session', () => {
     expect(effects).toEqual([{ do: 'cover' }]);
     const extended = response({ ...OWN, idleEndsAt: OWN.idleEndsAt + HOUR_MS });
     expect(after([extended], { from: state, at: OWN.idleEndsAt }).effects).toContainEqual({ do: 'uncover' });
+    const old = after([response(OWN)], { from: state, at: OWN.idleEndsAt });
+    expect(old.effects).toEqual([{ do: 'cover' }, { do: 'checkAt', at: OWN.idleEndsAt + 1_000 }]);
   });
 
   test('is checked after its use in another tab only near the end, after use of another session always', () => {
