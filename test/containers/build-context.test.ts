@@ -25,7 +25,7 @@ const UNWANTED = [
   'test/a.ts',
 ];
 
-test('of what lies in the project’s folder, no secret and nothing that is not needed is given to a build', async () => {
+test('a build gets the files of the project’s folder that it needs, and no secret', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cloakroom-context-'));
   try {
     for (const path of [...WANTED, ...UNWANTED]) {
@@ -34,13 +34,12 @@ test('of what lies in the project’s folder, no secret and nothing that is not 
     }
     await cp('.dockerignore', join(folder, '.dockerignore'));
     await writeFile(join(folder, 'Dockerfile'), 'FROM scratch\nCOPY . /\n');
-    const given = join(folder, 'given');
-    await docker(['build', '--quiet', '--output', `type=local,dest=${given}`, folder], {
-      DOCKER_BUILDKIT: '1',
-    });
-    const entries = await readdir(given, { recursive: true, withFileTypes: true });
+    const output = join(folder, 'output');
+    const args = ['build', '--quiet', '--output', `type=local,dest=${output}`, folder];
+    await docker(args, { DOCKER_BUILDKIT: '1' });
+    const entries = await readdir(output, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile());
-    const paths = files.map(({ parentPath, name }) => join(parentPath, name).slice(given.length + 1));
+    const paths = files.map(({ parentPath, name }) => join(parentPath, name).slice(output.length + 1));
     expect(paths.toSorted()).toEqual(WANTED.toSorted());
   } finally {
     await rm(folder, { recursive: true });

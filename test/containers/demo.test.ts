@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { signInAt, startComposition } from '../support/containers/composition.ts';
-import type { Composition } from '../support/containers/composition.ts';
 import { docker, inspect } from '../support/containers/docker.ts';
 import { eventually } from '../support/eventually.ts';
+import { useFixture } from '../support/fixtures.ts';
 
 const SERVICES = ['app', 'redis', 'local-service', 'local-service-in-app', 'secrets'];
-const LASTING = SERVICES.filter((service) => service !== 'secrets');
 
 interface HostConfig {
   readonly ReadonlyRootfs: boolean;
@@ -19,27 +18,21 @@ interface HostConfig {
   readonly LogConfig: { readonly Config: Readonly<Record<string, string>> };
 }
 
-interface Binding {
-  readonly HostIp: string;
-}
+const testApp = useFixture(async () => startComposition());
 
 // On a fresh clone, without a .env.
 describe('docker compose --profile demo up', () => {
-  let testApp: Composition;
-  beforeAll(async () => (testApp = await startComposition()));
-  afterAll(async () => testApp[Symbol.asyncDispose]());
-
-  test('gives a sign-in that works, as demo', async () => {
+  test('lets the demo account sign in', async () => {
     const { browser, page } = await signInAt(testApp.url);
     expect(page).toMatchObject({ status: 200, url: new URL('/workspaces', testApp.url) });
-    const call = await browser.fetch(`${testApp.url}/api/public/v1/workspaces?limit=2`);
-    expect(JSON.parse(call.text)).toMatchObject({ value: [expect.anything(), expect.anything()] });
+    const response = await browser.fetch(`${testApp.url}/api/public/v1/workspaces?limit=2`);
+    expect(JSON.parse(response.text)).toMatchObject({ value: [expect.anything(), expect.anything()] });
   });
 
   test('loses no session when Redis restarts', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['restart', testApp.container('redis')]);
-    // The local service has lost its Redis, too, and may need a moment more than the app.
+    // The local service has lost its Redis, too, and may need longer than the app.
     const statuses = new Set<number>();
     await eventually(async () => {
       const { status } = await browser.fetch(`${testApp.url}/workspaces`);
@@ -49,19 +42,20 @@ describe('docker compose --profile demo up', () => {
     expect([...statuses].filter((status) => status < 500)).toEqual([200]); // signed out, it would be a redirect
   });
 
-  test('keeps sessions and secrets when everything is taken down and up again', async () => {
+  test('keeps sessions and secrets over compose down and up', async () => {
     const { browser } = await signInAt(testApp.url);
     await testApp.compose(['down']);
     await testApp.compose(['up', '--detach', '--no-build', '--wait']);
     expect((await browser.fetch(`${testApp.url}/workspaces`)).status).toBe(200);
   });
 
-  test('goes on when the app’s container has started again', async () => {
+  test('serves sessions again once the app’s container has restarted', async () => {
     const { browser } = await signInAt(testApp.url);
     await docker(['stop', testApp.container('app')]);
-    await delay(1_500); // Docker starts what has ended again within less: while the app is away it can't, and gives up
+    // Docker tries to restart the relay in less time, and gives up because the app's network is down.
+    await delay(1_500);
     await docker(['start', testApp.container('app')]);
-    // The local service is reached through the app's own network, of which it has a new one now.
+    // The relay to the local service has to follow the app into its new network.
     const list = async () => (await browser.fetch(`${testApp.url}/workspaces`)).status;
     await eventually(async () => (await list().catch(() => 0)) === 200, 60_000);
     expect(await list()).toBe(200);
@@ -70,18 +64,17 @@ describe('docker compose --profile demo up', () => {
   test('publishes the app and the local service on this machine only, and Redis nowhere', async () => {
     const published = await Promise.all(
       SERVICES.map(async (service) => {
-        const path = '.NetworkSettings.Ports';
-        const ports = await inspect<Record<string, Binding[] | null>>(testApp.container(service), path);
-        return Object.values(ports ?? {}).flatMap((bindings) =>
-          (bindings ?? []).map(({ HostIp }) => `${service} ${HostIp}`),
-        );
+        type Ports = Record<string, { readonly HostIp: string }[] | null> | null;
+        const ports = await inspect<Ports>(testApp.container(service), '.NetworkSettings.Ports');
+        const bindings = Object.values(ports ?? {}).flatMap((each) => each ?? []);
+        return bindings.map(({ HostIp }) => `${service} ${HostIp}`);
       }),
     );
     expect(published.flat()).toEqual(['app 127.0.0.1', 'local-service 127.0.0.1']);
   });
 
-  test('takes rights, memory, processes and logs away from each container', async () => {
-    for (const service of LASTING) {
+  test('limits rights, memory, processes and logs of each container', async () => {
+    for (const service of SERVICES.filter((each) => each !== 'secrets')) {
       const host = await inspect<HostConfig>(testApp.container(service), '.HostConfig');
       expect({ service, ...host }).toMatchObject({
         service,
@@ -96,63 +89,54 @@ describe('docker compose --profile demo up', () => {
     }
   });
 
-  test('shows no secret to who inspects or reads logs', async () => {
+  test('shows no secret in docker inspect and in logs', async () => {
     await signInAt(testApp.url);
-    const secrets = await readSecrets(testApp);
+    const secrets = await readSecrets();
     expect(secrets.map(({ length }) => length)).toEqual([43, 43]);
-    const seen = [
-      await testApp.compose(['logs']),
-      await docker(['inspect', ...SERVICES.map((service) => testApp.container(service))]),
-    ].join('\n');
-    expect(seen).toContain('cloakroom');
-    for (const secret of secrets) expect(seen).not.toContain(secret);
+    const logs = await testApp.compose(['logs']);
+    const inspected = await docker(['inspect', ...SERVICES.map((service) => testApp.container(service))]);
+    for (const output of [logs, inspected]) {
+      expect(output).toContain('cloakroom');
+      for (const secret of secrets) expect(output).not.toContain(secret);
+    }
   });
 
-  test('gives Redis no password but that of its own, and lets nobody in without one', async () => {
-    const asStranger = async (...args: string[]) =>
-      testApp.compose(['exec', '-T', 'redis', 'redis-cli', ...args]);
-    const asHealth = async (...args: string[]) => asStranger('--user', 'health', '--pass', 'none', ...args);
-    expect(await asStranger('ping')).toMatch(/^NOAUTH/);
-    expect(await asHealth('ping')).toBe('PONG');
-    expect(await asHealth('keys', '*')).toMatch(/^NOPERM/);
-    await expect(testApp.compose(['exec', '-T', 'redis', 'cat', '/secrets/session-keys'])).rejects.toThrow(
-      'Permission denied',
-    );
+  test('gives Redis no secret of the app, and refuses clients without a password', async () => {
+    const redisCli = async (...args: string[]) => execIn('redis', 'redis-cli', ...args);
+    const asHealth = ['--user', 'health', '--pass', 'none'];
+    expect(await redisCli('ping')).toMatch(/^NOAUTH/);
+    expect(await redisCli(...asHealth, 'ping')).toBe('PONG');
+    expect(await redisCli(...asHealth, 'keys', '*')).toMatch(/^NOPERM/);
+    await expect(execIn('redis', 'cat', '/secrets/session-keys')).rejects.toThrow('Permission denied');
   });
 
   test('keeps the app’s secrets and keys from the local service', async () => {
-    const inService = async (...command: string[]) =>
-      testApp.compose(['exec', '-T', 'local-service', ...command]);
-    const names = (await inService('ls', '/secrets')).split('\n');
+    const names = (await execIn('local-service', 'ls', '/secrets')).split('\n');
     expect(names).toEqual(expect.arrayContaining(['client-secret', 'redis-url', 'session-keys']));
     const readable = await Promise.all(
       names.map(async (name) =>
-        inService('cat', `/secrets/${name}`).then(
+        execIn('local-service', 'cat', `/secrets/${name}`).then(
           () => [name],
           (error: unknown) => (String(error).includes('Permission denied') ? [] : [String(error)]),
         ),
       ),
     );
-    // The former is its own; of the latter Redis takes the hashes of passwords.
+    // The URL is its own, and the ACL file holds only hashes of passwords.
     expect(readable.flat()).toEqual(['local-service-redis-url', 'users.acl']);
-    const ask = `
-      import { readFileSync } from 'node:fs';
-      import { Redis } from 'ioredis';
-      const redis = new Redis(readFileSync('/secrets/local-service-redis-url', 'utf8').trim());
-      console.log(await redis.get('cloakroom:session:a').catch(({ message }) => message));
-      redis.disconnect();`;
-    expect(await inService('node', '--input-type=module', '--eval', ask)).toMatch(/^NOPERM/);
+    const reply = await redisReply('local-service', 'local-service-redis-url', `get('cloakroom:session:a')`);
+    expect(reply).toMatch(/^NOPERM/);
   });
 
-  test('tells Redis to keep what it has, on the disk and in memory', async () => {
-    const info = await redisInfo(testApp);
-    expect(info).toMatchObject({ aof_enabled: '1', maxmemory_policy: 'noeviction' });
-    expect(Number(info['maxmemory'])).toBeGreaterThan(0);
+  test('lets Redis append to a file and evict nothing', async () => {
+    const info = await redisReply('app', 'redis-url', 'info()');
+    expect(info).toMatch(/^aof_enabled:1\r?$/m);
+    expect(info).toMatch(/^maxmemory_policy:noeviction\r?$/m);
+    expect(info).toMatch(/^maxmemory:[1-9]\d*\r?$/m);
   });
 
-  test('changes session keys while it runs, and signs nobody out who comes in between', async () => {
+  test('reloads session keys while it runs, and keeps the sessions', async () => {
     const { browser } = await signInAt(testApp.url);
-    const [before = ''] = await readSecrets(testApp);
+    const [before = ''] = await readSecrets();
     const next = randomBytes(32).toString('base64url');
     for (const [at, keys] of [`${before},${next}`, `${next},${before}`, next].entries()) {
       await testApp.compose(['run', '--rm', '--env', `SESSION_KEYS=${keys}`, 'secrets']);
@@ -162,10 +146,10 @@ describe('docker compose --profile demo up', () => {
       await eventually(async () => (await reloads()) === at + 2, 60_000);
       expect((await browser.fetch(`${testApp.url}/workspaces`)).status).toBe(200);
     }
-    expect(await readSecrets(testApp)).toContain(next);
+    expect(await readSecrets()).toContain(next);
   });
 
-  test('ends the app in time on SIGTERM, with exit code 0', async () => {
+  test('stops the app on SIGTERM with exit code 0', async () => {
     await testApp.compose(['stop', 'app']);
     const state = await inspect<{ ExitCode: number; OOMKilled: boolean }>(testApp.container('app'), '.State');
     expect(state).toMatchObject({ ExitCode: 0, OOMKilled: false });
@@ -173,19 +157,23 @@ describe('docker compose --profile demo up', () => {
   });
 });
 
-/** The session key and Redis's password, which nobody but the app can read. */
-async function readSecrets(testApp: Composition): Promise<string[]> {
-  const read = async (name: string) => testApp.compose(['exec', '-T', 'app', 'cat', `/secrets/${name}`]);
+async function execIn(service: string, ...command: string[]): Promise<string> {
+  return testApp.compose(['exec', '-T', service, ...command]);
+}
+
+/** The session key and the password for Redis, which only the app can read. */
+async function readSecrets(): Promise<string[]> {
+  const read = async (name: string) => execIn('app', 'cat', `/secrets/${name}`);
   return [await read('session-keys'), new URL(await read('redis-url')).password];
 }
 
-async function redisInfo(testApp: Composition): Promise<Record<string, string | undefined>> {
-  const ask = `
+/** Sends a command to Redis from a container, with the URL in one of its secrets; gives the reply or the message of the error. */
+async function redisReply(service: string, secret: string, command: string): Promise<string> {
+  const script = `
     import { readFileSync } from 'node:fs';
     import { Redis } from 'ioredis';
-    const redis = new Redis(readFileSync('/secrets/redis-url', 'utf8').trim());
-    console.log(await redis.info());
-    await redis.quit();`;
-  const said = await testApp.compose(['exec', '-T', 'app', 'node', '--input-type=module', '--eval', ask]);
-  return Object.fromEntries(said.split(/\r?\n/).map((line) => line.split(':', 2) as [string, string]));
+    const redis = new Redis(readFileSync('/secrets/${secret}', 'utf8').trim());
+    console.log(await redis.${command}.catch(({ message }) => message));
+    redis.disconnect();`;
+  return execIn(service, 'node', '--input-type=module', '--eval', script);
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { LONELY, startContainer } from '../support/containers/container.ts';
-import type { Container } from '../support/containers/container.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { MINIMAL_ENV, startContainer } from '../support/containers/container.ts';
 import { docker, IMAGE, inspect, tryDocker } from '../support/containers/docker.ts';
 import { packageVersion } from '../support/package-version.ts';
 import { eventually } from '../support/eventually.ts';
+import { useFixture } from '../support/fixtures.ts';
 
 const HARDENED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 
@@ -44,7 +44,7 @@ describe('The image', () => {
     expect(JSON.stringify(config)).not.toMatch(/CMD-SHELL|"(?:\/bin\/)?sh"/);
   });
 
-  test('says what it is', () => {
+  test('has labels with its title, revision, version and base', () => {
     const label = (name: string) => config.Labels[`org.opencontainers.image.${name}`];
     expect(label('title')).toBe('Cloakroom');
     expect(label('revision')).toBe('of-the-test');
@@ -52,40 +52,31 @@ describe('The image', () => {
     expect(label('base.name')).toMatch(/^docker\.io\/library\/debian:/);
   });
 
-  test('has the app, and nothing of what it was made with', () => {
-    const names = (folder: string) =>
-      new Set(
-        files
-          .filter(({ path }) => path.startsWith(`${folder}/`))
-          .map(({ path }) => path.slice(folder.length + 1).split('/', 1)[0] ?? ''),
-      );
-    expect([...names('/app')].toSorted()).toEqual([
-      'dist',
-      'node_modules',
-      'package.json',
-      'public',
-      'views',
-    ]);
+  test('holds the app, and nothing that only its build needs', () => {
+    const names = (folder: string) => {
+      const inside = files.filter(({ path }) => path.startsWith(`${folder}/`));
+      const first = inside.map(({ path }) => path.slice(folder.length + 1).split('/', 1)[0] ?? '');
+      return [...new Set(first)].toSorted();
+    };
+    expect(names('/app')).toEqual(['dist', 'node_modules', 'package.json', 'public', 'views']);
     const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
     const forDevelopment = Object.entries(lock.packages).filter(([, { dev }]) => dev === true);
-    const here = forDevelopment.filter(([path]) =>
-      files.some((file) => file.path.startsWith(`/app/${path}/`)),
-    );
-    expect(here).toEqual([]);
-    expect([...names('/usr/local/bin')]).toEqual(['node']);
-    expect([...names('/usr/local/lib')]).toEqual([]);
+    const isHere = ([path]: [string, unknown]) => files.some((file) => file.path.startsWith(`/app/${path}/`));
+    expect(forDevelopment.filter(isHere)).toEqual([]);
+    expect(names('/usr/local/bin')).toEqual(['node']);
+    expect(names('/usr/local/lib')).toEqual([]);
   });
 
   test('has no file that the app could change, and none with a secret’s name', () => {
     const own = files.filter(({ path }) => path.startsWith('/app/') || path.startsWith('/usr/local/'));
     expect(own.length).toBeGreaterThan(100);
     expect(own.filter(({ owner, mode }) => owner !== 0 || (mode & 0o022) !== 0)).toEqual([]);
-    expect(own.filter(({ mode }) => (mode & 0o004) === 0)).toEqual([]); // and it can read them all
+    expect(own.filter(({ mode }) => (mode & 0o004) === 0)).toEqual([]); // the app can read each
     const ofPackages = (path: string) => path.startsWith('/app/node_modules/');
     expect(own.filter(({ path }) => !ofPackages(path) && /\/\.|\.(?:pem|key)$/.test(path))).toEqual([]);
   });
 
-  test('without a configuration names what is missing, and ends', async () => {
+  test('names the missing variables and exits without a configuration', async () => {
     const { code, output } = await tryDocker(['run', '--rm', '--network', 'none', IMAGE]);
     expect(code).toBe(1);
     expect(output).toContain('SESSION_KEYS is required');
@@ -93,27 +84,25 @@ describe('The image', () => {
   });
 });
 
-describe('A container that may do nothing', () => {
-  let container: Container;
+/** The status of its HEALTHCHECK. */
+const healthOf = async (container: { readonly name: string }) =>
+  inspect<string>(container.name, '.State.Health.Status');
 
-  beforeAll(async () => {
-    container = await startContainer([...HARDENED, '--network', 'none', ...LONELY]);
-    await eventually(
-      async () => (await inspect(container.name, '.State.Health.Status')) === 'healthy',
-      60_000,
-    );
-  });
-  afterAll(async () => container[Symbol.asyncDispose]());
+describe('A container without rights and network', () => {
+  const container = useFixture(async () =>
+    startContainer([...HARDENED, '--network', 'none', ...MINIMAL_ENV]),
+  );
+  beforeAll(async () => eventually(async () => (await healthOf(container)) === 'healthy', 60_000));
 
-  test('says in its log which build it is', async () => {
+  test('logs which build it is', async () => {
     const log = await docker(['logs', container.name]);
     const line = log.split('\n').find((each) => each.includes('"msg":"listening"')) ?? '{}';
     expect(JSON.parse(line)).toMatchObject({ version: packageVersion, revision: 'of-the-test' });
   });
 
-  test('is healthy, though Redis and the service are away', async () => {
-    const ask = `fetch('http://127.0.0.1:3000/readyz').then(async (answer) => console.log(answer.status, await answer.text()))`;
-    expect(await container.evaluate(ask)).toBe('503 {"status":"not ready","missing":["redis"]}');
+  test('is healthy while Redis and the service can’t be reached', async () => {
+    const script = `fetch('http://127.0.0.1:3000/readyz').then(async (response) => console.log(response.status, await response.text()))`;
+    expect(await container.evaluate(script)).toBe('503 {"status":"not ready","missing":["redis"]}');
   });
 
   test('runs without root, capabilities and new privileges', async () => {
@@ -126,16 +115,15 @@ describe('A container that may do nothing', () => {
     expect(status).toMatch(/^NoNewPrivs:\t1$/m);
   });
 
-  test('can write nowhere', async () => {
+  test('can’t write anywhere', async () => {
     const write = `try { require('node:fs').writeFileSync(FILE, ''); } catch (error) { console.log(error.code); }`;
     for (const file of ['/app/a', '/app/dist/main.js', '/tmp/a']) {
-      expect(await container.evaluate(write.replace('FILE', JSON.stringify(file)))).toMatch(
-        /^(?:EROFS|EACCES)$/,
-      );
+      const code = await container.evaluate(write.replace('FILE', JSON.stringify(file)));
+      expect(code).toMatch(/^(?:EROFS|EACCES)$/);
     }
   });
 
-  test('takes leave of a process whose parent has gone', async () => {
+  test('reaps a process whose parent has exited', async () => {
     await container.evaluate(
       `require('node:child_process').spawn('sleep', ['0.1'], { detached: true, stdio: 'ignore' }).unref()`,
     );
@@ -147,22 +135,21 @@ describe('A container that may do nothing', () => {
   });
 });
 
-test('a container whose app no longer answers becomes unhealthy', async () => {
+test('a container whose app no longer responds becomes unhealthy', async () => {
   const often = ['--health-interval', '1s', '--health-retries', '1', '--health-start-period', '0s'];
-  await using container = await startContainer(['--network', 'none', ...often, ...LONELY]);
-  const health = async () => inspect<string>(container.name, '.State.Health.Status');
-  await eventually(async () => (await health()) === 'healthy', 60_000);
-  // tini goes on: only the app stands still.
-  await container.evaluate(`process.kill(APP, 'SIGSTOP')`.replace('APP', APP_PROCESS));
-  await eventually(async () => (await health()) === 'unhealthy', 60_000);
-  expect(await health()).toBe('unhealthy');
+  await using container = await startContainer(['--network', 'none', ...often, ...MINIMAL_ENV]);
+  await eventually(async () => (await healthOf(container)) === 'healthy', 60_000);
+  // tini keeps running; only the app stops.
+  await container.evaluate(`process.kill(${APP_PROCESS}, 'SIGSTOP')`);
+  await eventually(async () => (await healthOf(container)) === 'unhealthy', 60_000);
+  expect(await healthOf(container)).toBe('unhealthy');
 });
 
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
-/** Its id, in JavaScript: tini has no other child that it started itself. */
+/** JavaScript for the process id of the app, the only child of tini. */
 const APP_PROCESS = `Number(require('node:fs').readFileSync('/proc/1/task/1/children', 'utf8').split(' ', 1)[0])`;
 
 /** Prints all files below the two folders that the Dockerfile fills. */

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Browser } from '../support/browser.ts';
-import type { Page } from '../support/browser.ts';
+import { describe, expect, test } from '@jest/globals';
+import { Browser, type Page } from '../support/browser.ts';
 import { signInAt, startComposition } from '../support/containers/composition.ts';
-import type { Composition } from '../support/containers/composition.ts';
 import { docker, inspect } from '../support/containers/docker.ts';
 import { eventually } from '../support/eventually.ts';
+import { useFixture } from '../support/fixtures.ts';
 
 const SERVICE = 'http://service.localhost';
 
@@ -18,18 +17,16 @@ class LocalBrowser extends Browser {
   }
 }
 
-describe('Three app containers behind a balancer', () => {
-  let testApp: Composition;
-  beforeAll(async () => {
-    testApp = await startComposition({
-      files: ['deploy/compose.scaled.yml'],
-      serviceUrl: SERVICE,
-      // Each call renews, but for those within the same second.
-      env: { LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' },
-    });
-  });
-  afterAll(async () => testApp[Symbol.asyncDispose]());
+const testApp = useFixture(async () =>
+  startComposition({
+    files: ['deploy/compose.scaled.yml'],
+    serviceUrl: SERVICE,
+    // Each request refreshes the token, except those within the same second.
+    env: { LOCAL_SERVICE_ACCESS_TOKEN_SECONDS: '2' },
+  }),
+);
 
+describe('Three app containers behind a load balancer', () => {
   test('serve a session in turn', async () => {
     const { browser } = await signInAt(testApp.url, new LocalBrowser());
     for (const _ of [1, 2, 3, 4, 5, 6])
@@ -41,7 +38,7 @@ describe('Three app containers behind a balancer', () => {
     expect(new Set(served)).toEqual(new Set(['one', 'two', 'three']));
   });
 
-  test('are all ready before the balancer begins, which has nothing to warn of', async () => {
+  test('are all ready before the load balancer starts, so that it logs no warning', async () => {
     await testApp.compose(['rm', '--stop', '--force', 'balancer', 'ready']);
     await testApp.compose(['restart', 'app']);
     await testApp.compose(['up', '--detach', '--no-build', '--no-recreate', 'balancer']);
@@ -49,49 +46,39 @@ describe('Three app containers behind a balancer', () => {
       Date.parse(await inspect<string>(testApp.container(service), `.State.${moment}`));
     expect(await inspect<number>(testApp.container('ready'), '.State.ExitCode')).toBe(0);
     expect(await at('balancer', 'StartedAt')).toBeGreaterThanOrEqual(await at('ready', 'FinishedAt'));
-    const ask = async () => fetch(`${testApp.url}/healthz`);
-    await eventually(
-      async () =>
-        ask().then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      60_000,
-    );
+    const isUp = async () => (await fetch(`${testApp.url}/healthz`).catch(() => null))?.ok === true;
+    await eventually(isUp, 60_000);
     expect(await testApp.compose(['logs', 'balancer'])).not.toMatch(/WARNING|ALERT|DOWN|no server available/);
   });
 
-  test('go on while one is stopped and comes back: no call fails, and tokens are renewed', async () => {
+  test('fail no request and refresh tokens while one of them is stopped and started', async () => {
     const { browser } = await signInAt(testApp.url, new LocalBrowser());
     const statuses: number[] = [];
     const over = new AbortController();
-    const calling = (async () => {
+    const requests = (async () => {
       while (!over.signal.aborted) {
         statuses.push((await browser.fetch(`${testApp.url}/api/public/v1/workspaces?limit=1`)).status);
         await delay(50);
       }
     })();
     await docker(['stop', testApp.container('app', 2)]);
-    const renewed = await refreshes(testApp);
-    const called = statuses.length;
-    await untilLonger(statuses, called + 60); // some three seconds: longer than a token lives
-    expect(await refreshes(testApp)).toBeGreaterThan(renewed);
+    const untilNext60 = async () => {
+      const enough = statuses.length + 60; // about three seconds, longer than a token is valid
+      while (statuses.length < enough) await delay(20);
+    };
+    const before = await countTokenRequests();
+    await untilNext60();
+    expect(await countTokenRequests()).toBeGreaterThan(before);
     await docker(['start', testApp.container('app', 2)]);
-    await untilLonger(statuses, statuses.length + 60);
+    await untilNext60();
     over.abort();
-    await calling;
+    await requests;
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 });
 
-async function untilLonger(list: readonly unknown[], length: number): Promise<void> {
-  while (list.length < length) await delay(20);
-}
-
-/** How many calls of its token endpoint the local service has logged. */
-async function refreshes(testApp: Composition): Promise<number> {
+/** Counts the token requests in the log of the local service. */
+async function countTokenRequests(): Promise<number> {
   const logs = await testApp.compose(['logs', '--no-log-prefix', 'local-service']);
-  return logs
-    .split('\n')
-    .filter((line) => line.includes('"path":"/api/public/v1/authorization/oauth2/token"')).length;
+  return logs.split('"path":"/api/public/v1/authorization/oauth2/token"').length - 1;
 }

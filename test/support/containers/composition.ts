@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { Browser } from '../browser.ts';
-import type { Page } from '../browser.ts';
+import { Browser, type Page } from '../browser.ts';
 import { freePort } from '../fleet/free-port.ts';
 import { passSignIn } from '../test-app.ts';
 import { docker, IMAGE, RUN } from './docker.ts';
 
-/** What `docker compose` has started, under a project name and on ports of its own. Its disposal leaves nothing of it behind. */
+/** Containers of `docker compose`, with their own project name and ports. Its disposal removes all of it. */
 export interface Composition extends AsyncDisposable {
-  /** What a browser opens. */
+  /** The origin of the app. */
   readonly url: string;
-  /** Runs `docker compose` in it, with more variables than it was started with, and resolves with what that printed. */
+  /** Runs `docker compose` for this project, with more variables, and resolves with its output. */
   compose(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
-  /** The name of a service's container; those of several are counted from 1. */
+  /** The name of a service's container; several are counted from 1. */
   container(service: string, at?: number): string;
 }
 
@@ -19,11 +18,11 @@ interface CompositionOptions {
   /** Beside docker-compose.yml. */
   readonly files?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where the browser finds the service, without its port, which only we know. */
+  /** Where the browser finds the service, without its port. */
   readonly serviceUrl?: string;
 }
 
-/** Starts the project's docker-compose.yml with its demo, without a `.env`, and resolves once all of it is healthy. */
+/** Starts docker-compose.yml with its demo and without a `.env`. Resolves once all containers are healthy. */
 export async function startComposition(options: CompositionOptions = {}): Promise<Composition> {
   const { files = [], serviceUrl } = options;
   const project = `${RUN}-${randomBytes(4).toString('hex')}`;
@@ -45,7 +44,7 @@ export async function startComposition(options: CompositionOptions = {}): Promis
   } catch (error) {
     const logs = await compose(['logs', '--tail', '50']);
     await down();
-    throw new Error(`it did not come up:\n${logs}`, { cause: error });
+    throw new Error(`compose up failed:\n${logs}`, { cause: error });
   }
   return {
     url: `http://localhost:${port}`,
@@ -55,7 +54,7 @@ export async function startComposition(options: CompositionOptions = {}): Promis
   };
 }
 
-/** Goes the whole way as a person does, and comes to the workspaces. */
+/** Signs in through all pages, up to the list of workspaces. */
 export async function signInAt(
   url: string,
   browser = new Browser(),

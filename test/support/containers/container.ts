@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY } from '../constants.ts';
 import { docker, IMAGE, RUN } from './docker.ts';
 
-/** One container of the image; its disposal removes it. */
+/** A container of the image; its disposal removes it. */
 export interface Container extends AsyncDisposable {
   readonly name: string;
-  /** Runs JavaScript in it, and resolves with what that prints. */
+  /** Runs JavaScript in the container, and resolves with its output. */
   evaluate(script: string): Promise<string>;
 }
 
-/** Starts one in the background; `options` are those of `docker run`. */
+/** Starts a container in the background; `options` are those of `docker run`. */
 export async function startContainer(
   options: readonly string[],
   command: readonly string[] = [],
@@ -25,8 +25,8 @@ export async function startContainer(
   };
 }
 
-/** What the app needs to start; neither the service nor Redis is there. */
-export const LONELY = Object.entries({
+/** The variables that the app needs to start, as options of `docker run`. Neither Redis nor the service exists. */
+export const MINIMAL_ENV = Object.entries({
   PUBLIC_URL: 'http://localhost:3000',
   SERVICE_URL: 'http://localhost:4000',
   CLIENT_ID,

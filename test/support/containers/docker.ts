@@ -6,7 +6,7 @@ import { ROOT } from '../constants.ts';
 /** The image that `npm run test:containers` has built. */
 export const IMAGE = process.env['CLOAKROOM_IMAGE'] ?? 'cloakroom:local';
 
-/** Starts the name of everything that these tests make, so that what is left of it can be found. */
+/** Begins the name of everything that these tests create, so that leftovers can be found. */
 export const RUN = process.env['CONTAINERS_RUN'] ?? 'cloakroom-test';
 
 interface Outcome {
@@ -18,12 +18,12 @@ interface Outcome {
 
 type Env = Readonly<Record<string, string>>;
 
-/** Runs `docker` in the project's folder, with none of the app's variables but `env`; never rejects. */
+/** Runs `docker` in the project's folder with `env`, and without other variables of the app; never rejects. */
 export async function tryDocker(args: readonly string[], env: Env = {}): Promise<Outcome> {
-  const ours = Object.entries(process.env).filter(([name]) => /^(?:PATH|HOME|DOCKER_\w+)$/.test(name));
+  const inherited = Object.entries(process.env).filter(([name]) => /^(?:PATH|HOME|DOCKER_\w+)$/.test(name));
   const child = spawn('docker', args, {
     cwd: ROOT,
-    env: { ...Object.fromEntries(ours), ...env },
+    env: { ...Object.fromEntries(inherited), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = once(child, 'close') as Promise<[number | null]>;
@@ -31,14 +31,14 @@ export async function tryDocker(args: readonly string[], env: Env = {}): Promise
   return { code, stdout, output: stdout + stderr };
 }
 
-/** Runs `docker` and resolves with what it printed; rejects, with all that it said, where it fails. */
+/** Runs `docker` and resolves with its standard output. Rejects with its whole output where it fails. */
 export async function docker(args: readonly string[], env: Env = {}): Promise<string> {
   const { code, stdout, output } = await tryDocker(args, env);
   if (code !== 0) throw new Error(`docker ${args.join(' ')} failed (${code}):\n${output}`);
   return stdout.trim();
 }
 
-/** What `docker inspect` says of one thing. */
+/** Resolves with a part of `docker inspect`. */
 export async function inspect<T>(name: string, format: string): Promise<T> {
   return JSON.parse(await docker(['inspect', '--format', `{{json ${format}}}`, name])) as T;
 }
