@@ -3,11 +3,11 @@ import type { Items } from '../../src/local-service/pagination.ts';
 import { muralsIn, roomsIn } from '../../src/local-service/seed/items.ts';
 import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts';
 import { useFixture } from '../support/fixtures.ts';
+import { BASE64URL, forAll } from '../support/local-service/altered.ts';
 import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
 import { startServiceFixture, type LocalService } from '../support/local-service/fixture.ts';
 import { idsOf, type ListPage } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
-import { BASE64URL, forAll } from './mangling.ts';
 
 const fixture = useFixture(startServiceFixture);
 let token: string;

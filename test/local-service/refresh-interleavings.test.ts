@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { useFixture } from '../support/fixtures.ts';
+import { forAll } from '../support/local-service/altered.ts';
 import { expectApiError, expectTokenError } from '../support/local-service/expectations.ts';
 import { startServiceFixture, type LocalService } from '../support/local-service/fixture.ts';
 import type { TokenResponse } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
-import { forAll } from './mangling.ts';
 
 const fixture = useFixture(startServiceFixture);
 let processes: readonly LocalService[];

@@ -1,4 +1,4 @@
-import { fc, times } from '../support/properties.ts';
+import { fc, times } from '../properties.ts';
 
 const latin1 = (from: number, to: number) =>
   fc.integer({ min: from, max: to }).map((code) => String.fromCodePoint(code));
@@ -58,7 +58,7 @@ const EDITS: readonly Edit[] = [
 ];
 
 /** `valid` with one place changed, and unrelated texts made of `unit`. */
-export function mangled(valid: string, unit: fc.Arbitrary<string> = CHARACTER): fc.Arbitrary<string> {
+export function altered(valid: string, unit: fc.Arbitrary<string> = CHARACTER): fc.Arbitrary<string> {
   // Most bugs are at the ends.
   const place = fc.oneof({ weight: 4, arbitrary: fc.nat(valid.length) }, fc.constantFrom(0, valid.length));
   const edited = fc

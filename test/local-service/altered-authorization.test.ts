@@ -2,6 +2,14 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { parseCookie } from 'cookie';
 import { CLIENT_ID } from '../support/constants.ts';
 import {
+  BASE64URL,
+  BYTE,
+  HEADER_BYTE,
+  TARGET_BYTE,
+  altered,
+  forAll,
+} from '../support/local-service/altered.ts';
+import {
   AUTHORIZATION,
   DEMO,
   authorizationUrl,
@@ -23,7 +31,6 @@ import {
   type RawResponse,
 } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
-import { BASE64URL, BYTE, HEADER_BYTE, TARGET_BYTE, forAll, mangled } from './mangling.ts';
 
 // Authorization requests and the forms of their pages with one place wrong, and with anything at all in their places.
 
@@ -72,8 +79,8 @@ describe('an authorization request', () => {
     ['client_id', CLIENT_ID],
     ['redirect_uri', CALLBACK],
     ['redirect_uri', OTHER_CALLBACK],
-  ])('with a mangled %s (%s) is a page and no redirect', async (name, valid) => {
-    await forAll(100, fc.tuple(METHOD, mangled(valid)), async ([method, text]) => {
+  ])('with an altered %s (%s) is a page and no redirect', async (name, valid) => {
+    await forAll(100, fc.tuple(METHOD, altered(valid)), async ([method, text]) => {
       expectPage(await send(method, authorizationUrl({ ...PKCE, [name]: text })), 400);
     });
   });
@@ -84,17 +91,17 @@ describe('an authorization request', () => {
     ['code_challenge', CHALLENGE, 'invalid_request', isChallenge],
     ['code_challenge_method', 'S256', 'invalid_request', () => false],
   ];
-  test.each(parameters)('with a mangled %s is told to the app', async (name, valid, error, isGood) => {
-    const wrong = mangled(valid).filter((text) => !isGood(text));
+  test.each(parameters)('with an altered %s is told to the app', async (name, valid, error, isGood) => {
+    const wrong = altered(valid).filter((text) => !isGood(text));
     await forAll(60, fc.tuple(METHOD, wrong), async ([method, text]) => {
       const response = await send(method, authorizationUrl({ ...PKCE, [name]: text }));
       expectRedirect(response, text === '' ? 'invalid_request' : error, STATE);
     });
   });
 
-  test('with one place of its query mangled is checked by what it means', async () => {
+  test('with one place of its query altered is checked by what it means', async () => {
     const whole = authorizationUrl(PKCE).slice(AUTHORIZATION.length + 1);
-    await forAll(200, fc.tuple(METHOD, mangled(whole, TARGET_BYTE)), async ([method, text]) => {
+    await forAll(200, fc.tuple(METHOD, altered(whole, TARGET_BYTE)), async ([method, text]) => {
       const response = await send(method, `${AUTHORIZATION}?${text}`);
       const query = new URLSearchParams(`?${text}`);
       const states = query.getAll('state');
@@ -106,7 +113,7 @@ describe('an authorization request', () => {
   });
 
   test('gets any state back unchanged with an error', async () => {
-    await forAll(100, fc.tuple(METHOD, mangled(STATE)), async ([method, state]) => {
+    await forAll(100, fc.tuple(METHOD, altered(STATE)), async ([method, state]) => {
       const response = await send(method, authorizationUrl({ scope: undefined, state }));
       expectRedirect(response, 'invalid_request', state);
     });
@@ -116,7 +123,7 @@ describe('an authorization request', () => {
     const browser = openBrowser(service);
     await signInAndAllow(browser);
     const step = fc.constantFrom('allow', 'deny');
-    await forAll(40, fc.tuple(step, mangled(STATE)), async ([button, state]) => {
+    await forAll(40, fc.tuple(step, altered(STATE)), async ([button, state]) => {
       const url = authorizationUrl({ state });
       const redirect = await browser.submit(url, await browser.get(url), button);
       expect(new URL(locationOf(redirect)).searchParams.get('state') ?? '').toBe(state);
@@ -149,10 +156,10 @@ describe('a form', () => {
   const post = (cookie: string, body: string): Promise<RawResponse> =>
     postRaw(service, ADDRESS, Buffer.from(body, 'latin1'), FORM, `cookie: ${cookie}`);
 
-  test.each(['username', 'password'])('with a mangled %s signs nobody in', async (name) => {
+  test.each(['username', 'password'])('with an altered %s signs nobody in', async (name) => {
     const { form } = await fill(stranger, SIGN_IN);
     // The service trims a user name: keyboards add blanks.
-    const wrong = mangled('demo').filter((text) => (name === 'username' ? text.trim() : text) !== 'demo');
+    const wrong = altered('demo').filter((text) => (name === 'username' ? text.trim() : text) !== 'demo');
     await forAll(60, wrong, async (text) => {
       const page = await stranger.post(ADDRESS, { ...form, [name]: text });
       expectPage(page, 401);
@@ -161,11 +168,11 @@ describe('a form', () => {
   });
 
   test.each(['allow', 'deny', 'switch', 'sign-in'])(
-    'with a mangled form_token does nothing: %s',
+    'with an altered form_token does nothing: %s',
     async (step) => {
       const browser = step === 'sign-in' ? stranger : signedIn;
       const { form } = await fill(browser, { ...SIGN_IN, step });
-      await forAll(40, mangled(form.form_token), async (text) => {
+      await forAll(40, altered(form.form_token), async (text) => {
         const page = await browser.post(ADDRESS, { ...form, form_token: text });
         expectPage(page, 403);
         expect(page.get('set-cookie')).toBeUndefined();
@@ -173,16 +180,16 @@ describe('a form', () => {
     },
   );
 
-  test('with a mangled step chooses nothing', async () => {
+  test('with an altered step chooses nothing', async () => {
     const { form } = await fill(signedIn, {});
-    await forAll(60, mangled('allow'), async (step) => {
+    await forAll(60, altered('allow'), async (step) => {
       expectPage(await signedIn.post(ADDRESS, { ...form, step }), 400);
     });
   });
 
-  test('with a mangled cookie is of no known browser', async () => {
+  test('with an altered cookie is of no known browser', async () => {
     const { form, cookie } = await fill(signedIn, { step: 'allow' });
-    const header = mangled(`local_service=${cookie}`, HEADER_BYTE).filter(
+    const header = altered(`local_service=${cookie}`, HEADER_BYTE).filter(
       (text) => parseCookie(text)['local_service'] !== cookie,
     );
     await forAll(100, header, async (text) => {
@@ -193,9 +200,9 @@ describe('a form', () => {
     });
   });
 
-  test('with one place of its body mangled is checked by what it means', async () => {
+  test('with one place of its body altered is checked by what it means', async () => {
     const { form, cookie } = await fill(stranger, SIGN_IN);
-    await forAll(150, mangled(new URLSearchParams(form).toString(), BYTE), async (body) => {
+    await forAll(150, altered(new URLSearchParams(form).toString(), BYTE), async (body) => {
       const response = await post(`local_service=${cookie}`, body);
       // URLSearchParams drops this question mark, and would drop one of the body.
       const fields = new URLSearchParams(`?${Buffer.from(body, 'latin1').toString()}`);
@@ -217,7 +224,7 @@ describe('a form', () => {
 
   test('of another type, charset, encoding or size is refused with a page', async () => {
     const { cookie } = await fill(signedIn, {});
-    const type = fc.oneof(mangled(FORM, HEADER_BYTE), fc.constantFrom(FORM, `${FORM}; charset=x`));
+    const type = fc.oneof(altered(FORM, HEADER_BYTE), fc.constantFrom(FORM, `${FORM}; charset=x`));
     const encoding = fc.constantFrom('', 'gzip', 'deflate', 'br', 'x');
     const body = fc.oneof(
       fc.uint8Array(),

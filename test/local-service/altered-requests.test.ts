@@ -3,6 +3,15 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CLIENT_ID, CLIENT_SECRET, TOKEN_PATH } from '../support/constants.ts';
 import { useFixture } from '../support/fixtures.ts';
 import {
+  BASE64,
+  BYTE,
+  HEADER_BYTE,
+  TARGET_BYTE,
+  altered,
+  credentialsIn,
+  forAll,
+} from '../support/local-service/altered.ts';
+import {
   authorizationUrl,
   openBrowser,
   signInAndAllow,
@@ -25,7 +34,6 @@ import {
   type RawResponse,
 } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
-import { BASE64, BYTE, HEADER_BYTE, TARGET_BYTE, credentialsIn, forAll, mangled } from './mangling.ts';
 
 // Token requests and API requests with one place wrong, and with anything at all in their places.
 
@@ -67,7 +75,7 @@ const toBytes = (text: string) => Buffer.from(text, 'latin1');
 const toForm = (form: Record<string, string>) => new URLSearchParams(form).toString();
 
 describe('fields of a token request', () => {
-  /** The errors that a mangled field may lead to; an empty field counts as missing. */
+  /** The errors that an altered field may lead to; an empty field counts as missing. */
   const COMMON: [string, string[]][] = [
     ['client_id', ['invalid_client']],
     ['client_secret', ['invalid_client']],
@@ -85,26 +93,26 @@ describe('fields of a token request', () => {
     name: string,
     errors: readonly string[],
   ): Promise<void> {
-    await forAll(30, mangled(request[name] ?? ''), async (text) => {
+    await forAll(30, altered(request[name] ?? ''), async (text) => {
       expectTokenError(await strict.postToken({ ...request, [name]: text }), errors);
     });
     expect((await strict.postToken(request)).status).toBe(200);
   }
 
   test.each([...COMMON, ['redirect_uri', GRANT], ['code', GRANT]] as typeof COMMON)(
-    'an exchange with a mangled %s is refused and does not use the code up',
+    'an exchange with an altered %s is refused and does not use the code up',
     async (name, errors) => expectEachRefused(await newExchange(), name, errors),
   );
 
-  test('an exchange with a mangled code_verifier is invalid_grant', async () => {
-    await forAll(40, mangled(VERIFIER), async (text) => {
+  test('an exchange with an altered code_verifier is invalid_grant', async () => {
+    await forAll(40, altered(VERIFIER), async (text) => {
       const request = { ...(await newExchange()), code_verifier: text };
       expectTokenError(await strict.postToken(request), ['invalid_grant']);
     });
   });
 
   test.each([...COMMON, ['refresh_token', GRANT]] as typeof COMMON)(
-    'a refresh with a mangled %s is refused and leaves the refresh token valid',
+    'a refresh with an altered %s is refused and leaves the refresh token valid',
     async (name, errors) => expectEachRefused(fields, name, errors),
   );
 
@@ -137,8 +145,8 @@ describe('a form at the token endpoint', () => {
     return hasEach && new Set(parsed.keys()).size === parsed.size;
   }
 
-  test('with one place mangled is refused, unless it means the same', async () => {
-    await forAll(150, mangled(toForm(fields), BYTE), async (body) => {
+  test('with one place altered is refused, unless it means the same', async () => {
+    await forAll(150, altered(toForm(fields), BYTE), async (body) => {
       const response = await post(toBytes(body));
       if (isValid(body)) expectStatus(response, 200);
       else expectTokenError(response);
@@ -182,9 +190,9 @@ describe('a form at the token endpoint', () => {
     });
   });
 
-  test('with a mangled media type is refused', async () => {
+  test('with an altered media type is refused', async () => {
     const isForm = (type: string) => type.split(';', 1)[0]?.trim().toLowerCase() === FORM;
-    const type = mangled(FORM, HEADER_BYTE).filter((text) => !isForm(text));
+    const type = altered(FORM, HEADER_BYTE).filter((text) => !isForm(text));
     await forAll(100, type, async (text) => {
       expectTokenError(await post(valid(), text), INVALID_REQUEST);
     });
@@ -233,8 +241,8 @@ describe('a JSON body, compat', () => {
     }
   }
 
-  test('with one place mangled is refused, unless it means the same', async () => {
-    await forAll(150, mangled(JSON.stringify(fields), BYTE), async (body) => {
+  test('with one place altered is refused, unless it means the same', async () => {
+    await forAll(150, altered(JSON.stringify(fields), BYTE), async (body) => {
       const response = await post(body);
       if (isValid(body)) expectStatus(response, 200);
       else expectTokenError(response);
@@ -272,7 +280,7 @@ describe('a JSON body, compat', () => {
 
   test('that repeats a field counts the last', async () => {
     const name = fc.constantFrom(...Object.keys(fields));
-    await forAll(40, fc.tuple(name, mangled('another')), async ([field, text]) => {
+    await forAll(40, fc.tuple(name, altered('another')), async ([field, text]) => {
       const member = JSON.stringify({ [field]: text }).slice(1, -1);
       const members = JSON.stringify(fields).slice(1, -1);
       expect((await post(toUtf8(`{${member},${members}}`))).status).toBe(200);
@@ -300,16 +308,16 @@ describe('HTTP Basic, compat', () => {
     expect(response.get('www-authenticate')).toMatch(/^Basic /);
   }
 
-  test('with a mangled header is refused', async () => {
+  test('with an altered header is refused', async () => {
     const isValid = (header: string) =>
       Buffer.from(credentialsIn(header, 'Basic', BASE64) ?? '', 'base64').toString() === APP;
-    const wrong = mangled(toBasic(APP), HEADER_BYTE).filter((text) => !isValid(text));
+    const wrong = altered(toBasic(APP), HEADER_BYTE).filter((text) => !isValid(text));
     await forAll(100, wrong, expectRefused);
   });
 
-  test('with a mangled id or secret is refused, whatever it decodes to', async () => {
+  test('with an altered id or secret is refused, whatever it decodes to', async () => {
     const escape = fc.constantFrom('%', '%z', '%4', '%c3', '%ff', '%00', '%3a', '+');
-    const text = fc.oneof(mangled(APP), mangled(APP, escape)).filter((other) => percentDecode(other) !== APP);
+    const text = fc.oneof(altered(APP), altered(APP, escape)).filter((other) => percentDecode(other) !== APP);
     await forAll(100, text, async (other) => expectRefused(toBasic(other)));
   });
 });
@@ -322,7 +330,7 @@ const getRaw = (target: string, authorization = `Bearer ${accessToken}`) =>
 
 describe('an access token', () => {
   const tokenIn = (header: string) => credentialsIn(header, 'Bearer');
-  const mangledHeader = (text: fc.Arbitrary<string>) =>
+  const alteredHeader = (text: fc.Arbitrary<string>) =>
     text.filter((header) => tokenIn(header) !== accessToken);
 
   async function expectRefused(path: string, header: string): Promise<void> {
@@ -332,14 +340,14 @@ describe('an access token', () => {
     expect(response.get('www-authenticate')).toBe(hasToken ? 'Bearer error="invalid_token"' : 'Bearer');
   }
 
-  test('opens nothing when mangled', async () => {
+  test('opens nothing when altered', async () => {
     const path = fc.constantFrom(...LISTS, '/workspaces/ID');
-    const header = mangledHeader(mangled(accessToken, HEADER_BYTE).map((text) => `Bearer ${text}`));
+    const header = alteredHeader(altered(accessToken, HEADER_BYTE).map((text) => `Bearer ${text}`));
     await forAll(150, fc.tuple(path, header), async ([target, text]) => expectRefused(target, text));
   });
 
-  test('does not open a list in a mangled Authorization header', async () => {
-    const header = mangledHeader(mangled(`Bearer ${accessToken}`, HEADER_BYTE));
+  test('does not open a list in an altered Authorization header', async () => {
+    const header = alteredHeader(altered(`Bearer ${accessToken}`, HEADER_BYTE));
     await forAll(150, header, async (text) => expectRefused('/workspaces', text));
   });
 });
@@ -359,13 +367,13 @@ describe('the query of a list', () => {
   });
 
   test('has no valid next token but the one that was issued', async () => {
-    await forAll(100, mangled(next), async (text) => {
+    await forAll(100, altered(next), async (text) => {
       expectApiError(await get({ limit: '10', next: text }), 400, 'PAGINATION_INVALID');
     });
   });
 
   test('has no valid limit but a whole number from 1 to 100', async () => {
-    const wrong = mangled('10').filter((text) => !isLimit(text));
+    const wrong = altered('10').filter((text) => !isLimit(text));
     await forAll(50, wrong, async (limit) => {
       expectApiError(await get({ limit }), 400, 'LIMIT_INVALID');
     });
@@ -378,8 +386,8 @@ describe('the query of a list', () => {
     });
   });
 
-  test('with one place mangled is refused, unless what it means is valid', async () => {
-    await forAll(100, mangled(toForm({ limit: '10', next }), TARGET_BYTE), async (query) => {
+  test('with one place altered is refused, unless what it means is valid', async () => {
+    await forAll(100, altered(toForm({ limit: '10', next }), TARGET_BYTE), async (query) => {
       const parsed = new URLSearchParams(`?${query}`); // drops this question mark only
       const [limits, tokens] = [parsed.getAll('limit'), parsed.getAll('next')];
       const response = await getRaw(`${path}?${query}`);
@@ -417,7 +425,7 @@ describe('a path', () => {
     'like %s but for one place is none of the API',
     async (path) => {
       const valid = path.replace('ID', id);
-      const target = mangled(valid, TARGET_BYTE).filter((text) => kindOf(pathOf(text)) !== 'route');
+      const target = altered(valid, TARGET_BYTE).filter((text) => kindOf(pathOf(text)) !== 'route');
       await forAll(30, target, expectNothingAt, [`${valid}/`, `/${valid}`, `${valid}%2f`, `${valid}/.`]);
     },
   );
