@@ -55,7 +55,7 @@ describe('any other fault redirects to the app with an error', () => {
   });
 });
 
-test.each(['{"a":1}', 'a%zzb', "'<>|^"])(
+test.each(['{"a":1}', 'a%zzb', 'a%ffb', "'<>|^"])(
   'the state %s comes back without another encoding',
   async (state) => {
     const address = `${authorizationUrl({ state: undefined, scope: undefined })}&state=${state}`;

@@ -5,13 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { useFixture } from '../support/fixtures.ts';
 import { authorizationUrl } from '../support/local-service/cookie-browser.ts';
 import { useLocalService } from '../support/local-service/fixture.ts';
-import {
-  codeFields,
-  originOf,
-  refreshFields,
-  tokensOf,
-  type ListPage,
-} from '../support/local-service/requests.ts';
+import { codeFields, originOf, refreshFields, tokensOf, type ListPage } from '../support/local-service/requests.ts';
 
 const { fixture, service } = useLocalService({ faults: true });
 const second = useFixture(async () => fixture.start({ faults: true }));
