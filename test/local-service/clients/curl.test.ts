@@ -6,7 +6,7 @@ import { addressesOf } from './whole-flow.ts';
 
 const { fixture, service: strict } = useLocalService();
 
-/** Runs the very script of the documentation. */
+/** Runs the script of the documentation. */
 async function runScript(env: Readonly<Record<string, string>> = {}) {
   const { origin } = addressesOf(strict);
   await using script = await startProgram('docs/examples/flow-with-curl.sh', [], {
@@ -17,7 +17,7 @@ async function runScript(env: Readonly<Record<string, string>> = {}) {
   return { code, lines: output.trimEnd().split('\n'), leftBehind: await readdir(script.folder) };
 }
 
-test('curl goes the whole way', async () => {
+test('the curl script completes the whole flow', async () => {
   expect(await runScript()).toEqual({
     code: 0,
     lines: [
@@ -31,25 +31,28 @@ test('curl goes the whole way', async () => {
   });
 });
 
-test('curl goes the whole way to a list of nothing', async () => {
+test('the curl script reads an empty list', async () => {
   const service = await fixture.start({ workspaces: 0 });
   const { code, lines } = await runScript({ SERVICE_URL: addressesOf(service).origin });
   expect(code).toBe(0);
   expect(lines.at(-1)).toBe('Listed 0 workspaces (pages: 1).');
 });
 
-const faults: [string, Readonly<Record<string, string>>, RegExp, string][] = [
+const failures: [string, Readonly<Record<string, string>>, RegExp, string][] = [
   ['no service', { SERVICE_URL: 'http://127.0.0.1:1' }, /^curl: .*connect/, 'open the sign-in page'],
   ['an unknown app', { CLIENT_ID: 'other' }, /^The answer was 400/, 'open the sign-in page'],
   ['an unknown scope', { SCOPES: 'other:read' }, /error=invalid_scope/, 'open the sign-in page'],
   ['a wrong password', { PASSWORD: 'other' }, /^The answer was 401/, 'sign in as demo'],
   ['a wrong secret', { CLIENT_SECRET: 'other' }, /"invalid_client"/, 'exchange the code'],
-  ['a limit that is none', { LIMIT: '0' }, /"LIMIT_INVALID"/, 'list the workspaces'],
+  ['an invalid limit', { LIMIT: '0' }, /"LIMIT_INVALID"/, 'list the workspaces'],
 ];
-test.each(faults)('the curl script with %s ends there and says so', async (_name, env, reason, step) => {
-  const { code, lines, leftBehind } = await runScript(env);
-  expect(code).not.toBe(0);
-  expect(lines.at(-1)).toBe(`flow-with-curl.sh: could not ${step}`);
-  expect(lines.join('\n')).toMatch(new RegExp(reason.source, 'm'));
-  expect(leftBehind).toEqual([]);
-});
+test.each(failures)(
+  'the curl script with %s ends and names the step that failed',
+  async (_name, env, reason, step) => {
+    const { code, lines, leftBehind } = await runScript(env);
+    expect(code).not.toBe(0);
+    expect(lines.at(-1)).toBe(`flow-with-curl.sh: could not ${step}`);
+    expect(lines.join('\n')).toMatch(new RegExp(reason.source, 'm'));
+    expect(leftBehind).toEqual([]);
+  },
+);

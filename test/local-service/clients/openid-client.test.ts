@@ -1,31 +1,35 @@
-import type { Server } from 'node:http';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { createTokenRequestSender } from '../../../src/oauth/client.ts';
 import { toStandardResponse } from '../../../src/oauth/service-quirks.ts';
+import { useFixture } from '../../support/fixtures.ts';
 import { useLocalService } from '../../support/local-service/fixture.ts';
 import { APP, addressesOf, expectWholeFlow, signIn, type OAuthClient } from './whole-flow.ts';
 
 const { fixture, service: strict } = useLocalService();
-
-interface Choices {
-  readonly dialect: boolean;
-  readonly authenticate?: openid.ClientAuth;
-}
+const compat = useFixture(async () => fixture.start({ compat: true }));
 
 const plainFetch: openid.CustomFetch = async (url, init) => fetch(url, init as RequestInit);
 const sendTokenRequest = createTokenRequestSender(10_000);
 const dialectFetch: openid.CustomFetch = async (url, init) =>
   toStandardResponse(await sendTokenRequest(url, init));
 
-function createClient(server: Server, { dialect, authenticate }: Choices): OAuthClient {
-  const { origin, authorize, token } = addressesOf(server);
+/** What a client is made with: the addresses of a service, how to reach its token endpoint, and how to authenticate there. */
+interface Settings {
+  readonly addresses: ReturnType<typeof addressesOf>;
+  readonly tokenFetch: openid.CustomFetch;
+  readonly authentication: 'body' | 'basic';
+}
+
+function createOpenidClient({ addresses, tokenFetch, authentication }: Settings): OAuthClient {
+  const { origin, authorize, token } = addresses;
   const metadata = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
-  const configuration = new openid.Configuration(metadata, APP.id, APP.secret, authenticate);
+  const basic = authentication === 'basic' ? openid.ClientSecretBasic(APP.secret) : undefined;
+  const configuration = new openid.Configuration(metadata, APP.id, APP.secret, basic);
   // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
   openid.allowInsecureRequests(configuration);
-  // The dialect is the token endpoint's; calls of the API go through the same hook.
-  const tokenFetch = dialect ? dialectFetch : plainFetch;
+  // The dialect is the token endpoint's; API requests use the same hook.
   configuration[openid.customFetch] = async (url, init) =>
     (url === token ? tokenFetch : plainFetch)(url, init);
 
@@ -67,22 +71,96 @@ function createClient(server: Server, { dialect, authenticate }: Choices): OAuth
   };
 }
 
-test('openid-client with the dialect goes the whole way', async () => {
-  await expectWholeFlow(createClient(strict, { dialect: true }), fixture, strict);
-});
+function createOauth4webapiClient({ addresses, tokenFetch, authentication }: Settings): OAuthClient {
+  const { origin, authorize, token } = addresses;
+  const authenticate =
+    authentication === 'basic' ? oauth.ClientSecretBasic(APP.secret) : oauth.ClientSecretPost(APP.secret);
+  const as = { issuer: origin, authorization_endpoint: authorize, token_endpoint: token };
+  const client = { client_id: APP.id };
+  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  const insecure = { [oauth.allowInsecureRequests]: true };
+  const options = { ...insecure, [oauth.customFetch]: tokenFetch };
 
-test('openid-client without the dialect refuses an answer without token_type', async () => {
-  await expect(signIn(createClient(strict, { dialect: false }))).rejects.toMatchObject({
-    code: 'OAUTH_INVALID_RESPONSE',
-    cause: { message: expect.stringContaining('"token_type"') },
-  });
-});
+  const verifier = oauth.generateRandomCodeVerifier();
+  const state = oauth.generateRandomState();
+  let accessToken = '';
+  let refreshToken = '';
+  return {
+    async authorizationUrl() {
+      const url = new URL(authorize);
+      url.search = new URLSearchParams({
+        client_id: APP.id,
+        redirect_uri: APP.callback,
+        response_type: 'code',
+        scope: APP.scope,
+        state,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      }).toString();
+      return url.href;
+    },
+    async takeCallback(callback) {
+      const parameters = oauth.validateAuthResponse(as, client, callback, state);
+      const response = await oauth.authorizationCodeGrantRequest(
+        as,
+        client,
+        authenticate,
+        parameters,
+        APP.callback,
+        verifier,
+        options,
+      );
+      const tokens = await oauth.processAuthorizationCodeResponse(as, client, response);
+      accessToken = tokens.access_token;
+      refreshToken = tokens.refresh_token ?? '';
+    },
+    async get(url) {
+      try {
+        const response = await oauth.protectedResourceRequest(
+          accessToken,
+          'GET',
+          new URL(url),
+          undefined,
+          null,
+          insecure,
+        );
+        return { status: response.status, body: await response.json() };
+      } catch (error) {
+        if (error instanceof oauth.WWWAuthenticateChallengeError) return { status: error.status };
+        throw error;
+      }
+    },
+    async refresh() {
+      const response = await oauth.refreshTokenGrantRequest(as, client, authenticate, refreshToken, options);
+      const tokens = await oauth.processRefreshTokenResponse(as, client, response);
+      accessToken = tokens.access_token;
+      refreshToken = tokens.refresh_token ?? refreshToken;
+    },
+  };
+}
 
-test('openid-client with HTTP Basic is refused, but for the compatibility switch', async () => {
-  const authenticate = openid.ClientSecretBasic(APP.secret);
-  await expect(signIn(createClient(strict, { dialect: true, authenticate }))).rejects.toMatchObject({
-    error: 'invalid_client',
+describe.each([
+  ['openid-client', createOpenidClient],
+  ['oauth4webapi', createOauth4webapiClient],
+])('%s', (_library, createClient) => {
+  const dialectTo = (server: typeof strict, authentication: Settings['authentication']) =>
+    createClient({ addresses: addressesOf(server), tokenFetch: dialectFetch, authentication });
+
+  test('with the dialect completes the whole flow', async () => {
+    await expectWholeFlow(dialectTo(strict, 'body'), fixture, strict);
   });
-  const compat = await fixture.start({ compat: true });
-  await expectWholeFlow(createClient(compat, { dialect: true, authenticate }), fixture, compat);
+
+  test('without the dialect refuses a response without token_type', async () => {
+    const addresses = addressesOf(strict);
+    const client = createClient({ addresses, tokenFetch: plainFetch, authentication: 'body' });
+    const error = (await signIn(client).catch((thrown: unknown) => thrown)) as Error;
+    expect(error).toMatchObject({ code: 'OAUTH_INVALID_RESPONSE' });
+    // openid-client wraps the error of oauth4webapi.
+    expect(`${error.message} ${String(error.cause)}`).toContain('"token_type"');
+  });
+
+  test('with HTTP Basic needs compatibility mode', async () => {
+    await expect(signIn(dialectTo(strict, 'basic'))).rejects.toMatchObject({ error: 'invalid_client' });
+    await expectWholeFlow(dialectTo(compat, 'basic'), fixture, compat);
+  });
 });

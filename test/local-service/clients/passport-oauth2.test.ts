@@ -19,14 +19,14 @@ import {
   type OAuthClient,
 } from './whole-flow.ts';
 
-/** The library means apps to reach its client by a strategy of their own. */
+/** The library expects apps to reach its client through a subclass. */
 class Strategy extends OAuth2Strategy {
   get client() {
     return this._oauth2;
   }
 }
 
-/** Tokens as passport hands them to the app. */
+/** Tokens as passport gives them to the app. */
 interface PassportTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -91,7 +91,7 @@ function createClient(): OAuthClient {
     },
     async takeCallback(callback) {
       const page = await browser.fetch(callback);
-      if (page.status !== 200) throw new Error(`The app answered ${page.status}: ${page.text}`);
+      if (page.status !== 200) throw new Error(`The app responded ${page.status}: ${page.text}`);
       tokens = JSON.parse(page.text) as PassportTokens;
     },
     get: async (url) => getWithLibrary(url, tokens.accessToken),
@@ -106,7 +106,7 @@ function createClient(): OAuthClient {
 async function getWithLibrary(url: string, accessToken: string): Promise<ApiResponse> {
   return new Promise((resolve) => {
     library.get(url, accessToken, (error, text, response) => {
-      // Its types don't say that there is no error where all is well.
+      // The types wrongly say that there always is an error.
       const refusal = error as { statusCode: number; data?: string } | null;
       const status = refusal?.statusCode ?? response?.statusCode ?? 0;
       resolve({ status, body: JSON.parse(refusal?.data ?? String(text)) });
@@ -123,13 +123,12 @@ async function refreshWithLibrary(refreshToken: string): Promise<string> {
   });
 }
 
-test('passport-oauth2 with state and PKCE goes the whole way', async () => {
+test('passport-oauth2 with state and PKCE completes the whole flow', async () => {
   library.useAuthorizationHeaderforGET(true);
   await expectWholeFlow(createClient(), fixture, service);
 });
 
-// The interface knows the Authorization header alone, whatever the switch.
-test('passport-oauth2 by default sends the access token in the query, which the service does not read', async () => {
+test('passport-oauth2 by default sends the access token in the query, which the service ignores', async () => {
   library.useAuthorizationHeaderforGET(false);
   const client = createClient();
   await signIn(client);
@@ -139,7 +138,7 @@ test('passport-oauth2 by default sends the access token in the query, which the 
   });
 });
 
-test('passport-oauth2 takes no callback of another browser', async () => {
+test('passport-oauth2 refuses the callback of another browser', async () => {
   const callback = await allowAt(await createClient().authorizationUrl());
-  await expect(createClient().takeCallback(callback)).rejects.toThrow('The app answered 403');
+  await expect(createClient().takeCallback(callback)).rejects.toThrow('The app responded 403');
 });

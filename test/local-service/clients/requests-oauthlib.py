@@ -1,8 +1,8 @@
-"""requests-oauthlib, called as an app calls it, at the word of requests-oauthlib.test.ts.
+"""Runs the steps of an app with requests-oauthlib for requests-oauthlib.test.ts.
 
-Reads a line of JSON for each step, [name, argument], and answers it with one: what the step came to, or {"refused":
-error} where the library raised an OAuth error. Its arguments are how it sends the client's credentials, "body" or
-"basic", and the app and the addresses of the service as JSON.
+Reads one line of JSON for each step, [name, argument]. Prints one line with the outcome, or {"refused": error} for an
+OAuth error of the library. Arguments: how to send the client's credentials ("body" or "basic"), and the app and the
+addresses of the service as JSON.
 """
 
 import json
@@ -14,7 +14,7 @@ from requests_oauthlib import OAuth2Session
 way, app = sys.argv[1], json.loads(sys.argv[2])
 session = OAuth2Session(app["id"], redirect_uri=app["callback"], scope=app["scope"])
 
-# The exchange sends HTTP Basic where nothing else is said; a refresh sends no credentials by itself.
+# By default, the exchange sends HTTP Basic and a refresh sends no credentials.
 exchange_with, refresh_with = {
     "body": (
         {"include_client_id": True, "client_secret": app["secret"]},
@@ -33,17 +33,17 @@ def authorization_url(_):
 
 
 def take_callback(address):
-    # Compares the state as well.
+    # Checks the state, too.
     session.fetch_token(app["token"], authorization_response=address, **exchange_with)
 
 
 def get(url):
-    answer = session.get(url)
-    return {"status": answer.status_code, "body": answer.json()}
+    response = session.get(url)
+    return {"status": response.status_code, "body": response.json()}
 
 
 def refresh(_):
-    # Keeps the refresh token where the answer has none.
+    # Keeps the refresh token if the response has none.
     session.refresh_token(app["token"], **refresh_with)
 
 

@@ -23,31 +23,31 @@ const SCRIPT = fileURLToPath(new URL('requests-oauthlib.py', import.meta.url));
 
 type PythonClient = OAuthClient & AsyncDisposable;
 
-/** requests-oauthlib in a process of its own. Steps that the library refuses reject with its OAuth error. */
+/** Starts requests-oauthlib in a process of its own. A step rejects with the library's OAuth error. */
 function startPythonClient(server: Server, credentials: 'body' | 'basic'): PythonClient {
   const app = JSON.stringify({ ...APP, ...addressesOf(server) });
   const child = spawn(DEBIAN_PYTHON, [SCRIPT, credentials, app], {
-    // Otherwise the library takes no http address.
+    // Otherwise the library refuses http addresses.
     env: { OAUTHLIB_INSECURE_TRANSPORT: '1', NO_PROXY: '127.0.0.1' },
   });
-  child.stdin.on('error', () => {}); // where it has ended, its complaint says why
+  child.stdin.on('error', () => {}); // stderr says why it has ended
   const exit = once(child, 'exit');
-  const complaint = text(child.stderr);
+  const errors = text(child.stderr);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 
-  const ask = async (step: string, argument: string | null = null): Promise<unknown> => {
+  const run = async (step: string, argument: string | null = null): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify([step, argument])}\n`);
     const { value, done } = await lines.next();
-    if (done) throw new Error(`It ended: ${await complaint}`);
+    if (done) throw new Error(`It ended: ${await errors}`);
     const outcome = JSON.parse(value) as { refused?: string } | null;
     if (outcome?.refused !== undefined) throw new Error(outcome.refused);
     return outcome;
   };
   return {
-    authorizationUrl: async () => String(await ask('authorization_url')),
-    takeCallback: async (callback) => void (await ask('take_callback', callback.href)),
-    get: async (url) => (await ask('get', url)) as ApiResponse,
-    refresh: async () => void (await ask('refresh')),
+    authorizationUrl: async () => String(await run('authorization_url')),
+    takeCallback: async (callback) => void (await run('take_callback', callback.href)),
+    get: async (url) => (await run('get', url)) as ApiResponse,
+    refresh: async () => void (await run('refresh')),
     async [Symbol.asyncDispose]() {
       child.stdin.end();
       await exit;
@@ -57,17 +57,17 @@ function startPythonClient(server: Server, credentials: 'body' | 'basic'): Pytho
 
 const strict = useFixture(async () => fixture.start());
 
-const [describeIfInstalled, remark] = hasRequestsOauthlib()
+const [describeIfInstalled, note] = hasRequestsOauthlib()
   ? ([describe, ''] as const)
   : ([describe.skip, ' (skipped: python3-requests-oauthlib is not installed)'] as const);
 
-describeIfInstalled(`requests-oauthlib${remark}`, () => {
-  test('with include_client_id goes the whole way', async () => {
+describeIfInstalled(`requests-oauthlib${note}`, () => {
+  test('with include_client_id completes the whole flow', async () => {
     await using client = startPythonClient(strict, 'body');
     await expectWholeFlow(client, fixture, strict);
   });
 
-  test('as it comes (HTTP Basic) is refused, but for the compatibility switch', async () => {
+  test('by default (HTTP Basic) needs compatibility mode', async () => {
     await using refused = startPythonClient(strict, 'basic');
     await expect(signIn(refused)).rejects.toThrow('invalid_client');
     const compat = await fixture.start({ compat: true });
@@ -75,7 +75,7 @@ describeIfInstalled(`requests-oauthlib${remark}`, () => {
     await expectWholeFlow(client, fixture, compat);
   });
 
-  test('takes no callback with another’s state', async () => {
+  test('refuses the callback of another client', async () => {
     await using other = startPythonClient(strict, 'body');
     await using client = startPythonClient(strict, 'body');
     await client.authorizationUrl();

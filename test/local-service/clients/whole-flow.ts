@@ -18,7 +18,7 @@ export function addressesOf(server: Server) {
   return { origin, authorize: `${oauth}/`, token: `${oauth}/token`, workspaces: `${api}/workspaces` };
 }
 
-/** What the API answered. */
+/** A response of the API. */
 export interface ApiResponse {
   readonly status: number;
   readonly body?: unknown;
@@ -27,15 +27,15 @@ export interface ApiResponse {
 /** A foreign library that holds one user's tokens. */
 export interface OAuthClient {
   authorizationUrl(): Promise<string>;
-  /** Takes the address that the browser came back to: checks its state, exchanges its code. */
+  /** Checks the state in the address of the callback and exchanges its code. */
   takeCallback(callback: URL): Promise<void>;
-  /** Calls the API with its access token. */
+  /** Sends an API request with its access token. */
   get(url: string): Promise<ApiResponse>;
   /** Uses its refresh token. */
   refresh(): Promise<void>;
 }
 
-/** Signs in at the address and allows; resolves to the one that the browser is sent back to. */
+/** Signs in at the authorization URL and allows the app. Resolves to the address of the callback. */
 export async function allowAt(authorizationUrl: string): Promise<URL> {
   const browser = new Browser();
   const page = await browser.open(authorizationUrl);
@@ -44,14 +44,14 @@ export async function allowAt(authorizationUrl: string): Promise<URL> {
   return new URL(allowed.headers.get('location') ?? '');
 }
 
-/** The client gets its tokens by way of a browser. */
+/** Gives the client its tokens, by way of a browser. */
 export async function signIn(client: OAuthClient): Promise<void> {
   await client.takeCallback(await allowAt(await client.authorizationUrl()));
 }
 
 /**
- * The whole way, as long as an app lives: sign-in, every page of a list, and then twice a token that expires, is
- * refreshed, and opens the list again. Twice, because the answer to a refresh has no refresh token.
+ * Expects the client to sign in, to read every page of a list, and to refresh an expired token and read the list again, twice.
+ * The first refresh response has no refresh token, so the second refresh fails in a client that has dropped the first one.
  */
 export async function expectWholeFlow(
   client: OAuthClient,
@@ -84,7 +84,7 @@ async function expectAllWorkspaces(client: OAuthClient, list: string): Promise<v
   expect(new Set(ids).size).toBe(workspaces);
 }
 
-/** For clients that leave the calls of the API to the app. */
+/** Sends an API request for a client that leaves those to the app. */
 export async function getWith(accessToken: string, url: string): Promise<ApiResponse> {
   const response = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` } });
   return { status: response.status, body: await response.json() };

@@ -16,12 +16,13 @@ const outcomeWith = (overrides: Record<string, string | undefined>) =>
 
 test('4.1 method and path: `GET /api/public/v1/authorization/oauth2/`', async () => {
   expect(AUTHORIZATION).toBe('/api/public/v1/authorization/oauth2/');
-  expect(await authorizationOutcome(service, authorizationUrl())).toEqual(ASKS_TO_SIGN_IN);
+  expect(await authorizationOutcome(service, url)).toEqual(ASKS_TO_SIGN_IN);
   for (const method of ['put', 'patch', 'delete'] as const) {
-    expect((await request(service)[method](authorizationUrl())).status).toBe(405);
+    const { status, headers } = await request(service)[method](url);
+    expect({ status, allow: headers['allow'] as unknown }).toEqual({ status: 405, allow: 'GET, HEAD, POST' });
   }
   for (const path of ['oauth2', 'OAuth2/', 'oauth2//']) {
-    expect((await request(service).get(authorizationUrl().replace('oauth2/', path))).status).toBe(404);
+    expect((await request(service).get(url.replace('oauth2/', path))).status).toBe(404);
   }
 });
 
@@ -29,7 +30,7 @@ test('4.1 browser redirect: works for any browser that an app redirects there', 
   const crossSite = { referer: 'http://localhost:3000/', 'sec-fetch-site': 'cross-site' };
   const arrive = (cookie: string) =>
     request(service)
-      .get(authorizationUrl())
+      .get(url)
       .set({ ...crossSite, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', cookie });
   expect((await arrive('')).text).toContain('type="password"');
 
