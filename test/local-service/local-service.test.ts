@@ -2,7 +2,12 @@ import { once } from 'node:events';
 import { beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { CLIENT_SECRET, WORKSPACES_PATH } from '../support/constants.ts';
-import { authorizationUrl, copyCookies, openBrowser, signInAndAllow } from '../support/local-service/cookie-browser.ts';
+import {
+  authorizationUrl,
+  copyCookies,
+  openBrowser,
+  signInAndAllow,
+} from '../support/local-service/cookie-browser.ts';
 import { useLocalService } from '../support/local-service/fixture.ts';
 import { PKCE, VERIFIER, codeFields, refreshFields, tokensOf } from '../support/local-service/requests.ts';
 

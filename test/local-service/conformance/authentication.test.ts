@@ -1,9 +1,35 @@
 import { expect, test } from '@jest/globals';
 import request, { type Response } from 'supertest';
-import { DEMO, authorizationUrl, locationOf, openBrowser } from '../../support/local-service/cookie-browser.ts';
-import { ASKS_TO_SIGN_IN, A_TOKEN, INVALID_GRANT, SHOWS_ERROR, TOKENS, apiRefusal, authorizationOutcome, outcomeOf, tellsApp, tokenRefusal } from '../../support/local-service/expectations.ts';
+import {
+  DEMO,
+  authorizationUrl,
+  locationOf,
+  openBrowser,
+} from '../../support/local-service/cookie-browser.ts';
+import {
+  ASKS_TO_SIGN_IN,
+  A_TOKEN,
+  INVALID_GRANT,
+  SHOWS_ERROR,
+  TOKENS,
+  apiRefusal,
+  authorizationOutcome,
+  outcomeOf,
+  tellsApp,
+  tokenRefusal,
+} from '../../support/local-service/expectations.ts';
 import { useLocalService } from '../../support/local-service/fixture.ts';
-import { CALLBACK, PKCE, VERIFIER, codeFields, idsOf, refreshFields, tokensOf, type Fields, type TokenResponse } from '../../support/local-service/requests.ts';
+import {
+  CALLBACK,
+  PKCE,
+  VERIFIER,
+  codeFields,
+  idsOf,
+  refreshFields,
+  tokensOf,
+  type Fields,
+  type TokenResponse,
+} from '../../support/local-service/requests.ts';
 
 const { fixture, service } = useLocalService();
 

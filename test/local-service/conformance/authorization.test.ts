@@ -1,7 +1,19 @@
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { AUTHORIZATION, DEMO, authorizationUrl, locationOf, openBrowser, signInAndAllow } from '../../support/local-service/cookie-browser.ts';
-import { ASKS_TO_SIGN_IN, SHOWS_ERROR, authorizationOutcome, tellsApp } from '../../support/local-service/expectations.ts';
+import {
+  AUTHORIZATION,
+  DEMO,
+  authorizationUrl,
+  locationOf,
+  openBrowser,
+  signInAndAllow,
+} from '../../support/local-service/cookie-browser.ts';
+import {
+  ASKS_TO_SIGN_IN,
+  SHOWS_ERROR,
+  authorizationOutcome,
+  tellsApp,
+} from '../../support/local-service/expectations.ts';
 import { useLocalService } from '../../support/local-service/fixture.ts';
 import { CALLBACK } from '../../support/local-service/requests.ts';
 

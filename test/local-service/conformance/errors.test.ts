@@ -2,9 +2,24 @@ import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH } from '../../support/constants.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { INVALID_GRANT, INVALID_REQUEST, NEW_TOKEN, TOKENS, apiRefusal, outcomeOf, tokenRefusal, type TokenError } from '../../support/local-service/expectations.ts';
+import {
+  INVALID_GRANT,
+  INVALID_REQUEST,
+  NEW_TOKEN,
+  TOKENS,
+  apiRefusal,
+  outcomeOf,
+  tokenRefusal,
+  type TokenError,
+} from '../../support/local-service/expectations.ts';
 import { useLocalService } from '../../support/local-service/fixture.ts';
-import { CALLBACK, codeFields, refreshFields, tokensOf, type Fields } from '../../support/local-service/requests.ts';
+import {
+  CALLBACK,
+  codeFields,
+  refreshFields,
+  tokensOf,
+  type Fields,
+} from '../../support/local-service/requests.ts';
 
 const DAY = 86_400_000;
 const OTHER = 'http://localhost:3000/other';

@@ -2,10 +2,22 @@ import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import { TOKEN_PATH } from '../../support/constants.ts';
 import { useFixture } from '../../support/fixtures.ts';
-import { AUTHORIZATION, DEMO, authorizationUrl, locationOf, openBrowser } from '../../support/local-service/cookie-browser.ts';
+import {
+  AUTHORIZATION,
+  DEMO,
+  authorizationUrl,
+  locationOf,
+  openBrowser,
+} from '../../support/local-service/cookie-browser.ts';
 import { apiRefusal, outcomeOf } from '../../support/local-service/expectations.ts';
 import { startServiceFixture } from '../../support/local-service/fixture.ts';
-import { idsOf, originOf, refreshFields, tokensOf, type ListPage } from '../../support/local-service/requests.ts';
+import {
+  idsOf,
+  originOf,
+  refreshFields,
+  tokensOf,
+  type ListPage,
+} from '../../support/local-service/requests.ts';
 
 const fixture = useFixture(startServiceFixture);
 const QUARTER = 900_000;
