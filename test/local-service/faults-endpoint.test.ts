@@ -23,7 +23,7 @@ describe('a program at /_faults', () => {
     expect(await active()).toEqual([shown]);
   });
 
-  test('sets one with a form', async () => {
+  test('sets a fault with a form', async () => {
     await post('route=rooms&fault=rate-limit&retryAfter=5&latencyMs=10&calls=').expect(200);
     expect(await active()).toEqual([{ route: 'rooms', fault: 'rate-limit', latencyMs: 10, retryAfter: 5 }]);
   });
@@ -34,7 +34,7 @@ describe('a program at /_faults', () => {
     expect(await active()).toEqual([{ route: 'rooms', fault: 'reset-after' }]);
   });
 
-  test('clears one, or all', async () => {
+  test('clears the fault of a route, or all', async () => {
     for (const route of ['rooms', 'murals', 'token', 'any']) await post({ route, fault: 'cut' });
     await post({ route: 'rooms', fault: 'none' }).expect(200);
     await request(service).delete('/_faults?route=murals').expect(200);
@@ -43,53 +43,37 @@ describe('a program at /_faults', () => {
     expect(await active()).toEqual([]);
   });
 
-  const refused: [string, object | string, RegExp][] = [
-    ['no fault', { route: 'token' }, /^fault must be one of: latency, /],
-    ['no route', { fault: 'cut' }, /route is missing/],
-    ['an unknown fault', { route: 'token', fault: 'flood' }, /fault must be one of: latency, /],
-    ['an unknown route', { route: 'users', fault: 'cut' }, /route must be one of: authorization, /],
-    ['an unknown field', { route: 'token', fault: 'cut', times: 3 }, /there is no field times$/],
-    ['zero calls', { route: 'token', fault: 'cut', calls: 0 }, /calls must be a whole number from 1/],
-    ['a status out of range', { route: 'token', fault: 'status', status: 199 }, /status must be/],
-    ['no status', { route: 'token', fault: 'status' }, /status is missing/],
-    [
-      'a status for another fault',
-      { route: 'token', fault: 'cut', status: 500 },
-      /for the fault status only/,
-    ],
-    ['no latency', { route: 'token', fault: 'latency' }, /latencyMs is missing/],
-    [
-      'a type with a line break',
-      { route: 'any', fault: 'status', status: 500, contentType: 'a/b\r\nx: y' },
-      /^contentType must be a media type/,
-    ],
-    [
-      'revoking what is not used there',
-      { route: 'token', fault: 'access-token-revoked' },
-      /route must be one of/,
-    ],
-    [
-      'expiring where there is no page',
-      { route: 'workspace', fault: 'next-expired' },
-      /route must be one of/,
-    ],
-    ['a field twice', 'route=token&route=rooms&fault=cut', /each field once/],
-    ['a list', [], /JSON object/],
-    ['a flag', { route: 'token', fault: 'cut', calls: true }, /texts and numbers/],
+  const refused: [fields: string | object, problem: RegExp][] = [
+    ['route=token', /^fault must be one of: latency, /],
+    ['fault=cut', /route is missing/],
+    ['route=token&fault=flood', /fault must be one of: latency, /],
+    ['route=users&fault=cut', /route must be one of: authorization, /],
+    ['route=token&fault=cut&times=3', /there is no field times$/],
+    ['route=token&fault=cut&calls=0', /calls must be a whole number from 1/],
+    ['route=token&fault=status&status=199', /status must be/],
+    ['route=token&fault=status', /status is missing/],
+    ['route=token&fault=cut&status=500', /for the fault status only/],
+    ['route=token&fault=latency', /latencyMs is missing/],
+    ['route=any&fault=status&status=500&contentType=a/b%0D%0Ax:y', /^contentType must be a media type/],
+    ['route=token&fault=access-token-revoked', /route must be one of/],
+    ['route=workspace&fault=next-expired', /route must be one of/],
+    ['route=token&route=rooms&fault=cut', /each field once/],
+    [[], /JSON object/],
+    [{ route: 'token', fault: 'cut', calls: true }, /texts and numbers/],
   ];
-  test.each(refused)('learns what is wrong: %s', async (_name, fields, message) => {
+  test.each(refused)('learns what is wrong with %j', async (fields, problem) => {
     const res = await post(fields);
     expect(res.status).toBe(400);
-    expect(res.body).toEqual({ code: 'FAULT_INVALID', message: expect.stringMatching(message), details: [] });
+    expect(res.body).toEqual({ code: 'FAULT_INVALID', message: expect.stringMatching(problem), details: [] });
     expect(await active()).toEqual([]);
   });
 
-  test('learns every problem at once', async () => {
+  test('learns of every problem at once', async () => {
     const res = await post({ route: 'x', fault: 'y', calls: 'z' });
     expect((res.body as { message: string }).message.split('; ')).toHaveLength(3);
   });
 
-  test('learns of a route that does not exist, and clears nothing by a slip', async () => {
+  test('clears nothing with an unknown route or field, or with two routes', async () => {
     await post({ route: 'rooms', fault: 'cut' });
     for (const query of ['route=users', 'rout=rooms', 'route=rooms&route=murals']) {
       await request(service).delete(`/_faults?${query}`).expect(400);
@@ -97,39 +81,41 @@ describe('a program at /_faults', () => {
     expect(await active()).toHaveLength(1);
   });
 
-  test('learns of a body that can’t be read', async () => {
+  test('learns of a body that cannot be read', async () => {
     expect((await request(service).post('/_faults').type('json').send('{"route":')).status).toBe(400);
     expect((await post({ route: 'any', fault: 'cut', body: 'x'.repeat(20_000) })).status).toBe(413);
     expect((await request(service).post('/_faults').type('text/plain').send('route=any')).status).toBe(400);
   });
 
-  test('learns which methods there are', async () => {
+  test('learns which methods /_faults takes', async () => {
     const res = await request(service).put('/_faults').expect(405);
     expect(res.get('allow')).toBe('GET, HEAD, POST, DELETE');
   });
 });
 
 describe('a browser at /_faults', () => {
-  const asPerson = (call: request.Test) => call.set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
+  const inBrowser = (sent: request.Test) => sent.set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
 
-  test('sees a form, and that nothing is set', async () => {
-    const res = await asPerson(request(service).get('/_faults')).expect(200);
+  test('sees a form and that no fault is set', async () => {
+    const res = await inBrowser(request(service).get('/_faults')).expect(200);
     expect(res.type).toBe('text/html');
     expect(res.text).toContain('No fault is set');
   });
 
-  test('sets one and sees it, with the calls that are left and a button to clear it', async () => {
+  test('sets a fault and sees it, with the requests left and a button that clears it', async () => {
     const form = 'route=murals&fault=status&status=418&calls=1&latencyMs=&body=&contentType=&retryAfter=';
-    const posted = await asPerson(post(form)).expect(303);
+    const posted = await inBrowser(post(form)).expect(303);
     expect(posted.get('location')).toBe('/_faults#now');
-    const { text } = await asPerson(request(service).get('/_faults'));
+    const { text } = await inBrowser(request(service).get('/_faults'));
     expect(text).toContain('A status of your own, 418');
     expect(text).toContain('1 more call<');
     expect(text).toContain('aria-label="Clear: Murals of a workspace"');
   });
 
-  test('gets the form back as it was, with what is wrong', async () => {
-    const res = await asPerson(post('route=murals&fault=status&status=9000&body=%3Cb%3E&calls=')).expect(400);
+  test('gets a refused form back with its fields and every problem', async () => {
+    const res = await inBrowser(post('route=murals&fault=status&status=9000&body=%3Cb%3E&calls=')).expect(
+      400,
+    );
     expect(res.text).toContain('<li id="problem-status">status must be');
     expect(res.text).toContain('aria-invalid="true" aria-describedby="problem-status"');
     expect(res.text).toContain('value="9000"');
@@ -137,13 +123,13 @@ describe('a browser at /_faults', () => {
     expect(res.text).toContain('<option value="murals" selected>');
   });
 
-  test('is not held to what stands in fields of another fault', async () => {
-    await asPerson(post('route=murals&fault=cut&status=500&body=x&retryAfter=3&calls=')).expect(303);
+  test('may leave values in the fields of another fault', async () => {
+    await inBrowser(post('route=murals&fault=cut&status=500&body=x&retryAfter=3&calls=')).expect(303);
     expect(await active()).toEqual([{ route: 'murals', fault: 'cut' }]);
   });
 
-  test('is offered what is wished for most often as one button each, and every one works', async () => {
-    const { text } = await asPerson(request(service).get('/_faults'));
+  test('gets a button for each common fault, and every button works', async () => {
+    const { text } = await inBrowser(request(service).get('/_faults'));
     const forms = text.split('<h2')[2]?.match(/<form[^]*?<\/form>/g) ?? [];
     expect(forms).toHaveLength(4);
     for (const form of forms) {
@@ -151,15 +137,15 @@ describe('a browser at /_faults', () => {
       const body = new URLSearchParams(
         fields.map(({ groups }): [string, string] => [groups?.['name'] ?? '', groups?.['value'] ?? '']),
       );
-      await asPerson(post(body.toString())).expect(303);
+      await inBrowser(post(body.toString())).expect(303);
     }
   });
 
-  test('may come by a link from elsewhere, which changes nothing', async () => {
-    await asPerson(request(service).get('/_faults')).set('sec-fetch-site', 'cross-site').expect(200);
+  test('may follow a link of another site', async () => {
+    await inBrowser(request(service).get('/_faults')).set('sec-fetch-site', 'cross-site').expect(200);
   });
 
-  test('finds the form from the front page, where the switch is on only', async () => {
+  test('gets a link to the form on the front page if faults are on', async () => {
     expect((await request(service).get('/')).text).toContain('href="/_faults"');
     expect((await request(await fixture.start()).get('/')).text).not.toContain('_faults');
   });
@@ -169,11 +155,11 @@ describe('a request to /_faults', () => {
   test.each([
     ['through a proxy', { 'x-forwarded-for': '203.0.113.9' }],
     ['through a proxy that says Forwarded', { forwarded: 'for=203.0.113.9' }],
-    ['under a name that is rebound to us', { host: 'attacker.example' }],
+    ['under another host name (DNS rebinding)', { host: 'attacker.example' }],
     ['from a page of another site', { 'sec-fetch-site': 'cross-site' }],
     ['from a page of another port', { 'sec-fetch-site': 'same-site' }],
     ['with the origin of another site', { origin: 'https://attacker.example' }],
-    ['with an origin that hides', { origin: 'null' }],
+    ['with the origin null', { origin: 'null' }],
   ])('is refused %s', async (_name, headers: Record<string, string>) => {
     const res = await post({ route: 'any', fault: 'cut' }).set(headers);
     expect(res.status).toBe(403);

@@ -5,36 +5,20 @@ import { createSeedWorkspaces } from '../../src/local-service/seed/workspaces.ts
 import { useFixture } from '../support/fixtures.ts';
 import { BASE64URL, forAll } from '../support/local-service/altered.ts';
 import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
-import { startServiceFixture, type LocalService } from '../support/local-service/fixture.ts';
+import { useLocalService, type LocalService } from '../support/local-service/fixture.ts';
 import { idsOf, type ListPage } from '../support/local-service/requests.ts';
 import { fc } from '../support/properties.ts';
 
-const fixture = useFixture(startServiceFixture);
-let token: string;
-const service = useFixture(async () => fixture.start({ accessTokenSeconds: 7_200 }));
+const { fixture, service } = useLocalService({ accessTokenSeconds: 7_200 });
 const second = useFixture(async () => fixture.start());
+let token: string;
 beforeAll(async () => {
   token = (await service.newTokens()).access_token;
 });
 
 const get = (path: string) => service.getApi(path, token);
 
-test.each(['limit=0x10', 'limit=٣', 'limit=5&limit=5'])('the query %s is refused', async (query) => {
-  const res = await get(`/workspaces?${encodeURI(query)}`);
-  expect(outcomeOf(res)).toEqual(apiRefusal(400, 'LIMIT_INVALID'));
-});
-
-test('every mural is in a room of its workspace', async () => {
-  const ids = idsOf(await service.readPages('/workspaces', token, 100));
-  for (const id of ids.slice(0, 10)) {
-    const rooms = new Set(idsOf(await service.readPages(`/workspaces/${id}/rooms`, token)));
-    for (const page of await service.readPages(`/workspaces/${id}/murals`, token)) {
-      for (const mural of page.value) expect(rooms).toContain(String(mural['roomId']));
-    }
-  }
-});
-
-test('a single workspace comes in an envelope of its own, with who made it', async () => {
+test('a single workspace has an envelope without next, and names its creator', async () => {
   const [listed] = ((await get('/workspaces?limit=1')).body as ListPage).value;
   const res = await get(`/workspaces/${String(listed?.['id'])}`);
   expect(res.body).toEqual({
@@ -43,8 +27,8 @@ test('a single workspace comes in an envelope of its own, with who made it', asy
   expect(listed).not.toHaveProperty('createdBy');
 });
 
-async function nextOf(path: string, server = service, accessToken = token): Promise<string> {
-  const { next } = (await server.getApi(path, accessToken)).body as ListPage;
+async function nextOf(path: string, accessToken = token): Promise<string> {
+  const { next } = (await service.getApi(path, accessToken)).body as ListPage;
   if (next === undefined) throw new Error(`${path} is one page only.`);
   return next;
 }
@@ -53,39 +37,30 @@ const outcomeAt = async (path: string) => outcomeOf(await get(path));
 
 const INVALID = apiRefusal(400, 'PAGINATION_INVALID');
 
-test('a token needs no encoding in an address', async () => {
-  expect(await nextOf('/workspaces')).toMatch(/^[\w-]+$/);
-});
-
-test('two tokens for the same page have nothing in common', async () => {
+test('two next tokens for the same page have nothing in common and need no encoding in an address', async () => {
   const [one, other] = [await nextOf('/workspaces'), await nextOf('/workspaces')];
+  expect(one).toMatch(/^[\w-]+$/);
   expect(one.slice(0, 8)).not.toBe(other.slice(0, 8));
 });
 
-describe('a token is refused', () => {
-  test('without the limit of the first request, even where that was the default', async () => {
-    expect(await outcomeAt(`/workspaces?next=${await nextOf('/workspaces?limit=25')}`)).toEqual(INVALID);
-  });
-
-  test('with a limit where the first request had none', async () => {
-    expect(await outcomeAt(`/workspaces?limit=25&next=${await nextOf('/workspaces')}`)).toEqual(INVALID);
-  });
-
-  test('on another list', async () => {
-    const { value } = (await get('/workspaces?limit=1')).body as ListPage;
-    const next = await nextOf('/workspaces?limit=1');
-    expect(await outcomeAt(`/workspaces/${String(value[0]?.['id'])}/rooms?limit=1&next=${next}`)).toEqual(
-      INVALID,
-    );
+describe('a next token is refused', () => {
+  test.each([
+    ['without the limit of the first request, even the default', '?limit=25', '?'],
+    ['with a limit where the first request had none', '', '?limit=25&'],
+    ['on another list', '?limit=1', '/ID/rooms?limit=1&'],
+  ])('%s', async (_name, first, following) => {
+    const [id = ''] = idsOf([(await get('/workspaces')).body as ListPage]);
+    const next = await nextOf(`/workspaces${first}`);
+    expect(await outcomeAt(`/workspaces${following.replace('ID', id)}next=${next}`)).toEqual(INVALID);
   });
 
   test('from another user', async () => {
     const guest = (await service.newTokens(undefined, 'guest')).access_token;
-    const next = await nextOf('/workspaces?limit=2', service, guest);
+    const next = await nextOf('/workspaces?limit=2', guest);
     expect(await outcomeAt(`/workspaces?limit=2&next=${next}`)).toEqual(INVALID);
   });
 
-  test('after an hour, by a code of its own', async () => {
+  test('after an hour, with a code of its own', async () => {
     const next = await nextOf('/workspaces');
     fixture.clock.time += 3_600_000;
     expect(await outcomeAt(`/workspaces?next=${next}`)).toEqual(apiRefusal(400, 'NEXT_TOKEN_EXPIRED'));
@@ -95,29 +70,28 @@ describe('a token is refused', () => {
     const next = await nextOf('/workspaces');
     expect(await outcomeAt(`/workspaces?next=${next}&next=${next}`)).toEqual(INVALID);
   });
-});
 
-test('a token is taken in its one spelling only, whatever its length', async () => {
-  for (const limit of [1, 10, 100]) {
-    const path = `/workspaces?limit=${limit}`;
-    const next = await nextOf(path);
-    // Base64 leaves up to four bits of the last character unused: some of these decode to the same bytes.
-    const others = BASE64URL.map((last) => next.slice(0, -1) + last).filter((text) => text !== next);
-    for (const text of others) {
-      expect(await outcomeAt(`${path}&next=${text}`)).toEqual(INVALID);
+  test('in another spelling of the same bytes', async () => {
+    // Base64 leaves up to four bits of the last character unused, depending on the length.
+    for (const limit of [1, 10, 100]) {
+      const next = await nextOf(`/workspaces?limit=${limit}`);
+      const others = BASE64URL.map((last) => next.slice(0, -1) + last).filter((text) => text !== next);
+      for (const text of others) {
+        expect(await outcomeAt(`/workspaces?limit=${limit}&next=${text}`)).toEqual(INVALID);
+      }
     }
-  }
+  });
 });
 
 const LIMIT = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
-/** Which process is asked for a page first; then the other one is asked for it again. */
+/** The process that each page is first requested from; then it is requested from the other one. */
 const TURNS = fc.array(fc.nat(1), { minLength: 1, maxLength: 5 });
 
 const NEXT: unknown = expect.any(String);
 
 const all = <T>(items: Items<T>): T[] => Array.from({ length: items.count }, (_, index) => items.at(index));
 
-/** A page as both processes give it, where they agree on its items; its next is the first one's. */
+/** Reads a page from both processes and expects the same items; returns the first response. */
 async function readTwice(servers: readonly LocalService[], turn: number, path: string): Promise<ListPage> {
   const responses = [];
   for (const which of [turn, 1 - turn])
@@ -129,7 +103,7 @@ async function readTwice(servers: readonly LocalService[], turn: number, path: s
   return page;
 }
 
-/** Reads the list to its end: each page full but for the last, which alone has no next; joined, they are `list`. */
+/** Expects full pages up to the last, which alone has no next, and all of `list` in them. */
 async function expectPagesOf(
   list: readonly unknown[],
   path: string,
@@ -151,7 +125,7 @@ async function expectPagesOf(
   expect(joined).toEqual(list);
 }
 
-test('any number of workspaces, with any limit or none, is what its pages are together', async () => {
+test('the pages of any number of workspaces, with any limit or none, hold the whole list', async () => {
   const size = fc.oneof(fc.nat(230), fc.constantFrom(0, 1, 24, 25, 26, 50, 99, 100, 101, 200));
   await forAll(20, fc.tuple(size, LIMIT, TURNS), async ([workspaces, limit, turns]) => {
     const servers = [await fixture.start({ workspaces }), await fixture.start({ workspaces })];
@@ -165,7 +139,7 @@ test.each([
   ['rooms', roomsIn],
   ['murals', muralsIn],
 ] as const)(
-  'the %s of any workspace, with any limit or none, are what their pages are',
+  'the pages of the %s of any workspace, with any limit or none, hold the whole list',
   async (kind, listOf) => {
     const workspaces = all(createSeedWorkspaces(137).listOf('demo'));
     const workspace = fc.constantFrom(...workspaces);

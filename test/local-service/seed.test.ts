@@ -8,11 +8,7 @@ const demo = all(createSeedWorkspaces(137).listOf('demo'));
 const rooms = demo.flatMap((workspace) => all(roomsIn(workspace)));
 const murals = demo.flatMap((workspace) => all(muralsIn(workspace)));
 
-test('every workspace has a name of its own', () => {
-  expect(new Set(demo.map(({ name }) => name)).size).toBe(137);
-});
-
-test('beyond the known names, names are still no two alike', () => {
+test('no two of 5,000 workspaces have the same name or id', () => {
   const many = all(createSeedWorkspaces(5_000).listOf('demo'));
   expect(new Set(many.map(({ name }) => name)).size).toBe(5_000);
   expect(new Set(many.map(({ id }) => id)).size).toBe(5_000);
@@ -20,24 +16,14 @@ test('beyond the known names, names are still no two alike', () => {
 
 test('names come in many scripts', () => {
   const names = demo.map(({ name }) => name).join();
-  const scripts = [
-    'Latin',
-    'Greek',
-    'Cyrillic',
-    'Arabic',
-    'Hebrew',
-    'Han',
-    'Katakana',
-    'Hiragana',
-    'Hangul',
-    'Devanagari',
-    'Thai',
-  ];
+  const scripts = 'Latin Greek Cyrillic Arabic Hebrew Han Katakana Hiragana Hangul Devanagari Thai'.split(
+    ' ',
+  );
   for (const script of scripts) expect(names).toMatch(new RegExp(`\\p{Script=${script}}`, 'u'));
   expect(names).toMatch(/\p{Extended_Pictographic}/u);
 });
 
-test('every field has its known shape', () => {
+test('every field has the shape of the public service', () => {
   for (const workspace of demo) {
     expect(workspace).toMatchObject({
       id: expect.stringMatching(/^workspace\d+$/),
@@ -56,7 +42,7 @@ test('every field has its known shape', () => {
   for (const mural of murals) expect(mural.id).toMatch(/^workspace\d+\.\d+$/);
 });
 
-test('some are locked, suspended, undescribed or on trial, and some are not', () => {
+test('some workspaces are locked, suspended, without a description or on trial, and some are not', () => {
   for (const trait of ['locked', 'suspended', 'description', 'trialEnds', 'companyId'] as const) {
     const having = demo.filter((workspace) => workspace[trait]).length;
     expect(having).toBeGreaterThan(0);
@@ -64,19 +50,26 @@ test('some are locked, suspended, undescribed or on trial, and some are not', ()
   }
 });
 
-test('no two rooms or murals share an id, in whatever workspace', () => {
+test('no two rooms and no two murals have the same id', () => {
   expect(new Set(rooms.map(({ id }) => id)).size).toBe(rooms.length);
   expect(new Set(murals.map(({ id }) => id)).size).toBe(murals.length);
+});
+
+test('every mural is in a room of its workspace', () => {
+  for (const workspace of demo) {
+    const roomIds = new Set(all(roomsIn(workspace)).map(({ id }) => id));
+    for (const { roomId } of all(muralsIn(workspace))) expect(roomIds).toContain(roomId);
+  }
 });
 
 test.each([
   ['rooms', roomsIn],
   ['murals', muralsIn],
-] as const)('workspaces have few %s, and many', (_kind, listOf) => {
+] as const)('workspaces differ in their number of %s', (_kind, listOf) => {
   expect(new Set(demo.slice(0, 8).map((workspace) => listOf(workspace).count)).size).toBeGreaterThan(3);
 });
 
-test('everything is made before it is changed, over several years, and not in the future', () => {
+test('items are created before they are changed, over several years and not in the future', () => {
   for (const item of [...rooms, ...murals]) expect(item.updatedOn).toBeGreaterThanOrEqual(item.createdOn);
   const years = new Set(demo.map(({ createdOn }) => new Date(createdOn).getUTCFullYear()));
   expect(years.size).toBeGreaterThanOrEqual(6);
@@ -84,7 +77,7 @@ test('everything is made before it is changed, over several years, and not in th
   expect(newest).toBeLessThan(Date.UTC(2026, 0));
 });
 
-test('the guest has nine other workspaces', () => {
+test('the account guest has nine other workspaces', () => {
   const guest = all(createSeedWorkspaces(137).listOf('guest'));
   expect(guest).toHaveLength(9);
   const known = new Set(demo.map(({ id }) => id));

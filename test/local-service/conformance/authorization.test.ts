@@ -31,7 +31,7 @@ test('4.1 method and path: `GET /api/public/v1/authorization/oauth2/`', async ()
   expect(await authorizationOutcome(service, url)).toEqual(ASKS_TO_SIGN_IN);
   for (const method of ['put', 'patch', 'delete'] as const) {
     const { status, headers } = await request(service)[method](url);
-    expect({ status, allow: headers['allow'] as unknown }).toEqual({ status: 405, allow: 'GET, HEAD, POST' });
+    expect({ status, allow: headers['allow'] }).toEqual({ status: 405, allow: 'GET, HEAD, POST' });
   }
   for (const path of ['oauth2', 'OAuth2/', 'oauth2//']) {
     expect((await request(service).get(url.replace('oauth2/', path))).status).toBe(404);

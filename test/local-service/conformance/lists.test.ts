@@ -64,7 +64,7 @@ test('4.4 limit: optional whole number: the most items on a page; the default is
     expect((await workspacesPage(`limit=${limit}`)).value).toEqual(items(limit));
   const four = await fixture.start({ workspaces: 4 });
   expect(outcomeOf(await list('limit=5', four))).toEqual(success({ value: items(4) }));
-  for (const limit of ['', '0', '-1', '1.5', 'ten', '1e1', '101']) {
+  for (const limit of ['', '0', '-1', '1.5', 'ten', '1e1', '0x10', '%D9%A3', '101', '5&limit=5']) {
     expect(outcomeOf(await list(`limit=${limit}`))).toEqual(apiRefusal(400, 'LIMIT_INVALID'));
   }
   expect((await workspacesPage('')).value).toEqual(items(25));
