@@ -18,22 +18,22 @@ afterEach(() => {
 
 type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
 type Line = Readonly<Record<string, unknown>>;
+const GRANTED = { access_token: 'fresh', expires_in: 900 };
+const MAX_AGE_MS = 43_200_000;
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
+const LOGOUT = ['/auth/logout', { method: 'POST', headers: SAME_SITE }] as const;
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 /** The request is part of a trace. */
 const TRACED: Init = { headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` } };
 
 /** The only line with this message about a session or a request, once it is written. */
 const lineOf = async (msg: string, sessionOrRequest: unknown): Promise<Line> => {
-  const found = () =>
-    testApp.logged
-      .map((line) => JSON.parse(line) as Line)
-      .filter((line) => line['msg'] === msg)
-      .filter(({ session, requestId }) => session === sessionOrRequest || requestId === sessionOrRequest);
+  const isIt = (line: Line) =>
+    line['msg'] === msg && [line['session'], line['requestId']].includes(sessionOrRequest);
+  const found = () => testApp.logged.map((line) => JSON.parse(line) as Line).filter(isIt);
   await eventually(async () => found().length > 0);
-  const [line = {}, ...more] = found();
-  expect(more).toEqual([]);
-  return line;
+  expect(found()).toHaveLength(1);
+  return found()[0] ?? {};
 };
 const send = async (cookie: string, path = API_PATH, init: Init = {}) => {
   const headers = { cookie, ...init.headers };
@@ -104,20 +104,14 @@ describe('the log of a session', () => {
       route: '/auth/callback',
       session: started['session'],
     });
-    const out = await send(await browser.jar.getCookieString(testApp.origin), '/auth/logout', {
-      method: 'POST',
-      headers: SAME_SITE,
-    });
-    expect(await lineOf('session ended', started['session'])).toMatchObject({
-      reason: 'signed_out',
-      requestId: out.requestId,
-    });
+    const { requestId } = await send(await browser.jar.getCookieString(testApp.origin), ...LOGOUT);
+    const ended = await lineOf('session ended', started['session']);
+    expect(ended).toMatchObject({ reason: 'signed_out', requestId });
   });
 
   test('has one sign-out, however often the user presses the button', async () => {
     const { id, cookie } = await testApp.createSession();
-    const init = { method: 'POST', headers: SAME_SITE };
-    await Promise.all([1, 2, 3].map(async () => send(cookie, '/auth/logout', init)));
+    await Promise.all([1, 2, 3].map(async () => send(cookie, ...LOGOUT)));
     expect(await lineOf('session ended', sessionLogId(id))).toMatchObject({ reason: 'signed_out' });
   });
 
@@ -130,73 +124,48 @@ describe('the log of a session', () => {
     expect(await lineOf('session ended', before)).toMatchObject({ reason: 'signed_in_again', requestId });
   });
 
-  test('says that the token was refreshed, and by which request', async () => {
-    respondToTokenRequests({ access_token: 'fresh', expires_in: 900 });
+  test.each([
+    ['token refreshed', GRANTED, { level: 'info' }],
+    ['token refresh failed', { error: 'temporarily_unavailable' }, { level: 'warn' }],
+    ['session ended', { error: 'invalid_grant' }, { reason: 'invalid_grant' }],
+  ])('says "%s" after a refresh, and which request caused it', async (msg, tokenResponse, fields) => {
+    respondToTokenRequests(tokenResponse);
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
     const { requestId } = await send(cookie, API_PATH, TRACED);
-    expect(await lineOf('token refreshed', sessionLogId(id))).toMatchObject({
-      level: 'info',
-      session: sessionLogId(id),
-      requestId,
-      traceId: TRACE_ID,
-    });
+    const line = await lineOf(msg, sessionLogId(id));
+    expect(line).toMatchObject({ ...fields, session: sessionLogId(id), requestId, traceId: TRACE_ID });
   });
 
-  test('says that a refresh failed, for which request, and that a later one succeeded', async () => {
+  test('says that a refresh succeeded after one that failed', async () => {
     respondToTokenRequests({ error: 'temporarily_unavailable' });
     const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-    const { requestId } = await send(cookie, API_PATH, TRACED);
-    expect(await lineOf('token refresh failed', sessionLogId(id))).toMatchObject({
-      level: 'warn',
-      requestId,
-      traceId: TRACE_ID,
-    });
-    respondToTokenRequests({ access_token: 'fresh', expires_in: 900 });
+    await send(cookie);
+    respondToTokenRequests(GRANTED);
     await eventually(async () => (await send(cookie)).status === 200);
-    const refreshed = await lineOf('token refreshed', sessionLogId(id));
+    const { requestId } = await lineOf('token refreshed', sessionLogId(id));
     expect(await lineOf('token refreshed by a later attempt', sessionLogId(id))).toMatchObject({
       attemptBefore: 'failed',
-      requestId: refreshed['requestId'],
-    });
-  });
-
-  test('says that the service ended the session', async () => {
-    respondToTokenRequests({ error: 'invalid_grant' });
-    const { id, cookie } = await testApp.createSession({ expiresAt: 0 });
-    const { requestId } = await send(cookie, API_PATH, TRACED);
-    expect(await lineOf('session ended', sessionLogId(id))).toMatchObject({
-      reason: 'invalid_grant',
       requestId,
-      traceId: TRACE_ID,
     });
   });
 
   describe.each([API_PATH, '/workspaces', '/auth/session'])('where a request for %s finds it', (path) => {
-    test('too old, says that it ended', async () => {
+    const expire = () => testApp.advance(MAX_AGE_MS);
+    const overwrite = async (id: string) =>
+      testApp.redis.set(sessionKey(testApp.config.redisPrefix, id), 'never encrypted', 'KEEPTTL');
+    test.each([
+      ['too old', 'session ended', { reason: 'age' }, expire],
+      ['with an invalid value', 'session record refused', {}, overwrite],
+    ])('%s, says "%s"', async (_how, msg, fields, change) => {
       const { id, cookie } = await testApp.createSession();
-      testApp.advance(testApp.config.sessionMaxSeconds * 1_000);
+      await change(id);
       const { requestId } = await send(cookie, path, TRACED);
-      expect(await lineOf('session ended', sessionLogId(id))).toMatchObject({
-        reason: 'age',
-        requestId,
-        traceId: TRACE_ID,
-      });
-    });
-
-    test('with an invalid value, says that the value was refused', async () => {
-      const { id, cookie } = await testApp.createSession();
-      await testApp.redis.set(sessionKey(testApp.config.redisPrefix, id), 'never encrypted', 'KEEPTTL');
-      const { requestId } = await send(cookie, path, TRACED);
-      expect(await lineOf('session record refused', sessionLogId(id))).toMatchObject({
-        requestId,
-        traceId: TRACE_ID,
-      });
+      expect(await lineOf(msg, sessionLogId(id))).toMatchObject({ ...fields, requestId, traceId: TRACE_ID });
     });
   });
 });
 
 describe('the log line of a request has the state of its token:', () => {
-  const granted = { access_token: 'fresh', expires_in: 900 };
   /** Sends a request with a new session. Resolves with what its line says of its token. */
   const tokenOf = async (grant: Partial<Grant> = {}, path = API_PATH, init: Init = {}) => {
     const { requestId } = await send((await testApp.createSession(grant)).cookie, path, init);
@@ -205,7 +174,7 @@ describe('the log line of a request has the state of its token:', () => {
   /** Lets the service accept only a refreshed token. */
   const refuseOldTokens = () => {
     testApp.intercept = (req, res) => {
-      if (req.url?.endsWith('/token') === true) return Boolean(res.end(JSON.stringify(granted)));
+      if (req.url?.endsWith('/token') === true) return Boolean(res.end(JSON.stringify(GRANTED)));
       const status = req.headers.authorization === 'Bearer fresh' ? 200 : 401;
       req.resume().on('end', () => res.writeHead(status).end('{"value":[]}'));
       return true;
@@ -213,7 +182,7 @@ describe('the log line of a request has the state of its token:', () => {
   };
 
   test('unexpired, refreshed ahead, refreshed', async () => {
-    respondToTokenRequests(granted);
+    respondToTokenRequests(GRANTED);
     expect(await tokenOf()).toBe('unexpired');
     expect(await tokenOf({ expiresAt: testApp.services.now() + 5_000 })).toBe('refreshed_ahead');
     expect(await tokenOf({ expiresAt: 0 })).toBe('refreshed');
