@@ -28,7 +28,7 @@ describe.each([
     await setClocks(skewMs, skewMs);
     const session = await fleet.createSession('demo', { expiresAt: 0 });
     const responses = await sendMany(40, session);
-    reportFault({ fault: `clock ${words} the service’s`, responses, sessionsLost: 0 });
+    reportFault(`clock ${words} the service’s`, responses);
     expect(tally(responses)).toEqual({ 200: 40 });
     expect(fleet.service.refreshes).toHaveLength(1);
   });

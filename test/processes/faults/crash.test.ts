@@ -83,11 +83,7 @@ test.each(['on', 'off'] as const)(
   async (rotation) => {
     const { fleet, unhandled } = crashes[rotation];
     const { session, responses } = unhandled;
-    reportFault({
-      fault: `kill -9 of the refreshing process before the response, rotation ${rotation}`,
-      responses,
-      sessionsLost: 0,
-    });
+    reportFault(`kill -9 of the refreshing process before the response, rotation ${rotation}`, responses);
     expect(tally(responses)).toEqual({ 200: WAITING });
     expect(slowest(responses)).toBeLessThan(RECOVERS_WITHIN_MS);
     expect(fleet.refreshesOf(session)).toHaveLength(2);
@@ -98,20 +94,14 @@ test.each(['on', 'off'] as const)(
 
 test('a process killed after the response of the service, with rotation off, costs nothing', () => {
   const { responses } = crashes.off.unread;
-  reportFault({
-    fault: 'kill -9 of the refreshing process after the response, rotation off',
-    responses,
-    sessionsLost: 0,
-  });
+  reportFault('kill -9 of the refreshing process after the response, rotation off', responses);
   expect(tally(responses)).toEqual({ 200: WAITING });
 });
 
 describe('a process killed after the response of the service, with rotation on', () => {
   test('ends the session in bounded time, and the response says why', () => {
     const { responses } = crashes.on.unread;
-    reportFault({
-      fault: 'kill -9 of the refreshing process after the response, rotation on',
-      responses,
+    reportFault('kill -9 of the refreshing process after the response, rotation on', responses, {
       sessionsLost: 1,
     });
     expect(tally(responses)).toEqual({ '401 session_expired': WAITING });

@@ -39,9 +39,7 @@ describe.each([
     service: { LOCAL_SERVICE_ROTATE_REFRESH: String(rotates) },
   }));
   afterAll(() =>
-    reportFault({
-      fault: `${history.runs} random interleavings, rotation ${rotation}`,
-      responses: history.responses,
+    reportFault(`${history.runs} random interleavings, rotation ${rotation}`, history.responses, {
       sessionsLost: history.lost.size,
     }),
   );

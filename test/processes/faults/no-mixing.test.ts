@@ -24,7 +24,7 @@ test('100 users with 20 requests at once over three processes get only responses
   );
   const senders = sessions.flatMap((session) => Array.from({ length: REQUESTS_EACH }, () => session));
   const responses = await Promise.all(senders.map(async ({ cookie }, at) => send(fleet.at(at).url, cookie)));
-  reportFault({ fault: '100 users × 20 requests over three processes', responses, sessionsLost: 0 });
+  reportFault('100 users × 20 requests over three processes', responses);
 
   expect(tally(responses)).toEqual({ 200: USERS * REQUESTS_EACH });
   const mixed = responses.filter(({ body }, at) => body !== JSON.stringify({ user: senders[at]?.user }));

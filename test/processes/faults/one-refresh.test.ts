@@ -30,9 +30,7 @@ test('200 requests of one session at its expiry cause one token request, and are
   slowToken(TOKEN_LATENCY_MS);
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const responses = await sendAll(session.cookie, REQUESTS);
-  reportFault({
-    fault: '200 requests at once at an expiry, rotation on',
-    responses,
+  reportFault('200 requests at once at an expiry, rotation on', responses, {
     sessionsLost: await fleet.countLost([session]),
   });
   expect(tally(responses)).toEqual({ 200: REQUESTS });
@@ -44,11 +42,7 @@ test('200 requests that are refused the same token cause one token request', asy
   const { cookie, grant } = await fleet.createSession();
   await fleet.service.revokeAccess(grant.accessToken);
   const responses = await sendAll(cookie, REQUESTS);
-  reportFault({
-    fault: '200 requests at once with a refused token, rotation on',
-    responses,
-    sessionsLost: 0,
-  });
+  reportFault('200 requests at once with a refused token, rotation on', responses);
   expect(tally(responses)).toEqual({ 200: REQUESTS });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
@@ -84,11 +78,7 @@ test('a token endpoint slower than the lifetime of a lock gets one request, beca
   slowToken(LONGER_THAN_A_LOCK_MS);
   const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
   const responses = await sendAll(cookie, 40);
-  reportFault({
-    fault: 'token endpoint slower than the lifetime of a lock, rotation on',
-    responses,
-    sessionsLost: 0,
-  });
+  reportFault('token endpoint slower than the lifetime of a lock, rotation on', responses);
   expect(tally(responses)).toEqual({ 200: 40 });
   expect(fleet.service.refreshes).toHaveLength(1);
 });

@@ -47,7 +47,7 @@ async function expectNothingLost(
   await Promise.all(fleet.processes.map(untilReady));
   const after = await Promise.all(fleet.processes.map(async ({ url }) => send(url, session.cookie)));
   const sessionsLost = await fleet.countLost([session]);
-  reportFault({ fault, responses, sessionsLost, recoveredInMs });
+  reportFault(fault, responses, { sessionsLost, recoveredInMs });
   expect(tally(after)).toEqual({ 200: 3 });
   expect(KINDS).toEqual(expect.arrayContaining(Object.keys(tally(responses))));
   expect(fleet.service.refreshes).toHaveLength(1);

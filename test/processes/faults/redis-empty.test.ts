@@ -68,12 +68,11 @@ test('after Redis was started empty, one sign-in brings a user back, without a l
   expect((await browser.fetch(`${origin}/api/public/v1/workspaces`)).status).toBe(200);
   expect(await send(origin, '', { path: '/readyz' })).toMatchObject({ status: 200 });
 
-  reportFault({
-    fault: 'Redis is killed and started empty',
-    responses: user.exchanges.map(({ response }) => response),
-    sessionsLost: 2,
-    recoveredInMs,
-  });
+  reportFault(
+    'Redis is killed and started empty',
+    user.exchanges.map(({ response }) => response),
+    { sessionsLost: 2, recoveredInMs },
+  );
   const broken = user.exchanges.filter(({ response }) => response.status === 0 || response.status === 500);
   expect(broken).toEqual([]);
 });

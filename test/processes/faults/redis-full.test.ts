@@ -84,9 +84,7 @@ test('with Redis full, every response comes within two seconds', () => {
 test('with room again, refresh and sign-in work, and no session is lost', async () => {
   const { sessions, responses, recoveredInMs } = seen;
   const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired, expiring]);
-  reportFault({
-    fault: 'Redis is full (noeviction)',
-    responses,
+  reportFault('Redis is full (noeviction)', responses, {
     sessionsLost,
     recoveredInMs: Math.max(recoveredInMs.expired, recoveredInMs.login),
   });

@@ -102,7 +102,7 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (how, fault) => {
   test('no session is lost, and all requests succeed again soon after it', async () => {
     const { sessions, responses, recoveredInMs } = seen;
     const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired]);
-    reportFault({ fault: `Redis ${how}`, responses, sessionsLost, recoveredInMs: recoveredInMs.api });
+    reportFault(`Redis ${how}`, responses, { sessionsLost, recoveredInMs: recoveredInMs.api });
     expect(sessionsLost).toBe(0);
     expect(tally(responses)).not.toHaveProperty('401 session_expired');
     expect(responses.filter(({ status }) => ![200, 302, 303, 503].includes(status))).toEqual([]);
@@ -119,7 +119,7 @@ test('while Redis replies 300 ms late, all requests succeed and every process is
   expectNearlyAll([...callback, ...logout], '303');
   for (const { body } of readyz) expect(JSON.parse(body)).toEqual({ status: 'ready' });
   const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired]);
-  reportFault({ fault: 'Redis replies 300 ms late', responses, sessionsLost });
+  reportFault('Redis replies 300 ms late', responses, { sessionsLost });
 });
 
 /** On a busy machine, a few commands take longer than the second and a half that they have. */
@@ -139,9 +139,7 @@ test('a lock that Redis granted too late to be of use delays no later request', 
   const load = startLoad(1, async () => send(url, session.cookie));
   await load.next(200);
   const recoveredInMs = over.ms();
-  reportFault({
-    fault: 'Redis grants a refresh lock too late',
-    responses: await load.stop(),
+  reportFault('Redis grants a refresh lock too late', await load.stop(), {
     sessionsLost: await fleet.countLost([session]),
     recoveredInMs,
   });

@@ -40,11 +40,7 @@ test('no request fails while one process after another is replaced', async () =>
   const responses = [...(await quick.stop()), ...(await slow.stop())];
 
   const sessionsLost = await fleet.countLost(sessions);
-  reportFault({
-    fault: 'three processes replaced one after another behind HAProxy',
-    responses,
-    sessionsLost,
-  });
+  reportFault('three processes replaced one after another behind HAProxy', responses, { sessionsLost });
   expect(tally(responses)).toEqual({ 200: responses.length });
   expect(responses.length).toBeGreaterThan(200);
   expect(exitCodes).toEqual([0, 0, 0]);
@@ -78,7 +74,7 @@ test('another process responds to the reads of a killed process, and no write is
   const responses = await reads.stop();
 
   const sessionsLost = await fleet.countLost(sessions);
-  reportFault({ fault: 'one of three processes killed behind HAProxy: reads', responses, sessionsLost });
+  reportFault('one of three processes killed behind HAProxy: reads', responses, { sessionsLost });
   expect(tally(responses)).toEqual({ 200: responses.length });
   expect(sessionsLost).toBe(0);
   const { 200: taken = 0, 502: unknown = 0 } = tally(await Promise.all(writes));

@@ -94,11 +94,7 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   };
 
   const report = (what: string, responses: readonly FleetResponse[]) =>
-    reportFault({
-      fault: `sign-out while ${what}, rotation ${rotate === 'true' ? 'on' : 'off'}`,
-      responses,
-      sessionsLost: 0,
-    });
+    reportFault(`sign-out while ${what}, rotation ${rotate === 'true' ? 'on' : 'off'}`, responses);
 
   test.each([
     ['before the service handles it', serviceRequest],

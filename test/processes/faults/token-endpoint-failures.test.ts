@@ -73,12 +73,7 @@ test('a service that refuses connections ends no session, and all are served onc
   const recoveredInMs = over.ms();
   const responses = await load.stop();
   const sessionsLost = await fleet.countLost([expired, unexpired]);
-  reportFault({
-    fault: 'service refuses connections',
-    responses,
-    sessionsLost,
-    recoveredInMs,
-  });
+  reportFault('service refuses connections', responses, { sessionsLost, recoveredInMs });
   // A request with an unexpired token can't reach the service either.
   expect(Object.keys(during).toSorted()).toEqual([
     '502 service_unreachable',
@@ -99,11 +94,7 @@ test('a token endpoint that is slow within its timeout fails no request', async 
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const requests = Array.from({ length: 20 }, async (_, at) => send(fleet.at(at).url, session.cookie));
   const responses = await Promise.all(requests);
-  reportFault({
-    fault: 'token endpoint takes 600 ms',
-    responses,
-    sessionsLost: await fleet.countLost([session]),
-  });
+  reportFault('token endpoint takes 600 ms', responses, { sessionsLost: await fleet.countLost([session]) });
   expect(tally(responses)).toEqual({ 200: 20 });
   expect(fleet.service.refreshes).toHaveLength(1);
 });
@@ -134,9 +125,7 @@ test('sessions whose refreshes failed at the same moment are refreshed one after
   await Promise.all(loads.map(async (load) => load.next(200)));
   const responses = (await Promise.all(loads.map(async (load) => load.stop()))).flat();
   const sessionsLost = await fleet.countLost(sessions);
-  reportFault({
-    fault: `token endpoint away for ${SESSIONS} sessions at once`,
-    responses,
+  reportFault(`token endpoint away for ${SESSIONS} sessions at once`, responses, {
     sessionsLost,
     recoveredInMs,
   });

@@ -142,9 +142,7 @@ describe.each(Object.keys(OUTAGES))('while the token endpoint %s', (how) => {
   test('no session is lost, and requests succeed again soon after it', async () => {
     const { expired, expiring, recoveredInMs } = outage;
     const sessionsLost = await fleet.countLost([expired.session, expiring.session]);
-    reportFault({
-      fault: `token endpoint ${how}`,
-      responses: [...expired.load.responses, ...expiring.load.responses],
+    reportFault(`token endpoint ${how}`, [...expired.load.responses, ...expiring.load.responses], {
       sessionsLost,
       recoveredInMs,
     });

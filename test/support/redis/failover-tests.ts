@@ -134,7 +134,7 @@ export async function observeFailover(
   const before = load.responses.length;
   await mend?.();
   const responses = await load.stop();
-  reportFault({ fault, responses, sessionsLost, recoveredInMs });
+  reportFault(fault, responses, { sessionsLost, recoveredInMs });
   return { responses, afterwards: responses.slice(before), sessionsLost };
 }
 
