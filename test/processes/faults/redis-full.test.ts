@@ -1,23 +1,19 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { useFixture } from '../../support/fixtures.ts';
-import { useFleet, type TestSession } from '../../support/fleet/fleet.ts';
+import { useFleetAndRedis, type TestSession } from '../../support/fleet/fleet.ts';
 import {
   observeFault,
   startPollingUser,
   type ObservedFault,
   type PollingUser,
 } from '../../support/fleet/redis-fault.ts';
-import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { reportFault } from '../../support/fleet/report.ts';
 import { tally } from '../../support/fleet/requests.ts';
 
-const redis = useFixture(startRedisServer);
-const fleet = useFleet(() => ({
+const { fleet, redis } = useFleetAndRedis({
   processes: 2,
-  redisUrl: redis.url,
   env: { REFRESH_AHEAD_SECONDS: '300' },
   service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
-}));
+});
 let seen: ObservedFault;
 /** Its token expires within REFRESH_AHEAD_SECONDS, but not before the tests end. */
 let expiring: TestSession;
@@ -63,25 +59,23 @@ test('with Redis full, the gateway uses an expiring token, and does not refresh 
   expect(refreshesDuring).not.toContain(expiring.grant.refreshToken);
 });
 
-test('with Redis full, an expired token leads to a 503, and its refresh token is not used up', () => {
+test('with Redis full, an expired token leads to a 503, and its refresh token is not presented', () => {
   expect(Object.keys(tally(seen.during.expired))).toEqual(['503 session_store_unavailable']);
   expect(refreshesDuring).not.toContain(seen.sessions.expired.grant.refreshToken);
 });
 
-test('with Redis full, every process is ready, and says what is limited', () => {
+test('with Redis full, every process is ready, and reports what is limited', () => {
   for (const { status, body } of seen.during.readyz) {
     expect([status, JSON.parse(body)]).toEqual([200, { status: 'ready', limited: ['redis_full'] }]);
   }
 });
 
 test('with Redis full, every response comes within two seconds', () => {
-  const slowest = Math.max(
-    ...Object.values(seen.during).flatMap((responses) => responses.map(({ ms }) => ms)),
-  );
-  expect(slowest).toBeLessThan(2_000);
+  const times = Object.values(seen.during).flatMap((responses) => responses.map(({ ms }) => ms));
+  expect(Math.max(...times)).toBeLessThan(2_000);
 });
 
-test('with room again, refresh and sign-in work, and no session is lost', async () => {
+test('once Redis has room again, refresh and sign-in work, and no session is lost', async () => {
   const { sessions, responses, recoveredInMs } = seen;
   const sessionsLost = await fleet.countLost([sessions.unexpired, sessions.expired, expiring]);
   reportFault('Redis is full (noeviction)', responses, {

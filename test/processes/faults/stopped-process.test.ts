@@ -2,22 +2,18 @@ import { expect, test } from '@jest/globals';
 import { keyBesideSession } from '../../../src/session/store.ts';
 import { TOKEN_AGE_MS } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
-import { useFixture } from '../../support/fixtures.ts';
-import { useFleet } from '../../support/fleet/fleet.ts';
+import { useFleetAndRedis } from '../../support/fleet/fleet.ts';
 import { startRedisProxy } from '../../support/fleet/redis-proxy.ts';
-import { startRedisServer } from '../../support/fleet/redis-server.ts';
 import { send } from '../../support/fleet/requests.ts';
 
 const FIVE_MINUTES_MS = 300_000;
 
-const redis = useFixture(startRedisServer);
-const fleet = useFleet(() => ({
+const { fleet, redis } = useFleetAndRedis({
   processes: 2,
-  redisUrl: redis.url,
   service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' },
-}));
+});
 
-test('a process that is stopped while it holds the lock sends no token request once another process has refreshed', async () => {
+test('a process that was stopped with the lock sends no token request after the refresh of another process', async () => {
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const [holder, other] = [fleet.at(0), fleet.at(1)];
   const before = fleet.service.refreshes.length;
@@ -48,7 +44,7 @@ const REPLY_DELAY_MS = 1_000;
 /** Longer than a holder trusts its lock without a confirmation of Redis. */
 const LOCK_IS_FRESH_MS = 2_600;
 
-test('a process that is stopped after the check of its lock presents no refresh token that another has used', async () => {
+test('a process that was stopped after the check of its lock presents no refresh token that another has used', async () => {
   await using proxy = await startRedisProxy(redis.port);
   const holder = await fleet.add({ REDIS_URL: proxy.url });
   const session = await fleet.createSession('demo', { expiresAt: 0 });

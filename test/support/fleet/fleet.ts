@@ -12,6 +12,7 @@ import { CLIENT_ID, CLIENT_SECRET, SESSION_KEY, TOKEN_AGE_MS } from '../constant
 import { useFixture } from '../fixtures.ts';
 import { noteSecret } from '../log-audit.ts';
 import { startCloakroom, untilReady, type Cloakroom } from './cloakroom.ts';
+import { startRedisServer, type RedisServer } from './redis-server.ts';
 import { closeConnections } from './requests.ts';
 import { startService, type Refresh, type TestService } from './service.ts';
 
@@ -69,6 +70,15 @@ export interface FleetOptions {
 /** Starts a fleet before the tests of a file, or of a `describe`, and ends it after them. */
 export function useFleet(options: FleetOptions | (() => FleetOptions) = {}): Fleet {
   return useFixture(async () => startFleet(typeof options === 'function' ? options() : options));
+}
+
+/** Starts a fleet beside a Redis that a test may break. */
+export function useFleetAndRedis(options: FleetOptions): {
+  readonly fleet: Fleet;
+  readonly redis: RedisServer;
+} {
+  const redis = useFixture(startRedisServer);
+  return { redis, fleet: useFleet(() => ({ ...options, redisUrl: redis.url })) };
 }
 
 /** Starts Redis, service and processes, each on ports of their own. */
