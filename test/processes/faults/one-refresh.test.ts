@@ -12,8 +12,7 @@ const BOUNDED_WAIT_MS = 5_000;
 /** A lock lives five seconds unless its holder extends it. */
 const LONGER_THAN_A_LOCK_MS = 6_500;
 
-// Four processes before a service that rotates its refresh tokens: a second refresh of an expiry would end the session.
-
+// The service rotates its refresh tokens, so that a second refresh of an expiry would end the session.
 const fleet = useFleet({ processes: 4, service: { LOCAL_SERVICE_ROTATE_REFRESH: 'true' } });
 afterEach(() => fleet.service.reset());
 
@@ -26,7 +25,7 @@ const slowToken = (ms: number) => {
   };
 };
 
-test('200 requests of one session at its expiry cause one token request, and are all served soon after it', async () => {
+test('200 requests of a session with an expired token cause one token request, and succeed soon after it', async () => {
   slowToken(TOKEN_LATENCY_MS);
   const session = await fleet.createSession('demo', { expiresAt: 0 });
   const responses = await sendAll(session.cookie, REQUESTS);
@@ -38,7 +37,7 @@ test('200 requests of one session at its expiry cause one token request, and are
   expect(Math.max(...responses.map(({ ms }) => ms))).toBeLessThan(TOKEN_LATENCY_MS + BOUNDED_WAIT_MS);
 });
 
-test('200 requests that are refused the same token cause one token request', async () => {
+test('200 requests with the same refused token cause one token request', async () => {
   const { cookie, grant } = await fleet.createSession();
   await fleet.service.revokeAccess(grant.accessToken);
   const responses = await sendAll(cookie, REQUESTS);
@@ -47,21 +46,22 @@ test('200 requests that are refused the same token cause one token request', asy
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
-/** The refresh tokens that were presented at three expiries, one after the other. */
+/** Resolves with the refresh tokens that were presented at three expiries, one after the other. */
 async function refreshThrice(given: Fleet): Promise<string[]> {
   const session = await given.createSession('demo', { expiresAt: 0 });
+  const setClocks = async (skewMs: number) =>
+    Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(skewMs)));
   for (let round = 0; round < 3; round += 1) {
     expect(tally(await sendAll(session.cookie, 40, given))).toEqual({ 200: 40 });
     const stored = await given.storedGrant(session);
     await given.service.revokeAccess(stored?.accessToken ?? '');
-    const aheadMs = (round + 1) * TOKEN_AGE_MS;
-    await Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(aheadMs)));
+    await setClocks((round + 1) * TOKEN_AGE_MS);
   }
-  await Promise.all(given.processes.map(async (cloakroom) => cloakroom.setClock(0)));
+  await setClocks(0);
   return given.service.refreshes.map(({ refreshToken }) => refreshToken);
 }
 
-test('a rotated refresh token is presented once, expiry after expiry', async () => {
+test('each rotated refresh token is presented once', async () => {
   const presented = await refreshThrice(fleet);
   expect(presented).toHaveLength(3);
   expect(new Set(presented).size).toBe(3);
@@ -74,7 +74,7 @@ test('a refresh token that is not rotated is presented once for each expiry', as
   expect(new Set(presented).size).toBe(1);
 });
 
-test('a token endpoint slower than the lifetime of a lock gets one request, because the holder extends the lock', async () => {
+test('a token endpoint slower than the lifetime of a lock gets one request, as the holder extends the lock', async () => {
   slowToken(LONGER_THAN_A_LOCK_MS);
   const { cookie } = await fleet.createSession('demo', { expiresAt: 0 });
   const responses = await sendAll(cookie, 40);
@@ -83,7 +83,7 @@ test('a token endpoint slower than the lifetime of a lock gets one request, beca
   expect(fleet.service.refreshes).toHaveLength(1);
 });
 
-test('requests that waited for a refresh use its token, never the one that they read before', async () => {
+test('requests that waited for a refresh use its token, never the one that they read before it', async () => {
   const { cookie, grant } = await fleet.createSession('demo', { expiresAt: 0 });
   const used = new Set<string | undefined>();
   fleet.service.intercept = async ({ url, headers }) => {
@@ -96,7 +96,7 @@ test('requests that waited for a refresh use its token, never the one that they 
   expect([...used]).not.toContain(`Bearer ${grant.accessToken}`);
 });
 
-test('requests shortly before an expiry don’t wait for the refresh in the background', async () => {
+test('requests with an expiring token don’t wait for the refresh in the background', async () => {
   const endpoint = fleet.service.holdTokenRequests();
   const session = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
   expect(tally(await sendAll(session.cookie, 40))).toEqual({ 200: 40 });

@@ -1,26 +1,22 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashId, sessionKey } from '../../../src/session/store.ts';
 import { TOKEN_PATH } from '../../support/constants.ts';
-import {
-  send,
-  signOut,
-  tally,
-  type FleetResponse,
-  type RequestOptions,
-} from '../../support/fleet/requests.ts';
+import { send, signOut, tally, type FleetResponse } from '../../support/fleet/requests.ts';
 import { useFleet, type TestSession } from '../../support/fleet/fleet.ts';
-import { createBarrier, holdResponse, type Barrier } from '../../support/fleet/barrier.ts';
+import { createBarrier, holdResponse } from '../../support/fleet/barrier.ts';
 import { reportFault } from '../../support/fleet/report.ts';
+import { ME_PATH } from '../../support/fleet/service.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const STREAM_PATH = '/api/public/v1/stream';
-const PAGE = { path: '/workspaces' };
-const SIGN_IN_URL = '/auth/login?return_to=%2Fworkspaces';
-/** Less than REFRESH_AHEAD_SECONDS. */
-const SOON_MS = 30_000;
+const PAGE_PATH = '/workspaces';
+const EXPIRED = { expiresAt: 0 };
+const REFUSED = { status: 401, code: 'session_expired' };
+const TO_SIGN_IN = { status: 303, headers: { location: '/auth/login?return_to=%2Fworkspaces' } };
 
-describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s', (rotate) => {
-  const fleet = useFleet({ processes: 2, service: { LOCAL_SERVICE_ROTATE_REFRESH: rotate } });
+describe.each(['off', 'on'])('with rotation %s, a sign-out', (rotation) => {
+  const service = { LOCAL_SERVICE_ROTATE_REFRESH: String(rotation === 'on') };
+  const fleet = useFleet({ processes: 2, service });
   /** Holds requests of Cloakroom before the service handles them. */
   const serviceRequest = createBarrier();
   /** Holds responses of the token endpoint: the service has issued the tokens. */
@@ -48,67 +44,62 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
   const keyOf = ({ id }: TestSession) => sessionKey('cloakroom:', id);
   /** Without page cursors, which a page in flight may still store: they are encrypted under the id of the ended session. */
   const keysOf = async ({ id }: TestSession) => fleet.redis.keys(`cloakroom:[sar]*${hashId(id)}*`);
-  /** How often sessions were read for API requests and pages. */
-  const sessionReads = async () =>
-    Number(/^cmdstat_getex:calls=(\d+)/m.exec(await fleet.redis.info('commandstats'))?.[1] ?? 0);
-
   const expectSignedOut = async ({ cookie }: TestSession) => {
-    expect((await signOut(fleet.at(1).url, cookie)).status).toBe(303);
+    expect((await signOut(urlOf(1), cookie)).status).toBe(303);
   };
 
-  /** Holds a request to one process, signs out at the other one, and resolves with the response to the first. */
-  const signOutAmid = async (
-    session: TestSession,
-    barrier: Barrier,
-    { meanwhile, ...options }: RequestOptions & { meanwhile?: () => Promise<void> } = {},
-  ) => {
-    barrier.hold();
-    const inFlight = send(urlOf(0), session.cookie, options);
-    await barrier.reached();
-    await expectSignedOut(session);
-    await meanwhile?.();
-    barrier.release();
-    return inFlight;
-  };
-
-  /** Expects that the session has ended for both processes, and that tokens that came late are neither used nor stored. */
-  const expectEnded = async (session: TestSession) => {
+  /**
+   * Expects that the session has ended for both processes, that late tokens are neither used nor stored, and that no response
+   * set a cookie. `late` are the responses to requests that were in flight.
+   */
+  const expectEnded = async (session: TestSession, what: string, late: readonly FleetResponse[]) => {
     const { apiRequests, refreshes } = fleet.service;
     const refreshesBefore = refreshes.length;
-    const responses: FleetResponse[] = [];
-    for (const at of [0, 1] as const) {
+    const responses = [...late];
+    for (const at of [0, 1]) {
       const api = await send(urlOf(at), session.cookie);
-      expect(api).toMatchObject({ status: 401, code: 'session_expired' });
+      expect(api).toMatchObject(REFUSED);
       const status = await send(urlOf(at), session.cookie, { path: '/auth/session' });
       expect(JSON.parse(status.body)).toEqual({ signedIn: false });
-      const page = await send(urlOf(at), session.cookie, PAGE);
-      expect(page).toMatchObject({ status: 303, headers: { location: SIGN_IN_URL } });
+      const page = await send(urlOf(at), session.cookie, { path: PAGE_PATH });
+      expect(page).toMatchObject(TO_SIGN_IN);
       responses.push(api, status, page);
     }
-    expect(responses.filter(setsCookie)).toEqual([]);
+    expect(responses.filter(({ headers }) => headers['set-cookie'] !== undefined)).toEqual([]);
     expect(fleet.service).toMatchObject({ apiRequests, refreshes: { length: refreshesBefore } });
     expect(await keysOf(session)).toEqual([keyOf(session)]);
     expect(await fleet.redis.get(keyOf(session))).toBe('ended');
     expect(await fleet.redis.ttl(keyOf(session))).toBeGreaterThan(0);
-    return responses;
+    reportFault(`sign-out while ${what}, rotation ${rotation}`, responses);
   };
 
-  const report = (what: string, responses: readonly FleetResponse[]) =>
-    reportFault(`sign-out while ${what}, rotation ${rotate === 'true' ? 'on' : 'off'}`, responses);
-
   test.each([
-    ['before the service handles it', serviceRequest],
-    ['before its response arrives', tokenResponse],
-  ])('while a refresh is held %s is final, and the late tokens are dropped', async (where, barrier) => {
-    const session = await fleet.createSession('demo', { expiresAt: 0 });
-    const late = await signOutAmid(session, barrier);
-    expect(late).toMatchObject({ status: 401, code: 'session_expired' });
-    expect(fleet.service.refreshes).toHaveLength(1);
-    report(`a refresh is held ${where}`, [late, ...(await expectEnded(session))]);
+    ['a token request is on its way', serviceRequest, 'expired', ME_PATH, REFUSED, 1],
+    ['a token response is on its way', tokenResponse, 'expired', ME_PATH, REFUSED, 1],
+    ['a request is in flight that gets a 401', serviceRequest, 'revoked', ME_PATH, REFUSED, 0],
+    ['the token response after a 401 is on its way', tokenResponse, 'revoked', ME_PATH, REFUSED, 1],
+    ['a page waits for its token', tokenResponse, 'expired', PAGE_PATH, TO_SIGN_IN, 1],
+    ['a page waits for the service', serviceRequest, 'valid', PAGE_PATH, { status: 200 }, 0],
+    ['a stream is in flight', stream, 'valid', STREAM_PATH, { status: 200, body: 'one,two' }, 0],
+  ])('while %s is final', async (what, barrier, token, path, response, refreshes) => {
+    const session = await fleet.createSession('demo', token === 'expired' ? EXPIRED : {});
+    if (token === 'revoked') await fleet.service.revokeAccess(session.grant.accessToken);
+    barrier.hold();
+    const inFlight = send(urlOf(0), session.cookie, { path });
+    await barrier.reached();
+    await expectSignedOut(session);
+    barrier.release();
+    const late = await inFlight;
+    expect(late).toMatchObject(response);
+    expect(fleet.service.refreshes).toHaveLength(refreshes);
+    await expectEnded(session, what, [late]);
   });
 
-  test('while a refresh is held ends every request that waits for it, in both processes', async () => {
-    const session = await fleet.createSession('demo', { expiresAt: 0 });
+  test('while four requests wait for a refresh ends all of them, in both processes', async () => {
+    const session = await fleet.createSession('demo', EXPIRED);
+    /** How often sessions were read for API requests and pages. */
+    const sessionReads = async () =>
+      Number(/^cmdstat_getex:calls=(\d+)/m.exec(await fleet.redis.info('commandstats'))?.[1] ?? 0);
     tokenResponse.hold();
     const readBefore = await sessionReads();
     const waiting = [0, 1, 0, 1].map(async (at) => send(urlOf(at), session.cookie));
@@ -119,65 +110,18 @@ describe.each(['false', 'true'])('sign-out, with LOCAL_SERVICE_ROTATE_REFRESH=%s
     const late = await Promise.all(waiting);
     expect(tally(late)).toEqual({ '401 session_expired': waiting.length });
     expect(fleet.service.refreshes).toHaveLength(1);
-    report('four requests wait for a refresh', [...late, ...(await expectEnded(session))]);
+    await expectEnded(session, 'four requests wait for a refresh', late);
   });
 
   test('during a refresh in the background is final', async () => {
-    const session = await fleet.createSession('demo', { expiresAt: Date.now() + SOON_MS });
+    const session = await fleet.createSession('demo', { expiresAt: Date.now() + 30_000 });
     tokenResponse.hold();
-    // The gateway uses the unexpired token, and refreshes in the background.
     expect(await send(urlOf(0), session.cookie)).toMatchObject({ status: 200 });
     await tokenResponse.reached();
     await expectSignedOut(session);
     tokenResponse.release();
-    await eventually(async () => (await keysOf(session)).length === 1); // the lock is removed last
+    await eventually(async () => (await keysOf(session)).length === 1); // the lock is deleted last
     expect(fleet.service.refreshes).toHaveLength(1);
-    report('a token is refreshed in the background', await expectEnded(session));
-  });
-
-  test('before an API request gets a 401 is final, and causes no refresh', async () => {
-    const session = await fleet.createSession();
-    const meanwhile = async () => fleet.service.revokeAccess(session.grant.accessToken);
-    const late = await signOutAmid(session, serviceRequest, { meanwhile });
-    expect(late).toMatchObject({ status: 401, code: 'session_expired' });
-    expect(fleet.service.refreshes).toEqual([]);
-    report('a request is in flight that gets a 401', [late, ...(await expectEnded(session))]);
-  });
-
-  test('during the refresh after a 401 is final', async () => {
-    const session = await fleet.createSession();
-    await fleet.service.revokeAccess(session.grant.accessToken);
-    const late = await signOutAmid(session, tokenResponse);
-    expect(late).toMatchObject({ status: 401, code: 'session_expired' });
-    expect(fleet.service.refreshes).toHaveLength(1);
-    await expectEnded(session);
-  });
-
-  test('while a page waits for its token is final, and the page redirects to sign-in', async () => {
-    const session = await fleet.createSession('demo', { expiresAt: 0 });
-    const late = await signOutAmid(session, tokenResponse, PAGE);
-    expect(late).toMatchObject({ status: 303, headers: { location: SIGN_IN_URL } });
-    expect(setsCookie(late)).toBe(false);
-    expect(fleet.service.refreshes).toHaveLength(1);
-    report('a page waits for its token', [late, ...(await expectEnded(session))]);
-  });
-
-  test('while a page waits for the service is final: the page neither sets the cookie nor stores a session', async () => {
-    const session = await fleet.createSession();
-    const late = await signOutAmid(session, serviceRequest, PAGE);
-    expect(late.status).toBe(200);
-    expect(setsCookie(late)).toBe(false);
-    report('a page waits for the service', [late, ...(await expectEnded(session))]);
-  });
-
-  test('while a stream is in flight is final, and the stream ends as the service ends it', async () => {
-    const session = await fleet.createSession();
-    const late = await signOutAmid(session, stream, { path: STREAM_PATH });
-    expect(late).toMatchObject({ status: 200, body: 'one,two' });
-    report('a stream is in flight', [late, ...(await expectEnded(session))]);
+    await expectEnded(session, 'a token is refreshed in the background', []);
   });
 });
-
-function setsCookie({ headers }: FleetResponse): boolean {
-  return headers['set-cookie'] !== undefined;
-}
