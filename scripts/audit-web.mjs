@@ -3,7 +3,7 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { ensureFromApt, ensureProgram } from './ensure-programs.mjs';
 import { launch, LaunchError, root, run } from './launch.mjs';
 
-/** By the Debian package that they are in. */
+/** Programs by name, with the Debian package of each. */
 const PROGRAMS = {
   'redis-server': 'redis-server',
   chromium: 'chromium',
@@ -16,8 +16,8 @@ const PROGRAMS = {
   wapiti: 'wapiti',
 };
 
-/** A network that has no way out: what a scanner would send elsewhere goes nowhere, and the usual ports are free. */
-const ALONE = ['--net', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
+/** A network namespace with loopback only: a scanner can reach no other host, and the usual ports are free. */
+const OWN_NETWORK = ['--net', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
 const WITH_LOOPBACK = 'ip link set lo up && exec "$@"';
 
 await launch(async () => {
@@ -26,9 +26,9 @@ await launch(async () => {
   await ensurePackages(`${root}audit`);
   const { hasWords, WORDS } = await import('../audit/word-list.mjs');
   await ensureFromApt(WORDS, 'dirb', hasWords);
-  if ((await run('unshare', [...ALONE, 'true'])) !== 0) {
-    throw new LaunchError('The audit needs a network of its own, and may not make one here: run it as root.');
+  if ((await run('unshare', [...OWN_NETWORK, 'true'])) !== 0) {
+    throw new LaunchError('The audit may not create a network namespace here: run it as root.');
   }
   const audit = [process.execPath, 'audit/web.mjs', ...process.argv.slice(2)];
-  process.exitCode = await run('unshare', [...ALONE, 'sh', '-c', WITH_LOOPBACK, 'audit', ...audit]);
+  process.exitCode = await run('unshare', [...OWN_NETWORK, 'sh', '-c', WITH_LOOPBACK, 'audit', ...audit]);
 });

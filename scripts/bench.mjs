@@ -10,7 +10,7 @@ const NAMES = readdirSync(`${root}bench`)
   .map((file) => file.replace(/\.mjs$/, ''));
 
 const pinning = async () => ensureProgram('taskset', 'util-linux');
-/** What a benchmark needs beside the app and Redis. @type {Record<string, () => Promise<void>>} */
+/** Installs what a benchmark needs beside the app and Redis. @type {Record<string, () => Promise<void>>} */
 const NEEDS = {
   peers: async () => {
     await pinning();
@@ -28,17 +28,17 @@ const NEEDS = {
 await launch(async () => {
   const words = process.argv.slice(2);
   const at = words.findIndex((word) => word.startsWith('-'));
-  const [asked, options] = at < 0 ? [words, []] : [words.slice(0, at), words.slice(at)];
-  if (options.length > 0 && asked.length !== 1) {
+  const [chosen, options] = at < 0 ? [words, []] : [words.slice(0, at), words.slice(at)];
+  if (options.length > 0 && chosen.length !== 1) {
     throw new LaunchError('Options are for one benchmark: name it before them.');
   }
-  const unknown = asked.find((name) => !NAMES.includes(name));
+  const unknown = chosen.find((name) => !NAMES.includes(name));
   if (unknown !== undefined) {
     throw new LaunchError(`There is no benchmark named ${unknown}; there are ${NAMES.join(', ')}.`);
   }
   await ensureApp();
   await ensureProgram('redis-server', 'redis-server');
-  for (const name of asked.length > 0 ? asked : NAMES) {
+  for (const name of chosen.length > 0 ? chosen : NAMES) {
     await NEEDS[name]?.();
     console.log(`\n— ${name}`);
     const code = await run(process.execPath, [`bench/${name}.mjs`, ...options]);

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { nameOf, needsOf, productionPaths } from './lock-file.mjs';
+import { dependenciesOf, nameOf, productionPaths } from './lock-file.mjs';
 
 /** @typedef {import('./lock-file.mjs').Entry} Entry */
 
 /**
- * The software bill of materials of what runs in production, as CycloneDX 1.6: every package of a lock file that is not
- * for development alone, its licence, the hash of its content and what it needs. It says nothing of when or where it was
- * made, so that one lock file has one bill (docs/decisions/0037).
+ * Returns the software bill of materials of production as CycloneDX 1.6: the packages of a lock file that are not for development
+ * only, with licence, hash and dependencies. It holds no time and no machine, so that one lock file has one bill
+ * (docs/decisions/0037).
  * @param {Readonly<Record<string, Entry>>} packages of a lock file
  */
 export function toBillOfMaterials(packages) {
@@ -53,15 +53,15 @@ function toComponent(packages, path) {
  */
 function toDependency(packages, path) {
   const entry = packages[path] ?? {};
-  const needs = needsOf(packages, path).map(
+  const dependsOn = dependenciesOf(packages, path).map(
     (need) => identify(nameOf(need), packages[need] ?? {})['bom-ref'],
   );
   const name = path === '' ? (entry.name ?? '') : nameOf(path);
-  return { ref: identify(name, entry)['bom-ref'], dependsOn: needs };
+  return { ref: identify(name, entry)['bom-ref'], dependsOn };
 }
 
 /**
- * A package that is installed in two places may find other ones there: it is listed once, with all of them.
+ * Lists a package that is installed in two places once, with the dependencies of both.
  * @param {readonly { ref: string, dependsOn: string[] }[]} dependencies
  */
 function mergeByRef(dependencies) {
@@ -74,7 +74,7 @@ function mergeByRef(dependencies) {
 }
 
 /**
- * By its package URL.
+ * Identifies a package by its package URL.
  * @param {string} name
  * @param {Entry} entry
  */
@@ -84,7 +84,7 @@ function identify(name, { version = '' }) {
 }
 
 /**
- * One licence of SPDX's list, or an expression of several.
+ * Gives a licence of the SPDX list, or an expression of several.
  * @param {Entry} entry
  */
 function licensedAs({ license }) {
@@ -95,7 +95,7 @@ function licensedAs({ license }) {
 }
 
 /**
- * A UUID made from content (RFC 9562, version 8).
+ * Derives a UUID from content (RFC 9562, version 8).
  * @param {string} content
  */
 function uuidOf(content) {

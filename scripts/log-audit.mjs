@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecretFinder } from './log-audit/secret-finder.mjs';
-import { strangeMembers } from './log-audit/members.mjs';
+import { unknownMembers } from './log-audit/members.mjs';
 
 /**
  * @typedef {object} Audit The result for the logs of a test run.
@@ -10,7 +10,7 @@ import { strangeMembers } from './log-audit/members.mjs';
  * @property {string[]} findings in words, without the secrets
  */
 
-const MOST_TOLD = 20;
+const MAX_PRINTED = 20;
 
 /**
  * Searches the logs of a test run for every secret that its browsers and services have seen. test/support/log-audit.ts has written
@@ -20,9 +20,9 @@ const MOST_TOLD = 20;
  */
 export function auditLogs(folder) {
   const files = readdirSync(folder);
-  const noted = files.filter((name) => name.endsWith('.secrets')).flatMap((name) => linesOf(folder, name));
+  const recorded = files.filter((name) => name.endsWith('.secrets')).flatMap((name) => linesOf(folder, name));
   const finder = createSecretFinder(
-    noted.map((line) => /** @type {{ kind: string, value: string }} */ (JSON.parse(line))),
+    recorded.map((line) => /** @type {{ kind: string, value: string }} */ (JSON.parse(line))),
   );
   /** @type {Set<string>} */
   const findings = new Set();
@@ -32,8 +32,7 @@ export function auditLogs(folder) {
       lines += 1;
       const where = `${testOf(name)}: ${titleOf(line)}`;
       for (const kind of finder.find(line)) findings.add(`${where} holds a secret (${kind})`);
-      for (const member of strangeMembers(line))
-        findings.add(`${where} has a member that is not known: ${member}`);
+      for (const member of unknownMembers(line)) findings.add(`${where} has an unknown member: ${member}`);
     }
   }
   return { lines, secrets: finder.size, findings: [...findings] };
@@ -44,10 +43,10 @@ export function auditLogs(folder) {
  * @param {Audit} audit
  * @returns {Audit}
  */
-export function ofAllTests({ lines, secrets, findings }) {
+export function requireLogs({ lines, secrets, findings }) {
   const missing = [
-    ...(lines === 0 ? ['no line was kept to look through'] : []),
-    ...(secrets === 0 ? ['no secret was noted to look for'] : []),
+    ...(lines === 0 ? ['the tests kept no log line'] : []),
+    ...(secrets === 0 ? ['the tests recorded no secret'] : []),
   ];
   return { lines, secrets, findings: [...missing, ...findings] };
 }
@@ -56,10 +55,10 @@ export function ofAllTests({ lines, secrets, findings }) {
  * Prints the result.
  * @param {Audit} audit
  */
-export function tellAudit({ lines, secrets, findings }) {
+export function printAudit({ lines, secrets, findings }) {
   if (lines === 0 && findings.length === 0) return;
   console.log(`Logs: ${lines} lines, ${secrets} secrets to look for, ${findings.length} findings.`);
-  for (const finding of findings.slice(0, MOST_TOLD)) console.error(`  ${finding}`);
+  for (const finding of findings.slice(0, MAX_PRINTED)) console.error(`  ${finding}`);
 }
 
 /**

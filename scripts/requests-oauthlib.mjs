@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { ensureFromApt } from './ensure-programs.mjs';
 import { LaunchError } from './launch.mjs';
 
-/** Debian's own, which has Debian's packages; another may come first on the PATH. */
+/** Debian's Python, which has Debian's packages. Another one may come first on the PATH. */
 export const DEBIAN_PYTHON = '/usr/bin/python3';
 
 /** Whether the Python library requests-oauthlib can be used here. */
@@ -11,8 +11,8 @@ export function hasRequestsOauthlib() {
 }
 
 /**
- * Sees to it that it is there. Where it can't be installed this only says so, and its tests are skipped; in CI, where
- * nobody would see them missing, it throws the LaunchError.
+ * Installs requests-oauthlib where it is missing. Where that fails it prints why, and its tests are skipped. In CI it throws the
+ * LaunchError instead, because no developer would notice the skipped tests.
  */
 export async function ensureRequestsOauthlib() {
   try {

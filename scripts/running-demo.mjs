@@ -4,10 +4,10 @@ import { createInterface } from 'node:readline';
 import { LaunchError, root } from './launch.mjs';
 
 /**
- * The demo as a process of its own.
+ * The demo in its own process.
  * @typedef {object} RunningDemo
  * @property {string} address Cloakroom's origin.
- * @property {string} service The local service's.
+ * @property {string} service The local service's origin.
  * @property {() => Promise<void>} end
  */
 
@@ -44,18 +44,18 @@ export async function startDemo() {
 }
 
 /**
- * Goes from the landing page through the pages of the service, and presses a consent button.
+ * Signs in from the landing page, and presses a button on the consent page.
  * @param {import('playwright-core').Page} page
  * @param {string} address
- * @param {'Allow' | 'Deny'} [answer]
+ * @param {'Allow' | 'Deny'} [consent]
  */
-export async function signIn(page, address, answer = 'Allow') {
+export async function signIn(page, address, consent = 'Allow') {
   await page.goto(address);
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.waitForURL((url) => url.origin !== address);
   await page.getByLabel('User name').fill('demo');
   await page.getByLabel('Password').fill('demo');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: answer, exact: true }).click();
+  await page.getByRole('button', { name: consent, exact: true }).click();
   await page.waitForURL((url) => url.origin === address);
 }

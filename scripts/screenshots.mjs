@@ -5,17 +5,14 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { pathOf } from './ensure-programs.mjs';
 import { launch, LaunchError, root } from './launch.mjs';
 
-/**
- * Pictures of every page and state of the running demo, as wide as a desk and a phone, in the light and in the dark:
- * into screenshots/, with an index.html, and those that the documentation shows into docs/images/. With words, only
- * those whose names hold one of them.
- */
+// Takes pictures of every page and state of the demo, for desktop and phone, light and dark, into screenshots/ with an index.html.
+// Those that the documentation shows go into docs/images/. Arguments choose the states whose names contain one of them.
 
 const FOLDER = `${root}screenshots`;
 const DOCS = `${root}docs/images`;
 
-/** Names of workspaces are in many scripts; what has no letters for them shows boxes. */
-function tellOfMissingFonts() {
+/** Names of workspaces use many scripts. A browser without a font for one shows boxes. */
+function warnOfMissingFonts() {
   const fontsFor = (/** @type {string} */ language) =>
     pathOf('fc-list') === undefined
       ? ''
@@ -40,13 +37,13 @@ function toIndex(taken) {
 await launch(async () => {
   await ensurePackages();
   await ensureChromium();
-  tellOfMissingFonts();
+  warnOfMissingFonts();
   const { STATES } = await import('./screenshots/states.mjs');
   const { openPhotographer } = await import('./screenshots/photographer.mjs');
   const words = process.argv.slice(2);
   const wanted = STATES.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
   if (wanted.length === 0)
-    throw new LaunchError('No state has such a name: see scripts/screenshots/states.mjs.');
+    throw new LaunchError('No state has such a name: scripts/screenshots/states.mjs lists them.');
 
   await mkdir(FOLDER, { recursive: true });
   const photographer = await openPhotographer(FOLDER);
@@ -59,7 +56,7 @@ await launch(async () => {
       if (state.docs !== undefined) await copyFile(`${FOLDER}/${pictures[0]}`, `${DOCS}/${state.docs}.png`);
     }
     if (words.length === 0) await writeFile(`${FOLDER}/index.html`, toIndex(taken));
-    console.log(`They are in ${FOLDER}; those that the documents show in ${DOCS}, too.`);
+    console.log(`The pictures are in ${FOLDER}, and those of the documentation in ${DOCS}, too.`);
   } finally {
     await photographer.end();
   }

@@ -5,7 +5,7 @@ import { launch } from './launch.mjs';
 
 await launch(async () => {
   await ensureApp();
-  // As the app does once it runs: a Redis that is named there needs no program here.
+  // A REDIS_URL in .env means that no Redis has to be installed.
   if (process.env['NODE_ENV'] !== 'production' && existsSync('.env')) process.loadEnvFile('.env');
   await ensureRedis();
 });

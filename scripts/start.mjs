@@ -1,7 +1,7 @@
 import { ensureApp, runApp } from './ensure-app.mjs';
 import { launch } from './launch.mjs';
 
-// First: packages look at it as soon as they are loaded.
+// Packages read it while they load.
 if (!process.env['NODE_ENV']) process.env['NODE_ENV'] = 'production';
 
 await launch(ensureApp);

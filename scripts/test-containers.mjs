@@ -5,16 +5,16 @@ import { ensurePackages } from './ensure-packages.mjs';
 import { runJest } from './jest.mjs';
 import { LaunchError, launch, run } from './launch.mjs';
 
-/** Starts the name of whatever is made here. */
+/** Begins the name of everything that the run creates. */
 const RUN = `cloakroom-test-${randomBytes(4).toString('hex')}`;
 const IMAGE = `${RUN}:image`;
 
-// Builds the image and runs test/containers on it, in the Docker engine that `docker` speaks to. Arguments that begin with a dash go to
-// `docker build`, e.g. --network=host where builds reach the packages only so; others choose tests.
+// Builds the image and runs test/containers on it, in the Docker engine of the `docker` command. Arguments that begin with a dash go
+// to `docker build`, such as --network=host where a build can't download packages otherwise. Others choose tests.
 await launch(async () => {
   requireDocker();
   await ensurePackages();
-  await ensureBuild(); // some of what the tests work with is run from there
+  await ensureBuild(); // tests start programs from dist
   const args = process.argv.slice(2);
   try {
     await buildImage(args.filter((arg) => arg.startsWith('-')));
@@ -24,7 +24,7 @@ await launch(async () => {
     const options = ['--runInBand', '--testTimeout=180000', '--testPathIgnorePatterns', '/node_modules/'];
     ({ code: process.exitCode } = await runJest([...tests, ...options], { repeatCommand: '' }));
   } finally {
-    removeWhatIsLeft();
+    removeLeftovers();
   }
 });
 
@@ -52,8 +52,8 @@ async function buildImage(options) {
   if (code !== 0) throw new LaunchError('The image could not be built: see above.');
 }
 
-/** What tests have started they have removed, unless they were killed. */
-function removeWhatIsLeft() {
+/** Removes what killed tests have left behind. */
+function removeLeftovers() {
   remove(['ps', '--all'], ['rm', '--force', '--volumes']);
   remove(['network', 'ls'], ['network', 'rm']);
   remove(['volume', 'ls'], ['volume', 'rm']);

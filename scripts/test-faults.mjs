@@ -17,8 +17,8 @@ import { prepareTests, selectTests } from './test-selection.mjs';
  */
 
 const LEGEND = `
-Lost: sessions that could not be used afterwards, though nobody had signed out. Slowest: of all responses, the service's own time
-included. Recovered: from the end of the fault until the first request succeeded. A response without a code is a page's, or
+Lost: sessions that could not be used afterwards without a sign-out. Slowest: of all responses, with the time of the
+service. Recovered: from the end of the fault until the first request succeeded. A response without a code is a page's, or
 the service's own; "broken off" is a connection that ended without one. Rotation: each refresh token works once.`;
 
 const HEAD = ['fault, and the responses by status', 'requests', 'lost', 'slowest', 'recovered'];

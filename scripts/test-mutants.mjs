@@ -24,13 +24,13 @@ import { prepareTests } from './test-selection.mjs';
 
 /** A mutant that makes its tests hang is killed, too. */
 const HANG_MS = 90_000;
-/** Of one test. Less than every day, when a machine may have other work. */
+/** Of one test; shorter than in npm test, where the machine may be busy. */
 const TEST_TIMEOUT_MS = 30_000;
 const ALL_TESTS_MS = 3_600_000;
 /** The exit code of a program that SIGKILL ended. */
 const SIGKILLED = 137;
-/** Not copied: packages, which are linked, and what is made anew. */
-const LEFT_OUT = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next']);
+/** Not copied: packages, which are linked, and what a build creates. */
+const NOT_COPIED = new Set(['node_modules', '.git', '.cache', 'dist', 'dist.next']);
 
 /**
  * Applies the mutants of test/mutants.json one by one, to a copy of the project, and runs their tests. `npm run test:mutants --
@@ -49,7 +49,7 @@ await launch(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'cloakroom-mutants-'));
   try {
     copyProject(folder);
-    const red = await findRed(folder, [...new Set(mutants.flatMap(({ tests }) => tests))]);
+    const failing = await findFailing(folder, [...new Set(mutants.flatMap(({ tests }) => tests))]);
     /** @type {Record<Result, number>} */
     const counts = { killed: 0, hang: 0, survived: 0, broken: 0 };
     console.log(
@@ -60,7 +60,7 @@ await launch(async () => {
       const path = join(folder, mutant.file);
       const original = readFileSync(path, 'utf8');
       writeFileSync(path, sources[at] ?? '');
-      const { result, killer } = await judge(folder, mutant, red);
+      const { result, killer } = await judge(folder, mutant, failing);
       writeFileSync(path, original);
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
       counts[result] += 1;
@@ -85,25 +85,25 @@ function mutate(mutant) {
 }
 
 /**
- * The working tree as it is. No mutant ever stands in the project itself.
+ * Copies the working tree, so that no mutant is ever written into the project itself.
  * @param {string} folder
  */
 function copyProject(folder) {
-  cpSync(root, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) });
+  cpSync(root, folder, { recursive: true, filter: (path) => !NOT_COPIED.has(basename(path)) });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 }
 
 /**
- * The test files that fail without a mutant: what they say of one counts for nothing.
+ * Finds the test files that fail without a mutant. They can't judge one.
  * @param {string} folder
  * @param {readonly string[]} tests
  */
-async function findRed(folder, tests) {
+async function findFailing(folder, tests) {
   console.error(`Running ${tests.length} test files without a mutant …`);
   if ((await quietly(folder, ['scripts/build.mjs'], ALL_TESTS_MS)) !== 0)
     throw new LaunchError(lastLine(folder));
   const report = await runTests(folder, tests, ALL_TESTS_MS);
-  if (report === undefined) throw new LaunchError('The tests do not end, without a mutant.');
+  if (report === undefined) throw new LaunchError('The tests do not end without a mutant.');
   return new Set(
     report.testResults.filter(({ status }) => status === 'failed').map(({ name }) => relative(folder, name)),
   );
@@ -112,12 +112,12 @@ async function findRed(folder, tests) {
 /**
  * @param {string} folder
  * @param {Mutant} mutant
- * @param {ReadonlySet<string>} red
+ * @param {ReadonlySet<string>} failing
  * @returns {Promise<Verdict>}
  */
-async function judge(folder, { tests, build = false }, red) {
-  const alsoRed = tests.find((path) => red.has(path));
-  if (alsoRed !== undefined) return { result: 'broken', killer: `\`${alsoRed}\` fails without it` };
+async function judge(folder, { tests, build = false }, failing) {
+  const broken = tests.find((path) => failing.has(path));
+  if (broken !== undefined) return { result: 'broken', killer: `\`${broken}\` fails without it` };
   if (build && (await quietly(folder, ['scripts/build.mjs'], HANG_MS)) !== 0)
     return { result: 'broken', killer: lastLine(folder) };
   const report = await runTests(folder, tests, HANG_MS);
@@ -126,8 +126,8 @@ async function judge(folder, { tests, build = false }, red) {
     const failed = assertionResults.find(({ status }) => status === 'failed');
     if (failed) return { result: 'killed', killer: `\`${relative(folder, name)}\`: ${failed.fullName}` };
   }
-  const broken = report.testResults.find(({ status }) => status === 'failed');
-  if (broken) return { result: 'broken', killer: broken.message.trim().split('\n', 2).join(' ') };
+  const notRun = report.testResults.find(({ status }) => status === 'failed');
+  if (notRun) return { result: 'broken', killer: notRun.message.trim().split('\n', 2).join(' ') };
   return { result: 'survived', killer: '' };
 }
 
@@ -161,29 +161,29 @@ async function runTests(folder, tests, timeoutMs) {
 }
 
 /**
- * What the program said last.
+ * The last line of the program's output.
  * @param {string} folder
  */
 function lastLine(folder) {
-  return readFileSync(join(folder, 'said'), 'utf8').trim().split('\n').at(-1) ?? '';
+  return readFileSync(join(folder, 'output'), 'utf8').trim().split('\n').at(-1) ?? '';
 }
 
 /**
- * Runs Node in the copy; what it says is kept in a file there.
+ * Runs Node in the copy, with its output in a file there.
  * @param {string} folder
  * @param {readonly string[]} args
  * @param {number} timeout in ms
  */
 async function quietly(folder, args, timeout) {
-  const said = openSync(join(folder, 'said'), 'w');
+  const output = openSync(join(folder, 'output'), 'w');
   try {
     return await run(process.execPath, args, {
       cwd: folder,
-      stdio: ['ignore', said, said],
+      stdio: ['ignore', output, output],
       timeout,
       killSignal: 'SIGKILL',
     });
   } finally {
-    closeSync(said);
+    closeSync(output);
   }
 }

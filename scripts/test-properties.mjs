@@ -15,7 +15,7 @@ const IMPORTS_PROPERTIES = /^import .*\/support\/properties\.ts';$/m;
 await launch(async () => {
   const [times = '20', ...args] = process.argv.slice(2);
   if (!/^[1-9]\d*$/.test(times)) {
-    throw new LaunchError(`${times} is no number of times: npm run test:properties -- 20`);
+    throw new LaunchError(`${times} is no number: npm run test:properties -- 20`);
   }
   await ensurePackages();
   const isNamed = args.some((arg) => !arg.startsWith('-'));

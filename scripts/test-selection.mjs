@@ -13,19 +13,19 @@ import { ensureRequestsOauthlib } from './requests-oauthlib.mjs';
  * @type {readonly string[]}
  */
 export const LONG_TESTS = [
-  // Hostile data and every state in all looks: views.test.ts judges each page.
+  // Hostile data and every state in each colour scheme and width. views.test.ts checks each page once.
   'test/browser/hostile-data.test.ts',
   'test/browser/states.test.ts',
-  // Long outages, and topologies of Redis: redis-outage.test.ts and sentinel.test.ts stay.
+  // Long outages, and topologies of Redis. redis-outage.test.ts and sentinel.test.ts are in npm test.
   'test/app/cli/doctor/redis-topology.test.ts',
   'test/processes/faults/cluster.test.ts',
   'test/processes/faults/redis-freezes.test.ts',
   'test/processes/faults/token-endpoint-outage.test.ts',
-  // Hundreds of users, processes replaced under load, processes that stand still: interleavings.test.ts stays.
+  // Hundreds of users, and processes that are replaced or stopped under load. interleavings.test.ts is in npm test.
   'test/processes/faults/no-mixing.test.ts',
   'test/processes/faults/replaced-processes.test.ts',
   'test/processes/faults/stopped-process.test.ts',
-  // Millions of hostile bytes: test/app/http/connection.test.ts stays.
+  // Millions of hostile bytes. test/app/http/connection.test.ts is in npm test.
   'test/processes/http/connection-fuzz.test.ts',
   // Alert rules over weeks of metrics, certificates that change, caches of other programs.
   'test/project/deploy/alerts.test.ts',
@@ -60,7 +60,7 @@ const LOCAL_SERVICE_TESTS = /^test\/local-service\//;
 const TAKES_VALUE = /^(?:-[cntw]|--(?:config|maxWorkers|outputFile|seed|testNamePattern|testTimeout))$/;
 
 /**
- * The test files that the arguments for jest name by pattern; all but the long ones where none does.
+ * The test files that the arguments for Jest name by pattern; without any, all but the long ones.
  * @param {readonly string[]} args
  * @returns {{ files: string[], isNamed: boolean }} paths from the project's folder
  */
@@ -83,7 +83,7 @@ function matches(path, pattern) {
   }
 }
 
-/** All test files but those that need Docker, as paths from the project's folder. */
+/** All test files that need no Docker, as paths from the project's folder. */
 export function allTests() {
   if (!existsSync(join(root, 'test'))) return [];
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
@@ -91,7 +91,7 @@ export function allTests() {
     .map((path) => join('test', path));
 }
 
-/** Tests of Cloakroom that start no process but a private Redis: the loop while writing. */
+/** Tests of Cloakroom for developers while they write: they start no process except a private Redis. */
 export function quickTests() {
   return allTests().filter(
     (path) =>
@@ -102,7 +102,7 @@ export function quickTests() {
 }
 
 /**
- * The options for Jest that leave these test files out. They come last: a name behind them would be taken for one more.
+ * The options for Jest that leave these test files out. They come last, because Jest takes a later argument for one more.
  * @param {readonly string[]} files
  */
 export function withoutTests(files) {
@@ -150,7 +150,7 @@ function readModule(path) {
     const specifiers = [...text.matchAll(/^(?:import|export) (?!type ).*?'(\.[^']+)';/gms)].map(
       ([, to = '']) => to,
     );
-    const imports = specifiers.map((to) => resolve(dirname(path), to)).filter(isOfTests);
+    const imports = specifiers.map((to) => resolve(dirname(path), to)).filter(isInTests);
     found = { text, imports };
     modules.set(path, found);
   }
@@ -158,7 +158,7 @@ function readModule(path) {
 }
 
 /** @param {string} path */
-function isOfTests(path) {
+function isInTests(path) {
   return /^test\/.*\.(?:ts|mjs)$/.test(relative(root, path)) && existsSync(path);
 }
 

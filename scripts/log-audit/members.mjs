@@ -1,4 +1,4 @@
-/** What a line may have, of requests, sessions, Redis and the process itself; docs/operations.md tells of each, under Logs. */
+/** Members that a log line may have. docs/operations.md describes each of them under Logs. */
 export const MEMBERS = new Set(
   `level time msg err requestId traceId session
   client method path route status ms sessionMs tokenMs serviceMs bytes bytesIn token cutOff
@@ -7,16 +7,16 @@ export const MEMBERS = new Set(
     .trim()
     .split(/\s+/),
 );
-/** The local service, which is no part of a deployment, names a fault that it was told to have. */
+/** The local service logs the fault that a developer has set. */
 const OF_SERVICE = 'fault';
 const QUERY = /\?[^\s?=&]*=/;
 const OF_ERRORS = new Set(['type', 'message', 'code', 'stack', 'cause']);
 
 /**
- * The members of a log line that are none of those, by their names, or that hold a query; none of a line that is no JSON.
+ * The names of members of a log line that are unknown or hold a query. A line that is no JSON has none.
  * @param {string} line
  */
-export function strangeMembers(line) {
+export function unknownMembers(line) {
   if (!line.startsWith('{"level":')) return [];
   /** @type {Record<string, unknown>} */
   let members;
@@ -25,15 +25,15 @@ export function strangeMembers(line) {
   } catch {
     return ['(it is cut off)'];
   }
-  const strange = Object.keys(members).filter((name) => !MEMBERS.has(name) && name !== OF_SERVICE);
-  // Values of a few characters can't be told from other words; that there is a query can.
+  const unknown = Object.keys(members).filter((name) => !MEMBERS.has(name) && name !== OF_SERVICE);
+  // A short secret in a query looks like any word, but the query itself can be found.
   for (const [name, value] of Object.entries(members))
-    if (typeof value === 'string' && QUERY.test(value)) strange.push(`${name} with a query`);
+    if (typeof value === 'string' && QUERY.test(value)) unknown.push(`${name} with a query`);
   for (let { err } = members; typeof err === 'object' && err !== null; err = causeOf(err)) {
-    strange.push(...Object.keys(err).filter((name) => !OF_ERRORS.has(name)));
-    if (QUERY.test(messageOf(err))) strange.push('the message of an error with a query');
+    unknown.push(...Object.keys(err).filter((name) => !OF_ERRORS.has(name)));
+    if (QUERY.test(messageOf(err))) unknown.push('the message of an error with a query');
   }
-  return strange;
+  return unknown;
 }
 
 /** @param {{ message?: unknown }} error */

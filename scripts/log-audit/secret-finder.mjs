@@ -1,15 +1,15 @@
-/** So many characters of a long secret in a row are found, wherever they stand (twice that less one, at most). */
+/** The finder looks for pieces of this length in long secrets, so that it finds a part of at least twice the length. */
 const PIECE = 12;
 const LONG = 2 * PIECE;
-/** What has fewer different marks may be a word of any text. */
-const FEWEST_MARKS = 6;
+/** A value with fewer different characters may be an ordinary word. */
+const MIN_DIFFERENT_CHARACTERS = 6;
 
 const WORDS = /[\w-]{8,}/g;
 const BASE64 = /[\w+/-]{12,}={0,2}/g;
 
 /**
- * Finds secrets in text, as they are or percent-encoded, or in base64, alone or beside other things. All are looked for at once: the
- * words of the text are looked up, so that the time it takes does not grow with the number of secrets.
+ * Finds secrets in text: plain, percent-encoded or in base64, whole or in part. It looks up the words of the text, so that its time
+ * does not grow with the number of secrets.
  * @param {readonly { kind: string, value: string }[]} secrets
  */
 export function createSecretFinder(secrets) {
@@ -19,7 +19,8 @@ export function createSecretFinder(secrets) {
   const pieces = new Map();
   for (const { kind, value } of secrets) {
     for (const word of value.match(WORDS) ?? []) {
-      if (new Set(word).size < FEWEST_MARKS || word.length < Math.min(value.length, PIECE)) continue;
+      if (new Set(word).size < MIN_DIFFERENT_CHARACTERS || word.length < Math.min(value.length, PIECE))
+        continue;
       words.set(word, kind);
       if (word.length < LONG) continue;
       for (let at = 0; at + PIECE <= word.length; at += 1) pieces.set(word.slice(at, at + PIECE), kind);
@@ -44,7 +45,7 @@ export function createSecretFinder(secrets) {
   return {
     size: words.size,
     /**
-     * The kinds of secret that a text holds.
+     * The kinds of secrets in a text.
      * @param {string} text
      */
     find(text) {

@@ -1,12 +1,12 @@
 import { LaunchError } from '../launch.mjs';
 
 /**
- * Lets calls of the local service go wrong until that is cleared (docs/local-service.md, Faults).
+ * Sets a fault of the local service until it is cleared (docs/local-service.md, Faults).
  * @param {string} service Its origin.
  * @param {Readonly<Record<string, unknown>>} fault
  */
 export async function setFault(service, fault) {
-  await ask(service, {
+  await send(service, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(fault),
@@ -15,14 +15,14 @@ export async function setFault(service, fault) {
 
 /** @param {string} service */
 export async function clearFaults(service) {
-  await ask(service, { method: 'DELETE' });
+  await send(service, { method: 'DELETE' });
 }
 
 /**
  * @param {string} service
- * @param {RequestInit} how
+ * @param {RequestInit} init
  */
-async function ask(service, how) {
-  const answer = await fetch(`${service}/_faults`, how);
-  if (!answer.ok) throw new LaunchError(`The local service refused a fault: ${await answer.text()}`);
+async function send(service, init) {
+  const response = await fetch(`${service}/_faults`, init);
+  if (!response.ok) throw new LaunchError(`The local service refused a fault: ${await response.text()}`);
 }

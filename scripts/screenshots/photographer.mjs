@@ -6,7 +6,7 @@ import { EVERY_LOOK, LOOKS } from './looks.mjs';
 /** @typedef {import('./states.mjs').State} State */
 
 /**
- * Whoever goes to a state of the demo's pages and takes its pictures into `folder`.
+ * Opens a state of the demo's pages and takes its pictures.
  * @typedef {object} Photographer
  * @property {(state: State) => Promise<string[]>} take Resolves with the files' names, in the order of the looks.
  * @property {() => Promise<void>} end
@@ -75,7 +75,7 @@ export async function openPhotographer(folder) {
 }
 
 /**
- * Until the page fits: what is held at the screen’s edge would stand in the middle of a picture of the whole page.
+ * Makes the screen as high as the page. Otherwise elements at the screen's edge would appear in the middle of the picture.
  * @param {import('playwright-core').Page} page
  * @param {{ width: number, height: number }} viewport
  */

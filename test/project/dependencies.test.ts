@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { nameOf, needsOf, productionPaths, readLock } from '../../scripts/lock-file.mjs';
+import { dependenciesOf, nameOf, productionPaths, readLock } from '../../scripts/lock-file.mjs';
 
 /** Licences that ask for no more than their text, so that they may run in production. */
 const ALLOWED_LICENCES = new Set([
@@ -91,7 +91,7 @@ function broughtBy(path: string): number {
   const visit = (at: string) => {
     if (seen.has(at)) return;
     seen.add(at);
-    for (const need of needsOf(packages, at)) visit(need);
+    for (const need of dependenciesOf(packages, at)) visit(need);
   };
   visit(path);
   return new Set([...seen].map(nameOf)).size - 1;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { readLock, whereIs } from '../../scripts/lock-file.mjs';
+import { readLock, resolvePackage } from '../../scripts/lock-file.mjs';
 
 const NODES = ['20', '22', '24'].map((major) => `test/nodes/${major}/package-lock.json`);
 
@@ -20,7 +20,7 @@ const lockfiles = [
 // ("Missing: … from lock file"). Such an entry may be written by hand: version, cpu, os, libc, dev and optional.
 test.each(lockfiles)('$path has an entry for every package of another platform', ({ packages }) => {
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
-    Object.keys(optionalDependencies).filter((name) => whereIs(packages, path, name) === undefined),
+    Object.keys(optionalDependencies).filter((name) => resolvePackage(packages, path, name) === undefined),
   );
   expect(missing).toEqual([]);
 });
