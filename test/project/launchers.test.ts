@@ -16,42 +16,34 @@ function lock(...packages: string[]): string {
   return JSON.stringify({ packages: Object.fromEntries(entries) as object });
 }
 
-/** What a launcher prints that can't go on. */
+/** The outcome of a launcher that can't continue. */
 const refusal = (stderr: unknown) => ({ code: 1, stdout: '', stderr });
+
+const NO_PROGRAMS = { PATH: '' };
+const INSTALLS = 'Installing packages …\nnpm could not be started (ENOENT).\n';
 
 test('npm start runs in production mode unless NODE_ENV says otherwise', async () => {
   await using project = await createSmallProject({ 'dist/main.js': PRINT_MODE });
-  expect((await project.run('start.mjs', { env: { NODE_ENV: '' } })).stdout).toBe('production\n');
-  expect((await project.run('start.mjs', { env: { NODE_ENV: 'development' } })).stdout).toBe('development\n');
+  for (const [mode, printed] of [
+    ['', 'production'],
+    ['development', 'development'],
+  ])
+    expect((await project.run('start.mjs', { env: { NODE_ENV: mode } })).stdout).toBe(`${printed}\n`);
 });
 
+const PRODUCTION_INSTALL = {
+  'src/main.ts': 'newer than dist',
+  'package-lock.json': lock('a@1.0.0', 'typescript'),
+  'node_modules/.package-lock.json': lock('a@1.0.0'),
+};
+
 test('a production install runs its build and installs nothing', async () => {
-  await using project = await createSmallProject({
-    'src/main.ts': 'newer than dist',
-    'dist/main.js': PRINT_MODE,
-    'package-lock.json': lock('a@1.0.0', 'typescript'),
-    'node_modules/.package-lock.json': lock('a@1.0.0'),
-  });
+  await using project = await createSmallProject({ ...PRODUCTION_INSTALL, 'dist/main.js': PRINT_MODE });
   expect(await project.run('start.mjs', { env: { NODE_ENV: '' } })).toMatchObject({
     code: 0,
     stdout: 'production\n',
     stderr: expect.not.stringContaining('Installing'),
   });
-});
-
-test('a production install without a build installs the packages for development', async () => {
-  await using project = await createSmallProject({
-    'src/main.ts': '',
-    'package-lock.json': lock('a@1.0.0', 'typescript'),
-    'node_modules/.package-lock.json': lock('a@1.0.0'),
-  });
-  // Without npm on the PATH it stops here.
-  expect(await project.run('start.mjs', { env: { PATH: '' } })).toEqual(
-    refusal(`There is no dist, nor what makes it: the packages for development are installed, too.
-Installing packages …
-npm could not be started (ENOENT).
-`),
-  );
 });
 
 test('a container without src and without npm’s lock file runs its build', async () => {
@@ -62,24 +54,51 @@ test('a container without src and without npm’s lock file runs its build', asy
   expect(await project.run('start.mjs')).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a copy with neither src nor dist is refused', async () => {
-  await using project = await createSmallProject({});
-  expect(await project.run('start.mjs')).toEqual(refusal('There is neither src nor dist: nothing to run.\n'));
-});
+test.each([
+  [
+    'npm start installs the packages for development where a production install has no build',
+    'start.mjs',
+    PRODUCTION_INSTALL,
+    `There is no dist, nor what makes it: the packages for development are installed, too.\n${INSTALLS}`,
+  ],
+  [
+    'npm start installs packages of another version again',
+    'start.mjs',
+    {
+      'src/main.ts': '',
+      'package-lock.json': lock('a@2.0.0'),
+      'node_modules/.package-lock.json': lock('a@1.0.0'),
+    },
+    INSTALLS,
+  ],
+  [
+    'npm start refuses a copy with neither src nor dist',
+    'start.mjs',
+    {},
+    'There is neither src nor dist: nothing to run.\n',
+  ],
+  [
+    'npm run service names a missing program with the command that installs it',
+    'service.mjs',
+    { 'dist/local-service/main.js': '' },
+    'redis-server is missing: install it, e.g. on Debian or Ubuntu: sudo apt-get install redis-server\n',
+  ],
+  [
+    'npm run test:containers names what it needs where Docker is missing',
+    'test-containers.mjs',
+    {},
+    'docker is missing: these tests need Docker 20.10 and Compose 2.20 or newer.\n',
+  ],
+] satisfies [string, string, Record<string, string>, string][])(
+  '%s',
+  async (_what, script, files, stderr) => {
+    await using project = await createSmallProject(files);
+    const env = { ...NO_PROGRAMS, REDIS_URL: '' };
+    expect(await project.run(script, { env })).toEqual(refusal(stderr));
+  },
+);
 
-test('packages of another version are installed again', async () => {
-  await using project = await createSmallProject({
-    'src/main.ts': '',
-    'package-lock.json': lock('a@2.0.0'),
-    'node_modules/.package-lock.json': lock('a@1.0.0'),
-  });
-  // Without npm on the PATH it stops here.
-  expect(await project.run('start.mjs', { env: { PATH: '' } })).toEqual(
-    refusal('Installing packages …\nnpm could not be started (ENOENT).\n'),
-  );
-});
-
-test('a Node that is too old is named in one line', async () => {
+test('npm start refuses a Node that is too old', async () => {
   await using project = await createSmallProject({ 'dist/main.js': PRINT_MODE });
   const older = `Object.defineProperty(process, 'versions', { value: { node: '20.18.3' } })`;
   const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(older)}`];
@@ -88,39 +107,24 @@ test('a Node that is too old is named in one line', async () => {
   );
 });
 
-test('a missing program is named with the command that installs it', async () => {
-  await using project = await createSmallProject({ 'dist/local-service/main.js': '' });
-  expect(await project.run('service.mjs', { env: { PATH: '', REDIS_URL: '' } })).toEqual(
-    refusal(
-      'redis-server is missing: install it, e.g. on Debian or Ubuntu: sudo apt-get install redis-server\n',
-    ),
-  );
-});
-
-test('the tests in containers name what they need where Docker is missing', async () => {
-  await using project = await createSmallProject({});
-  expect(await project.run('test-containers.mjs', { env: { PATH: '' } })).toEqual(
-    refusal('docker is missing: these tests need Docker 20.10 and Compose 2.20 or newer.\n'),
-  );
-});
-
-test('with REDIS_URL set redis-server is not needed', async () => {
+test('npm run service needs no redis-server where REDIS_URL is set', async () => {
   await using project = await createSmallProject({ 'dist/local-service/main.js': 'console.log("runs");' });
-  const outcome = await project.run('service.mjs', { env: { PATH: '', REDIS_URL: 'redis://localhost' } });
+  const outcome = await project.run('service.mjs', {
+    env: { ...NO_PROGRAMS, REDIS_URL: 'redis://localhost' },
+  });
   expect(outcome).toEqual({ code: 0, stdout: 'runs\n', stderr: '' });
 });
 
-test('with REDIS_URL set in .env redis-server is not needed outside of production', async () => {
+test('npm run service needs no redis-server where .env sets REDIS_URL, except in production', async () => {
   await using project = await createSmallProject({
     '.env': 'REDIS_URL=redis://localhost',
     'dist/local-service/main.js': 'console.log("runs");',
   });
-  const env = { PATH: '', NODE_ENV: '', REDIS_URL: undefined };
+  const env = { ...NO_PROGRAMS, NODE_ENV: '', REDIS_URL: undefined };
   expect(await project.run('service.mjs', { env })).toEqual({ code: 0, stdout: 'runs\n', stderr: '' });
-  expect(await project.run('service.mjs', { env: { ...env, NODE_ENV: 'production' } })).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('redis-server is missing'),
-  });
+  expect(await project.run('service.mjs', { env: { ...env, NODE_ENV: 'production' } })).toEqual(
+    refusal(expect.stringContaining('redis-server is missing')),
+  );
 });
 
 test('npm test passes its arguments to jest and returns its exit code', async () => {
@@ -143,30 +147,25 @@ test('npm test uses the same seed each time, unless an argument names another', 
 test('npm run test:properties runs the files with properties many times, with a new seed', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': PRINT_SEED,
-    'test/room/some.test.ts': `import { fc } from '../support/properties.ts';`,
-    'test/room/other.test.ts': '',
+    'test/a/some.test.ts': `import { fc } from '../support/properties.ts';`,
+    'test/a/other.test.ts': '',
   });
-  const printed = /^--seed=(\d+) test\/room\/some\.test\.ts 50\n$/;
-  const [, first = ''] =
-    printed.exec((await project.run('test-properties.mjs', { args: ['50'] })).stdout) ?? [];
-  const [, next = ''] =
-    printed.exec((await project.run('test-properties.mjs', { args: ['50'] })).stdout) ?? [];
+  const run = async (...args: string[]) => (await project.run('test-properties.mjs', { args })).stdout;
+  const printed = /^--seed=(\d+) test\/a\/some\.test\.ts 50\n$/;
+  const [, first] = printed.exec(await run('50')) ?? [];
+  const [, next] = printed.exec(await run('50')) ?? [];
   expect(first).toMatch(/^\d+$/);
   expect(next).not.toBe(first);
-  const again = ['50', 'test/room', `--seed=${next}`];
-  expect((await project.run('test-properties.mjs', { args: again })).stdout).toBe(
-    `test/room --seed=${next} 50\n`,
-  );
+  expect(await run('50', 'test/a', `--seed=${next}`)).toBe(`test/a --seed=${next} 50\n`);
 });
 
-test('npm test names the tests that it skips where requests-oauthlib is missing', async () => {
+test('npm test skips the tests of requests-oauthlib where it is missing, and says so', async () => {
   await using project = await createSmallProject({
     'node_modules/jest/bin/jest.js': '',
     'python/requests_oauthlib.py': 'raise ImportError',
     'test/a.test.ts': `import '../scripts/requests-oauthlib.mjs';`,
   });
-  // Without apt-get on the PATH.
-  const env = { PATH: '', PYTHONPATH: `${project.folder}/python`, CI: '' };
+  const env = { ...NO_PROGRAMS, PYTHONPATH: `${project.folder}/python`, CI: '' };
   expect(await project.run('test.mjs', { env })).toEqual({
     code: 0,
     stdout: '',

@@ -4,142 +4,135 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ROOT } from '../support/constants.ts';
 
 const OXLINT = fileURLToPath(new URL('../../node_modules/oxlint/bin/oxlint', import.meta.url));
-const CONFIG = fileURLToPath(new URL('../../.oxlintrc.json', import.meta.url));
 
-const value = (from: string) => `import { thing } from '${from}';\nthing();\n`;
-const type = (from: string) => `import type { Thing } from '${from}';\nexport type Mine = Thing;\n`;
+/** A file, and one line in it. */
+type Source = readonly [path: string, line: string];
 
+const importsOf = ([file, modules]: readonly [string, readonly string[]]): Source[] =>
+  modules.map((from) => [file, `import { thing } from '${from}'; thing();`]);
+
+/** By file: modules that it may not import. */
+const REFUSED_MODULES: Readonly<Record<string, readonly string[]>> = {
+  'src/config/a.ts': ['../redis/client.ts', '../promises.ts'],
+  'src/observability/a.ts': ['../session/record.ts', '../config/load.ts'],
+  'src/http/a.ts': ['../session/record.ts'],
+  'src/redis/a.ts': ['../session/record.ts'],
+  'src/upstream/a.ts': ['../oauth/client.ts'],
+  'src/session/a.ts': ['../oauth/refresh/token-provider.ts', '../config/load.ts'],
+  'src/oauth/a.ts': ['../gateway/handler.ts', '../config/load.ts'],
+  'src/oauth/refresh/a.ts': ['../../gateway/handler.ts'],
+  'src/gateway/a.ts': [
+    '../workspaces/routes.ts',
+    '../app.ts',
+    '../redis/client.ts',
+    '../local-service/pagination.ts',
+    '../a-folder-yet-to-be-made/a.ts',
+  ],
+  'src/workspaces/a.ts': ['../gateway/handler.ts'],
+  'src/workspaces/export/a.ts': ['../../gateway/handler.ts', '../../config/load.ts'],
+  'src/console/a.ts': ['../gateway/handler.ts', '../oauth/require-session.ts', '../session/store.ts'],
+  'src/local-service/a.ts': ['../oauth/client.ts', './compat.ts'],
+  'src/local-service/local-service.ts': ['../oauth/client.ts'],
+  'src/local-service/faults/a.ts': ['../../oauth/client.ts'],
+  'src/local-service/seed/a.ts': ['../oauth-store.ts'],
+  'src/app.ts': ['./server.ts', './local-service/local-service.ts'],
+  'src/services.ts': ['./app.ts'],
+  'src/server.ts': ['./main.ts'],
+  'src/main.ts': ['./demo.ts', './local-service/local-service.ts'],
+  'src/demo.ts': ['./main.ts'],
+  'src/cli/a.ts': ['../local-service/local-service.ts', '../server.ts'],
+  'src/cli/doctor/a.ts': ['../../session/store.ts'],
+  'src/cli/compose/a.ts': ['../../local-service/oauth-store.ts'],
+  'test/unit/a.ts': ['fast-check'],
+};
+
+const REFUSED_IMPORTS: readonly Source[] = [
+  ...Object.entries(REFUSED_MODULES).flatMap(importsOf),
+  ['src/oauth/a.ts', `export * from '../workspaces/routes.ts';`],
+  ['src/gateway/a.ts', `export const routes = await import('../workspaces/routes.ts');`],
+];
+
+const REFUSED_PROPERTIES: readonly Source[] = [
+  ['src/http/a.ts', `export const port = process.env['PORT'];`],
+  ['src/oauth/a.ts', `export const { env } = process;`],
+  ['src/server.ts', `process.once('SIGTERM', () => {});`],
+];
+
+/** By file: modules that it may import. */
+const ALLOWED_MODULES: Readonly<Record<string, readonly string[]>> = {
+  'src/config/a.ts': ['../errors.ts'],
+  'src/session/a.ts': ['../redis/client.ts'],
+  'src/oauth/a.ts': ['../session/express-session.ts', './refresh/token-provider.ts'],
+  'src/oauth/refresh/a.ts': ['../client.ts'],
+  'src/gateway/a.ts': ['../oauth/refresh/token-provider.ts'],
+  'src/workspaces/a.ts': ['../upstream/connection-pool.ts'],
+  'src/workspaces/export/a.ts': ['../api-client.ts'],
+  'src/local-service/a.ts': ['../redis/client.ts'],
+  'src/local-service/local-service.ts': ['./faults/inject-faults.ts'],
+  'src/local-service/faults/a.ts': ['../../redis/client.ts'],
+  'src/app.ts': ['./gateway/handler.ts'],
+  'src/server.ts': ['./app.ts'],
+  'src/demo.ts': ['./local-service/local-service.ts'],
+  'src/cli/a.ts': ['../config/load.ts'],
+  'src/cli/compose/a.ts': ['../../config/schema.ts'],
+  'test/support/properties.ts': ['fast-check'],
+  'test/support/a.ts': ['../../src/local-service/local-service.ts'],
+};
+
+const ALLOWED: readonly Source[] = [
+  ...Object.entries(ALLOWED_MODULES).flatMap(importsOf),
+  ['src/http/a.ts', `import type { Logger } from '../observability/logger.ts'; export type A = Logger;`],
+  ['src/session/a.ts', `import type { Config } from '../config/load.ts'; export type A = Config;`],
+  ['src/main.ts', `process.once('SIGTERM', () => {});`],
+];
+
+const SOURCES = [...REFUSED_IMPORTS, ...REFUSED_PROPERTIES, ...ALLOWED];
 const IMPORTS = 'eslint(no-restricted-imports)';
 const PROPERTIES = 'eslint(no-restricted-properties)';
 
-/** Where a line is written, the line, and the rule that refuses it. */
-const CLOSED: [string, string, string][] = [
-  ['src/config/a.ts', value('../redis/client.ts'), IMPORTS],
-  ['src/config/a.ts', value('../promises.ts'), IMPORTS],
-  ['src/observability/a.ts', value('../session/record.ts'), IMPORTS],
-  ['src/observability/a.ts', value('../config/load.ts'), IMPORTS],
-  ['src/http/a.ts', value('../session/record.ts'), IMPORTS],
-  ['src/redis/a.ts', value('../session/record.ts'), IMPORTS],
-  ['src/upstream/a.ts', value('../oauth/client.ts'), IMPORTS],
-  ['src/session/a.ts', value('../oauth/refresh/token-provider.ts'), IMPORTS],
-  ['src/session/a.ts', value('../config/load.ts'), IMPORTS],
-  ['src/oauth/a.ts', value('../gateway/handler.ts'), IMPORTS],
-  ['src/oauth/a.ts', value('../config/load.ts'), IMPORTS],
-  ['src/oauth/a.ts', `export * from '../workspaces/routes.ts';\n`, IMPORTS],
-  ['src/oauth/refresh/a.ts', value('../../gateway/handler.ts'), IMPORTS],
-  ['src/gateway/a.ts', value('../workspaces/routes.ts'), IMPORTS],
-  ['src/gateway/a.ts', value('../app.ts'), IMPORTS],
-  ['src/gateway/a.ts', value('../redis/client.ts'), IMPORTS],
-  ['src/gateway/a.ts', value('../local-service/pagination.ts'), IMPORTS],
-  ['src/gateway/a.ts', `export const routes = await import('../workspaces/routes.ts');\n`, IMPORTS],
-  ['src/gateway/a.ts', value('../a-folder-yet-to-be-made/a.ts'), IMPORTS],
-  ['src/workspaces/a.ts', value('../gateway/handler.ts'), IMPORTS],
-  ['src/workspaces/export/a.ts', value('../../gateway/handler.ts'), IMPORTS],
-  ['src/workspaces/export/a.ts', value('../../config/load.ts'), IMPORTS],
-  ['src/console/a.ts', value('../gateway/handler.ts'), IMPORTS],
-  ['src/console/a.ts', value('../oauth/require-session.ts'), IMPORTS],
-  ['src/console/a.ts', value('../session/store.ts'), IMPORTS],
-  ['src/local-service/a.ts', value('../oauth/client.ts'), IMPORTS],
-  ['src/local-service/a.ts', value('./compat.ts'), IMPORTS],
-  ['src/local-service/local-service.ts', value('../oauth/client.ts'), IMPORTS],
-  ['src/local-service/faults/a.ts', value('../../oauth/client.ts'), IMPORTS],
-  ['src/local-service/seed/a.ts', value('../oauth-store.ts'), IMPORTS],
-  ['src/app.ts', value('./server.ts'), IMPORTS],
-  ['src/app.ts', value('./local-service/local-service.ts'), IMPORTS],
-  ['src/services.ts', value('./app.ts'), IMPORTS],
-  ['src/server.ts', value('./main.ts'), IMPORTS],
-  ['src/main.ts', value('./demo.ts'), IMPORTS],
-  ['src/main.ts', value('./local-service/local-service.ts'), IMPORTS],
-  ['src/demo.ts', value('./main.ts'), IMPORTS],
-  ['src/cli/a.ts', value('../local-service/local-service.ts'), IMPORTS],
-  ['src/cli/a.ts', value('../server.ts'), IMPORTS],
-  ['src/cli/doctor/a.ts', value('../../session/store.ts'), IMPORTS],
-  ['src/cli/compose/a.ts', value('../../local-service/oauth-store.ts'), IMPORTS],
-  ['test/unit/a.ts', `import fc from 'fast-check';\nfc.nat();\n`, IMPORTS],
-  ['src/http/a.ts', `export const port = process.env['PORT'];\n`, PROPERTIES],
-  ['src/oauth/a.ts', `export const { env } = process;\n`, PROPERTIES],
-  ['src/server.ts', `process.once('SIGTERM', () => {});\n`, PROPERTIES],
-];
-
-const OPEN: [string, string][] = [
-  ['src/config/a.ts', value('../errors.ts')],
-  ['src/http/a.ts', type('../observability/logger.ts')],
-  ['src/session/a.ts', value('../redis/client.ts')],
-  ['src/session/a.ts', type('../config/load.ts')],
-  ['src/oauth/a.ts', value('../session/express-session.ts')],
-  ['src/oauth/a.ts', value('./refresh/token-provider.ts')],
-  ['src/oauth/refresh/a.ts', value('../client.ts')],
-  ['src/gateway/a.ts', value('../oauth/refresh/token-provider.ts')],
-  ['src/workspaces/a.ts', value('../upstream/connection-pool.ts')],
-  ['src/workspaces/export/a.ts', value('../api-client.ts')],
-  ['src/local-service/a.ts', value('../redis/client.ts')],
-  ['src/local-service/local-service.ts', value('./faults/inject-faults.ts')],
-  ['src/local-service/faults/a.ts', value('../../redis/client.ts')],
-  ['src/app.ts', value('./gateway/handler.ts')],
-  ['src/server.ts', value('./app.ts')],
-  ['src/main.ts', `process.once('SIGTERM', () => {});\n`],
-  ['src/demo.ts', value('./local-service/local-service.ts')],
-  ['src/cli/a.ts', value('../config/load.ts')],
-  ['src/cli/compose/a.ts', value('../../config/schema.ts')],
-  ['test/support/properties.ts', `import fc from 'fast-check';\nfc.nat();\n`],
-  ['test/support/a.ts', value('../../src/local-service/local-service.ts')],
-];
-
-interface Report {
-  readonly filename: string;
-  readonly code: string;
-}
-
 let folder: string;
-let reports: readonly Report[];
+let reports: readonly { readonly filename: string; readonly code: string }[];
 
-/** Lints all lines at once, each in a folder of its own. */
+/** Lints all sources at once, each in a project of its own. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cloakroom-lint-rules-'));
-  const lines = [...CLOSED, ...OPEN];
-  await Promise.all(
-    lines.map(([path, line], index) => writeProject(join(folder, String(index)), path, line)),
-  );
-  reports = await lint();
-});
-
-afterAll(async () => {
-  await rm(folder, { recursive: true });
-});
-
-async function writeProject(copy: string, path: string, line: string): Promise<void> {
-  await mkdir(dirname(join(copy, path)), { recursive: true });
-  await copyFile(CONFIG, join(copy, '.oxlintrc.json'));
-  await writeFile(join(copy, path), line);
-}
-
-async function lint(): Promise<readonly Report[]> {
+  const write = async ([path, line]: Source, index: number) => {
+    const project = join(folder, String(index));
+    await mkdir(dirname(join(project, path)), { recursive: true });
+    await copyFile(join(ROOT, '.oxlintrc.json'), join(project, '.oxlintrc.json'));
+    await writeFile(join(project, path), `${line}\n`);
+  };
+  await Promise.all(SOURCES.map(write));
   const output = await new Promise<string>((resolve) => {
     execFile(process.execPath, [OXLINT, '--format=json', '.'], { cwd: folder }, (_, stdout) =>
       resolve(stdout),
     );
   });
-  return (JSON.parse(output) as { diagnostics: Report[] }).diagnostics;
+  ({ diagnostics: reports } = JSON.parse(output) as { diagnostics: typeof reports });
+});
+afterAll(async () => rm(folder, { recursive: true }));
+
+/** The import and property rules that a source breaks. */
+function brokenRules(source: Source): string[] {
+  const file = join(String(SOURCES.indexOf(source)), source[0]);
+  const codes = reports.filter(({ filename }) => filename === file).map(({ code }) => code);
+  return codes.filter((code) => [IMPORTS, PROPERTIES].includes(code));
 }
 
-/** The rules that spoke of a file in one of the copies. */
-function rulesAgainst(copy: number, path: string): string[] {
-  const file = join(String(copy), path);
-  return reports.filter(({ filename }) => filename === file).map(({ code }) => code);
-}
+const toCases = (sources: readonly Source[]) =>
+  sources.map((source) => ({ path: source[0], line: source[1], source }));
 
-test.each(CLOSED.map(([path, line, rule], copy) => ({ path, line: line.split('\n')[0], rule, copy })))(
-  '$path may not say: $line',
-  ({ path, rule, copy }) => {
-    expect(rulesAgainst(copy, path)).toContain(rule);
-  },
-);
+test.each(toCases(REFUSED_IMPORTS))('$path may not import: $line', ({ source }) => {
+  expect(brokenRules(source)).toContain(IMPORTS);
+});
 
-test.each(
-  OPEN.map(([path, line], index) => ({ path, line: line.split('\n')[0], copy: CLOSED.length + index })),
-)('$path may say: $line', ({ path, copy }) => {
-  expect(rulesAgainst(copy, path)).not.toContain(IMPORTS);
-  expect(rulesAgainst(copy, path)).not.toContain(PROPERTIES);
+test.each(toCases(REFUSED_PROPERTIES))('$path may not use: $line', ({ source }) => {
+  expect(brokenRules(source)).toContain(PROPERTIES);
+});
+
+test.each(toCases(ALLOWED))('$path may contain: $line', ({ source }) => {
+  expect(brokenRules(source)).toEqual([]);
 });
