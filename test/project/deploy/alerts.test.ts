@@ -16,7 +16,7 @@ interface Rule {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Those of a day and a week are in a file of their own, because they take long. */
+/** The tests over a day and a week have their own file, because they take long. */
 const UNIT_TESTS = ['cloakroom-alerts.test.yaml', 'cloakroom-alerts.long.test.yaml'];
 
 const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
@@ -34,20 +34,20 @@ const runbooks = new Map(
     .map((entry) => [entry.split('\n', 1)[0] ?? '', entry.split(/^#/m, 1)[0] ?? '']),
 );
 
-describe('The rules of Prometheus', () => {
+describe('the alert rules', () => {
   test('are valid for promtool', async () => {
     expect(await promtool('check', 'rules', join(FOLDER, 'cloakroom-alerts.yaml'))).toContain('SUCCESS');
   });
 
   test.each(UNIT_TESTS)(
-    'fire when they should: %s',
+    'fire as their unit tests expect: %s',
     async (file) => {
       expect(await promtool('test', 'rules', join(FOLDER, file))).toContain('SUCCESS');
     },
     600_000,
   );
 
-  test('all fire in those tests', () => {
+  test('all fire in their unit tests', () => {
     const fired = [
       ...UNIT_TESTS.map(read)
         .join('')
@@ -56,7 +56,7 @@ describe('The rules of Prometheus', () => {
     expect(new Set(fired)).toEqual(new Set(alerts.map(({ alert }) => alert)));
   });
 
-  test.each(rules)('use no metric that a process does not have: $alert$record', ({ expr }) => {
+  test.each(rules)('use only metrics that Cloakroom exports: $alert$record', ({ expr }) => {
     expect(unknownIn(expr, recorded)).toEqual([]);
   });
 });
@@ -64,24 +64,24 @@ describe('The rules of Prometheus', () => {
 describe.each(alerts)('$alert', ({ alert, labels, annotations }) => {
   const runbook = runbooks.get(alert) ?? '';
 
-  test('says whom to wake, what is the matter, and where to read on', () => {
+  test('has a severity, a summary and a link to its runbook', () => {
     expect(['page', 'ticket']).toContain(labels?.['severity']);
     expect(annotations?.['summary']).toMatch(/\S+ \S+/);
     expect(annotations?.['runbook']).toBe(`docs/operations.md#${alert.toLowerCase()}`);
   });
 
-  test('has a runbook that goes from what people see to what not to do', () => {
+  test('has a runbook with each step in order', () => {
     const steps = [...runbook.matchAll(/^- \*\*(.+?):\*\* ./gm)].map(([, step]) => step);
     expect(steps).toEqual(['People see', 'It means', 'Look', 'Do', 'Don’t']);
   });
 });
 
-describe('The runbooks', () => {
-  test('have no entry without an alert', () => {
+describe('the runbooks', () => {
+  test('describe exactly the alerts', () => {
     expect([...runbooks.keys()].toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
   });
 
-  test('have queries that Prometheus can read, and for nothing that no process counts', async () => {
+  test('have valid PromQL over metrics that Cloakroom exports', async () => {
     const queries = [...section.matchAll(/`([^`\n]+)`/g)]
       .map(([, code = '']) => code)
       .filter((code) => /\b(?:cloakroom_|process_|nodejs_|up\{)/.test(code));
@@ -91,15 +91,13 @@ describe('The runbooks', () => {
   });
 });
 
-describe('These tests', () => {
-  test.each([
-    ['cloakroom_requests_total', 'cloakroom_requests_total'],
-    ['rate(cloakroom_request_duration_seconds[5m])', 'cloakroom_request_duration_seconds'],
-    ['cloakroom_ready{code="a"}', 'cloakroom_ready{code}'],
-    ['cloakroom_redis_errors_total{kind=~"away|gone"}', 'cloakroom_redis_errors_total{kind=~"away|gone"}'],
-    ['sum by (status) (cloakroom_ready)', 'by (status)'],
-    ['namespace_job:nothing:rate5m > 1', 'namespace_job:nothing:rate5m'],
-  ])('would find what is unknown in %s', (expression, unknown) => {
-    expect(unknownIn(expression)).toEqual([unknown]);
-  });
+test.each([
+  ['cloakroom_requests_total', 'cloakroom_requests_total'],
+  ['rate(cloakroom_request_duration_seconds[5m])', 'cloakroom_request_duration_seconds'],
+  ['cloakroom_ready{code="a"}', 'cloakroom_ready{code}'],
+  ['cloakroom_redis_errors_total{kind=~"away|no"}', 'cloakroom_redis_errors_total{kind=~"away|no"}'],
+  ['sum by (status) (cloakroom_ready)', 'by (status)'],
+  ['namespace_job:nothing:rate5m > 1', 'namespace_job:nothing:rate5m'],
+])('these tests find the unknown part of %s', (expression, unknown) => {
+  expect(unknownIn(expression)).toEqual([unknown]);
 });

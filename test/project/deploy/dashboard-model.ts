@@ -6,7 +6,7 @@ import type {
   Options as TimeSeriesOptions,
 } from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';
 
-/** As JSON has it: the schema's enums of words are those words. */
+/** A type as JSON has it: an enum of strings becomes these strings. */
 type Json<T> = T extends string ? `${T}` : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 
 interface PanelOf<Type extends string, Options, Custom> extends Omit<
@@ -19,7 +19,7 @@ interface PanelOf<Type extends string, Options, Custom> extends Omit<
   fieldConfig: { defaults: Omit<FieldConfig, 'custom'> & { custom?: Custom }; overrides: object[] };
 }
 
-/** What Grafana's Prometheus plugin asks with; the schema leaves it open. */
+/** A query of Grafana's Prometheus plugin, which the schema leaves open. */
 interface PrometheusQuery {
   refId: string;
   datasource: { type: 'prometheus'; uid: string };

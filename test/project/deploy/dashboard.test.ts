@@ -16,21 +16,21 @@ const expressions = [
   ...dashboard.annotations.list.map(({ expr }) => expr),
 ];
 
-/** The variables as Grafana would fill them in. */
+/** An expression with a value for each variable of Grafana. */
 const filledIn = (expression: string) =>
   expression.replaceAll('$__rate_interval', '1m').replaceAll(/\$(?:namespace|job|instance)\b/g, '.*');
 
-test('The dashboard has only fields that Grafana knows', async () => {
+test('the dashboard has only fields that Grafana knows', async () => {
   const from = '../../test/project/deploy/dashboard-model.ts';
   expect(await typeErrors([{ value: dashboard, type: 'PrometheusDashboard', from }])).toEqual([]);
 });
 
-describe('Its expressions', () => {
+describe('the expressions of the dashboard', () => {
   test('are valid PromQL', async () => {
     await expectPromQl(expressions.map(filledIn));
   });
 
-  test('use no metric that a process does not have', () => {
+  test('use only metrics that Cloakroom exports', () => {
     expect(expressions.flatMap((expression) => unknownIn(filledIn(expression)))).toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describe('Its expressions', () => {
   });
 });
 
-describe('Its panels', () => {
+describe('the panels of the dashboard', () => {
   test('have a title, a description and a unit', () => {
     expect(panels.filter(({ title, description }) => !title || !description)).toEqual([]);
     const without = panels.filter(
@@ -68,7 +68,7 @@ describe('Its panels', () => {
   });
 });
 
-test('rules, dashboard and runbooks may use exactly the metrics of a process', async () => {
+test('the metrics that these tests know are exactly those that Cloakroom exports', async () => {
   const { registry } = createMetrics({ version: '1', revision: 'unknown' });
   const ours = (await registry.getMetricsAsJSON()).filter(({ name }) => name.startsWith('cloakroom_'));
   const counted = ours.map(({ name, type, values }) => ({

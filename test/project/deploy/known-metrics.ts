@@ -19,62 +19,56 @@ import { packageVersion } from '../../support/package-version.ts';
 
 interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** The values that a label can have; null where they are not a short list. */
+  /** The values of each label; null for a label of any value. */
   readonly labels: Readonly<Record<string, readonly string[] | null>>;
 }
 
+const counter = (labels: Metric['labels'] = {}): Metric => ({ type: 'counter', labels });
+const gauge = (labels: Metric['labels'] = {}): Metric => ({ type: 'gauge', labels });
+const histogram = (labels: Metric['labels'] = {}): Metric => ({ type: 'histogram', labels });
+
+const METHODS = [...new Set([...Object.values(ROUTES).flat(), OTHER_METHODS])];
+
 /** All metrics of Cloakroom, and the values that their labels may have. */
 export const cloakroomMetrics: Readonly<Record<string, Metric>> = {
-  cloakroom_request_duration_seconds: {
-    type: 'histogram',
-    labels: {
-      route: Object.keys(ROUTES),
-      method: [...new Set([...Object.values(ROUTES).flat(), OTHER_METHODS])],
-      status: STATUS_CLASSES,
-    },
-  },
-  cloakroom_upstream_request_duration_seconds: {
-    type: 'histogram',
-    labels: { caller: CALLERS, status: SERVICE_STATUSES },
-  },
-  cloakroom_token_request_duration_seconds: {
-    type: 'histogram',
-    labels: { grant: GRANT_TYPES, outcome: TOKEN_ENDPOINT_OUTCOMES },
-  },
-  cloakroom_api_problems_total: { type: 'counter', labels: { code: PROBLEM_CODES } },
-  cloakroom_api_requests_in_flight: { type: 'gauge', labels: {} },
-  cloakroom_token_refreshes_total: {
-    type: 'counter',
-    labels: { trigger: REFRESH_TRIGGERS, outcome: REFRESH_OUTCOMES },
-  },
-  cloakroom_token_refresh_failures_total: { type: 'counter', labels: { cause: REFRESH_FAILURES } },
-  cloakroom_token_refresh_wait_seconds: { type: 'histogram', labels: {} },
-  cloakroom_sign_ins_total: { type: 'counter', labels: { outcome: SIGN_IN_OUTCOMES } },
-  cloakroom_sessions_started_total: { type: 'counter', labels: {} },
-  cloakroom_sessions_ended_total: { type: 'counter', labels: { cause: SESSION_END_REASONS } },
-  cloakroom_redis_command_duration_seconds: { type: 'histogram', labels: { command: REDIS_COMMANDS } },
-  cloakroom_redis_errors_total: { type: 'counter', labels: { kind: REDIS_ERRORS } },
-  cloakroom_ready: { type: 'gauge', labels: {} },
-  cloakroom_draining: { type: 'gauge', labels: {} },
-  cloakroom_secrets_reloads_total: { type: 'counter', labels: { outcome: RELOAD_OUTCOMES } },
-  cloakroom_build_info: {
-    type: 'gauge',
-    labels: { version: [packageVersion], revision: ['unknown'], node: [process.version] },
-  },
+  cloakroom_request_duration_seconds: histogram({
+    route: Object.keys(ROUTES),
+    method: METHODS,
+    status: STATUS_CLASSES,
+  }),
+  cloakroom_upstream_request_duration_seconds: histogram({ caller: CALLERS, status: SERVICE_STATUSES }),
+  cloakroom_token_request_duration_seconds: histogram({
+    grant: GRANT_TYPES,
+    outcome: TOKEN_ENDPOINT_OUTCOMES,
+  }),
+  cloakroom_api_problems_total: counter({ code: PROBLEM_CODES }),
+  cloakroom_api_requests_in_flight: gauge(),
+  cloakroom_token_refreshes_total: counter({ trigger: REFRESH_TRIGGERS, outcome: REFRESH_OUTCOMES }),
+  cloakroom_token_refresh_failures_total: counter({ cause: REFRESH_FAILURES }),
+  cloakroom_token_refresh_wait_seconds: histogram(),
+  cloakroom_sign_ins_total: counter({ outcome: SIGN_IN_OUTCOMES }),
+  cloakroom_sessions_started_total: counter(),
+  cloakroom_sessions_ended_total: counter({ cause: SESSION_END_REASONS }),
+  cloakroom_redis_command_duration_seconds: histogram({ command: REDIS_COMMANDS }),
+  cloakroom_redis_errors_total: counter({ kind: REDIS_ERRORS }),
+  cloakroom_ready: gauge(),
+  cloakroom_draining: gauge(),
+  cloakroom_secrets_reloads_total: counter({ outcome: RELOAD_OUTCOMES }),
+  cloakroom_build_info: gauge({ version: [packageVersion], revision: ['unknown'], node: [process.version] }),
 };
 
 /** Metrics of prom-client and of Prometheus. */
 const others: Readonly<Record<string, Metric>> = {
-  nodejs_eventloop_lag_p99_seconds: { type: 'gauge', labels: {} },
-  nodejs_gc_duration_seconds: { type: 'histogram', labels: { kind: null } },
-  nodejs_heap_size_used_bytes: { type: 'gauge', labels: {} },
-  process_cpu_seconds_total: { type: 'counter', labels: {} },
-  process_max_fds: { type: 'gauge', labels: {} },
-  process_open_fds: { type: 'gauge', labels: {} },
-  process_resident_memory_bytes: { type: 'gauge', labels: {} },
-  process_start_time_seconds: { type: 'gauge', labels: {} },
-  up: { type: 'gauge', labels: {} },
-  ALERTS: { type: 'gauge', labels: { alertname: null, alertstate: ['firing'] } },
+  nodejs_eventloop_lag_p99_seconds: gauge(),
+  nodejs_gc_duration_seconds: histogram({ kind: null }),
+  nodejs_heap_size_used_bytes: gauge(),
+  process_cpu_seconds_total: counter(),
+  process_max_fds: gauge(),
+  process_open_fds: gauge(),
+  process_resident_memory_bytes: gauge(),
+  process_start_time_seconds: gauge(),
+  up: gauge(),
+  ALERTS: gauge({ alertname: null, alertstate: ['firing'] }),
 };
 
 /** Labels that Prometheus adds. */
@@ -90,7 +84,9 @@ for (const [name, { type, labels }] of Object.entries({ ...cloakroomMetrics, ...
   }
 }
 
-/** The metrics, labels and label values in a PromQL expression that no process has. `recorded` are names of recording rules. */
+/**
+ * The metrics, labels and label values in a PromQL expression that no process exports. `recorded` are names of recording rules.
+ */
 export function unknownIn(expression: string, recorded: readonly string[] = []): string[] {
   const unknown: string[] = [];
   const labelsOfAll = new Set(SCRAPED);
@@ -119,7 +115,7 @@ function unknownMatchers(name: string, labels: Metric['labels'], matchers: strin
       if (SCRAPED.includes(label)) return [];
       const values = labels[label];
       if (values === undefined) return [`${name}{${label}}`];
-      // A pattern is a list of words, or means several of something that has no list.
+      // A pattern is a list of words, or matches several values.
       const words = operator.endsWith('~') ? value.split('|') : [value];
       const isKnown = (word: string) => values?.includes(word) !== false || /[.][*+]/.test(word);
       return words.every(isKnown) ? [] : [`${name}{${matcher}}`];

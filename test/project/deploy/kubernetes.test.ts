@@ -19,7 +19,7 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 /** Two seconds past SHUTDOWN_SECONDS to store refreshed tokens, and time for a slow exit. */
 const SECONDS_TO_SPARE = 5;
 
-/** As the Kubernetes API defines it: a prefix matches whole segments. */
+/** Whether a rule matches an address. A prefix matches whole segments, as the Kubernetes API defines it. */
 function isFor({ path = '', pathType }: HTTPIngressPath, address: string): boolean {
   return (
     address === path || (pathType === 'Prefix' && address.startsWith(path.endsWith('/') ? path : `${path}/`))
@@ -42,7 +42,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(await typeErrors(manifests.map(toClaim))).toEqual([]);
   });
 
-  test('uses one namespace, its own', () => {
+  test('puts every object into its own namespace', () => {
     const namespace = theOne(manifests, 'Namespace').metadata?.name;
     const others = manifests.filter(({ kind }) => kind !== 'Namespace');
     expect(new Set(others.map(({ metadata }) => metadata.namespace))).toEqual(new Set([namespace]));
@@ -73,12 +73,14 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
   });
 
   test('probes /healthz and /readyz, with a longer timeout than a response takes', () => {
-    const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
-    expect(probes.map((probe) => probe?.httpGet?.path)).toEqual(['/healthz', '/healthz', '/readyz']);
-    expect(probes.map((probe) => probe?.httpGet?.port)).toEqual(['http', 'http', 'http']);
-    expect(container.readinessProbe).toMatchObject({ timeoutSeconds: 3 });
-    // With a longer period Cloakroom assumes that nobody probes it, and drains without announcing it.
-    expect(container.readinessProbe?.periodSeconds).toBeLessThanOrEqual(5);
+    const { startupProbe, livenessProbe, readinessProbe } = container;
+    expect([startupProbe, livenessProbe, readinessProbe]).toMatchObject([
+      { httpGet: { path: '/healthz', port: 'http' } },
+      { httpGet: { path: '/healthz', port: 'http' } },
+      { httpGet: { path: '/readyz', port: 'http' }, timeoutSeconds: 3 },
+    ]);
+    // With a longer period Cloakroom assumes that no probe reads /readyz, and drains without announcing it.
+    expect(readinessProbe?.periodSeconds).toBeLessThanOrEqual(5);
   });
 
   test('listens on the ports of the pod', () => {
@@ -93,15 +95,14 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed);
   });
 
-  test('has every secret in a file and nowhere else', () => {
+  test('has secrets in files only', () => {
     const [mount] = container.volumeMounts ?? [];
     const volume = pod.volumes?.find(({ name }) => name === mount?.name);
     expect(volume?.secret?.secretName).toBe('cloakroom');
-    const files = (container.env ?? []).map(({ name, value }) => [name, value]);
-    expect(files).toEqual([
-      ['CLIENT_SECRET_FILE', `${mount?.mountPath}/client-secret`],
-      ['REDIS_URL_FILE', `${mount?.mountPath}/redis-url`],
-      ['SESSION_KEYS_FILE', `${mount?.mountPath}/session-keys`],
+    expect(container.env).toEqual([
+      { name: 'CLIENT_SECRET_FILE', value: `${mount?.mountPath}/client-secret` },
+      { name: 'REDIS_URL_FILE', value: `${mount?.mountPath}/redis-url` },
+      { name: 'SESSION_KEYS_FILE', value: `${mount?.mountPath}/session-keys` },
     ]);
     // With a subPath the kubelet does not replace a changed secret.
     expect(mount?.subPath).toBeUndefined();
@@ -110,9 +111,7 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
   });
 
   test('runs the image of this version', () => {
-    expect(container.image).toMatch(
-      new RegExp(`^(?:.*/)?cloakroom:${version.replaceAll('.', String.raw`\.`)}$`),
-    );
+    expect(container.image?.split('/').at(-1)).toBe(`cloakroom:${version}`);
   });
 
   test('selects its own pods everywhere', () => {
@@ -169,19 +168,16 @@ describe.each(['base', ...OVERLAYS])('deploy/kubernetes/%s', (folder) => {
     const closed = policies.filter((spec) => spec?.ingress === undefined && spec?.egress === undefined);
     expect(closed.map((spec) => spec?.policyTypes)).toEqual([['Ingress', 'Egress']]);
     // A rule without a peer or a port allows all of them.
-    for (const spec of policies) {
-      for (const { from = [], ports = [] } of spec?.ingress ?? []) {
-        expect([from.length, ports.length]).not.toContain(0);
-      }
-      for (const { to = [], ports = [] } of spec?.egress ?? []) {
-        expect([to.length, ports.length]).not.toContain(0);
-      }
-    }
+    const rules = [
+      ...policies.flatMap((spec) => spec?.ingress ?? []).map(({ from, ports }) => [from, ports]),
+      ...policies.flatMap((spec) => spec?.egress ?? []).map(({ to, ports }) => [to, ports]),
+    ];
+    expect(rules.flat().filter((list = []) => list.length === 0)).toEqual([]);
   });
 });
 
 describe.each(OVERLAYS)('deploy/kubernetes/%s', (folder) => {
-  test('is a configuration that Cloakroom accepts', async () => {
+  test('is a valid configuration of Cloakroom', async () => {
     const manifests = await buildManifests(folder);
     const settings = theOne(manifests, 'ConfigMap').data ?? {};
     const [container] = theOne(manifests, 'Deployment').spec?.template.spec?.containers ?? [];
@@ -214,37 +210,32 @@ describe('deploy/kubernetes/doctor.yaml', () => {
     expect(await typeErrors([toClaim(manifest)])).toEqual([]);
   });
 
-  test('has the image, settings, secrets and rights of the pods', async () => {
+  test('has the image, settings, secrets and permissions of the pods', async () => {
     const manifests = await buildManifests('overlays/production');
     const deployed = theOne(manifests, 'Deployment').spec?.template.spec;
     const settings = Object.entries(theOne(manifests, 'ConfigMap').data ?? {});
     const [theirs, ours] = [deployed?.containers[0], pod?.containers[0]];
-    expect([ours?.image, ours?.securityContext, ours?.volumeMounts]).toEqual([
-      theirs?.image,
-      theirs?.securityContext,
-      theirs?.volumeMounts,
-    ]);
-    expect([pod?.securityContext, pod?.volumes]).toEqual([deployed?.securityContext, deployed?.volumes]);
+    for (const key of ['image', 'securityContext', 'volumeMounts'] as const)
+      expect(ours?.[key]).toEqual(theirs?.[key]);
+    for (const key of ['securityContext', 'volumes'] as const) expect(pod?.[key]).toEqual(deployed?.[key]);
     const known = [...settings.map(([name, value]) => ({ name, value })), ...(theirs?.env ?? [])];
     expect(known).toEqual(expect.arrayContaining(ours?.env ?? []));
     expect(ours?.env?.length).toBeGreaterThan(7);
   });
 
-  test('is selected by nothing that selects pods', () => {
+  test('has no label that a selector of pods matches', () => {
     expect(manifest.spec?.template.metadata?.labels).toBeUndefined();
   });
 });
 
-describe('These tests', () => {
-  test.each([
-    ['a field that is not there', { spec: { template: { spec: { containers: [], hostnetwork: true } } } }],
-    ['a value of the wrong type', { spec: { replicas: '2' } }],
-    ['a field that is missing', { spec: { template: { spec: {} } } }],
-  ])('would find %s', async (_what, change) => {
-    const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' }, ...change };
-    const errors = await typeErrors([toClaim(manifest)]);
-    expect(errors.join('\n')).toMatch(/hostnetwork|is not assignable|is missing/);
-  });
+test.each([
+  ['an unknown field', { spec: { template: { spec: { containers: [], hostnetwork: true } } } }],
+  ['a value of the wrong type', { spec: { replicas: '2' } }],
+  ['a missing field', { spec: { template: { spec: {} } } }],
+])('these tests find %s', async (_what, change) => {
+  const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' }, ...change };
+  const errors = await typeErrors([toClaim(manifest)]);
+  expect(errors.join('\n')).toMatch(/hostnetwork|is not assignable|is missing/);
 });
 
 /** The example REDIS_URL of an overlay, with a user and a password. */

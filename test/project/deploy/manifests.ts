@@ -13,7 +13,7 @@ import type { Claim } from './type-errors.ts';
 
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 
-/** What every object of Kubernetes has. */
+/** The fields that every object of Kubernetes has. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -34,9 +34,9 @@ interface Kinds {
   readonly ServiceAccount: ServiceAccount;
 }
 
-/** What `kubectl apply -k` would apply. `folder` is one below deploy/kubernetes. */
+/** The objects that `kubectl apply -k` would apply. `folder` is below deploy/kubernetes. */
 export async function buildManifests(folder: string): Promise<Manifest[]> {
-  // What is deprecated is only said on stderr.
+  // kubectl reports deprecated fields on stderr only.
   const { stdout, stderr } = await promisify(execFile)('kubectl', ['kustomize', join(FOLDER, folder)]);
   if (stderr !== '') throw new Error(stderr);
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
@@ -52,10 +52,10 @@ const MODULES: Readonly<Record<string, string>> = {
   'monitoring.coreos.com/v1': '../../test/project/deploy/pod-monitor.ts',
 };
 
-/** That an object is what its `apiVersion` and `kind` say, by the types made from the API of Kubernetes. */
+/** The claim that an object has the type of its `apiVersion` and `kind` in the API of Kubernetes. */
 export function toClaim(manifest: Manifest): Claim {
   const from = MODULES[manifest.apiVersion];
-  if (from === undefined) throw new Error(`nothing is known of ${manifest.apiVersion}`);
+  if (from === undefined) throw new Error(`${manifest.apiVersion} has no types`);
   return { value: manifest, type: manifest.kind, from };
 }
 
@@ -67,6 +67,6 @@ export function ofKind<K extends keyof Kinds>(manifests: readonly Manifest[], ki
 /** The only object of a kind. */
 export function theOne<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Kinds[K] {
   const [one, ...others] = ofKind(manifests, kind);
-  if (one === undefined || others.length > 0) throw new Error(`there is not one ${kind}`);
+  if (one === undefined || others.length > 0) throw new Error(`there is more or less than one ${kind}`);
   return one;
 }

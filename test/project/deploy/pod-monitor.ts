@@ -1,6 +1,6 @@
 import type { LabelSelector, ObjectMeta } from 'kubernetes-types/meta/v1.js';
 
-/** The part that we use of the PodMonitor, as version 0.91 of the Prometheus operator defines it; no package has it alone. */
+/** The fields that we use of the PodMonitor of the Prometheus operator 0.91. No small package has its types. */
 export interface PodMonitor {
   readonly apiVersion: 'monitoring.coreos.com/v1';
   readonly kind: 'PodMonitor';

@@ -4,57 +4,56 @@ import { startLoad, tally } from '../../support/fleet/requests.ts';
 import type { FleetResponse } from '../../support/fleet/requests.ts';
 import { startFleet } from '../../support/fleet/fleet.ts';
 import { ME_PATH } from '../../support/fleet/service.ts';
-import { startCaddy } from '../../support/fronts/caddy.ts';
 import { createPlace } from '../../support/fronts/front.ts';
-import { startNginx } from '../../support/fronts/nginx.ts';
 import { eventually } from '../../support/eventually.ts';
+import { REVERSE_PROXIES } from './reverse-proxies.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 
-test.each([
-  ['nginx', startNginx],
-  ['Caddy', startCaddy],
-])('behind %s no request fails while the processes are replaced one by one', async (name, startFront) => {
-  const place = await createPlace();
-  await using fleet = await startFleet({ processes: 2, env: { TRUST_PROXY: '1' } });
-  const hostOf = ({ url }: { readonly url: string }) => new URL(url).host;
-  await using front = await startFront(place, fleet.processes.map(hostOf));
-  const { cookie } = await fleet.createSession();
-  let writes = 0;
-  fleet.service.intercept = (req, res) => {
-    if (req.method === 'GET') return false;
-    writes += 1;
-    req.resume().once('end', () => res.end('took it'));
-    return true;
-  };
-  const isChecked = (each: (typeof fleet.processes)[number]) =>
-    each.logged().filter(({ path }) => path === '/readyz').length > 2;
-  await eventually(async () => name === 'nginx' || fleet.processes.every(isChecked));
+test.each(REVERSE_PROXIES)(
+  'behind %s, no request fails while the processes are replaced one by one',
+  async (name, startFront) => {
+    const place = await createPlace();
+    await using fleet = await startFleet({ processes: 2, env: { TRUST_PROXY: '1' } });
+    const hostOf = ({ url }: { readonly url: string }) => new URL(url).host;
+    await using front = await startFront(place, fleet.processes.map(hostOf));
+    const { cookie } = await fleet.createSession();
+    let writes = 0;
+    fleet.service.intercept = (req, res) => {
+      if (req.method === 'GET') return false;
+      writes += 1;
+      req.resume().once('end', () => res.end('took it'));
+      return true;
+    };
+    const isChecked = (each: (typeof fleet.processes)[number]) =>
+      each.logged().filter(({ path }) => path === '/readyz').length > 2;
+    await eventually(async () => name === 'nginx' || fleet.processes.every(isChecked));
 
-  // Without keep-alive: a connection of the client itself could close just as it is used.
-  const agent = new Agent({ connect: { ca: place.certificate.cert }, pipelining: 0 });
-  const call = async (count: number): Promise<FleetResponse> => {
-    const method = METHODS[count % METHODS.length] ?? 'GET';
-    const body = method === 'POST' || method === 'PUT' ? 'once' : null;
-    const headers = { cookie, 'x-requested-with': 'test' };
-    const began = performance.now();
-    const answer = await request(place.origin + ME_PATH, { dispatcher: agent, method, headers, body });
-    const text = await answer.body.text();
-    const ms = performance.now() - began;
-    return { status: answer.statusCode, body: text, headers: answer.headers, ms };
-  };
-  const load = startLoad(4, call);
-  for (const old of [...fleet.processes]) {
-    await front.leaveOut(hostOf(old));
-    expect(await old.stop()).toBe(0);
-    const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
-    await front.leaveOut(null);
-    // Until the reverse proxy has checked the new process, the other one alone receives requests.
-    await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
-  }
-  const answers = await load.stop();
-  await agent.close();
-  expect(tally(answers)).toEqual({ 200: answers.length });
-  expect(writes).toBe(answers.filter(({ body }) => body === 'took it').length);
-  expect(answers.length).toBeGreaterThan(50);
-});
+    // Without keep-alive, because an idle connection could close just when the next request uses it.
+    const agent = new Agent({ connect: { ca: place.certificate.cert }, pipelining: 0 });
+    const send = async (count: number): Promise<FleetResponse> => {
+      const method = METHODS[count % METHODS.length] ?? 'GET';
+      const body = method === 'POST' || method === 'PUT' ? 'once' : null;
+      const headers = { cookie, 'x-requested-with': 'test' };
+      const began = performance.now();
+      const response = await request(place.origin + ME_PATH, { dispatcher: agent, method, headers, body });
+      const text = await response.body.text();
+      const ms = performance.now() - began;
+      return { status: response.statusCode, body: text, headers: response.headers, ms };
+    };
+    const load = startLoad(4, send);
+    for (const old of [...fleet.processes]) {
+      await front.leaveOut(hostOf(old));
+      expect(await old.stop()).toBe(0);
+      const fresh = await fleet.replace(old, { PORT: new URL(old.url).port });
+      await front.leaveOut(null);
+      // Until the reverse proxy has checked the new process, the other one alone receives requests.
+      await eventually(async () => fresh.logged().some(({ path }) => path === ME_PATH));
+    }
+    const responses = await load.stop();
+    await agent.close();
+    expect(tally(responses)).toEqual({ 200: responses.length });
+    expect(writes).toBe(responses.filter(({ body }) => body === 'took it').length);
+    expect(responses.length).toBeGreaterThan(50);
+  },
+);

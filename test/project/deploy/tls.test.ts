@@ -10,22 +10,18 @@ import { Browser } from '../../support/browser.ts';
 import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH, MIB } from '../../support/constants.ts';
 import { createFetch, createPlace, openTls, type Front, type Place } from '../../support/fronts/front.ts';
-import { startCaddy } from '../../support/fronts/caddy.ts';
-import { startNginx } from '../../support/fronts/nginx.ts';
 import { passSignIn, startTestApp, type TestApp } from '../../support/test-app.ts';
 import { eventually } from '../../support/eventually.ts';
+import { REVERSE_PROXIES } from './reverse-proxies.ts';
 
-const MOST_BYTES = 100 * MIB;
+const MAX_BODY_BYTES = 100 * MIB;
 const WITH_LENGTH = { 'content-length': '100' };
-const SECRET = 'c0de-that-nobody-may-read';
+const SECRET = 'c0de-that-no-log-may-have';
 
 /** Before 2.8 Caddy completes a response without a length that was cut off; docs/operations.md warns of it. */
 const isOldCaddy = () => /^v?2\.[0-7]\./.test(execFileSync('caddy', ['version'], { encoding: 'utf8' }));
 
-describe.each([
-  ['nginx', startNginx],
-  ['Caddy', startCaddy],
-])('behind %s, which ends TLS,', (name, startFront) => {
+describe.each(REVERSE_PROXIES)('behind %s, which ends TLS,', (name, startFront) => {
   let place: Place;
   let testApp: TestApp;
   let front: Front;
@@ -106,30 +102,10 @@ describe.each([
     expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d+$/);
   });
 
-  test('http redirects to https, without Strict-Transport-Security', async () => {
-    const answer = await fetch(`http://localhost:${place.httpPort}/workspaces?page=2&limit=5`, {
-      redirect: 'manual',
-    });
-    expect([answer.status, answer.headers.get('location')]).toEqual([
-      308,
-      `${place.origin}/workspaces?page=2&limit=5`,
-    ]);
-    expect(answer.headers.get('strict-transport-security')).toBeNull();
-  });
-
   test.each(['GET', 'POST'])('http does not redirect API requests: %s', async (method) => {
     const url = `http://localhost:${place.httpPort}${API_PATH}?limit=5`;
-    const answer = await fetch(url, { method, redirect: 'manual' });
-    expect([answer.status, answer.headers.get('location')]).toEqual([404, null]);
-  });
-
-  test('a client address in a request header is not believed', async () => {
-    const path = '/claimed-address';
-    const claims = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9' };
-    await send(place.origin + path, { headers: claims });
-    const lines = () => testApp.logged.filter((line) => line.includes(path));
-    await eventually(async () => lines().length > 0);
-    expect(lines().map((line): unknown => JSON.parse(line))).toMatchObject([{ client: '127.0.0.1' }]);
+    const response = await fetch(url, { method, redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([404, null]);
   });
 
   test.each([
@@ -151,7 +127,7 @@ describe.each([
   );
 
   test('the largest upload streams to the service', async () => {
-    const half = randomBytes(MOST_BYTES / 2);
+    const half = randomBytes(MAX_BODY_BYTES / 2);
     const [seen, digest] = [createDeferred<void>(), createDeferred<string>()];
     testApp.intercept = (req, res) => {
       const hash = createHash('sha256');
@@ -168,12 +144,12 @@ describe.each([
       });
       return true;
     };
-    const upload = begin('PUT', { 'content-length': MOST_BYTES });
+    const upload = begin('PUT', { 'content-length': MAX_BODY_BYTES });
     upload.write(half);
     await seen.promise;
     upload.end(half);
-    const answer = await responseTo(upload);
-    expect([answer.statusCode, await text(answer)]).toEqual([200, 'got it']);
+    const response = await responseTo(upload);
+    expect([response.statusCode, await text(response)]).toEqual([200, 'got it']);
     expect(await digest.promise).toBe(createHash('sha256').update(half).update(half).digest('hex'));
   });
 
@@ -186,22 +162,22 @@ describe.each([
       return true;
     };
     const session = connect(place.origin, { ca: place.certificate.cert });
-    const call = session.request({
+    const upload = session.request({
       ':method': 'PUT',
       ':path': API_PATH,
       cookie,
       'x-requested-with': 'test',
     });
     const start = 'x'.repeat(64 * 1024); // Cloakroom waits for it before it takes a connection to the service
-    call.write(start);
+    upload.write(start);
     await seen.promise;
-    call.end(' and more');
-    expect([await text(call), await whole.promise]).toEqual(['got it', `${start} and more`]);
+    upload.end(' and more');
+    expect([await text(upload), await whole.promise]).toEqual(['got it', `${start} and more`]);
     session.close();
   });
 
   test('an upload that is too large is refused before its body', async () => {
-    const upload = begin('PUT', { 'content-length': MOST_BYTES + 1 }).on('error', () => {});
+    const upload = begin('PUT', { 'content-length': MAX_BODY_BYTES + 1 }).on('error', () => {});
     upload.write('x');
     expect(await problemOf(await responseTo(upload))).toEqual([413, 'body_too_large']);
     upload.destroy();
@@ -271,7 +247,12 @@ describe.each([
       'content-length': String(body.length),
       date: 'Sat, 01 Jan 2022 00:00:00 GMT',
     };
-    const steering = { 'x-accel-redirect': '/healthz', 'x-accel-limit-rate': '1', server: 'theirs' };
+    const steering = {
+      'x-accel-redirect': '/healthz',
+      'x-accel-limit-rate': '1',
+      'x-sendfile': '/etc/passwd',
+      server: 'theirs',
+    };
     testApp.intercept = (_req, res) => Boolean(res.writeHead(200, { ...given, ...steering }).end(body));
     const response = await get({ 'accept-encoding': 'gzip' });
     expect(response.headers).toMatchObject(given);
@@ -288,21 +269,15 @@ describe.each([
     expect(await problemOf(await get(headers))).toEqual([431, 'too_many_headers']);
   });
 
-  test('a request for an upgrade gets a plain response', async () => {
-    testApp.intercept = (_req, res) => Boolean(res.end('plain'));
-    const response = await get({ connection: 'upgrade', upgrade: 'websocket' });
-    expect([response.statusCode, await text(response)]).toEqual([200, 'plain']);
-  });
-
   test(`${name} logs no query, not even of a failed request`, async () => {
     const place2 = await createPlace();
     await using lonely = await startFront(place2, ['127.0.0.1:9']);
     const referer = `${place2.origin}/auth/callback?code=${SECRET}`;
-    const answer = await createFetch(place2)(`${place2.origin}/auth/callback?code=${SECRET}`, {
+    const response = await createFetch(place2)(`${place2.origin}/auth/callback?code=${SECRET}`, {
       headers: { referer },
     });
-    expect([502, 503]).toContain(answer.status);
-    expect(await answer.text()).not.toContain(SECRET);
+    expect([502, 503]).toContain(response.status);
+    expect(await response.text()).not.toContain(SECRET);
     await eventually(async () => (await lonely.logged()).includes('/auth/callback'));
     expect(await lonely.logged()).not.toContain(SECRET);
   });

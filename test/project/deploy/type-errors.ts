@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ROOT } from '../../support/constants.ts';
 
-/** A value that is said to be of a type. */
+/** A value that should have a type. */
 export interface Claim {
   readonly value: unknown;
   readonly type: string;
@@ -23,12 +23,12 @@ const OPTIONS = {
 };
 
 /**
- * What the compiler says against the claims, a line each. The values are written into a program as literals, in which
- * a field that the type does not know is an error, too: as strict as a schema can be.
+ * The errors of the compiler for the claims, one a line. The values are literals of a program, because the compiler then reports
+ * unknown fields as well.
  */
 export async function typeErrors(claims: readonly Claim[]): Promise<string[]> {
   await mkdir(join(ROOT, '.cache'), { recursive: true });
-  // Below the project, so that its packages are found.
+  // Inside the project, so that the compiler finds its packages.
   const folder = await mkdtemp(join(ROOT, '.cache', 'types-'));
   try {
     const program = claims.map(
@@ -50,7 +50,7 @@ export async function typeErrors(claims: readonly Claim[]): Promise<string[]> {
 async function compile(folder: string): Promise<string> {
   const args = [join(ROOT, 'node_modules/typescript/bin/tsc'), '--pretty', 'false', '--project', folder];
   const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
-  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number]>]);
-  if ((code === 0) !== (said === '')) throw new Error(`tsc ended with ${code}: ${said}`);
-  return said;
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number]>]);
+  if ((code === 0) !== (output === '')) throw new Error(`tsc ended with ${code}: ${output}`);
+  return output;
 }
