@@ -12,14 +12,15 @@ import { useFixture } from '../../support/fixtures.ts';
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
 beforeEach(() => {
-  for (const socket of raw.service.sockets) socket.destroy(); // those that a test has taken
+  for (const socket of raw.service.sockets) socket.destroy(); // those of earlier tests
   raw.service.answer = () => ok('next');
 });
 
-/** The service gets a longer body once this much has arrived. */
+/** The gateway sends a longer body to the service once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** Expects that the one connection to the service is free, without any rest of the last request. */
+/** Expects that the next request gets the one connection to the service, and its own response. */
 async function expectNextToWork(): Promise<void> {
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('next');
 }
@@ -48,18 +49,18 @@ describe.each([
   );
 
   test.each([
-    [CHUNKED, `10000\r\n${START}\r\n4\r\nhalf\r\n`],
+    [CHUNKED, chunk(START) + chunk('half')],
     ['Content-Length: 100000', `${START}half`],
   ])('in the middle of its upload aborts the upstream request (%s)', async (framing, half) => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [framing], half);
     await service.until('half');
     leave(browser);
     await service.over;
-    expect(service.text()).not.toMatch(/\r\n0\r\n/); // half an upload never looks whole
+    expect(service.text()).not.toMatch(/\r\n0\r\n/); // half an upload must not look complete
     await expectNextToWork();
   });
 
-  test('while its request waits for a connection sends nothing to the service', async () => {
+  test('while its request waits for a connection leaves the service without that request', async () => {
     const { browser: first, service } = await raw.begin(`GET ${PATH}/first`);
     const second = await openConnection(raw.testApp.config.port);
     second.socket.write(raw.head(`GET ${PATH}/second`));
@@ -86,7 +87,7 @@ describe.each([
     ['between chunks', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n`],
     ['before the last empty line', `${CHUNKED}\r\n\r\n4\r\nhalf\r\n0\r\n`],
     ['short of its length', 'Content-Length: 9\r\n\r\nhalf'],
-  ])('%s cuts the client off', async (_where, begun) => {
+  ])('%s makes the gateway abort its response', async (_where, begun) => {
     const path = `${PATH}/${randomUUID()}`;
     const { browser, service } = await raw.begin(`GET ${path}`);
     service.socket.write(`HTTP/1.1 200 OK\r\n${begun}`);
@@ -100,13 +101,10 @@ describe.each([
     await expectNextToWork();
   });
 
-  test('in the middle of a response resets the connection of an HTTP/1.0 client, which knows no chunks', async () => {
+  test('in the middle of a response makes the gateway reset the connection of an HTTP/1.0 client', async () => {
     const taken = raw.service.takeNext();
     const browser = await openConnection(raw.testApp.config.port);
-    browser.socket.write(
-      raw.head(`GET ${PATH}`).toString('latin1').replace('HTTP/1.1', 'HTTP/1.0'),
-      'latin1',
-    );
+    browser.socket.write(raw.head(`GET ${PATH}`).toString().replace('HTTP/1.1', 'HTTP/1.0'));
     const service = await taken;
     service.socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}\r\n\r\n4\r\nhalf\r\n`);
     await browser.until('half');
@@ -124,7 +122,7 @@ describe.each([
   });
 });
 
-test('a service that resets its connection cuts the client off, also where the end of the connection ends the response', async () => {
+test('a service that resets the connection that ends its response makes the gateway abort the response', async () => {
   const { browser, service } = await raw.begin(`GET ${PATH}`);
   service.socket.write('HTTP/1.1 200 OK\r\n\r\nhalf');
   await browser.until('half');
@@ -135,17 +133,15 @@ test('a service that resets its connection cuts the client off, also where the e
 });
 
 const HALF = 40 * 1024;
-/** Not after a timeout of the test. */
-const CUT_OFF = /^(?:end|closed|ECONNRESET)$/;
 
-/** Resolves once what was sent has been read. */
+/** Resolves once the gateway has read what the test has sent. */
 const untilRead = async () => eventLoopTurns(10);
 
 /**
- * Responds while the client reads nothing, closes, and only then lets the client read. Corking the gateway's socket
- * stands for a client whose receive window is full.
+ * Responds and closes the connection, and only then lets the client read. Corking the gateway's socket simulates a client whose
+ * receive window is full.
  */
-async function respondToSlowBrowser(fields: string, half: string, rest: string): Promise<RawEnd> {
+async function respondToSlowClient(fields: string, half: string, rest: string): Promise<RawEnd> {
   const accepted = once(raw.testApp.running.server, 'connection') as Promise<[Socket]>;
   const begun = raw.begin(`GET ${PATH}`);
   const [socket] = await accepted;
@@ -159,26 +155,16 @@ async function respondToSlowBrowser(fields: string, half: string, rest: string):
   return browser;
 }
 
-// The service closes its side of the connection while the gateway still holds its response back.
-
-describe('a response that waits for a slow client', () => {
-  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+describe.each(['', 'Connection: close\r\n'])('a response that waits for a slow client (%j)', (field) => {
   const [half, rest] = ['a'.repeat(HALF), `${'b'.repeat(HALF)}END`];
   const length = `Content-Length: ${half.length + rest.length}`;
 
   test.each([
-    ['with its length, for the last time', `${length}\r\nConnection: close`, half, rest],
     ['with its length', length, half, rest],
-    [
-      'in chunks, for the last time',
-      'Transfer-Encoding: chunked\r\nConnection: close',
-      chunk(half),
-      `${chunk(rest)}0\r\n\r\n`,
-    ],
-    ['in chunks', 'Transfer-Encoding: chunked', chunk(half), `${chunk(rest)}0\r\n\r\n`],
+    ['in chunks', CHUNKED, chunk(half), `${chunk(rest)}0\r\n\r\n`],
     ['until the connection ends', 'X-Until: the end', half, rest],
-  ])('comes whole (%s)', async (_framing, fields, first, last) => {
-    const browser = await respondToSlowBrowser(fields, first, last);
+  ])('arrives whole (%s)', async (_framing, framing, first, last) => {
+    const browser = await respondToSlowClient(field + framing, first, last);
     const text = await browser.until('END');
     expect(text.match(/a{100,}/g)?.join('')).toHaveLength(HALF);
     expect(text.match(/b{100,}/g)?.join('')).toHaveLength(HALF);
@@ -187,87 +173,106 @@ describe('a response that waits for a slow client', () => {
   });
 
   test.each([
-    ['short of its length, for the last time', `${length}0\r\nConnection: close`, half, rest],
     ['short of its length', `${length}0`, half, rest],
-    [
-      'between chunks, for the last time',
-      'Transfer-Encoding: chunked\r\nConnection: close',
-      chunk(half),
-      chunk(rest),
-    ],
-    ['between chunks', 'Transfer-Encoding: chunked', chunk(half), chunk(rest)],
-  ])('is cut off where it breaks off %s', async (_framing, fields, first, last) => {
-    const browser = await respondToSlowBrowser(fields, first, last);
-    expect(await browser.over).toMatch(CUT_OFF);
+    ['between chunks', CHUNKED, chunk(half), chunk(rest)],
+  ])('is aborted where the service closes %s', async (_where, framing, first, last) => {
+    const browser = await respondToSlowClient(field + framing, first, last);
+    expect(await browser.over).toMatch(/^(?:end|closed|ECONNRESET)$/); // not by a timeout of the test
     expect(browser.text()).not.toMatch(/\r\n0\r\n/);
     await expectNextToWork();
   });
 });
 
-describe('a held 401 whose connection closes', () => {
-  const refuse = (fields: string, body = '') => `HTTP/1.1 401 Unauthorized\r\n${fields}\r\n\r\n${body}`;
+describe('a held 401', () => {
+  const refusal = (fields: string, body = '') => `HTTP/1.1 401 Unauthorized\r\n${fields}\r\n\r\n${body}`;
   const large = `${'no '.repeat(HALF / 4)}END`;
+  const REFRESHED = ok('{"access_token":"a-new-token","expires_in":900}');
 
-  const enough = `Content-Length: ${HALF * 2}`; // too large to be repeated
-
+  /** Sends a body that is too large to be repeated. */
   const beginUpload = async () => {
-    const begun = await raw.begin(`POST ${PATH}`, [enough], `${'u'.repeat(HALF * 2 - 3)}END`);
+    const begun = await raw.begin(
+      `POST ${PATH}`,
+      [`Content-Length: ${HALF * 2}`],
+      `${'u'.repeat(HALF * 2 - 3)}END`,
+    );
     await begun.service.until('END');
     return begun;
   };
 
-  /** Responds 401, and closes before there is a new token. */
-  const refuseAndLeave = async (
-    { socket }: RawEnd,
-    refusal: string,
-    leave: (socket: Socket) => void = (open) => open.end(),
-  ) => {
+  /** Responds 401. Returns the connection to the token endpoint, which has not responded yet. */
+  const refuse = async ({ socket }: RawEnd, response: string): Promise<RawEnd> => {
     const taken = raw.service.takeNext();
-    socket.write(refusal);
+    socket.write(response);
     const tokenEndpoint = await taken;
     await tokenEndpoint.until('refresh_token');
-    leave(socket);
+    return tokenEndpoint;
+  };
+
+  /** Responds 401, and closes before there is a new token. */
+  const refuseAndLeave = async (
+    service: RawEnd,
+    response: string,
+    leave = (socket: Socket): unknown => socket.end(),
+  ) => {
+    const tokenEndpoint = await refuse(service, response);
+    leave(service.socket);
     await untilRead();
-    tokenEndpoint.socket.write(ok('{"access_token":"a-new-token","expires_in":900}'));
+    tokenEndpoint.socket.write(REFRESHED);
   };
 
   beforeEach(async () => raw.createSession()); // a session is refreshed at most once a second
 
   test.each([
-    ['without a body, for the last time', refuse('Content-Length: 0\r\nConnection: close')],
-    ['without a body', refuse('Content-Length: 0')],
-    ['in no chunks', refuse('Transfer-Encoding: chunked\r\nConnection: close', '0\r\n\r\n')],
-    ['until the connection ends', refuse('X-Until: the end')],
-    ['with a body', refuse(`Content-Length: ${large.length}\r\nConnection: close`, large)],
-    ['that breaks off', refuse('Content-Length: 5\r\nConnection: close')],
-  ])('is dropped once there is a new token (%s)', async (_framing, refusal) => {
+    ['without a body, on a closing connection', refusal('Content-Length: 0\r\nConnection: close')],
+    ['without a body', refusal('Content-Length: 0')],
+    ['without chunks', refusal('Transfer-Encoding: chunked\r\nConnection: close', '0\r\n\r\n')],
+    ['until the connection ends', refusal('X-Until: the end')],
+    ['with a body', refusal(`Content-Length: ${large.length}\r\nConnection: close`, large)],
+    ['short of its length', refusal('Content-Length: 5\r\nConnection: close')],
+  ])('whose connection closes is dropped once there is a new token (%s)', async (_framing, response) => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
-    await refuseAndLeave(service, refusal);
+    await refuseAndLeave(service, response);
     expect(await browser.until('next')).toMatch(/^HTTP\/1.1 200 /);
     browser.socket.destroy();
   });
 
   test.each([
-    ['with its length', refuse(`Content-Length: ${large.length}\r\nConnection: close`, large)],
-    ['until the connection ends', refuse('X-Until: the end', large)],
-  ])('arrives whole where the request is not repeated (%s)', async (_framing, refusal) => {
-    const { browser, service } = await beginUpload();
-    await refuseAndLeave(service, refusal);
-    expect(await browser.until('END')).toMatch(/^HTTP\/1.1 401 /);
-    expect(browser.text().match(/no /g)).toHaveLength(HALF / 4);
-    browser.socket.destroy();
-  });
+    ['with its length', refusal(`Content-Length: ${large.length}\r\nConnection: close`, large)],
+    ['until the connection ends', refusal('X-Until: the end', large)],
+  ])(
+    'whose connection closes arrives whole where the request is not repeated (%s)',
+    async (_framing, response) => {
+      const { browser, service } = await beginUpload();
+      await refuseAndLeave(service, response);
+      expect(await browser.until('END')).toMatch(/^HTTP\/1.1 401 /);
+      expect(browser.text().match(/no /g)).toHaveLength(HALF / 4);
+      browser.socket.destroy();
+    },
+  );
 
   test.each([
     ['short of its length', 'Content-Length: 5', (socket: Socket) => socket.end()],
     ['by a reset', 'Content-Length: 0', (socket: Socket) => socket.resetAndDestroy()],
   ])(
-    'is service_unreachable where it breaks off %s and the request is not repeated',
+    'that breaks off %s is service_unreachable where the request is not repeated',
     async (_how, fields, leave) => {
       const { browser, service } = await beginUpload();
-      await refuseAndLeave(service, refuse(`${fields}\r\nConnection: close`), leave);
+      await refuseAndLeave(service, refusal(`${fields}\r\nConnection: close`), leave);
       expect(await browser.until('}')).toMatch(/^HTTP\/1.1 502 [\s\S]*"service_unreachable"/);
       browser.socket.destroy();
     },
   );
+
+  test('is not repeated for a client that has disconnected, though the token is refreshed', async () => {
+    const { browser, service } = await raw.begin(`GET ${PATH}`);
+    const tokenEndpoint = await refuse(service, refusal('Content-Length: 0'));
+    browser.socket.destroy();
+    await service.over;
+    raw.service.requests.length = 0;
+    raw.testApp.logged.length = 0;
+    tokenEndpoint.socket.write(REFRESHED);
+    await eventually(async () => raw.testApp.logged.join('').includes('token refreshed'));
+    await expectNextToWork();
+    expect(raw.service.requests).toHaveLength(1);
+  });
 });
