@@ -6,15 +6,14 @@ import { createDeferred } from '../../../src/promises.ts';
 import { API_PATH as PATH } from '../../support/constants.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTestApp, type TestApp, type Interceptor } from '../../support/test-app.ts';
-import { sendRaw } from '../../support/raw.ts';
 import { startStopwatch } from '../../support/stopwatch.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
 const BARE_408 = /^HTTP\/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n$/;
-/** The service gets a longer body once this much has arrived. */
+/** The gateway sends a longer body to the service once this much has arrived. */
 const START = 'x'.repeat(64 * 1024);
 const START_CHUNK = `10000\r\n${START}\r\n`;
-/** Well under each limit. */
+/** Much less than each limit. */
 const DRIP_MS = 50;
 
 const testApp = useTestApp({}, undefined, {
@@ -26,14 +25,14 @@ let cookie: string;
 let socket: Socket;
 let received: string;
 let closed: Promise<unknown>;
-/** Whether the whole body reached the service, once the request has ended there. */
-let cameWhole: Promise<boolean>;
-/** How the service handles a request. */
+/** Whether the whole body reached the service. Resolves once the request has ended there. */
+let arrivedWhole: Promise<boolean>;
+/** Takes the whole body at the service. */
 let take: Interceptor;
 
 beforeEach(async () => {
   const { promise, resolve } = createDeferred<boolean>();
-  cameWhole = promise;
+  arrivedWhole = promise;
   testApp.serviceRequests.length = 0;
   testApp.intercept = take = (req, res) => {
     req.resume().once('end', () => res.end('taken'));
@@ -53,9 +52,7 @@ async function open(at: TestApp): Promise<void> {
   closed = new Promise((resolve) => socket.once('close', resolve));
 }
 
-/**
- * An app with this limit alone, and a connection to it. On a busy machine, several short limits would hit the wrong test.
- */
+/** Starts an app with one short limit, and connects to it. On a busy machine, another short limit might end the test. */
 async function openOwn(limits: Parameters<typeof startTestApp>[2]): Promise<TestApp> {
   const own = await startTestApp({}, undefined, limits);
   own.intercept = take;
@@ -65,18 +62,11 @@ async function openOwn(limits: Parameters<typeof startTestApp>[2]): Promise<Test
 }
 
 function head(...fields: string[]): string {
-  return [
-    `POST ${PATH} HTTP/1.1`,
-    'Host: x',
-    `Cookie: ${cookie}`,
-    'X-Requested-With: x',
-    ...fields,
-    '',
-    '',
-  ].join('\r\n');
+  const lines = [`POST ${PATH} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, 'X-Requested-With: x', ...fields];
+  return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** Sends a piece now and then, until the connection closes or for so many times. */
+/** Sends a piece again and again, until the connection closes or for so many times. */
 async function drip(piece: string, times = Infinity): Promise<void> {
   for (let sent = 0; sent < times && socket.writable; sent += 1) {
     socket.write(piece);
@@ -84,7 +74,7 @@ async function drip(piece: string, times = Infinity): Promise<void> {
   }
 }
 
-describe('a head', () => {
+describe('a request head', () => {
   test('that never ends gets 408, and the service receives no request', async () => {
     socket.write(head('A: b').slice(0, -2));
     await drip('A: b\r\n');
@@ -93,19 +83,19 @@ describe('a head', () => {
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('that never ends gets 408 also behind an earlier request', async () => {
+  test('that never ends gets 408, also behind an earlier request', async () => {
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /');
     await drip('a');
     await closed;
     expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 408 /);
   });
 
-  test('that never begins closes its connection', async () => {
+  test('that never begins gets its connection closed', async () => {
     await closed;
     expect(received).toMatch(/^(HTTP\/1.1 408 |$)/);
   });
 
-  test('has no longer than a whole request', async () => {
+  test('has no more time than a whole request', async () => {
     await using _own = await openOwn({ clientRequestSeconds: 0.3 });
     using watch = startStopwatch();
     socket.write('GET / HT');
@@ -115,20 +105,20 @@ describe('a head', () => {
   });
 });
 
-describe('a body', () => {
-  test('that comes slowly, but steadily, arrives whole', async () => {
+describe('a request body', () => {
+  test('that arrives slowly, but without a pause, reaches the service whole', async () => {
     await using _own = await openOwn({ serviceTimeoutSeconds: 1 });
     socket.write(head('Connection: close', 'Content-Length: 24'));
-    await drip('x', 24); // longer than it may be silent
+    await drip('x', 24); // takes longer than the limit of silence
     await closed;
     expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*taken/);
-    expect(await cameWhole).toBe(true);
+    expect(await arrivedWhole).toBe(true);
   });
 
-  test('that stops in the middle is cut off, and the upstream request aborted', async () => {
+  test('that stops in the middle loses its connection, and the gateway aborts the upstream request', async () => {
     await using _own = await openOwn({ serviceTimeoutSeconds: 0.3 });
     socket.write(`${head('Content-Length: 100000')}${START}`);
-    expect(await cameWhole).toBe(false);
+    expect(await arrivedWhole).toBe(false);
     await closed;
     expect(received).toBe('');
   });
@@ -136,13 +126,16 @@ describe('a body', () => {
   test.each([
     ['Content-Length: 100000000', START],
     ['Transfer-Encoding: chunked', START_CHUNK],
-  ])('that drips without end (%s) gets 408, and the upstream request is aborted', async (framing, start) => {
-    socket.write(head(framing) + start);
-    await drip('1\r\nx\r\n');
-    await closed;
-    expect(received).toMatch(BARE_408);
-    expect(await cameWhole).toBe(false);
-  });
+  ])(
+    'that drips without end (%s) gets 408, and the gateway aborts the upstream request',
+    async (framing, start) => {
+      socket.write(head(framing) + start);
+      await drip('1\r\nx\r\n');
+      await closed;
+      expect(received).toMatch(BARE_408);
+      expect(await arrivedWhole).toBe(false);
+    },
+  );
 
   test('that drips without end from its first byte gets 408, and the service receives no request', async () => {
     socket.write(head('Transfer-Encoding: chunked'));
@@ -152,7 +145,7 @@ describe('a body', () => {
     expect(testApp.serviceRequests).toEqual([]);
   });
 
-  test('that drips without end during its response cuts that off', async () => {
+  test('that drips without end during its response makes the gateway abort the response', async () => {
     testApp.intercept = (req, res) => {
       const more = setInterval(() => res.write('more'), DRIP_MS);
       return Boolean(req.resume().once('close', () => clearInterval(more)));
@@ -166,9 +159,12 @@ describe('a body', () => {
   });
 });
 
-describe('a client that reads nothing of a response loses its connection, though it goes on sending', () => {
-  /** Resolves once the connection is closed; true where it was reset. */
-  async function isReset(request: () => string): Promise<unknown> {
+test.each([
+  ['pipelines', () => head().replace('POST', 'GET').repeat(2)],
+  ['goes on with its upload', () => head('Content-Length: 50000000') + START],
+])(
+  'a client that reads nothing of a response gets its connection reset, also where it %s',
+  async (_what, toRequest) => {
     await using own = await openOwn({ serviceTimeoutSeconds: 0.5 });
     const responding = createDeferred<void>();
     own.intercept = (_req, res) => {
@@ -176,22 +172,14 @@ describe('a client that reads nothing of a response loses its connection, though
       responding.resolve();
       return true;
     };
-    socket.pause().write(request());
+    socket.pause().write(toRequest());
     await responding.promise;
     await drip('x');
-    return await closed;
-  }
+    expect(await closed).toBe(true);
+  },
+);
 
-  test('bytes behind a pipelined request', async () => {
-    expect(await isReset(() => head().replace('POST', 'GET').repeat(2))).toBe(true);
-  });
-
-  test('the rest of an upload that has its response already', async () => {
-    expect(await isReset(() => head('Content-Length: 50000000') + START)).toBe(true);
-  });
-});
-
-test('an idle connection is closed after the time that Keep-Alive has announced', async () => {
+test('the server closes an idle connection after the time that Keep-Alive announces', async () => {
   await using _own = await openOwn({ clientIdleSeconds: 1 });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
@@ -200,15 +188,10 @@ test('an idle connection is closed after the time that Keep-Alive has announced'
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
 });
 
-test('a slow client delays no other', async () => {
-  socket.write(head('Content-Length: 10'));
-  expect(await sendRaw(testApp, head('Connection: close', 'Content-Length: 0'))).toMatch(/^HTTP\/1.1 200 /);
-});
-
-test('the idle timeout closes an idle connection, and none with a longer response', async () => {
+test('the idle timeout closes an idle connection, but none that waits for its response', async () => {
   await using own = await openOwn({ clientIdleSeconds: 0.3, serviceTimeoutSeconds: 0.5 });
   own.intercept = (_req, res) => {
-    res.write('first'); // and then the service is silent, as an event stream is
+    res.write('first');
     const more = setInterval(() => res.write('more'), 100);
     return Boolean(res.once('close', () => clearInterval(more)));
   };
@@ -221,7 +204,7 @@ test('the idle timeout closes an idle connection, and none with a longer respons
   await eventually(async () => received.split('more').length > before + 2);
 });
 
-test('line breaks behind a response keep no connection open', async () => {
+test('line breaks behind a response do not keep the connection open', async () => {
   await using _own = await openOwn({ clientHeadSeconds: 0.3, clientIdleSeconds: 0.3 });
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
