@@ -8,10 +8,10 @@ import type { RawMessage } from '../../support/raw-message.ts';
 import { ok } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// A service that accepts connections, and what can go wrong with its responses.
+// Faulty responses of a service that accepts connections.
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: '1' }));
-/** For a service that is too slow: on a busy machine, other tests need more than its second. */
+/** For timeouts alone, because other tests need more than its second on a busy machine. */
 const impatient = useFixture(async () =>
   startRawApp({ SERVICE_CONNECTIONS: '1', SERVICE_TIMEOUT_SECONDS: '1' }),
 );
@@ -24,7 +24,7 @@ const UNREACHABLE = { status: 502, code: 'service_unreachable' };
 const TIMEOUT = { status: 504, code: 'service_timeout' };
 const OK = 'HTTP/1.1 200 OK\r\n';
 
-/** Under jest, the log takes Node's own errors for other objects: unreachable.test.ts looks at what it says of them. */
+/** In jest, the log does not know Node's own errors. unreachable.test.ts tests how it names them. */
 const ANY = /"err":/;
 
 /** Expects a problem in the response, and its cause in the log. */
@@ -34,7 +34,7 @@ async function expectResponse(response: RawMessage, cause: ExpectedProblem, at =
   await expectProblem(own, () => at.testApp.logged, cause);
 }
 
-/** Sends a request, and does this once the service has its head. */
+/** Sends a request, and calls `respond` once the service has its head. */
 async function sendWhile(respond: (service: RawEnd) => void, at = raw) {
   const taken = at.service.takeNext().then((service) => {
     respond(service);
@@ -51,7 +51,7 @@ describe('service_unreachable is a service that', () => {
     ['closes the connection before its response', null, 'end', /other side closed/],
     ['resets the connection in the head of its response', `${OK}X-One`, 'reset', ANY],
     ['closes the connection in the head of its response', `${OK}X-One`, 'end', /other side closed/],
-    ['sends what is not HTTP', 'SSH-2.0-OpenSSH\r\n', 'end', /HTTPParserError/],
+    ['speaks another protocol', 'SSH-2.0-OpenSSH\r\n', 'end', /HTTPParserError/],
     ['responds in HTTP/2', '\0\0\u0012\u0004\0\0\0\0\0', 'end', /HTTPParserError/],
     ['sends a line without a status', 'HTTP/1.1 OK\r\n\r\n', 'end', /HTTPParserError/],
     ['sends a field without a name', `${OK}: x\r\n\r\n`, 'end', /HTTPParserError/],
@@ -69,7 +69,7 @@ describe('service_unreachable is a service that', () => {
       /LENGTH_MISMATCH|HTTPParser/,
     ],
     ['sends a head of 20 KB', `${OK}X-Long: ${'v'.repeat(20_000)}\r\n\r\n`, 'end', /HEADERS_OVERFLOW/],
-    ['switches protocols unasked', 'HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\n', 'end', ANY],
+    ['switches protocols without a request for it', 'HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\n', 'end', ANY],
   ])('%s', async (_what, bytes, end, logged) => {
     const response = await sendWhile(({ socket }) => {
       const leave = () => (end === 'end' ? socket.end() : socket.resetAndDestroy());
@@ -81,7 +81,7 @@ describe('service_unreachable is a service that', () => {
   });
 });
 
-describe('service_timeout is', () => {
+describe('service_timeout means', () => {
   test.each([
     ['accepts the request and sends nothing', ''],
     ['never ends its head', `${OK}X-One: 1\r\n`],
@@ -103,7 +103,7 @@ describe('service_timeout is', () => {
   });
 });
 
-test('a service that falls silent in its response cuts the client off', async () => {
+test('the gateway aborts a response in which the service stops sending', async () => {
   const { browser, service } = await impatient.begin(`GET ${PATH}/silent`);
   service.socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`);
   await browser.until('half');

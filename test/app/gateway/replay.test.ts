@@ -7,39 +7,38 @@ import { valuesOf, without } from '../../support/raw-message.ts';
 import { ok, type RawRequest } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// What happens to an API request to which the service responds 401 (contract, section 4), and what Server-Timing says of it.
+// API requests to which the service responds 401 (docs/api.md), and their Server-Timing.
 
 const KEPT = 64 * 1024;
 const FRAMING = ['content-length', 'transfer-encoding'];
 
-/** A response with this status and body. */
-const answer = (status: string, body = '', field = 'X-One: 1') =>
+const respond = (status: string, body = '', field = 'X-One: 1') =>
   `HTTP/1.1 ${status}\r\n${field}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-const REFUSED = answer('401 Unauthorized', 'the first refusal', 'WWW-Authenticate: Bearer error="first"');
+const REFUSED = respond('401 Unauthorized', 'the first refusal', 'WWW-Authenticate: Bearer error="first"');
 const REFRESHED = ok('{"access_token":"a-new-token","expires_in":900}');
 
 /** The service's responses, by token and endpoint. */
-let answers: { toOldToken: string; toNewToken: string; atTokenEndpoint: string };
+let responses: { toOldToken: string; toNewToken: string; atTokenEndpoint: string };
 
 const raw = useFixture(async () => startRawApp());
 beforeAll(() => {
   raw.service.answer = (request) => {
-    if (isRefresh(request)) return answers.atTokenEndpoint;
-    return tokenOf(request) === 'Bearer a-new-token' ? answers.toNewToken : answers.toOldToken;
+    if (isRefresh(request)) return responses.atTokenEndpoint;
+    return tokenOf(request) === 'Bearer a-new-token' ? responses.toNewToken : responses.toOldToken;
   };
 });
 beforeEach(async () => {
   raw.service.requests.length = 0;
-  answers = { toOldToken: REFUSED, toNewToken: ok('done'), atTokenEndpoint: REFRESHED };
+  responses = { toOldToken: REFUSED, toNewToken: ok('done'), atTokenEndpoint: REFRESHED };
   await raw.createSession();
 });
 
 const isRefresh = ({ start }: RawRequest) => start.includes(TOKEN_PATH);
 const tokenOf = (request: RawRequest) => valuesOf(request, 'authorization')[0];
 /** Requests to the service, except those to its token endpoint. */
-const calls = () => raw.service.requests.filter((request) => !isRefresh(request));
+const apiRequests = () => raw.service.requests.filter((request) => !isRefresh(request));
 const refreshes = () => raw.service.requests.filter(isRefresh);
-/** A body in chunks of 10,000 bytes at most. */
+/** Frames a body in chunks of 10,000 bytes at most. */
 function inChunks(body: Buffer): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; at < body.length; at += 10_000) {
@@ -59,7 +58,7 @@ describe('a request with a body of at most 64 KiB', () => {
     ['GET', 1],
     ['PUT', KEPT],
     ['PROPFIND', KEPT],
-  ])('is repeated to the byte but for the token: %s, %s bytes', async (method, size) => {
+  ])('is repeated byte for byte, with the new token: %s, %s bytes', async (method, size) => {
     const body = randomBytes(size ?? 0);
     const fields = ['X-Twice: 1', 'x-twice: 2', 'Range: bytes=0-1', 'If-None-Match: "e"'];
     if (size !== null) fields.push(`Content-Length: ${size}`);
@@ -67,11 +66,9 @@ describe('a request with a body of at most 64 KiB', () => {
     expect(start).toBe('HTTP/1.1 200 OK');
     expect(rest.toString()).toBe(method === 'HEAD' ? '' : 'done');
 
-    const [first, second, ...more] = calls();
-    expect(more).toHaveLength(0);
+    const [first, second] = apiRequests();
     expect(refreshes()).toHaveLength(1);
-    expect(first && tokenOf(first)).toBe('Bearer a-living-token');
-    expect(second && tokenOf(second)).toBe('Bearer a-new-token');
+    expect(apiRequests().map(tokenOf)).toEqual(['Bearer a-living-token', 'Bearer a-new-token']);
     expect(second?.start).toBe(`${method} ${PATH}?a=%2F&b HTTP/1.1`);
     expect(second?.body.equals(body)).toBe(true);
     expect(second && without(second, ['authorization'])).toEqual(first && without(first, ['authorization']));
@@ -81,32 +78,32 @@ describe('a request with a body of at most 64 KiB', () => {
     const body = randomBytes(size);
     const { rest } = await raw.send(`POST ${PATH}`, ['Transfer-Encoding: chunked'], inChunks(body));
     expect(rest.toString()).toBe('done');
-    expect(calls().map((call) => call.body.equals(body))).toEqual([true, true]);
-    const [first, second] = calls().map((call) => without(call, [...FRAMING, 'authorization']));
+    expect(apiRequests().map((each) => each.body.equals(body))).toEqual([true, true]);
+    const [first, second] = apiRequests().map((each) => without(each, [...FRAMING, 'authorization']));
     expect(second).toEqual(first);
   });
 
-  test('shows nothing of the first response', async () => {
+  test('gets nothing of the first response', async () => {
     const { fields, rest } = await raw.send(`GET ${PATH}`);
     expect(fields.join()).not.toContain('first');
     expect(rest.toString()).toBe('done');
   });
 
-  test('has one request id, on both tries and in its response', async () => {
+  test('has the same request id on both tries and in its response', async () => {
     const { fields } = await raw.send(`GET ${PATH}`);
-    const ids = [...calls(), { fields }].flatMap((each) => valuesOf(each, 'x-request-id'));
+    const ids = [...apiRequests(), { fields }].flatMap((each) => valuesOf(each, 'x-request-id'));
     expect(ids).toHaveLength(3);
     expect(new Set(ids).size).toBe(1);
   });
 
   test.each(['401 Unauthorized', '403 Forbidden', '500 Oops'])(
-    'is not tried a third time: %s',
+    'is not sent a third time: %s',
     async (status) => {
-      answers.toNewToken = answer(status, 'the second answer');
+      responses.toNewToken = respond(status, 'the second response');
       const { start, rest } = await raw.send(`POST ${PATH}`, ['Content-Length: 3'], 'tea');
       expect(start.slice(9, 12)).toBe(status.slice(0, 3));
-      expect(rest.toString()).toBe('the second answer');
-      expect(calls()).toHaveLength(2);
+      expect(rest.toString()).toBe('the second response');
+      expect(apiRequests()).toHaveLength(2);
       expect(refreshes()).toHaveLength(1);
     },
   );
@@ -117,14 +114,14 @@ describe('a request with a larger body', () => {
     ['with its length', `Content-Length: ${KEPT + 1}`, (body: Buffer) => body],
     ['in chunks', 'Transfer-Encoding: chunked', inChunks],
   ])(
-    'is not repeated: its 401 is passed on, and the token refreshed for the next: %s',
+    'is not repeated: the client gets the 401, and the next request has a new token (%s)',
     async (_how, field, frame) => {
       const body = randomBytes(KEPT + 1);
       const refused = await raw.send(`POST ${PATH}`, [field], frame(body));
       expect(refused.start).toMatch(/^HTTP\/1.1 401 /);
       expect(valuesOf(refused, 'www-authenticate')).toEqual(['Bearer error="first"']);
       expect(refused.rest.toString()).toBe('the first refusal');
-      expect(calls().map((call) => call.body.equals(body))).toEqual([true]);
+      expect(apiRequests().map((each) => each.body.equals(body))).toEqual([true]);
 
       expect((await raw.send(`POST ${PATH}`, [field], frame(body))).rest.toString()).toBe('done');
       expect(refreshes()).toHaveLength(1);
@@ -136,7 +133,7 @@ describe('a 401', () => {
   test.each(['400 Bad', '403 Forbidden', '407 Proxy', '419 Expired', '500 Oops', '503 Busy'])(
     'is the only status that refreshes the token and repeats the request, unlike %s',
     async (status) => {
-      answers.toOldToken = answer(status, 'as it is');
+      responses.toOldToken = respond(status, 'as it is');
       const { start, rest } = await raw.send(`GET ${PATH}`);
       expect(start.slice(9, 12)).toBe(status.slice(0, 3));
       expect(rest.toString()).toBe('as it is');
@@ -145,34 +142,34 @@ describe('a 401', () => {
   );
 
   test.each([
-    ['another error', answer('400 Bad Request', '{"error":"temporarily_unavailable"}')],
-    ['an outage', answer('503 Busy', 'busy')],
+    ['another error', respond('400 Bad Request', '{"error":"temporarily_unavailable"}')],
+    ['an outage', respond('503 Busy', 'busy')],
     ['nonsense', ok('nonsense')],
-  ])('whose refresh ends in %s is token_endpoint_unavailable', async (_what, atTokenEndpoint) => {
-    answers.atTokenEndpoint = atTokenEndpoint;
+  ])('whose refresh gets %s is token_endpoint_unavailable', async (_what, atTokenEndpoint) => {
+    responses.atTokenEndpoint = atTokenEndpoint;
     const { start, fields, rest } = await raw.send(`GET ${PATH}`);
     expect(start).toMatch(/^HTTP\/1.1 503 /);
     expect(valuesOf({ fields }, 'retry-after')[0]).toMatch(/^\d+$/);
     expect(JSON.parse(rest.toString())).toMatchObject({ status: 503, code: 'token_endpoint_unavailable' });
     expect([fields.join(), rest.toString()].join()).not.toMatch(/first/);
-    expect(calls()).toHaveLength(1);
+    expect(apiRequests()).toHaveLength(1);
   });
 
   test('whose refresh gets invalid_grant is session_expired', async () => {
-    answers.atTokenEndpoint = answer('400 Bad Request', '{"error":"invalid_grant"}');
+    responses.atTokenEndpoint = respond('400 Bad Request', '{"error":"invalid_grant"}');
     const { start, rest } = await raw.send(`GET ${PATH}`);
     expect(start).toMatch(/^HTTP\/1.1 401 /);
     expect(JSON.parse(rest.toString())).toMatchObject({ code: 'session_expired', loginUrl: '/auth/login' });
-    expect(calls()).toHaveLength(1);
+    expect(apiRequests()).toHaveLength(1);
   });
 });
 
 describe.each([
-  ['reads on', ({ socket }: RawEnd) => socket.write(REFUSED, 'latin1')],
+  ['keeps reading', ({ socket }: RawEnd) => socket.write(REFUSED, 'latin1')],
   ['closes', ({ socket }: RawEnd) => socket.end(REFUSED.replace('X-One: 1', 'Connection: close'), 'latin1')],
 ])('a service that responds 401 before it has the whole body, and %s', (_how, refuse) => {
-  test('gets no second request, and the 401 goes to the client at once', async () => {
-    const start = 'x'.repeat(KEPT); // the service gets a longer body from here on
+  test('gets no second request, and the client gets the 401 at once', async () => {
+    const start = 'x'.repeat(KEPT); // the gateway sends a longer body from here on
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${20 * MIB}`], start);
     await service.until(start);
     refuse(service);
@@ -183,35 +180,34 @@ describe.each([
 });
 
 describe('Server-Timing', () => {
-  /** Returns it without the times. */
+  /** Returns the field without its times. */
   async function serverTiming(method = 'GET', body = ''): Promise<string> {
     const framing = body === '' ? [] : [`Content-Length: ${body.length}`];
     const { fields } = await raw.send(`${method} ${PATH}`, framing, body);
     return (valuesOf({ fields }, 'server-timing')[0] ?? '').replaceAll(/dur=[\d.]+/g, 'dur');
   }
 
-  test('has only the times of an ordinary request', async () => {
-    answers.toOldToken = ok('done');
+  test('of an ordinary request has only times', async () => {
+    responses.toOldToken = ok('done');
     expect(await serverTiming()).toBe('session;dur, token;dur, service;dur');
   });
 
-  test('says that an expired token was refreshed', async () => {
+  test('says that the gateway refreshed an expired token', async () => {
     await raw.createSession({ expiresAt: 0 });
-    answers.toNewToken = ok('done');
     expect(await serverTiming()).toBe('session;dur, token;dur;desc=refreshed, service;dur');
   });
 
-  test('says that a request was repeated with a new token', async () => {
+  test('says that the gateway repeated a request with a new token', async () => {
     expect(await serverTiming()).toBe('session;dur, token;dur;desc=refreshed, service;dur;desc=replayed');
   });
 
-  test('says only that the token was refreshed where the body was too large to be repeated', async () => {
+  test('says only that the gateway refreshed the token where the body was too large to be repeated', async () => {
     const timing = await serverTiming('POST', 'x'.repeat(70_000));
     expect(timing).toBe('session;dur, token;dur;desc=refreshed, service;dur');
   });
 
-  test('says nothing of a refresh that failed', async () => {
-    answers.atTokenEndpoint = answer('503 Busy');
+  test('does not mention a refresh that failed', async () => {
+    responses.atTokenEndpoint = respond('503 Busy');
     expect(await serverTiming()).toBe('session;dur, token;dur, service;dur');
   });
 });

@@ -6,14 +6,14 @@ import { dechunk, valuesOf, without, type RawMessage } from '../../support/raw-m
 import { last, ok } from '../../support/raw-service.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// What comes back to the client, byte by byte, and when.
+// The bytes of a response that the client receives, and when it receives them.
 
 const raw = useFixture(async () => startRawApp());
 beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** Fields of the gateway and of the connection to the client. All others are the service's. */
+/** Fields that the gateway adds or that belong to a connection. All others are the service's. */
 const OURS = [
   ...['via', 'x-request-id', 'server-timing', 'cache-control', 'vary', 'content-security-policy'],
   ...['x-content-type-options', 'connection', 'keep-alive', 'date', 'transfer-encoding'],
@@ -26,8 +26,8 @@ function respondWith(lines: readonly string[], body: Buffer | string = ''): void
   raw.service.answer = () => Buffer.concat([head, Buffer.from(body)]);
 }
 
-/** The status, and the body without its framing; null where that has no end. */
-function whole(response: RawMessage): { status: number; body: Buffer | null } {
+/** Returns the status, and the body without its framing. The body is null where it has no end. */
+function contentOf(response: RawMessage): { status: number; body: Buffer | null } {
   const isChunked = valuesOf(response, 'transfer-encoding').length > 0;
   return {
     status: Number(response.start.slice(9, 12)),
@@ -35,10 +35,10 @@ function whole(response: RawMessage): { status: number; body: Buffer | null } {
   };
 }
 
-/** Expects that the next request works: nothing of the last one is left on the connection to the service. */
+/** Expects that no rest of the last response on the connection becomes the next one. */
 async function expectNextToWork(): Promise<void> {
   raw.service.answer = () => ok('next');
-  expect(whole(await raw.send(`GET ${PATH}`))).toEqual({ status: 200, body: Buffer.from('next') });
+  expect(contentOf(await raw.send(`GET ${PATH}`))).toEqual({ status: 200, body: Buffer.from('next') });
 }
 
 describe('a response', () => {
@@ -48,16 +48,16 @@ describe('a response', () => {
     const fields = ['Content-Type: a/b', 'Content-Length: 256', 'Retry-After: 1'];
     respondWith([`HTTP/1.1 ${status} Whatever`, ...fields], EVERY_BYTE);
     const response = await raw.send(`GET ${PATH}`);
-    expect(whole(response)).toEqual({ status, body: EVERY_BYTE });
+    expect(contentOf(response)).toEqual({ status, body: EVERY_BYTE });
     expect(without(response, OURS).map((field) => field.join(': '))).toEqual(fields);
   });
 
   test.each(['301 Moved', '302 Found', '303 See', '307 Temporary', '308 Permanent'])(
-    'that redirects is passed on, and not followed: %s',
+    'that redirects reaches the client, and the gateway does not follow it: %s',
     async (status) => {
       respondWith([`HTTP/1.1 ${status}`, `Location: ${raw.service.origin}${PATH}/new`, 'Content-Length: 0']);
       const response = await raw.send(`GET ${PATH}`);
-      expect(whole(response).status).toBe(Number(status.slice(0, 3)));
+      expect(contentOf(response).status).toBe(Number(status.slice(0, 3)));
       expect(valuesOf(response, 'location')).toEqual([`${raw.service.origin}${PATH}/new`]);
       expect(raw.service.requests).toHaveLength(1);
     },
@@ -88,36 +88,34 @@ describe('a response', () => {
     ['gzip', gzipSync('packed')],
     ['br', Buffer.from('8b0280', 'hex')],
     ['zstd, gzip', EVERY_BYTE],
-  ])('that is encoded as %s stays so', async (encoding, packed) => {
-    respondWith(
-      ['HTTP/1.1 200 OK', `Content-Encoding: ${encoding}`, `Content-Length: ${packed.length}`],
-      packed,
-    );
+  ])('that is encoded as %s arrives encoded', async (encoding, packed) => {
+    const fields = [`Content-Encoding: ${encoding}`, `Content-Length: ${packed.length}`];
+    respondWith(['HTTP/1.1 200 OK', ...fields], packed);
     const response = await raw.send(`GET ${PATH}`, ['Accept-Encoding: gzip;q=0.5, br']);
     expect(valuesOf(response, 'content-encoding')).toEqual([encoding]);
     expect(valuesOf(response, 'content-length')).toEqual([String(packed.length)]);
-    expect(whole(response).body).toEqual(packed);
+    expect(contentOf(response).body).toEqual(packed);
     expect(valuesOf(raw.came(), 'accept-encoding')).toEqual(['gzip;q=0.5, br']);
   });
 
-  test('of several ranges is passed on', async () => {
+  test('of several ranges arrives with all of them', async () => {
     const parts =
       '--b\r\nContent-Range: bytes 0-0/9\r\n\r\na\r\n--b\r\nContent-Range: bytes 2-2/9\r\n\r\nc\r\n--b--\r\n';
     const fields = ['Content-Type: multipart/byteranges; boundary=b', `Content-Length: ${parts.length}`];
     respondWith(['HTTP/1.1 206 Partial Content', ...fields], parts);
     const conditions = ['Range: bytes=0-0, 2-2', 'If-Range: "e"'];
     const response = await raw.send(`GET ${PATH}`, conditions);
-    expect(whole(response)).toEqual({ status: 206, body: Buffer.from(parts) });
+    expect(contentOf(response)).toEqual({ status: 206, body: Buffer.from(parts) });
     expect(without(response, OURS).map((field) => field.join(': '))).toEqual(fields);
     expect(raw.came().fields.map((field) => field.join(': '))).toEqual(expect.arrayContaining(conditions));
   });
 
-  test('to a conditional request is passed on', async () => {
-    // It has the length that a 200 would have.
+  test('of 304 to a conditional request arrives with its fields', async () => {
+    // Content-Length is that of a 200.
     respondWith(['HTTP/1.1 304 Not Modified', 'ETag: "e"', 'Content-Length: 1234']);
     const conditions = ['If-None-Match: W/"d", "e"', 'If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT'];
     const response = await raw.send(`GET ${PATH}`, conditions);
-    expect(whole(response)).toEqual({ status: 304, body: Buffer.alloc(0) });
+    expect(contentOf(response)).toEqual({ status: 304, body: Buffer.alloc(0) });
     expect(valuesOf(response, 'etag')).toEqual(['"e"']);
     expect(valuesOf(response, 'content-length')).toEqual(['1234']);
     expect(raw.came().fields.map((field) => field.join(': '))).toEqual(expect.arrayContaining(conditions));
@@ -125,13 +123,10 @@ describe('a response', () => {
   });
 
   test.each(['204 No Content', '205 Reset Content'])('without a body has none: %s', async (status) => {
-    respondWith([
-      `HTTP/1.1 ${status}`,
-      ...(status.startsWith('205') ? ['Content-Length: 0'] : []),
-      'X-One: 1',
-    ]);
+    const length = status.startsWith('205') ? ['Content-Length: 0'] : [];
+    respondWith([`HTTP/1.1 ${status}`, ...length, 'X-One: 1']);
     const response = await raw.send(`DELETE ${PATH}`);
-    expect(whole(response)).toEqual({ status: Number(status.slice(0, 3)), body: Buffer.alloc(0) });
+    expect(contentOf(response)).toEqual({ status: Number(status.slice(0, 3)), body: Buffer.alloc(0) });
     expect(valuesOf(response, 'x-one')).toEqual(['1']);
     await expectNextToWork();
   });
@@ -150,7 +145,7 @@ describe('a response', () => {
   });
 });
 
-test('a response with a repeated field keeps all of them, in their order', async () => {
+test('a response keeps each of its repeated fields, in their order', async () => {
   const links = ['</a>; rel=next', '</b>; rel=last', '</c>; rel=first'];
   respondWith(['HTTP/1.1 200 OK', ...links.map((link) => `Link: ${link}`), 'Content-Length: 0']);
   const response = await raw.send(`GET ${PATH}`);
@@ -170,19 +165,19 @@ test('chunks arrive with their bytes, but without extensions and trailers', asyn
   await expectNextToWork();
 });
 
-test('a response that ends with its connection is whole', async () => {
+test('a response that ends with its connection arrives whole', async () => {
   raw.service.answer = (_request, socket) => {
     socket.end(`${HEAD}\r\nuntil the end`);
     return null;
   };
   const response = await raw.send(`GET ${PATH}`);
   expect(valuesOf(response, 'content-length')).toEqual([]);
-  expect(whole(response).body?.toString()).toBe('until the end');
+  expect(contentOf(response).body?.toString()).toBe('until the end');
   await expectNextToWork();
 });
 
 test.each(['', 'Connection: keep-alive\r\n'])(
-  'a response in HTTP/1.0 arrives in HTTP/1.1 (%j)',
+  'the gateway forwards a response in HTTP/1.0 as HTTP/1.1 (%j)',
   async (field) => {
     raw.service.answer = (_request, socket) => {
       socket.end(`HTTP/1.0 200 OK\r\n${field}Content-Length: 3\r\n\r\nold`);
@@ -195,7 +190,7 @@ test.each(['', 'Connection: keep-alive\r\n'])(
   },
 );
 
-test('early hints are dropped', async () => {
+test('the gateway drops early hints', async () => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nX-Early: 1\r\n\r\n';
   raw.service.answer = () => hints + hints + 'HTTP/1.1 102 Processing\r\n\r\n' + ok('late');
   const response = await raw.send(`GET ${PATH}`);
@@ -204,28 +199,28 @@ test('early hints are dropped', async () => {
   expect(response.rest.toString()).toBe('late');
 });
 
-test('bytes behind a response are dropped', async () => {
+test('the gateway drops bytes behind a response', async () => {
   raw.service.answer = () => ok('first') + ok('planted');
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('first');
   await expectNextToWork();
 });
 
-test('a request opens a new connection where the service has closed the idle one', async () => {
+test('the gateway opens a new connection where the service has closed the idle one', async () => {
   raw.service.answer = () => last('one');
   expect((await raw.send(`GET ${PATH}`)).rest.toString()).toBe('one');
   for (const socket of raw.service.sockets) socket.destroy();
   await expectNextToWork();
 });
 
-// undici takes it for a fault (RFC 9110 §15.2 says to ignore it). It must never be taken for a response.
-test('an unexpected 100 is never taken for the response', async () => {
+// undici refuses an unexpected 100. RFC 9110 §15.2 says to ignore it.
+test('an unexpected 100 is not the response', async () => {
   raw.service.answer = () => `HTTP/1.1 100 Continue\r\n\r\n${ok('then')}`;
   const { start } = await raw.send(`GET ${PATH}`);
   expect(start).toMatch(/^HTTP\/1.1 (?:200|502) /);
   await expectNextToWork();
 });
 
-test('a response in another transfer coding is refused, not passed on without it', async () => {
+test('the gateway refuses a response in another transfer coding', async () => {
   raw.service.answer = () =>
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n';
   const { start } = await raw.send(`GET ${PATH}`);
@@ -236,13 +231,13 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const EVENTS = Array.from({ length: 20 }, (_, at) => `id: ${at}\ndata: {"at":${at}}\n\n`);
 const EVENT_STREAM = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n';
 
-/** Each part is sent once the client has the part before: a gateway that buffers would block these tests. */
-describe('a response comes as it is sent:', () => {
+// The service sends each part once the client has the part before. A gateway that buffers would block these tests.
+describe('the gateway does not buffer', () => {
   test.each([
     ['Transfer-Encoding: chunked', chunk, '0\r\n\r\n'],
     [`Content-Length: ${EVENTS.join('').length}`, String, ''],
     ['X-Until: the end', String, ''],
-  ])('events, each before the next (%s)', async (framing, frame, end) => {
+  ])('events (%s)', async (framing, frame, end) => {
     const { browser, service } = await raw.begin(`GET ${PATH}`, [
       'Accept: text/event-stream',
       'Connection: close',
@@ -258,7 +253,7 @@ describe('a response comes as it is sent:', () => {
     expect(browser.text().split('data: ')).toHaveLength(EVENTS.length + 1);
   });
 
-  test('a single byte, also of an encoded body', async () => {
+  test('a single byte of an encoded body', async () => {
     const { browser, service } = await raw.begin(`GET ${PATH}`);
     service.socket.write(`${EVENT_STREAM}Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n`);
     for (const part of ['\u001f', '\u008b', '\u0008', '\u0000']) {
@@ -270,11 +265,11 @@ describe('a response comes as it is sent:', () => {
     service.socket.destroy();
   });
 
-  test('while its upload goes on', async () => {
+  test('a response during an upload', async () => {
     const { browser, service } = await raw.begin(
       `POST ${PATH}`,
       ['Transfer-Encoding: chunked'],
-      chunk('x'.repeat(64 * 1024)) + chunk('ask 0'), // the service hears of it once 64 KiB are here
+      chunk('x'.repeat(64 * 1024)) + chunk('ask 0'), // the gateway sends it once 64 KiB have arrived
     );
     await service.until('ask 0');
     service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
@@ -291,7 +286,7 @@ describe('a response comes as it is sent:', () => {
     browser.socket.destroy();
   });
 
-  test('and of two at once neither waits for the other', async () => {
+  test('a response behind another one', async () => {
     const slow = await raw.begin(`GET ${PATH}/slow`);
     slow.service.socket.write(`${EVENT_STREAM}Transfer-Encoding: chunked\r\n\r\n`);
     await slow.browser.until('\r\n\r\n');
