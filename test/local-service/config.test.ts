@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { loadLocalServiceConfig, loadProcessSettings } from '../../src/local-service/config.ts';
 import { ConfigError } from '../../src/config/env.ts';
@@ -15,7 +15,7 @@ function problemsOf(load: () => unknown): readonly string[] {
   return [];
 }
 
-test('nothing has to be set', () => {
+test('every variable has a default', () => {
   expect(loadLocalServiceConfig({})).toEqual({
     host: '127.0.0.1',
     port: 4000,
@@ -32,7 +32,7 @@ test('nothing has to be set', () => {
   });
 });
 
-test('everything can be set', () => {
+test('every variable can be set', () => {
   const config = loadLocalServiceConfig({
     LOCAL_SERVICE_HOST: '::1',
     LOCAL_SERVICE_PORT: '0',
@@ -83,30 +83,28 @@ test('the error lists every problem at once, by variable and without the value',
   for (const value of ['sécret', 'naïve', 'many']) expect(problems.join()).not.toContain(value);
 });
 
-test('the message of the error holds every problem', () => {
+test('the message of the error has every problem', () => {
   const load = () => loadLocalServiceConfig({ LOCAL_SERVICE_PORT: 'x', LOCAL_SERVICE_WORKSPACES: 'x' });
   expect(load).toThrow(/LOCAL_SERVICE_PORT.*\n.*LOCAL_SERVICE_WORKSPACES/);
 });
 
-test('a process starts a Redis of its own unless REDIS_URL names one', () => {
+test('REDIS_URL is optional', () => {
   expect(loadProcessSettings({})).not.toHaveProperty('redis');
   expect(loadProcessSettings({ REDIS_URL: 'redis://localhost' }).redis).toMatchObject({ host: 'localhost' });
 });
 
-test('REDIS_URL may stand in a file', async () => {
-  const file = join(await mkdtemp(join(tmpdir(), 'local-service-')), 'redis-url');
-  await writeFile(file, 'redis://:secret@localhost\n');
-  expect(loadProcessSettings({ REDIS_URL_FILE: file }).redis).toMatchObject({ password: 'secret' });
-  await rm(dirname(file), { recursive: true });
-});
-
-test('the secret of the app may stand in a file', async () => {
-  const file = join(await mkdtemp(join(tmpdir(), 'local-service-')), 'client-secret');
-  await writeFile(file, 'a-secret\n');
-  const env = { LOCAL_SERVICE_CLIENT_SECRET_FILE: file };
-  expect(loadLocalServiceConfig(env).clientSecret).toBe('a-secret');
+test('REDIS_URL and the secret of the app may come from files', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'local-service-'));
+  const env = {
+    REDIS_URL_FILE: join(folder, 'redis-url'),
+    LOCAL_SERVICE_CLIENT_SECRET_FILE: join(folder, 'client-secret'),
+  };
+  await writeFile(env.REDIS_URL_FILE, 'redis://:secret@localhost\n');
+  await writeFile(env.LOCAL_SERVICE_CLIENT_SECRET_FILE, 'a-secret\n');
+  expect(loadProcessSettings(env).redis).toMatchObject({ password: 'secret' });
   expect(loadProcessSettings(env).config.clientSecret).toBe('a-secret');
-  await rm(dirname(file), { recursive: true });
+  expect(loadLocalServiceConfig(env).clientSecret).toBe('a-secret');
+  await rm(folder, { recursive: true });
 });
 
 test('a process lists the problems of its configuration and of Redis together', () => {

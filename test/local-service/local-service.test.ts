@@ -8,8 +8,9 @@ import {
   openBrowser,
   signInAndAllow,
 } from '../support/local-service/cookie-browser.ts';
+import { apiRefusal, outcomeOf } from '../support/local-service/expectations.ts';
 import { useLocalService } from '../support/local-service/fixture.ts';
-import { PKCE, VERIFIER, codeFields, refreshFields, tokensOf } from '../support/local-service/requests.ts';
+import { PKCE, VERIFIER, tokensOf } from '../support/local-service/requests.ts';
 
 const { fixture, service } = useLocalService();
 beforeEach(async () => {
@@ -17,19 +18,10 @@ beforeEach(async () => {
   await fixture.redis.flushall();
 });
 
-test('the front page says what this is', async () => {
-  const res = await request(service).get('/');
-  expect(res.status).toBe(200);
-  expect(res.text).toContain('The local service is running');
-});
-
-test('the pages’ stylesheet is served', async () => {
-  const res = await request(service).get('/local-service.css');
-  expect(res.status).toBe(200);
-  expect(res.type).toBe('text/css');
-});
-
-test('/healthz says that the process is healthy', async () => {
+test('the front page, its stylesheet and /healthz are served', async () => {
+  const front = await request(service).get('/').expect(200);
+  expect(front.text).toContain('The local service is running');
+  expect((await request(service).get('/local-service.css').expect(200)).type).toBe('text/css');
   expect((await request(service).get('/healthz')).body).toEqual({ status: 'ok' });
 });
 
@@ -38,12 +30,12 @@ test('an unknown path is a page outside the API, and JSON inside it', async () =
   expect([outside.status, outside.type]).toEqual([404, 'text/html']);
   expect(outside.text.match(/There is nothing at this path/g)).toHaveLength(2); // its title and its heading
   const inside = await request(service).get('/api/nowhere');
-  expect([inside.status, inside.type]).toEqual([404, 'application/json']);
+  expect(outcomeOf(inside)).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
 });
 
 test('a response without a validator ignores If-None-Match', async () => {
   for (const path of ['/', '/healthz']) {
-    expect((await request(service).get(path).set('if-none-match', '*')).status).toBe(200);
+    await request(service).get(path).set('if-none-match', '*').expect(200);
   }
 });
 
@@ -60,28 +52,21 @@ async function loseRedis(): Promise<void> {
   await ended;
 }
 
-/** Everything that has a secret in it, used once. */
-async function useEverything() {
+/** Uses each endpoint once. Resolves to all codes, tokens and cookies; the last code is unused. */
+async function useEverything(): Promise<string[]> {
   const browser = openBrowser(service);
   const code = (await signInAndAllow(browser, authorizationUrl(PKCE))).get('code') ?? '';
-  const fields = codeFields(code, { code_verifier: VERIFIER });
-  const tokens = tokensOf(await service.postToken(fields));
+  const tokens = tokensOf(await service.exchange(code, { code_verifier: VERIFIER }));
   const refreshed = tokensOf(await service.refresh(tokens.refresh_token));
   const [page] = await service.readPages('/workspaces', refreshed.access_token);
   await service.getApi('/workspaces', 'not-a-token');
   const cookie = (await browser.jar.serialize()).cookies[0]?.value ?? '';
-  const secrets = [
-    code,
-    tokens.access_token,
-    tokens.refresh_token,
-    refreshed.access_token,
-    page?.next ?? '',
-    cookie,
-  ];
-  return { secrets, unspentCode: await service.newCode() };
+  const { access_token, refresh_token } = tokens;
+  const unused = await service.newCode();
+  return [code, access_token, refresh_token, refreshed.access_token, page?.next ?? '', cookie, unused];
 }
 
-test('what was issued before a restart works after it', async () => {
+test('codes and tokens issued before a restart work after it', async () => {
   const before = await fixture.start();
   const tokens = await before.newTokens();
   const code = await before.newCode();
@@ -93,28 +78,23 @@ test('what was issued before a restart works after it', async () => {
   expect((await again.exchange(code)).status).toBe(200);
 });
 
-test('two processes on one Redis know the same sign-in', async () => {
+test('two processes on one Redis share sign-ins', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);
   const elsewhere = await copyCookies(browser.jar, openBrowser(await fixture.start()));
   expect((await elsewhere.get(authorizationUrl())).text).toContain('value="allow"');
 });
 
-test('Redis holds no code, token or cookie, only hashes', async () => {
-  const { secrets, unspentCode } = await useEverything();
+test('Redis holds no code, token or cookie, only hashes; every key has the prefix and a time to live', async () => {
+  const secrets = await useEverything();
   const keys = await fixture.redis.keys('*');
+  expect(keys.length).toBeGreaterThan(6);
   const values = await Promise.all(keys.map((key) => fixture.redis.get(key)));
   const everything = JSON.stringify([keys, values]);
-  for (const secret of [...secrets, unspentCode]) {
+  for (const secret of secrets) {
     expect(secret).toMatch(/.{20}/);
     expect(everything).not.toContain(secret);
   }
-});
-
-test('every key is under the service’s prefix and has a time to live', async () => {
-  await useEverything();
-  const keys = await fixture.redis.keys('*');
-  expect(keys.length).toBeGreaterThan(6);
   for (const key of keys) {
     expect(key).toMatch(/^local-service:/);
     expect(await fixture.redis.ttl(key)).toBeGreaterThan(0);
@@ -122,9 +102,9 @@ test('every key is under the service’s prefix and has a time to live', async (
 });
 
 test('a log line has method, path and status, and no secret or query value', async () => {
-  const { secrets, unspentCode } = await useEverything();
+  const secrets = await useEverything();
   const lines = fixture.logged.join('');
-  for (const secret of [...secrets, unspentCode, VERIFIER, CLIENT_SECRET, 'a+state', 'next=', '?']) {
+  for (const secret of [...secrets, VERIFIER, CLIENT_SECRET, 'a+state', 'next=', '?']) {
     expect(lines).not.toContain(secret);
   }
   expect(fixture.logged.map((line) => JSON.parse(line) as object)).toContainEqual(
@@ -132,7 +112,7 @@ test('a log line has method, path and status, and no secret or query value', asy
   );
 });
 
-test('using a refresh token restarts its idle time, and the grant’s', async () => {
+test('a refresh restarts the idle time of the refresh token and of its grant', async () => {
   const { refresh_token } = await service.newTokens();
   const keys = ['grant', 'refresh'].map((kind) => fixture.redis.keys(`local-service:${kind}:*`));
   const lasting = (await Promise.all(keys)).flat();
@@ -142,28 +122,24 @@ test('using a refresh token restarts its idle time, and the grant’s', async ()
   expect(lasting).toHaveLength(2);
 });
 
-test('while Redis is down an API request is a 503 in JSON, and no 401', async () => {
+test('while Redis is down an API request gets a 503 in JSON and no 401', async () => {
   const { access_token } = await service.newTokens();
   await loseRedis();
   const res = await service.getApi('/workspaces', access_token);
-  expect(res.status).toBe(503);
-  expect(res.body).toEqual({ code: 'INTERNAL_SERVER_ERROR', message: expect.any(String), details: [] });
+  expect(outcomeOf(res)).toEqual(apiRefusal(503, 'INTERNAL_SERVER_ERROR'));
   expect(res.get('retry-after')).toBe('2');
 });
 
-test('while Redis is down the token endpoint responds with 503 without an OAuth error', async () => {
+test('while Redis is down a token request gets a 503 without an OAuth error', async () => {
   const { refresh_token } = await service.newTokens();
   const code = await service.newCode();
   await loseRedis();
-  for (const fields of [refreshFields(refresh_token), codeFields(code)]) {
-    const res = await service.postToken(fields);
-    expect(res.status).toBe(503);
-    expect(res.body).not.toHaveProperty('error');
-    expect(res.get('cache-control')).toBe('no-store');
+  for (const res of [await service.refresh(refresh_token), await service.exchange(code)]) {
+    expect(outcomeOf(res)).toEqual(apiRefusal(503, 'INTERNAL_SERVER_ERROR'));
   }
 });
 
-test('while Redis is down a signed-in browser gets a 503 page with a request id and a way on', async () => {
+test('while Redis is down a signed-in browser gets a 503 page with a request id and a link to try again', async () => {
   const browser = openBrowser(service);
   await signInAndAllow(browser);
   await loseRedis();
@@ -174,7 +150,7 @@ test('while Redis is down a signed-in browser gets a 503 page with a request id 
   expect(res.text).toContain(`href="${authorizationUrl().replaceAll('&', '&amp;')}">Try again</a>`);
 });
 
-test('after Redis was down, when the process stays healthy, requests succeed again', async () => {
+test('while Redis is down the process stays healthy, and afterwards requests succeed again', async () => {
   const { access_token } = await service.newTokens();
   await loseRedis();
   expect((await service.getApi('/workspaces', access_token)).status).toBe(503);

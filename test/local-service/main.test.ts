@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { startPrivateRedis } from '../../src/redis/private-redis.ts';
-import { Browser } from '../support/browser.ts';
 import { TOKEN_PATH } from '../support/constants.ts';
 import { eventually } from '../support/eventually.ts';
 import { authorizationUrl } from '../support/local-service/cookie-browser.ts';
 import { codeFields } from '../support/local-service/requests.ts';
 import { startProgram, type Program } from '../support/programs.ts';
+import { allowAt } from './clients/whole-flow.ts';
 
-// The local service as people start it: npm, the launcher, the compiled program.
+// `npm run service`: the launcher and the compiled program.
 
 async function startService(env: Record<string, string> = {}): Promise<[Program, origin: string]> {
   const settings = { LOCAL_SERVICE_PORT: '0', LOCAL_SERVICE_FAULTS: 'true', ...env };
@@ -17,11 +17,8 @@ async function startService(env: Record<string, string> = {}): Promise<[Program,
 }
 
 async function newAccessToken(origin: string): Promise<string> {
-  const browser = new Browser();
-  const page = await browser.open(origin + authorizationUrl());
-  const signedIn = await browser.press(page, 'Sign in', { username: 'demo', password: 'demo' });
-  const allowed = await browser.press(await browser.follow(signedIn), 'Allow');
-  const code = new URL(allowed.headers.get('location') ?? '').searchParams.get('code') ?? '';
+  const callback = await allowAt(origin + authorizationUrl());
+  const code = callback.searchParams.get('code') ?? '';
   const response = await fetch(origin + TOKEN_PATH, {
     method: 'POST',
     body: new URLSearchParams(codeFields(code)),
@@ -33,7 +30,7 @@ const list = async (origin: string, accessToken: string) =>
   fetch(`${origin}/api/public/v1/workspaces`, { headers: { authorization: `Bearer ${accessToken}` } });
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  'the service starts with a Redis of its own, and leaves nothing behind after %s',
+  'the service starts with a private Redis, and leaves no process behind after %s',
   async (signal) => {
     const [program, origin] = await startService();
     await using _program = program;
@@ -44,7 +41,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 );
 
-test('a terminal that closes leaves nothing behind', async () => {
+test('a closed terminal leaves no process behind', async () => {
   const [program, origin] = await startService();
   await using _program = program;
   program.signalGroup('SIGHUP');
@@ -53,7 +50,7 @@ test('a terminal that closes leaves nothing behind', async () => {
   await expect(fetch(origin)).rejects.toThrow('fetch failed');
 });
 
-test('with its Redis named, a restart forgets nothing, and two processes act as one', async () => {
+test('with REDIS_URL, tokens survive a restart and two processes share them and their faults', async () => {
   await using redis = await startPrivateRedis();
   const [first, origin] = await startService({ REDIS_URL: redis.url });
   await using _first = first;

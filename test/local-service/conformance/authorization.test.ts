@@ -38,7 +38,7 @@ test('4.1 method and path: `GET /api/public/v1/authorization/oauth2/`', async ()
   }
 });
 
-test('4.1 browser redirect: works for any browser that an app redirects there', async () => {
+test('4.1 browser redirect: works for a browser that an app of another site redirects there', async () => {
   const crossSite = { referer: 'http://localhost:3000/', 'sec-fetch-site': 'cross-site' };
   const arrive = (cookie: string) =>
     request(service)
@@ -101,7 +101,7 @@ test('4.1 response_type: required; `code` and nothing else', async () => {
   }
 });
 
-test('4.1 authentication page: the user is asked to authenticate before anything is given away', async () => {
+test('4.1 authentication page: the user authenticates before the app gets anything', async () => {
   const browser = openBrowser(service);
   const page = await browser.get(url);
   expect({ status: page.status, type: page.type }).toEqual({ status: 200, type: 'text/html' });
@@ -148,7 +148,7 @@ test('4.1 callback, code: a code that can be exchanged for an access token', asy
   expect((await service.exchange(other)).status).toBe(200);
 });
 
-test('4.1 callback, state: the request’s state where it had one, else none', async () => {
+test('4.1 callback, state: the state of the request, or none', async () => {
   const browser = openBrowser(service);
   const namesWith = async (state: string | undefined) => {
     const parameters = await signInAndAllow(browser, authorizationUrl({ state }));

@@ -2,15 +2,14 @@ import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { useFixture } from '../../support/fixtures.ts';
 import { apiRefusal, outcomeOf, success } from '../../support/local-service/expectations.ts';
-import { startServiceFixture } from '../../support/local-service/fixture.ts';
+import { useLocalService } from '../../support/local-service/fixture.ts';
 import { idsOf, type ListPage } from '../../support/local-service/requests.ts';
 
-const fixture = useFixture(startServiceFixture);
+const { fixture, service } = useLocalService();
 const WORKSPACES = '/api/public/v1/workspaces';
 const AN_ITEM: unknown = expect.objectContaining({ id: expect.any(String) });
 
 let token: string;
-const service = useFixture(async () => fixture.start());
 beforeAll(async () => {
   token = (await service.newTokens()).access_token;
 });
@@ -25,7 +24,7 @@ test('2 list value: `value` is an array of the page’s items, and always there'
   expect(outcomeOf(await list('', empty))).toEqual(success({ value: [] }));
 });
 
-test('2 list next: `next` is an opaque string; it is absent where no page follows', async () => {
+test('2 list next: `next` is an opaque string; it is absent from the last page', async () => {
   const { next = '' } = await workspacesPage('limit=100');
   expect(next).toMatch(/^.{20,}$/);
   const last = await workspacesPage(`limit=100&next=${encodeURIComponent(next)}`);
@@ -37,15 +36,17 @@ test('2 list next: `next` is an opaque string; it is absent where no page follow
 });
 
 test('4.4 method and path: `GET /api/public/v1/workspaces`', async () => {
-  const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) =>
+  const send = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) =>
     request(service)[method](path).set('authorization', `Bearer ${token}`);
   for (const method of ['post', 'put', 'patch', 'delete'] as const) {
-    expect(outcomeOf(await call(method, WORKSPACES))).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
+    const res = await send(method, WORKSPACES);
+    expect(outcomeOf(res)).toEqual(apiRefusal(405, 'METHOD_NOT_ALLOWED'));
+    expect(res.get('allow')).toBe('GET, HEAD');
   }
   for (const path of [`${WORKSPACES}/`, '/api/public/v1/Workspaces', '/api/public/v1/workspace']) {
-    expect(outcomeOf(await call('get', path))).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
+    expect(outcomeOf(await send('get', path))).toEqual(apiRefusal(404, 'PATH_NOT_FOUND'));
   }
-  expect((await call('get', WORKSPACES)).status).toBe(200);
+  expect((await send('get', WORKSPACES)).status).toBe(200);
 });
 
 test('4.4 header: `Authorization: Bearer <ACCESS_TOKEN>`', async () => {

@@ -40,7 +40,7 @@ async function expectSevenSeconds({ access_token, expires_in }: TokenResponse): 
   expect(await statusWith(access_token)).toBe(401);
 }
 
-test('2 code exchange, access_token: a string that API calls take as their bearer token', async () => {
+test('2 code exchange, access_token: a string that API requests carry as their bearer token', async () => {
   const { access_token } = await service.newTokens();
   expect(await statusWith(access_token)).toBe(200);
   expect(await statusWith(access_token.slice(1))).toBe(401);
@@ -69,7 +69,7 @@ test('2 refresh, expires_in: a whole number: the seconds that the new access tok
   await expectSevenSeconds(tokensOf(await brief.refresh(refresh_token)));
 });
 
-test('2 refresh, refresh_token: may be there; a client that goes on with what it was given last is served', async () => {
+test('2 refresh, refresh_token: may be there; the client uses the last one that it got', async () => {
   const rotating = await fixture.start({ rotateRefresh: true });
   const given: string[] = [(await service.newTokens()).refresh_token];
   for (const [server, expected] of [
