@@ -10,19 +10,19 @@ import { exitCodeOf } from '../../process.ts';
 // in the folder. A secret that is in neither is created.
 //   secrets-volume.js FOLDER
 
-/** The user of the image, and that of the local service in docker-compose.yml: neither can read a file of the other. */
-const APP = 1000;
-const LOCAL_SERVICE = 1001;
+/** User ids of the image, and of the local service in docker-compose.yml. Neither can read a file of the other. */
+const APP_USER = 1000;
+const LOCAL_SERVICE_USER = 1001;
 const OWNER_ONLY = 0o400;
 const ANY_USER = 0o444;
 
-/** The prefix of its keys in Redis. */
+/** The prefix of the local service's keys in Redis. */
 const LOCAL_SERVICE_PREFIX = 'local-service:';
 
 /** The Redis of docker-compose.yml. */
 const REDIS_HOST = 'redis:6379';
 
-const given = {
+const secretVariables = {
   CLIENT_ID: variables.CLIENT_ID.optional(),
   CLIENT_SECRET: variables.CLIENT_SECRET.optional(),
   SESSION_KEYS: variables.SESSION_KEYS.optional(),
@@ -30,7 +30,7 @@ const given = {
 } as const;
 
 function writeSecrets(folder: string, env: Env): void {
-  const { values, problems: found } = readVariables(given, env, ['CLIENT_SECRET', 'SESSION_KEYS']);
+  const { values, problems: found } = readVariables(secretVariables, env, ['CLIENT_SECRET', 'SESSION_KEYS']);
   const problems = [...found];
   // An operator's own app must not get the secret of the demo.
   const isSecretMissing = values.CLIENT_ID !== undefined && values.CLIENT_SECRET === undefined;
@@ -49,7 +49,7 @@ function writeSecrets(folder: string, env: Env): void {
     const localService = passwordIn('local-service-redis-url');
     write('users.acl', redisUsers(app, localService), ANY_USER);
     write('redis-url', redisUrl('cloakroom', app), OWNER_ONLY);
-    write('local-service-redis-url', redisUrl('local-service', localService), OWNER_ONLY, LOCAL_SERVICE);
+    write('local-service-redis-url', redisUrl('local-service', localService), OWNER_ONLY, LOCAL_SERVICE_USER);
   }
 
   function exists(name: string): boolean {
@@ -62,11 +62,11 @@ function writeSecrets(folder: string, env: Env): void {
   }
 
   /** Replaces the file in one step, so that a reader never finds half of it, even after a crash. */
-  function write(name: string, content: string, mode: number, owner = APP): void {
+  function write(name: string, content: string, mode: number, owner = APP_USER): void {
     const file = join(folder, name);
     const next = `${file}.next`;
     writeFileSync(next, `${content}\n`, { mode: 0o600 });
-    chmodSync(next, mode); // only the owner may do this
+    chmodSync(next, mode); // before chown: only the owner may do this
     if (process.getuid?.() === 0) chownSync(next, owner, owner);
     renameSync(next, file);
   }

@@ -98,7 +98,7 @@ function checkSessionKeys({ values: { SESSION_KEYS: keys } }: Settings): Result 
   const weak = keys.flatMap((key, at) => (isWeak([...key]) ? [at + 1] : []));
   if (weak.length === 0) return ok('Each key is random.');
   return problem(
-    `Key ${weak.join(' and ')} is not random. Anyone who guesses a session key can sign cookies.`,
+    `Key ${weak.join(' and ')} is not random. An attacker who guesses a session key can sign cookies.`,
     'Create keys with npm run -s keygen. Do not keep a weak key for sessions that it encrypted: let them end.',
   );
 }
@@ -153,7 +153,7 @@ function checkRedisPassword({ values: { REDIS_URL: target } }: Settings): Result
   if (target.password !== undefined) return ok('REDIS_URL has a password.');
   if (isOnThisHost(target)) return ok('None, on this machine.');
   return warning(
-    'It is on another host and requires no password: anyone who reaches it can end all sessions.',
+    'It is on another host and requires no password: any client that reaches it can end all sessions.',
     'Create a user with a password (ACL SETUSER), and put both into REDIS_URL.',
   );
 }

@@ -6,7 +6,7 @@ export type Status = (typeof STATUSES)[number];
 /** What a check found, in words for an operator. Holds no secret, and no value that may be a secret in the wrong place. */
 export interface Result {
   readonly status: Status;
-  /** The state, and what follows from it. */
+  /** The state, and what follows from it. Only this text may hold words of a server, such as its address. */
   readonly detail: string;
   /** The next step; empty where there is none. */
   readonly remedy: string;
@@ -63,8 +63,11 @@ export function runAll<Subject extends object>(
   );
 }
 
+/** Control and format characters. A terminal obeys or hides them, and a server may have sent them. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
+
 export function toFinding(id: string, title: string, { status, detail, remedy }: Result): Finding {
-  return { id, status, title, detail, remedy };
+  return { id, status, title, detail: detail.replaceAll(UNPRINTABLE, '\uFFFD'), remedy };
 }
 
 /** Joins the results that share the worst status; repeats no text. */

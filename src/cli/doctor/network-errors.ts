@@ -8,32 +8,20 @@ import { problem, type Result } from './finding.ts';
  * subject is the server. The words of a server or a library are never printed, because they may quote a secret.
  */
 const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string])[] = [
-  [
-    /^ENOTFOUND/,
-    'can’t be found: DNS has no entry for its name',
-    'Check the name, and the DNS server of this machine.',
-  ],
-  [
-    /^EAI_AGAIN/,
-    'can’t be looked up: no DNS server responds for its name',
-    'Check the DNS server of this machine (/etc/resolv.conf), and the network to it.',
-  ],
-  [
-    /^ECONNREFUSED/,
-    'refuses connections: nothing listens there',
-    'Check host and port, and that it is running.',
-  ],
+  [/^ENOTFOUND/, 'can’t be found: DNS has no entry for its name', 'Check the name and the DNS server.'],
+  [/^EAI_AGAIN/, 'can’t be looked up: no DNS server responds for its name', 'Check /etc/resolv.conf.'],
+  [/^ECONNREFUSED/, 'refuses connections: nothing listens there', 'Check host and port. Is it running?'],
   [
     /^(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/,
     'can’t be reached: connecting gets no response',
     'Check host, port, firewalls and network policies, and with rediss:// whether Redis speaks TLS there.',
   ],
-  [/^ENOENT/, 'can’t be found: there is no such socket', 'Check the path, and that Redis is running.'],
+  [/^ENOENT/, 'can’t be found: there is no such socket', 'Check the path. Is Redis running?'],
   [/^EACCES/, 'may not be opened by this user', 'Check the permissions of the socket.'],
   [
     /^CERT_(?:HAS_|NOT_)/,
-    'has a certificate that has expired, or is not valid yet',
-    'Replace it, or set the clock of this machine.',
+    'has a certificate that has expired or is not valid yet',
+    'Check it and the clock.',
   ],
   [/^ERR_TLS_CERT_ALT/, 'has a certificate for another name', 'Use the name that the certificate is for.'],
   [
@@ -43,11 +31,7 @@ const REASONS: readonly (readonly [pattern: RegExp, what: string, remedy: string
   ],
   [/^(?:EPROTO|ERR_SSL_)/, 'does not speak TLS there', 'Check the port, and whether it is meant to use TLS.'],
   [/^HTTPParserError|^HPE_/, 'responds, but not with HTTP', 'Check the port, and whether it expects TLS.'],
-  [
-    /^TimeoutError|timed out/,
-    'accepts the connection and does not respond',
-    'Look at its log: it may hang. Or it expects TLS there.',
-  ],
+  [/^TimeoutError|timed out/, 'accepts the connection and does not respond', 'Does it hang, or expect TLS?'],
   [
     /WRONGPASS|invalid password/,
     'refuses the user or the password',

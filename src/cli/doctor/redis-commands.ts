@@ -89,11 +89,7 @@ export function explainRefusals(refusals: readonly Refusal[]): Result {
 /** What a refusal means, by its message. The first that fits any refusal is the one to solve first. */
 const REASONS: readonly (readonly [pattern: RegExp, detail: string, remedy: string])[] = [
   [/^READONLY/, 'It is a replica and takes no writes.', 'Name the master in REDIS_URL.'],
-  [
-    /^OOM/,
-    'It is full and takes no writes: nobody can sign in.',
-    'Raise maxmemory, or find out what else is stored there.',
-  ],
+  [/^OOM/, 'It is full and takes no writes: users can’t sign in.', 'Raise maxmemory, or remove other data.'],
   [
     /^MISCONF|^NOREPLICAS/,
     'It takes no writes: it can’t save them to disk, or too few replicas follow it (min-replicas-to-write).',

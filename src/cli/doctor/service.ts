@@ -46,7 +46,7 @@ export const serviceChecks: readonly Check<Subject>[] = [
   { id: 'service-redirect-uri', title: 'Service: redirect URI', run: checkRedirectUri },
 ];
 
-/** An unregistered redirect URI: nobody can own the name (RFC 6761 §6.4). */
+/** An unregistered redirect URI: its domain can’t exist (RFC 6761 §6.4). */
 const UNREGISTERED_URI = 'https://cloakroom-doctor.invalid/auth/callback';
 
 /** Sends all requests at once. Nothing is issued. */
@@ -63,7 +63,7 @@ export async function readService({ values, publicOrigin }: Settings): Promise<S
       client_secret: clientSecret,
     });
   };
-  // As a sign-in begins (RFC 7636 §4.3), with a challenge whose verifier nobody has.
+  // As a sign-in begins (RFC 7636 §4.3), with a challenge whose verifier is thrown away.
   const signIn = async (uri: string) => {
     if (clientId === undefined || scopes === undefined || publicOrigin === undefined)
       return INVALID_VARIABLES;
@@ -146,7 +146,7 @@ function checkCredentials({ refresh, unregisteredRefresh }: Subject): Result {
   const error = oauthErrorOf(refresh);
   if (error === 'invalid_client') {
     return problem(
-      'The service does not know the app, or refuses its secret: nobody can sign in, and no token is refreshed.',
+      'The service does not know the app, or refuses its secret: users can’t sign in, and no token is refreshed.',
       'Compare both with the app as it is registered. Look for blanks, and for a secret that was replaced.',
     );
   }
@@ -177,7 +177,7 @@ function checkSignIn({ signIn: response, redirectUri }: Subject): Result {
   if (error === null) return ok(`It responds (${response.status}).`);
   return problem(
     error === 'invalid_scope'
-      ? 'The service refuses the SCOPES: one does not exist, or the app may not request it. Nobody can sign in.'
+      ? 'The service refuses the SCOPES: one does not exist, or the app may not request it. Users can’t sign in.'
       : 'The service responds to every sign-in with an error.',
     'Compare CLIENT_ID and SCOPES with the app as it is registered. Upper and lower case count.',
   );
@@ -196,7 +196,7 @@ function checkRedirectUri({ signIn, unregisteredSignIn, redirectUri }: Subject):
     return ok(`The service accepts ${redirectUri}`);
   if (isRefused(signIn) && isRefused(unregisteredSignIn)) {
     return problem(
-      `The service refuses ${redirectUri}, as it does an unregistered one: nobody can sign in.`,
+      `The service refuses ${redirectUri}, as it does an unregistered one: users can’t sign in.`,
       `${remedy} – and check CLIENT_ID, which may be the reason, too.`,
     );
   }

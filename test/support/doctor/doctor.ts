@@ -5,18 +5,15 @@ import { runChecks } from '../../../src/cli/doctor/run-checks.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../constants.ts';
 import type { TestApp } from '../test-app.ts';
 
-/** Nothing listens there. */
-const CLOSED_PORT = '127.0.0.1:1';
-
-/** A valid configuration, whose Redis and service are away. */
+/** A valid configuration, whose Redis and service can’t be reached. */
 export const validEnv = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'http://localhost:1',
-  SERVICE_URL: `http://${CLOSED_PORT}`,
+  SERVICE_URL: 'http://127.0.0.1:1',
   CLIENT_ID: 'an-app',
   CLIENT_SECRET: 'a-secret-of-an-app',
   SCOPES: 'room:read room:write workspace:read',
-  REDIS_URL: `redis://${CLOSED_PORT}`,
+  REDIS_URL: 'redis://127.0.0.1:1',
   SESSION_KEYS: randomBytes(32).toString('base64url'),
 };
 
