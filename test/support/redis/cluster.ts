@@ -4,31 +4,35 @@ import { freePort } from '../fleet/free-port.ts';
 import { eventually } from '../eventually.ts';
 import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 
-/** Who serves a third of the keys: at first the master, after a failover the replica. */
+/** A third of the keys. After a failover the replica is the master. */
 export interface Shard {
   readonly master: RedisNode;
   readonly replica: RedisNode;
 }
 
-/** Three masters with a replica each. */
-export interface ClusterTopology extends AsyncDisposable {
-  /** For `REDIS_URL`. */
-  readonly url: string;
-  readonly shards: readonly [Shard, Shard, Shard];
-}
+const SETTINGS = [
+  `requirepass "${PASSWORD}"`,
+  `masterauth "${PASSWORD}"`,
+  'cluster-enabled yes',
+  'cluster-require-full-coverage no', // or the loss of one shard would stop the others
+  'repl-diskless-sync-delay 0',
+  'repl-ping-replica-period 1', // CLUSTER SLOTS names a replica after its first message from the master
+  'shutdown-timeout 0', // or a master waits ten seconds for a replica that has ended
+];
 
-/** So long a silence is an outage, ms: Redis's own default, and what a machine that does other things too hardly looks like. */
+/** Nodes take another node for failed after this time without a reply, in ms. Redis's default suits a busy machine. */
 const NODE_TIMEOUT_MS = { usual: 15_000, forOutages: 1_500 };
 
-/**
- * Starts them; resolves when all nodes agree on who is who, and a failover would succeed. Where a test makes outages, one is soon
- * seen as such.
- */
-export async function startCluster(
-  silence: keyof typeof NODE_TIMEOUT_MS = 'usual',
-): Promise<ClusterTopology> {
+/** Starts three masters with a replica each. Resolves when all nodes agree on their roles, and a failover would succeed. */
+export async function startCluster(timeout: keyof typeof NODE_TIMEOUT_MS = 'usual') {
   const nodes = await Promise.all(
-    Array.from({ length: 6 }, async () => startRedisNode(async () => toSettings(NODE_TIMEOUT_MS[silence]))),
+    Array.from({ length: 6 }, async () =>
+      startRedisNode([
+        ...SETTINGS,
+        `cluster-port ${await freePort()}`,
+        `cluster-node-timeout ${NODE_TIMEOUT_MS[timeout]}`,
+      ]),
+    ),
   );
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   const create = ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'];
@@ -37,7 +41,7 @@ export async function startCluster(
 
   const node = (at: [host: string, port: number] | undefined) => {
     const found = nodes.find(({ port }) => port === at?.[1]);
-    if (found === undefined) throw new Error('a node is none of ours');
+    if (found === undefined) throw new Error(`no node has the port ${at?.[1]}`);
     return found;
   };
   const slots = await askSlots(nodes[0]);
@@ -46,28 +50,16 @@ export async function startCluster(
     replica: node(replica),
   }));
   if (first === undefined || second === undefined || third === undefined) throw new Error('no three masters');
+  const shards: readonly [Shard, Shard, Shard] = [first, second, third];
 
   return {
+    /** For `REDIS_URL`. */
     url: `redis+cluster://:${encodeURIComponent(PASSWORD)}@${addresses.join(',')}`,
-    shards: [first, second, third],
+    shards,
     async [Symbol.asyncDispose]() {
       await Promise.all(nodes.map(async (one) => one[Symbol.asyncDispose]()));
     },
   };
-}
-
-async function toSettings(nodeTimeoutMs: number): Promise<string[]> {
-  return [
-    `requirepass "${PASSWORD}"`,
-    `masterauth "${PASSWORD}"`,
-    'cluster-enabled yes',
-    `cluster-port ${await freePort()}`,
-    `cluster-node-timeout ${nodeTimeoutMs}`,
-    'cluster-require-full-coverage no', // or the loss of one third would take the others with it
-    'repl-diskless-sync-delay 0',
-    'repl-ping-replica-period 1', // a replica is not named before it has heard anything
-    'shutdown-timeout 0', // or a master that ends waits ten seconds for a replica that is not there
-  ];
 }
 
 type Slots = [from: number, to: number, ...nodes: [host: string, port: number][]];

@@ -6,79 +6,63 @@ import {
 } from '../../../src/redis/private-redis.ts';
 import { freePort } from '../fleet/free-port.ts';
 
-/** One `redis-server` of several that work together, on a loopback port of its own, and what may befall it. */
-export interface RedisNode extends AsyncDisposable {
-  readonly port: number;
-  /** The response to a command. Rejects where none comes within five seconds. */
-  ask(...command: readonly string[]): Promise<unknown>;
-  /** kill -9; resolves when it is gone. */
-  kill(): Promise<void>;
-  /** It goes on taking connections and commands, and says nothing. */
-  pause(): void;
-  resume(): void;
-}
-
-/** Whether it is a replica now, and says so. */
-export async function isReplica(node: RedisNode): Promise<boolean> {
-  const role = await node.ask('ROLE').catch(() => null); // one that changes its role closes connections
-  return Array.isArray(role) && role[0] === 'slave';
-}
-
-/** What every node asks its clients and the other nodes for; a URL takes it percent-encoded only. */
+/** The password of each node, and of the connections between them. A URL has to encode it. */
 export const PASSWORD = 'pass:word/@1';
 
-const ATTEMPTS = 5;
+/** One Redis process of several that work together. */
+export type RedisNode = Awaited<ReturnType<typeof startRedisNode>>;
 
-/** Starts a node with a password; `settings` are further lines of its configuration. */
-export async function startRedisNode(
-  settings: (port: number) => Promise<readonly string[]> | readonly string[],
-  mode: PrivateRedisMode = 'server',
-): Promise<RedisNode> {
-  for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
-    const lines = ['bind 127.0.0.1', `port ${port}`, ...(await settings(port))];
-    try {
-      return toNode(port, await startPrivateRedis(lines, mode));
-    } catch (error) {
-      // Between asking for a free port and taking it, somebody else may.
-      const isTaken = error instanceof Error && error.message.includes('in use');
-      if (!isTaken || attempt === ATTEMPTS) throw error;
-    }
-  }
+/** Starts a node with the password, on a loopback port of its own. `settings` are further lines of its configuration. */
+export async function startRedisNode(settings: readonly string[], mode: PrivateRedisMode = 'server') {
+  const port = await freePort();
+  const running = await startPrivateRedis(['bind 127.0.0.1', `port ${port}`, ...settings], mode);
+  return {
+    port,
+    ...controlRedis(() => running, PASSWORD),
+    [Symbol.asyncDispose]: async () => running[Symbol.asyncDispose](),
+  };
 }
 
-function toNode(port: number, running: PrivateRedis): RedisNode {
+/** What a test does to a Redis process. `running` gives the process, which a restart may have replaced. */
+export function controlRedis(running: () => PrivateRedis, password?: string) {
   const signal = (name: NodeJS.Signals) => {
     try {
-      process.kill(running.pid, name);
+      process.kill(running().pid, name);
     } catch {
       // it has ended
     }
   };
   return {
-    port,
-    async ask(command = '', ...args) {
+    /** Sends a command over a connection of its own. Rejects without a reply within five seconds. */
+    async ask(...[command = '', ...args]: readonly string[]): Promise<unknown> {
       const client = new Redis({
-        path: running.url.replace(/^[^:]+:\/\//, ''),
-        password: PASSWORD,
+        path: running().url.replace(/^[^:]+:\/\//, ''),
+        ...(password !== undefined && { password }),
         commandTimeout: 5_000,
         disconnectTimeout: 0,
         retryStrategy: null,
         enableReadyCheck: false,
       });
-      client.on('error', () => {}); // the command tells
+      client.on('error', () => {}); // the command rejects
       try {
         return await client.call(command, ...args);
       } finally {
         client.disconnect();
       }
     },
+    /** kill -9: connections break, and new ones are refused. */
     async kill() {
       signal('SIGKILL');
-      await running[Symbol.asyncDispose]();
+      await running()[Symbol.asyncDispose]();
     },
+    /** Stops the process (SIGSTOP): it accepts connections and commands, and does not reply. */
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
-    [Symbol.asyncDispose]: async () => running[Symbol.asyncDispose](),
   };
+}
+
+/** Whether a node is a replica. A node that changes its role closes connections. */
+export async function isReplica(node: RedisNode): Promise<boolean> {
+  const role = await node.ask('ROLE').catch(() => null);
+  return Array.isArray(role) && role[0] === 'slave';
 }

@@ -1,32 +1,19 @@
 import { eventually } from '../eventually.ts';
 import { PASSWORD, startRedisNode, type RedisNode } from './redis-node.ts';
 
-/** A master and two replicas under the eyes of three Sentinels, two of which must agree. */
-export interface SentinelTopology extends AsyncDisposable {
-  /** For `REDIS_URL`. */
-  readonly url: string;
-  readonly nodes: readonly RedisNode[];
-  readonly sentinels: readonly RedisNode[];
-  /** Who is the master, by what the first Sentinel says that responds. */
-  master(): Promise<RedisNode>;
-  /** Resolves when a failover would succeed, after another one. */
-  settled(): Promise<void>;
-}
-
 const NAME = 'the-master';
 
 /**
- * A second of silence is an outage: a machine that does other things too shall not look like one. The third Sentinel is
- * slower to see it: with three that all stand for the lead at once, none may get two votes.
+ * A Sentinel takes a master for down after this time. A busy machine must not look like an outage. The third Sentinel is slower:
+ * if all three stood for leader at once, none might get two votes.
  */
 const DOWN_AFTER_MS = [1_000, 1_000, 1_500];
-/** Twice this long after one failover begins, the next one may. */
+/** After twice this time a Sentinel may fail over again. */
 const FAILOVER_TIMEOUT_MS = 1_000;
 
-/** Sentinel's own clocks, in ms: it would ask and tell every second, two or ten, and wait for four such rounds. */
-const FASTER = ['INFO-PERIOD', '300', 'PING-PERIOD', '200', 'ASK-PERIOD', '200', 'PUBLISH-PERIOD', '300'];
+/** Intervals of Sentinel in ms, shorter than the 1 to 10 s that it waits by default. */
+const INTERVALS = ['INFO-PERIOD', '300', 'PING-PERIOD', '200', 'ASK-PERIOD', '200', 'PUBLISH-PERIOD', '300'];
 
-/** Of the Sentinels the first has no password: both kinds are found. */
 const REQUIRE_PASSWORD = `requirepass "${PASSWORD}"`;
 
 const NODE_SETTINGS = [
@@ -34,45 +21,46 @@ const NODE_SETTINGS = [
   `masterauth "${PASSWORD}"`,
   'repl-diskless-sync-delay 0',
   'repl-ping-replica-period 1',
-  'shutdown-timeout 0', // or a master that ends waits ten seconds for a replica that is not there
+  'shutdown-timeout 0', // or a master waits ten seconds for a replica that has ended
 ];
 
-/** Starts them; resolves when every Sentinel knows the whole testApp, and a failover would succeed. */
-export async function startSentinels(): Promise<SentinelTopology> {
-  const first = await startRedisNode(() => NODE_SETTINGS);
-  const replicas = await Promise.all(
-    Array.from({ length: 2 }, async () =>
-      startRedisNode(() => [...NODE_SETTINGS, `replicaof 127.0.0.1 ${first.port}`]),
-    ),
-  );
-  const nodes = [first, ...replicas];
+/**
+ * Starts a master, two replicas and three Sentinels, of which two have to agree. Resolves when a failover would succeed. The
+ * first Sentinel has no password, the others have one.
+ */
+export async function startSentinels() {
+  const first = await startRedisNode(NODE_SETTINGS);
+  const replicaSettings = [...NODE_SETTINGS, `replicaof 127.0.0.1 ${first.port}`];
+  const replicas = [startRedisNode(replicaSettings), startRedisNode(replicaSettings)];
+  const nodes = [first, ...(await Promise.all(replicas))];
   const sentinels = await Promise.all(
-    DOWN_AFTER_MS.map(async (downAfterMs, at) =>
-      startRedisNode(
-        () => [...toSentinelSettings(first.port, downAfterMs), ...(at === 0 ? [] : [REQUIRE_PASSWORD])],
-        'sentinel',
-      ),
-    ),
+    DOWN_AFTER_MS.map(async (downAfterMs, at) => {
+      const settings = toSentinelSettings(first.port, downAfterMs);
+      return startRedisNode(at === 0 ? settings : [...settings, REQUIRE_PASSWORD], 'sentinel');
+    }),
   );
-  for (const sentinel of sentinels) await sentinel.ask('SENTINEL', 'DEBUG', ...FASTER);
+  for (const sentinel of sentinels) await sentinel.ask('SENTINEL', 'DEBUG', ...INTERVALS);
   await eventually(async () => (await Promise.all(sentinels.map(knowsAll))).every(Boolean));
 
   const master = async () => {
     const [, port] = (await Promise.any(sentinels.map(askMaster))) as [string, string];
     const found = nodes.find((node) => node.port === Number(port));
-    if (found === undefined) throw new Error('the master is none of ours');
+    if (found === undefined) throw new Error(`no node has the port ${port} of the master`);
     return found;
   };
 
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return {
+    /** For `REDIS_URL`. */
     url: `redis+sentinel://:${encodeURIComponent(PASSWORD)}@${hosts}/${NAME}`,
     nodes,
     sentinels,
+    /** The master, as the first Sentinel that replies names it. */
     master,
+    /** Resolves when another failover would succeed. */
     settled: async () =>
       eventually(async () => {
-        // One that changes its role closes connections.
+        // A node that changes its role closes connections.
         const replication = await (await master()).ask('INFO', 'replication').catch(() => '');
         return String(replication).includes('state=online');
       }),

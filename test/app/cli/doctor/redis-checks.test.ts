@@ -6,7 +6,7 @@ import { startTcpServer } from '../../../support/tcp-server.ts';
 import { startUnresponsivePort } from '../../../support/unresponsive-port.ts';
 
 const LOGIN = `:${encodeURIComponent(PASSWORD)}@`;
-const redis = useFixture(async () => startRedisNode(() => [`requirepass "${PASSWORD}"`]));
+const redis = useFixture(async () => startRedisNode([`requirepass "${PASSWORD}"`]));
 let url: string;
 
 beforeAll(() => {
@@ -123,7 +123,7 @@ test('a user who may not select the database in REDIS_URL is a problem, with the
 });
 
 test('a Redis without INFO is a problem, because Cloakroom never becomes ready', async () => {
-  await using renamed = await startRedisNode(() => ['rename-command INFO ""']);
+  await using renamed = await startRedisNode(['rename-command INFO ""']);
   const found = await findingAt(`redis://127.0.0.1:${renamed.port}`, 'redis-commands');
   expect(found).toMatchObject(finding('problem', 'It does not know INFO.', 'rename-command'));
 });

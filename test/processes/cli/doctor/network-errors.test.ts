@@ -8,7 +8,7 @@ const RESOLVER = new URL('../../../support/doctor/hanging-names.mjs', import.met
 const NO_RESPONSE = 'can’t be looked up: no DNS server responds for its name';
 
 const testApp = useTestApp();
-const redis = useFixture(async () => startRedisNode(() => []));
+const redis = useFixture(async () => startRedisNode([]));
 
 /** Runs the doctor with the resolver of hanging-names.mjs; gives the finding with an id. */
 async function examine(changes: Record<string, string>): Promise<(id: string) => unknown> {
