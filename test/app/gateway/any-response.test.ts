@@ -11,14 +11,14 @@ import { ok } from '../../support/raw-service.ts';
 import { eventLoopTurns } from '../../support/event-loop.ts';
 import { useFixture } from '../../support/fixtures.ts';
 
-// However the service responds and closes, and however the client reads: a whole response arrives whole, a broken one never
-// looks whole, and no connection is lost. An uncaught error fails the test by itself.
+// A complete response arrives whole, a broken one never looks whole, and the pool loses no connection. This holds for every way
+// in which the service responds and closes, and in which the client reads. An uncaught error fails the test.
 
 /** Eight requests arrive at once, and one session uses half of the connections. */
 const CONNECTIONS = 2 * 8;
 
 const raw = useFixture(async () => startRawApp({ SERVICE_CONNECTIONS: String(CONNECTIONS) }));
-/** Cloakroom's side of each connection, by the port of the browser's. */
+/** Cloakroom's side of each connection, by the port of the client. */
 const accepted = new Map<number | undefined, Socket>();
 beforeAll(() => {
   raw.testApp.running.server.on('connection', (socket: Socket) => {
@@ -32,7 +32,7 @@ const served = fc.record({
   status: fc.constantFrom('200 OK', '401 Unauthorized', '404 Not Found'),
   framing: fc.constantFrom('length', 'chunks', 'close', 'too short', 'no last chunk'),
   isLast: fc.boolean(),
-  /** Bytes of the body, written one after the other, with so many turns of the event loop behind each. */
+  /** Parts of the body, and how many turns of the event loop follow each. */
   pieces: fc.array(
     fc.record({ bytes: fc.constantFrom(0, 1, 5_000, 16_384, 20_000, 65_536, 70_000), turns: fc.nat(3) }),
     { maxLength: 4 },
@@ -41,27 +41,27 @@ const served = fc.record({
 });
 type Served = typeof served extends fc.Arbitrary<infer T> ? T : never;
 
-/** How the browser takes the response: `late` is one whose receive window is full until all has been sent. */
+/** How the client reads. The receive window of `late` is full until the service has sent all. */
 const taken = fc.constantFrom('at once', 'late', 'not to its end');
 
 const bytesOf = ({ pieces }: Served) => pieces.reduce((sum, { bytes }) => sum + bytes, 0);
 
-const isWhole = (call: Served) => !isBroken(call) && call.leaving !== 'resets';
+const isWhole = (request: Served) => !isBroken(request) && request.leaving !== 'resets';
 
 const isBroken = ({ framing }: Served) => framing === 'too short' || framing === 'no last chunk';
 
-/** What is wrong with the response that the client received, if anything. */
-function faultOf(call: Served, text: string): string | null {
-  if (isBroken(call)) return text.endsWith('\r\n0\r\n\r\n') ? 'looks whole' : null;
-  if (!isWhole(call)) return null; // a reset may take any part of it
-  if (!text.includes(`HTTP/1.1 ${call.status}`)) return 'no head';
+/** Returns the fault of the response that the client received. */
+function faultOf(request: Served, text: string): string | null {
+  if (isBroken(request)) return text.endsWith('\r\n0\r\n\r\n') ? 'looks whole' : null;
+  if (!isWhole(request)) return null; // a reset may lose any part
+  if (!text.includes(`HTTP/1.1 ${request.status}`)) return 'no head';
   const came = text.split('~').length - 1;
-  return came === bytesOf(call) ? null : `${came} bytes of ${bytesOf(call)}`;
+  return came === bytesOf(request) ? null : `${came} bytes of ${bytesOf(request)}`;
 }
 
-async function serve(socket: Socket, call: Served): Promise<void> {
-  const { status, framing, isLast, pieces, leaving } = call;
-  const bytes = bytesOf(call);
+async function serve(socket: Socket, request: Served): Promise<void> {
+  const { status, framing, isLast, pieces, leaving } = request;
+  const bytes = bytesOf(request);
   const inChunks = framing === 'chunks' || framing === 'no last chunk';
   const fields = [
     ...(isLast ? ['Connection: close'] : []),
@@ -78,11 +78,11 @@ async function serve(socket: Socket, call: Served): Promise<void> {
   }
   if (framing === 'chunks') socket.write('0\r\n\r\n');
   if (leaving === 'resets') socket.resetAndDestroy();
-  // Without its end, the response would last until a timeout.
-  else if (leaving === 'ends' || !isWhole(call) || framing === 'close') socket.end();
+  // The response would otherwise last until a timeout.
+  else if (leaving === 'ends' || !isWhole(request) || framing === 'close') socket.end();
 }
 
-/** Expects as many requests in flight as at the start. Each has a session of its own, because a session has a quota. */
+/** Expects that all connections carry requests at once. Each request has its own session, because a session has a quota. */
 async function expectAllConnections(): Promise<void> {
   const { promise: allAreThere, resolve } = createDeferred<void>();
   raw.service.requests.length = 0;
@@ -91,34 +91,34 @@ async function expectAllConnections(): Promise<void> {
     if (raw.service.requests.length === CONNECTIONS) resolve();
     return null;
   };
-  const calls = [];
-  for (let call = 0; call < CONNECTIONS; call++) {
+  const requests = [];
+  for (let request = 0; request < CONNECTIONS; request++) {
     await raw.createSession();
-    calls.push(raw.send(`GET ${PATH}`));
+    requests.push(raw.send(`GET ${PATH}`));
   }
-  for (const { rest } of await Promise.all(calls)) expect(rest.toString()).toBe('next');
+  for (const { rest } of await Promise.all(requests)) expect(rest.toString()).toBe('next');
 }
 
 test('every response arrives whole or does not look whole, in 60 rounds of up to 8 requests at once', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ served, taken }), { minLength: 1, maxLength: 8 }),
-      async (calls) => {
+      async (requests) => {
         await raw.createSession(); // a session is refreshed at most once a second
-        const over = calls.map(() => createDeferred<void>());
+        const over = requests.map(() => createDeferred<void>());
         raw.service.answer = ({ start }, socket) => {
           if (start.includes('/oauth2/token')) return ok('{"access_token":"a-new-token","expires_in":900}');
           const [, at = 'none'] = /\/call\/(\d+) HTTP/.exec(start) ?? [];
-          const call = calls[Number(at)];
-          if (call === undefined) throw new Error(`unexpected request: ${start}`);
-          void serve(socket, call.served).then(() => over[Number(at)]?.resolve());
+          const request = requests[Number(at)];
+          if (request === undefined) throw new Error(`unexpected request: ${start}`);
+          void serve(socket, request.served).then(() => over[Number(at)]?.resolve());
           return null;
         };
 
         await Promise.all(
-          calls.map(async (call, at) => {
+          requests.map(async (request, at) => {
             const browser = await openConnection(raw.testApp.config.port);
-            const isLate = call.taken === 'late';
+            const isLate = request.taken === 'late';
             const port = browser.socket.localPort;
             if (isLate) {
               await eventually(async () => accepted.has(port));
@@ -130,13 +130,13 @@ test('every response arrives whole or does not look whole, in 60 rounds of up to
               await eventLoopTurns(5);
               accepted.get(port)?.uncork();
             }
-            if (call.taken === 'not to its end') {
+            if (request.taken === 'not to its end') {
               if (browser.bytes() === 0) await Promise.race([once(browser.socket, 'data'), browser.over]);
               browser.socket.destroy();
             }
             expect(await browser.over).not.toMatch('nothing came in time');
-            if (call.taken === 'not to its end') return;
-            expect(faultOf(call.served, browser.text())).toBeNull();
+            if (request.taken === 'not to its end') return;
+            expect(faultOf(request.served, browser.text())).toBeNull();
           }),
         );
       },

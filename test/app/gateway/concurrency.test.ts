@@ -6,9 +6,10 @@ import { eventually } from '../../support/eventually.ts';
 import { requestsInFlight } from '../../support/metrics-app.ts';
 import { useTestApp } from '../../support/fixtures.ts';
 
-// One user or one stuck service never takes the others down (contract, section 4: too_busy).
+// Neither one session nor a slow service stops the requests of other sessions (docs/decisions/0018).
 
-const STUCK = '/api/public/v1/stuck';
+/** The service holds its responses to requests of this path. */
+const HELD = '/api/public/v1/held';
 
 const testApp = useTestApp({
   MAX_REQUESTS: '10',
@@ -16,17 +17,16 @@ const testApp = useTestApp({
   SERVICE_CONNECTIONS: '4',
   METRICS_PORT: '65000', // metrics count the requests in flight
 });
-/** Responses that the service holds back. */
 const held: ServerResponse[] = [];
 beforeAll(() => {
   testApp.intercept = (req, res) => {
-    if (req.url?.startsWith(STUCK) === true) held.push(res);
+    if (req.url?.startsWith(HELD) === true) held.push(res);
     else res.end('{}');
     return true;
   };
 });
 afterEach(async () => {
-  await goOn();
+  await respondToAll();
   testApp.serviceRequests.length = 0;
 });
 
@@ -36,8 +36,8 @@ const request = async (cookie: string, path = PATH, init: RequestInit = {}) => {
   return { status: response.status, retryAfter: response.headers.get('retry-after'), text };
 };
 
-/** Lets the service respond to all that waits, until nothing is in flight. */
-async function goOn(): Promise<void> {
+/** Lets the service respond to all held requests, until none is in flight. */
+async function respondToAll(): Promise<void> {
   await eventually(async () => {
     for (const res of held.splice(0)) res.end('{}');
     return inFlight === 0;
@@ -45,49 +45,46 @@ async function goOn(): Promise<void> {
 }
 let inFlight = 0;
 
-/** Sends requests to which the service responds only at the end. */
-function stick(cookie: string, count: number): ReturnType<typeof request>[] {
+/** Sends requests to which the service responds in respondToAll(). */
+function sendHeld(cookie: string, count: number): ReturnType<typeof request>[] {
   return Array.from({ length: count }, async () => {
     inFlight += 1;
     try {
-      return await request(cookie, STUCK);
+      return await request(cookie, HELD);
     } finally {
       inFlight -= 1;
     }
   });
 }
 
-/** Resolves once so many requests wait at the service. */
-const stuck = async (count: number) => eventually(async () => held.length === count);
+/** Resolves once the service holds so many requests. */
+const untilHeld = async (count: number) => eventually(async () => held.length === count);
 
 describe('a session', () => {
   test('has requests in flight up to its limit, and gets too_busy past that', async () => {
     const { cookie } = await testApp.createSession();
-    const requests = stick(cookie, 6);
+    const requests = sendHeld(cookie, 6);
     const first = await Promise.race(requests);
-    expect(first).toMatchObject({
-      status: 503,
-      retryAfter: '1',
-      text: expect.stringContaining('"too_busy"'),
-    });
-    await goOn();
+    const text = expect.stringContaining('"too_busy"');
+    expect(first).toMatchObject({ status: 503, retryAfter: '1', text });
+    await respondToAll();
     const statuses = (await Promise.all(requests)).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 200, 200, 200, 503]);
     expect((await request(cookie)).status).toBe(200);
   });
 
-  test('takes half of the connections: its other requests wait, and other sessions are served', async () => {
+  test('gets half of the connections: its other requests wait, and those of other sessions do not', async () => {
     const [one, other] = [await testApp.createSession(), await testApp.createSession()];
-    const requests = stick(one.cookie, 4);
-    await stuck(2);
+    const requests = sendHeld(one.cookie, 4);
+    await untilHeld(2);
     expect((await request(other.cookie)).status).toBe(200);
     expect(held).toHaveLength(2);
-    await goOn();
+    await respondToAll();
     expect((await Promise.all(requests)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 });
 
-test('requests that are aborted while the token is refreshed take no connection from their session', async () => {
+test('a request that its client aborts during a token refresh takes no connection from its session', async () => {
   const refresh = createDeferred<ServerResponse>();
   const forward = testApp.intercept;
   testApp.intercept = (req, res) => {
@@ -100,7 +97,7 @@ test('requests that are aborted while the token is refreshed take no connection 
   const { signal } = aborting;
   const aborted = [1, 2].map(async () => request(cookie, PATH, { signal }).catch(() => 'aborted'));
   const tokenResponse = await refresh.promise;
-  const other = request(cookie); // keeps the count of the session
+  const other = request(cookie); // keeps the session in the limits
   await eventually(async () => (await requestsInFlight(testApp)) === 3);
   aborting.abort();
   expect(await Promise.all(aborted)).toEqual(['aborted', 'aborted']);
@@ -113,33 +110,30 @@ test('requests that are aborted while the token is refreshed take no connection 
   testApp.intercept = forward;
 });
 
-test('a process has requests in flight up to its limit, over all sessions', async () => {
+test('a process refuses requests of all sessions past its limit', async () => {
   const sessions = await Promise.all(Array.from({ length: 11 }, async () => testApp.createSession()));
-  const requests = sessions.flatMap(({ cookie }) => stick(cookie, 1));
+  const requests = sessions.flatMap(({ cookie }) => sendHeld(cookie, 1));
   expect(await Promise.race(requests)).toMatchObject({ status: 503 });
-  await goOn();
+  await respondToAll();
   const statuses = (await Promise.all(requests)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(10);
 });
 
 test('pages and sign-in do not count as requests in flight', async () => {
   const sessions = [await testApp.createSession(), await testApp.createSession()] as const;
-  const requests = stick(sessions[0].cookie, 4);
-  await stuck(2); // what the other one may have goes by what this one has
-  requests.push(...stick(sessions[1].cookie, 4));
-  await stuck(3);
+  const requests = sendHeld(sessions[0].cookie, 4);
+  await untilHeld(2); // the quota of the other session depends on it
+  requests.push(...sendHeld(sessions[1].cookie, 4));
+  await untilHeld(3);
   expect((await fetch(`${testApp.origin}/`)).status).toBe(200);
-  const session = await fetch(`${testApp.origin}/auth/session`, {
-    headers: { cookie: sessions[0].cookie },
-  });
-  expect(await session.json()).toMatchObject({ signedIn: true });
-  await goOn();
+  expect((await request(sessions[0].cookie, '/auth/session')).text).toContain('"signedIn":true');
+  await respondToAll();
   await Promise.all(requests);
 });
 
 test('requests without a session do not count as requests in flight', async () => {
   const { cookie } = await testApp.createSession();
-  const withoutSession = Array.from({ length: 20 }, async () => request('cloakroom=nobody', STUCK));
+  const withoutSession = Array.from({ length: 20 }, async () => request('cloakroom=unknown', HELD));
   expect((await request(cookie)).status).toBe(200);
   expect(new Set((await Promise.all(withoutSession)).map(({ status }) => status))).toEqual(new Set([401]));
 });

@@ -15,7 +15,7 @@ const send = async (cookie: string, init: RequestInit = {}) => {
   await (await fetch(metrics.testApp.origin + API_PATH, { headers, ...init })).text();
 };
 
-test('requests are counted by method and kind of status, with their duration', async () => {
+test('the metrics count requests and their durations by method and class of status', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   testApp.intercept = (req, res) => Boolean(res.writeHead(req.method === 'PATCH' ? 500 : 200).end('{}'));
@@ -31,7 +31,7 @@ test('requests are counted by method and kind of status, with their duration', a
   await expectCount(service, 1);
 });
 
-test('a service that does not respond counts as none', async () => {
+test('a request without a response of the service counts as none', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   const none = 'cloakroom_upstream_request_duration_seconds_count{caller="gateway",status="none"}';
@@ -42,7 +42,7 @@ test('a service that does not respond counts as none', async () => {
 });
 
 describe('a client that disconnects', () => {
-  /** Sends a request, and disconnects once the service has it. */
+  /** Sends a request, and disconnects once it has reached the service. */
   const leave = async (path: string, init: RequestInit, cookie: string) => {
     const received = createDeferred<void>();
     metrics.testApp.intercept = () => {
@@ -63,7 +63,7 @@ describe('a client that disconnects', () => {
   test.each([
     ['before the response', 'gateway', API_PATH, () => ({})],
     ['in the middle of an upload', 'gateway', API_PATH, () => ({ ...upload, body: endless() })],
-    ['while a page is read', 'pages', '/workspaces', () => ({})],
+    ['while the service responds to a page', 'pages', '/workspaces', () => ({})],
   ])('%s counts as aborted, not as a failure of the service', async (_when, caller, path, init) => {
     const { cookie } = await metrics.testApp.createSession();
     const series = (status: string) =>
@@ -75,7 +75,7 @@ describe('a client that disconnects', () => {
   });
 });
 
-test('a repeated request counts by its second response', async () => {
+test('a repeated request counts by the response to its second try', async () => {
   const { testApp, expectCount, valueOf } = metrics;
   const { cookie } = await testApp.createSession();
   const series = (status: string) =>
@@ -92,13 +92,13 @@ test('a repeated request counts by its second response', async () => {
   expect(await valueOf(series('4xx'))).toBe(refused);
 });
 
-test('a problem of the gateway is counted by its code', async () => {
+test('the metrics count problems of the gateway by their code', async () => {
   const { expectCount } = metrics;
   await send('');
   await expectCount('cloakroom_api_problems_total{code="sign_in_required"}', 1);
 });
 
-test('requests are counted while they are in flight', async () => {
+test('the metrics count requests in flight', async () => {
   const { testApp, expectCount, text } = metrics;
   const { cookie } = await testApp.createSession();
   const received = createDeferred<ServerResponse>();
@@ -114,7 +114,7 @@ test('requests are counted while they are in flight', async () => {
   expect(await text()).toMatch(/^# TYPE cloakroom_api_requests_in_flight gauge$/m);
 });
 
-test('the metrics port serves nothing else', async () => {
+test('the metrics port serves only metrics', async () => {
   expect((await fetch(new URL('/', metrics.url))).status).toBe(404);
   expect((await fetch(metrics.url, { method: 'POST' })).status).toBe(405);
 });

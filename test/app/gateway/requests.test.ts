@@ -5,42 +5,39 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { API_PATH as PATH, CHUNKED, MIB } from '../../support/constants.ts';
 import { useFixture } from '../../support/fixtures.ts';
 import { startRawApp } from '../../support/raw-app.ts';
-import { openConnection, type RawEnd } from '../../support/raw-client.ts';
+import type { RawEnd } from '../../support/raw-client.ts';
 import { bodyOf, readMessage, valuesOf, without } from '../../support/raw-message.ts';
 import { last, ok } from '../../support/raw-service.ts';
 
-// The bytes that the service receives.
+// The bytes of a request that the service receives.
 
 const raw = useFixture(async () => startRawApp());
 beforeEach(() => {
   raw.service.requests.length = 0;
 });
 
-/** Fields of the gateway and of the connection to the service. All others are the client's. */
+/** Fields that the gateway adds or that belong to a connection. All others are the client's. */
 const OURS = ['host', 'connection', 'authorization', 'x-request-id', 'via', 'content-length'];
-/** The field of these requests that the gateway reads and forwards. */
+/** The field of each request here that the gateway reads and forwards. */
 const SENT = ['Sec-Fetch-Site', 'same-origin'] as const;
 const FORWARDED = METHODS.filter((method) => method !== 'TRACE' && method !== 'CONNECT');
 const bytesFrom = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('a request', () => {
-  test.each(FORWARDED)(
-    '%s arrives with its line and the client’s fields, and none but the gateway’s',
-    async (method) => {
-      const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
-      const request = raw.came();
-      expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
-      expect(without(request, OURS)).toEqual([SENT, ['X-One', '1']]);
-      expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
-      expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
-      expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-living-token']);
-      expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
-      expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
-      // Where a method expects a body, saying that there is none means the same as not saying it (RFC 9110 §8.6).
-      expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
-      expect(request.rest).toHaveLength(0);
-    },
-  );
+  test.each(FORWARDED)('%s arrives with the client’s fields and the gateway’s', async (method) => {
+    const response = await raw.send(`${method} ${PATH}?a=1`, ['X-One: 1']);
+    const request = raw.came();
+    expect(request.start).toBe(`${method} ${PATH}?a=1 HTTP/1.1`);
+    expect(without(request, OURS)).toEqual([SENT, ['X-One', '1']]);
+    expect(valuesOf(request, 'host')).toEqual([raw.service.host]);
+    expect(valuesOf(request, 'connection').join('|')).toMatch(/^(?:keep-alive|close)$/);
+    expect(valuesOf(request, 'authorization')).toEqual(['Bearer a-living-token']);
+    expect(valuesOf(request, 'x-request-id')).toEqual(valuesOf(response, 'x-request-id'));
+    expect(valuesOf(request, 'via')).toEqual(['1.1 cloakroom']);
+    // Where a method expects a body, a length of 0 means the same as none (RFC 9110 §8.6).
+    expect(['', '0']).toContain(valuesOf(request, 'content-length').join('|'));
+    expect(request.rest).toHaveLength(0);
+  });
 
   test.each(FORWARDED)('%s arrives with its body', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Type: text/plain', 'Content-Length: 5'], 'hello');
@@ -66,10 +63,8 @@ describe('a request', () => {
       ["!#$%&'*+-.^_`|~1", 'every mark of a name'],
       ['User-Agent', 'one'],
     ] as const;
-    await raw.send(
-      `GET ${PATH}`,
-      fields.map((field) => field.join(': ')),
-    );
+    const lines = fields.map((field) => field.join(': '));
+    await raw.send(`GET ${PATH}`, lines);
     expect(without(raw.came(), OURS)).toEqual([SENT, ...fields]);
   });
 
@@ -80,60 +75,40 @@ describe('a request', () => {
   });
 });
 
-describe('a query', () => {
-  test('keeps every byte that may stand in one', async () => {
-    const marks = String.fromCharCode(...bytesFrom(0x21, 0x7e)).replace('#', '');
-    const target = `${PATH}?${marks}`;
-    await raw.send(`GET ${target}`);
-    expect(raw.came().start).toBe(`GET ${target} HTTP/1.1`);
-  });
+const MARKS = String.fromCharCode(...bytesFrom(0x21, 0x7e)).replace('#', '');
+const ENCODED = bytesFrom(0, 0xff).map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
 
-  test('keeps the percent-encoding of every byte, in either case', async () => {
-    const encoded = bytesFrom(0, 0xff).map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
-    const target = `${PATH}?${encoded.join('')}&${encoded.join('').toUpperCase()}&%zz%2&+`;
-    await raw.send(`GET ${target}`);
-    expect(raw.came().start).toBe(`GET ${target} HTTP/1.1`);
-  });
-
-  test.each(['?', '??', '?a?b', '?a=/../b//c;d', '?=&&=', '?x='])('arrives unchanged: %s', async (query) => {
-    await raw.send(`GET ${PATH}${query}`);
-    expect(raw.came().start).toBe(`GET ${PATH}${query} HTTP/1.1`);
-  });
-
-  test.each([...bytesFrom(0x00, 0x20), 0x23, ...bytesFrom(0x7f, 0xff)])(
-    'with byte %i, which no query may hold, is refused or arrives unchanged',
-    async (byte) => {
-      const target = `${PATH}?a${String.fromCharCode(byte)}b`;
-      const { start } = await raw.send(`GET ${target}`);
-      const received = raw.service.requests.map((request) => request.start);
-      expect([start.slice(9, 12), ...received]).toEqual(
-        start.startsWith('HTTP/1.1 200 ') && byte >= 0x80 ? ['200', `GET ${target} HTTP/1.1`] : ['400'],
-      );
-    },
-  );
-
-  test('keeps 15 KB', async () => {
-    const target = `${PATH}?${'q'.repeat(15_000)}`;
-    await raw.send(`GET ${target}`);
-    expect(raw.came().start).toBe(`GET ${target} HTTP/1.1`);
-  });
+test.each([
+  ['every mark of a query', `?${MARKS}`],
+  ['every encoded byte, in either case', `?${ENCODED.join('')}&${ENCODED.join('').toUpperCase()}&%zz%2&+`],
+  ['15 KB', `?${'q'.repeat(15_000)}`],
+  ...['?', '??', '?a?b', '?a=/../b//c;d', '?=&&=', '?x='].map((query) => [query, query]),
+  ['encodings, marks and a slash in its path', `/a%2Fb;c=d/%e2%82%AC/%41~!$&'()*+,=:@|^"<>{}\`[]/`],
+])('a target arrives unchanged with %s', async (_what, end) => {
+  await raw.send(`GET ${PATH}${end}`);
+  expect(raw.came().start).toBe(`GET ${PATH}${end} HTTP/1.1`);
 });
 
-test('a path keeps its encodings, its marks and its slash at the end', async () => {
-  const target = `${PATH}/a%2Fb;c=d/%e2%82%AC/%41~!$&'()*+,=:@|^"<>{}\`[]/`;
-  await raw.send(`GET ${target}`);
-  expect(raw.came().start).toBe(`GET ${target} HTTP/1.1`);
-});
+test.each([...bytesFrom(0x00, 0x20), 0x23, ...bytesFrom(0x7f, 0xff)])(
+  'a query with byte %i, which HTTP does not allow there, is refused or arrives unchanged',
+  async (byte) => {
+    const target = `${PATH}?a${String.fromCharCode(byte)}b`;
+    const { start } = await raw.send(`GET ${target}`);
+    const received = raw.service.requests.map((request) => request.start);
+    expect([start.slice(9, 12), ...received]).toEqual(
+      start.startsWith('HTTP/1.1 200 ') && byte >= 0x80 ? ['200', `GET ${target} HTTP/1.1`] : ['400'],
+    );
+  },
+);
 
 const LAST_CHUNK = '0\r\n\r\n';
 const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
-/** The service gets a longer body once this much has arrived. */
+/** The gateway sends a longer body to the service once this much has arrived. */
 const START = 'a'.repeat(64 * 1024);
-const EVERY_BYTE = Buffer.from(bytesFrom(0x00, 0xff));
 const FRAMING = ['content-length', 'transfer-encoding'];
 
 describe('a body', () => {
-  test.each(['POST', 'PUT', 'PATCH'])('of no bytes keeps its Content-Length with %s', async (method) => {
+  test.each(['POST', 'PUT', 'PATCH'])('of 0 bytes keeps its Content-Length with %s', async (method) => {
     await raw.send(`${method} ${PATH}`, ['Content-Length: 0']);
     const request = raw.came();
     expect(valuesOf(request, 'content-length')).toEqual(['0']);
@@ -142,18 +117,17 @@ describe('a body', () => {
   });
 
   test.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST'])(
-    'of no chunks arrives empty with %s',
+    'of 0 chunks arrives empty with %s',
     async (method) => {
       await raw.send(`${method} ${PATH}`, [CHUNKED], LAST_CHUNK);
-      const request = raw.came();
-      expect(request.body).toHaveLength(0);
-      await raw.send(`GET ${PATH}`); // nothing of it is left to be read as a request
+      expect(raw.came().body).toHaveLength(0);
+      await raw.send(`GET ${PATH}`); // no rest of the body precedes it
       expect(raw.came().start).toBe(`GET ${PATH} HTTP/1.1`);
     },
   );
 
   test.each(['GET', 'DELETE', 'OPTIONS', 'PROPFIND', 'POST'])(
-    'in chunks arrives with its bytes, but without extensions and trailers, with %s',
+    'in chunks arrives without extensions and trailers with %s',
     async (method) => {
       const fields = [CHUNKED, 'Trailer: X-Trail'];
       const body = '3;name=value\r\none\r\n0003\r\ntwo\r\n0;last\r\nX-Trail: 1\r\nHost: other.test\r\n\r\n';
@@ -166,12 +140,8 @@ describe('a body', () => {
     },
   );
 
-  test('without its end yet is forwarded in chunks', async () => {
-    const taken = raw.service.takeNext();
-    const browser = await openConnection(raw.testApp.config.port);
-    browser.socket.write(raw.head(`POST ${PATH}`, [CHUNKED]));
-    browser.socket.write(chunk(START) + chunk('one'));
-    const service = await taken;
+  test('in chunks is forwarded before its end', async () => {
+    const { browser, service } = await raw.begin(`POST ${PATH}`, [CHUNKED], chunk(START) + chunk('one'));
     const head = readMessage(Buffer.from(await service.until('one'), 'latin1'));
     expect(head && valuesOf(head, 'transfer-encoding')).toEqual(['chunked']);
     expect(head && valuesOf(head, 'content-length')).toEqual([]);
@@ -184,19 +154,16 @@ describe('a body', () => {
   });
 
   test('that arrives byte by byte is forwarded byte by byte', async () => {
-    const taken = raw.service.takeNext();
-    const browser = await openConnection(raw.testApp.config.port);
-    browser.socket.write(raw.head(`PUT ${PATH}`, [`Content-Length: ${START.length + 26}`]));
-    browser.socket.write(START);
-    const service = await taken;
+    const length = `Content-Length: ${START.length + 26}`;
+    const { browser, service } = await raw.begin(`PUT ${PATH}`, [length], START);
     await service.until(START);
     for (const letter of 'abcdefghijklmnopqrstuvwxyz') {
       browser.socket.write(letter);
       await service.until(new RegExp(`${letter}$`));
     }
-    const { rest, fields } = readMessage(Buffer.from(service.text(), 'latin1')) ?? { rest: '', fields: [] };
-    expect(rest.toString()).toBe(`${START}abcdefghijklmnopqrstuvwxyz`);
-    expect(valuesOf({ fields }, 'content-length')).toEqual([`${START.length + 26}`]);
+    const request = readMessage(Buffer.from(service.text(), 'latin1'));
+    expect(request?.rest.toString()).toBe(`${START}abcdefghijklmnopqrstuvwxyz`);
+    expect(request && valuesOf(request, 'content-length')).toEqual([`${START.length + 26}`]);
     service.socket.end(last('thanks'));
     await browser.until('thanks');
     browser.socket.destroy();
@@ -206,7 +173,7 @@ describe('a body', () => {
     ['with its length', (body: Buffer) => `Content-Length: ${body.length}`, (body: string) => body],
     ['in chunks', () => CHUNKED, (body: string) => chunk(body) + LAST_CHUNK],
   ])('of every byte, and one of 5 MB, arrives unchanged %s', async (_how, field, frame) => {
-    for (const body of [EVERY_BYTE, randomBytes(5_000_000)]) {
+    for (const body of [Buffer.from(bytesFrom(0x00, 0xff)), randomBytes(5_000_000)]) {
       const framed = Buffer.from(frame(body.toString('latin1')), 'latin1');
       await raw.send(`POST ${PATH}`, [field(body), 'Content-Encoding: gzip'], framed);
       const request = raw.came();
@@ -218,7 +185,7 @@ describe('a body', () => {
 
 const UPLOAD_BYTES = 20 * MIB;
 
-/** Sends as fast as the other side reads, until all is sent or the connection is over. */
+/** Sends as fast as the gateway reads, until all is sent or the connection is closed. */
 async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
   const part = Buffer.alloc(MIB);
   for (let sent = 0; sent < bytes && socket.writable; sent += part.length) {
@@ -227,10 +194,10 @@ async function sendAll({ socket, over }: RawEnd, bytes: number): Promise<void> {
 }
 
 describe.each([
-  ['responds at once, and reads on', (service: RawEnd) => service.socket.write(ok('early response'))],
+  ['responds at once, and keeps reading', (service: RawEnd) => service.socket.write(ok('early response'))],
   ['responds at once, and closes', (service: RawEnd) => service.socket.end(last('early response'))],
 ])('a service that %s', (_how, respond) => {
-  test('reaches a client that is still sending, and the connection ends in order', async () => {
+  test('reaches a client that is still sending, and the gateway closes the connection in order', async () => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
     const sent = sendAll(browser, UPLOAD_BYTES - START.length);
     service.socket.pause();
@@ -243,7 +210,7 @@ describe.each([
     service.socket.destroy();
   });
 
-  test('leaves a gateway that serves the next request', async () => {
+  test('does not affect the next request', async () => {
     const { browser, service } = await raw.begin(`POST ${PATH}`, [`Content-Length: ${UPLOAD_BYTES}`], START);
     respond(service);
     await browser.until('early response');
